@@ -8,6 +8,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
+from typing import ClassVar
 
 from evaluation.builder.source_tree import TreeEntry, tree_entries
 from evaluation.builder.tree_digest import digest_of_files, tree_digest
@@ -15,6 +16,9 @@ from evaluation.domain.errors import BuildRefusal
 from evaluation.sandbox.state_directory import state_directory
 
 FOLDER = Path(__file__).resolve().parent
+
+DIGITS = "digits"
+"""The name of the data set that comes with Gauntlet, as in `--dataset`."""
 
 LICENCE = {"LICENSE": "shared/LICENSE"}
 
@@ -28,6 +32,11 @@ class BundledRepository(ABC):
 
     name: str
 
+    format: ClassVar[str]
+    """The format that it is for, as in `--format`."""
+    manifest: ClassVar[str]
+    """The name of its manifest."""
+
     @property
     @abstractmethod
     def source(self) -> Path:
@@ -37,6 +46,15 @@ class BundledRepository(ABC):
     @abstractmethod
     def parts(self) -> Mapping[str, str]:
         """The files that it shares, besides the licence: name in its repository to path below `FOLDER`."""
+
+    @property
+    @abstractmethod
+    def data_sets(self) -> tuple[str, ...]:
+        """The data sets on whose images it works, as in `--dataset`; empty if it works on any images."""
+
+    @abstractmethod
+    def package_missing_for(self, data_set: str) -> str:
+        """Return the package that it needs for images of `data_set` and this interpreter lacks, or ""."""
 
     @property
     def digest(self) -> str:

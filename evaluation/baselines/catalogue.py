@@ -8,8 +8,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import ClassVar
 
-from evaluation.baselines.bundled import FOLDER, BundledRepository
+from evaluation.baselines.bundled import DIGITS, FOLDER, BundledRepository
+from evaluation.builder.manifest import MANIFEST_NAME
 from evaluation.domain.errors import Fault, Refusal
 from evaluation.domain.players import Track
 
@@ -53,7 +55,7 @@ SHARED_PARTS: Mapping[str, Mapping[str, str]] = {
 Every submission contains `LICENCE` besides.
 """
 
-DIGITS, TINY_IMAGENET = "digits", "tiny-imagenet"
+TINY_IMAGENET = "tiny-imagenet"
 
 _FOR_ANY_IMAGES = frozenset({"boundary", "gaussian-noise", "salt-and-pepper"})
 _FOR_TINY_IMAGENET = frozenset({"efficientnet-lite0"} | {name for name in SHARED_PARTS if name.startswith("compact-")})
@@ -67,6 +69,9 @@ class Baseline(BundledRepository):
     """One bundled submission of the query format."""
 
     track: Track
+
+    format: ClassVar[str] = "query"
+    manifest: ClassVar[str] = MANIFEST_NAME
 
     @property
     def source(self) -> Path:
@@ -82,6 +87,13 @@ class Baseline(BundledRepository):
         if self.name in _FOR_ANY_IMAGES:
             return ""
         return TINY_IMAGENET if self.name in _FOR_TINY_IMAGENET else DIGITS
+
+    @property
+    def data_sets(self) -> tuple[str, ...]:
+        return (self.data_set,) if self.data_set else ()
+
+    def package_missing_for(self, data_set: str) -> str:
+        return self.missing_package
 
     @property
     def missing_package(self) -> str:

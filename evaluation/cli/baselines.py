@@ -5,8 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from evaluation.baselines.catalogue import Baseline, baselines
-from evaluation.baselines.transfer_catalogue import TransferBaseline, transfer_baselines
+from evaluation.baselines.all_formats import all_bundled
 from evaluation.cli.output import print_json, print_table
 
 
@@ -18,8 +17,10 @@ def add_parser(subcommands: Any) -> None:
 
 def run(given: argparse.Namespace) -> int:
     columns = ("name", "track", "images", "path")
-    bundled: list[Baseline | TransferBaseline] = [*baselines(), *transfer_baselines()]
-    rows = [(each.name, str(each.track), each.data_set or "any", str(each.repository())) for each in bundled]
+    rows = [
+        (each.name, str(each.track), " or ".join(each.data_sets) or "any", str(each.repository()))
+        for each in all_bundled()
+    ]
     if given.json:
         print_json([dict(zip(columns, row, strict=True)) for row in rows])
     else:

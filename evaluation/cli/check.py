@@ -13,19 +13,24 @@ from evaluation.cli.options import (
     add_sandbox,
     build_players,
     chosen_samples,
+    is_2017,
     open_sandbox,
     submission,
 )
 from evaluation.cli.output import OUT, print_json, printable, progress_bar, say
 from evaluation.cli.play import require_track
+from evaluation.cli.transfer_check import smoke_test as transfer_smoke_test
 from evaluation.domain.players import Player, Track
 from evaluation.domain.results import PieceResult
-from evaluation.domain.smoke_checks import what_failed
+from evaluation.domain.smoke_checks import SmokeTestResult, what_failed
 from evaluation.referee.time_limits import calibrate
 from evaluation.runner.smoke_opponent import MADE_FROM, Opponent, nearest_mean_opponent, player_opponent
-from evaluation.runner.smoke_test import SAMPLES, SmokeTestResult, check_attack, check_model
+from evaluation.runner.smoke_test import SAMPLES, check_attack, check_model
 
 _MARKS = {True: "[green]passed[/green]", False: "[red]FAILED[/red]", None: "[yellow]not reached[/yellow]"}
+
+LEAST_ACCURACY = 0.5
+"""The clean accuracy that a model needs, if the competition does not say another one."""
 
 OPPONENT = "numpy-classifier"
 """The bundled model of the digits that attacks are checked against; it needs only numpy."""
@@ -39,7 +44,9 @@ def add_parser(subcommands: Any) -> None:
     add_samples(command, split="dev", samples=SAMPLES, queries=1000)
     add_sandbox(command)
     command.add_argument(
-        "--least-accuracy", type=float, default=0.5, help="required clean accuracy of a model (default 0.5)"
+        "--least-accuracy",
+        type=float,
+        help=f"required clean accuracy (default {LEAST_ACCURACY} of a model; none of a defence, as in 2017)",
     )
     command.add_argument(
         "--model",
@@ -52,10 +59,7 @@ def add_parser(subcommands: Any) -> None:
 
 
 def run(given: argparse.Namespace) -> int:
-    chosen = chosen_samples(given)
-    (player,) = build_players([given.directory], given.sandbox)
-    say(f"{player.name}: manifest and build are valid ({player.track} track); running the smoke test ...")
-    smoke = _smoke(player, given, chosen)
+    smoke = transfer_smoke_test(given) if is_2017(given.directory) else _query_smoke_test(given)
     if given.json:
         print_json(
             {
@@ -69,7 +73,15 @@ def run(given: argparse.Namespace) -> int:
     return 0 if smoke.passed else 3
 
 
-def _smoke(player: Player, given: argparse.Namespace, chosen: Chosen) -> SmokeTestResult:
+def _query_smoke_test(given: argparse.Namespace) -> SmokeTestResult:
+    """Build `given.directory` and play its smoke test."""
+    chosen = chosen_samples(given)
+    (player,) = build_players([given.directory], given.sandbox)
+    say(f"{player.name}: manifest and build are valid ({player.track} track); running the smoke test ...")
+    return _play(player, given, chosen)
+
+
+def _play(player: Player, given: argparse.Namespace, chosen: Chosen) -> SmokeTestResult:
     sandbox = open_sandbox(given.sandbox)
     opponent = None if player.track is Track.MODEL else _opponent(given, chosen)
     count = min(len(chosen.samples), len(opponent.samples if opponent else chosen.samples))
@@ -87,7 +99,8 @@ def _smoke(player: Player, given: argparse.Namespace, chosen: Chosen) -> SmokeTe
             "on_piece": on_piece,
         }
         if opponent is None:
-            return check_model(player, samples=chosen.samples, least_accuracy=given.least_accuracy, **common)
+            least = LEAST_ACCURACY if given.least_accuracy is None else given.least_accuracy
+            return check_model(player, samples=chosen.samples, least_accuracy=least, **common)
         return check_attack(player, opponent=opponent, **common)
 
 

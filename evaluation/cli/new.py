@@ -9,32 +9,53 @@ import shlex
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from evaluation.baselines.catalogue import Baseline, baselines, find_baseline
+from evaluation.baselines.all_formats import Bundled, all_bundled, find_bundled
+from evaluation.baselines.bundled import DIGITS
 from evaluation.builder.manifest import MANIFEST_NAME, MAX_TITLE_CHARACTERS, parse_manifest
+from evaluation.builder.metadata import METADATA_NAME, parse_metadata
 from evaluation.cli.output import say
 from evaluation.domain.errors import ManifestRefusal, Refusal
-from evaluation.domain.players import Side, Track
+from evaluation.domain.players import Track
 from evaluation.domain.submission_tags import SUBMISSION_PREFIX, next_tag
 from evaluation.training.start_images import STARTS as START_IMAGES
 from evaluation.training.start_images import write_starts
 
 _STARTS = {
     "model": "numpy-classifier",
-    "attack": "gaussian-noise",
     "untargeted": "gaussian-noise",
     "targeted": "targeted-interpolation",
+    "attack": "random-noise",
+    "targeted_attack": "step-target-class",
+    "defence": "base-network",
 }
+"""What is copied without `--like`, by track."""
+
+_TRIALS = {
+    "model": "--model . --attack gaussian-noise --track untargeted",
+    "untargeted": "--model numpy-classifier --attack . --track untargeted",
+    "targeted": "--model numpy-classifier --attack . --track targeted",
+    "attack": "--format transfer --attack . --defence base-network",
+    "targeted_attack": "--format transfer --attack . --defence base-network",
+    "defence": "--format transfer --attack fgsm --defence .",
+}
+"""Options of a first match of each track, on digits."""
+
 _GIT = ".git"
 
 
 def add_parser(subcommands: Any) -> None:
     command: argparse.ArgumentParser = subcommands.add_parser("new", help="create a new submission")
-    command.add_argument("track", choices=tuple(_STARTS), help="its track; attack: untargeted, or the track of --like")
+    command.add_argument(
+        "track",
+        choices=tuple(_STARTS),
+        help="its track: the first three are of the query format, the others of the transfer format",
+    )
     command.add_argument("directory", type=Path, metavar="DIR", help="a new or empty directory, or an empty clone")
-    names = ", ".join(baseline.name for baseline in baselines())
+    names = ", ".join(baseline.name for baseline in all_bundled())
     command.add_argument("--like", metavar="NAME", help=f"bundled submission to copy, one of: {names}")
     command.add_argument("--title", help="its name on leaderboards (default: the directory's name)")
     command.add_argument(
@@ -45,29 +66,29 @@ def add_parser(subcommands: Any) -> None:
 
 def run(given: argparse.Namespace) -> int:
     source = _source(given.track, given.like or _STARTS[given.track])
-    if given.starts and source.track is not Track.TARGETED:
+    if given.starts and source.track != Track.TARGETED:
         raise Refusal(f"{source.name} takes no start images", fix="leave --starts out, or choose a targeted attack")
     _require_empty(given.directory)
     title = _title_from(given.directory) if given.title is None else given.title
-    manifest = _titled(source.source / MANIFEST_NAME, title)
+    manifest = _titled(source, title)
     source.assemble(given.directory)
     if given.starts:
         count = write_starts(given.directory / START_IMAGES, given.starts)
         say(f"{count} start images from {given.starts}.")
-    (given.directory / MANIFEST_NAME).write_text(manifest, "utf-8")
+    (given.directory / source.manifest).write_text(manifest, "utf-8")
     readme = given.directory / "README.md"
-    readme.write_text(re.sub(r"\A# .*", lambda _: f"# {title.strip()}", readme.read_text("utf-8")), "utf-8")
+    readme.write_text(_readme(readme.read_text("utf-8"), title.strip(), _trial(source, given.directory)), "utf-8")
     say(
-        f'A copy of {source.name}, titled "{title.strip()}", is in {given.directory.resolve()}. Change main.py, then:\n'
+        f'A copy of {source.name} ({source.format} format), titled "{title.strip()}", is in '
+        f"{given.directory.resolve()}. Change main.py, then:\n"
     )
-    say("\n".join(f"  {command}" for command in _next_commands(given.directory)))
+    say("\n".join(f"  {command}" for command in _next_commands(source, given.directory)))
     return 0
 
 
-def _source(requested: str, name: str) -> Baseline:
-    found = find_baseline(name)
-    fits = found.track.side is Side.ATTACK if requested == "attack" else found.track == requested
-    if not fits:
+def _source(requested: str, name: str) -> Bundled:
+    found = find_bundled(name)
+    if found.track != requested:
         raise Refusal(
             f"{name} is a submission to the {found.track} track",
             fix=f"name a submission to the {requested} track, or run `gauntlet new {found.track}`",
@@ -82,8 +103,8 @@ def _require_empty(directory: Path) -> None:
     if not directory.is_dir():
         raise Refusal(f"{directory} is not a directory", fix="name a new directory")
     names = sorted(path.name for path in directory.iterdir() if path.name != _GIT)
-    if MANIFEST_NAME in names:
-        raise Refusal(f"{directory} already contains a submission ({MANIFEST_NAME})", fix="change that submission")
+    if manifest := next((name for name in names if name in _TITLED), None):
+        raise Refusal(f"{directory} already contains a submission ({manifest})", fix="change that submission")
     if names:
         raise Refusal(
             f"{directory} is not empty: it contains {names[0]}", fix="name a new directory, or an empty clone"
@@ -97,25 +118,68 @@ def _title_from(directory: Path) -> str:
     return (words[0].upper() + words[1:])[:MAX_TITLE_CHARACTERS]
 
 
-def _titled(manifest: Path, title: str) -> str:
-    """Return the text of a bundled manifest with another title. Raise `Refusal` for an invalid title."""
-    value = json.dumps(title, ensure_ascii=False)  # TOML writes a basic string like JSON
-    text = re.sub(r"(?m)^title = .*$", lambda _: f"title = {value}", manifest.read_text("utf-8"))
+def _titled(source: Bundled, title: str) -> str:
+    """Return the text of the manifest of `source` with another title. Raise `Refusal` for an invalid title."""
     try:
-        parse_manifest(text.encode())
+        return _TITLED[source.manifest]((source.source / source.manifest).read_text("utf-8"), title)
     except ManifestRefusal as refusal:
         raise Refusal(refusal.problem.partition(": ")[2], fix="choose another --title") from None
+
+
+def _titled_manifest(text: str, title: str) -> str:
+    value = json.dumps(title, ensure_ascii=False)  # TOML writes a basic string like JSON
+    text = re.sub(r"(?m)^title = .*$", lambda _: f"title = {value}", text)
+    parse_manifest(text.encode())
     return text
 
 
-def _next_commands(directory: Path) -> list[str]:
+def _titled_metadata(text: str, title: str) -> str:
+    text = json.dumps(json.loads(text) | {"title": title}, indent=2, ensure_ascii=False) + "\n"
+    parse_metadata(text.encode())
+    return text
+
+
+_TITLED: Mapping[str, Callable[[str, str], str]] = {
+    MANIFEST_NAME: _titled_manifest,
+    METADATA_NAME: _titled_metadata,
+}
+"""How the text of each manifest gets another title; they raise `ManifestRefusal`."""
+
+
+def _trial(source: Bundled, directory: Path) -> list[str]:
+    """Return the command of a first match, none for what does not work on digits."""
+    if source.data_sets and DIGITS not in source.data_sets:
+        return []
+    out = shlex.quote(f"../{directory.resolve().name}-result")
+    return [f"play {_TRIALS[source.track]} --samples 20 --out {out}"]
+
+
+def _readme(text: str, title: str, trial: list[str]) -> str:
+    """Return the README of a bundled submission under another title, and with the next steps."""
+    first_tag = next_tag(())
+    commands = [
+        *(f"gauntlet {command}" for command in ("check .", *trial)),
+        "git add --all",
+        'git commit --message "First submission"',
+        f"git tag {first_tag}",
+        f"git push origin HEAD {first_tag}",
+    ]
+    steps = "\n".join(commands)
+    return (
+        re.sub(r"\A# .*", lambda _: f"# {title}", text).rstrip()
+        + f"\n\n## Next steps\n\nChange `main.py`, then:\n\n```sh\n{steps}\n```\n\n"
+        + f"Every further submission is a commit with a new tag that begins with `{SUBMISSION_PREFIX}`.\n"
+    )
+
+
+def _next_commands(source: Bundled, directory: Path) -> list[str]:
     """Return the commands from here to the submission."""
     here = directory.resolve() == Path.cwd()
     cloned = (directory / _GIT).exists()
     tag = next_tag(_tags_of(directory) if cloned else ())
     return [
         *([] if here else [f"cd {shlex.quote(str(directory))}"]),
-        f"{_this_program()} check .",
+        *(f"{_this_program()} {command}" for command in ("check .", *_trial(source, directory))),
         *([] if cloned else ["git init", "git remote add origin ADDRESS   # your team's page shows the address"]),
         "git add --all",
         'git commit --message "First submission"',

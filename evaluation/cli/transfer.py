@@ -5,9 +5,17 @@ from __future__ import annotations
 import argparse
 import os
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
-from evaluation.cli.options import TARGET_SEED, default_split, open_sandbox, positive, results_directory
+from evaluation.cli.options import (
+    TARGET_SEED,
+    default_split,
+    open_sandbox,
+    positive,
+    require_2017,
+    results_directory,
+)
 from evaluation.cli.output import print_error, print_json, progress_bar, say
 from evaluation.cli.report import context_of, require_writable, write_report
 from evaluation.cli.transfer_boards import show
@@ -71,7 +79,7 @@ def add_format(command: argparse.ArgumentParser) -> None:
 def play_one(given: argparse.Namespace) -> int:
     """Run `gauntlet play` in the transfer format: `given.attack` against the defence `given.model`."""
     require_writable(given.report)
-    attack, defence = players = _build([given.attack, given.model], given)
+    attack, defence = players = build_players([given.attack, given.model], given.sandbox)
     for player, attacks in ((attack, True), (defence, False)):
         if player.track.is_attack != attacks:
             raise ManifestRefusal(
@@ -86,23 +94,25 @@ def play_all_of(given: argparse.Namespace) -> int:
     if given.out is None:
         raise Refusal("the transfer format stores its batches", fix="name a directory with --out")
     require_writable(given.report)
-    players = _build(given.players, given)
+    players = build_players(given.players, given.sandbox)
     if len({player.track.is_attack for player in players}) < 2:
         raise Refusal("a match needs an attack and a defence", fix="name at least one repository of each side")
     return _run(players, given, workers=given.workers)
 
 
-def _build(directories: Sequence[Path], given: argparse.Namespace) -> list[TransferPlayer]:
-    return [
-        build_player(directory, sandbox=given.sandbox, on_log=lambda line: say(f"  {line}"))
-        for directory in directories
+def build_players(directories: Sequence[Path], sandbox: str) -> list[TransferPlayer]:
+    """Build each submission for that sandbox; as in the query format, players are named after their directories."""
+    require_2017(directories)
+    built = [
+        build_player(directory, sandbox=sandbox, on_log=lambda line: say(f"  {line}")) for directory in directories
     ]
+    return [replace(player, name=path.resolve().name) for player, path in zip(built, directories, strict=True)]
 
 
 def _run(players: Sequence[TransferPlayer], given: argparse.Namespace, *, workers: int) -> int:
     """Play `players`, write the results to `given.out`, and print the leaderboards."""
     _require_distinct(players)
-    dataset, split, samples = _samples(given)
+    dataset, split, samples = chosen_samples(given)
     match = Match(
         rules=_rules(given, dataset),
         attacks=[player for player in players if player.track.is_attack],
@@ -132,7 +142,8 @@ def _require_distinct(players: Sequence[TransferPlayer]) -> None:
             raise Refusal(f"two players have the name {name}", fix="rename one of the directories")
 
 
-def _samples(given: argparse.Namespace) -> tuple[Dataset, str, tuple[Sample, ...]]:
+def chosen_samples(given: argparse.Namespace) -> tuple[Dataset, str, tuple[Sample, ...]]:
+    """Return the data set, the split and the samples of the options, with target classes. Raise `DatasetRefusal`."""
     dataset = load_dataset(given.dataset)
     split = given.split or default_split(dataset, given.default_split)
     if given.samples is not None:

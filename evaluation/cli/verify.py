@@ -27,6 +27,9 @@ def add_parser(subcommands: Any) -> None:
     command.add_argument("--samples", metavar="HEX", help="commitment to the samples, from the round's page")
     command.add_argument("--field", metavar="HEX", help="commitment to the field, from the round's page")
     command.add_argument(
+        "--images", type=Path, metavar="ZIP", help="released archive of the secret images, with labels and targets"
+    )
+    command.add_argument(
         "--perturbed", type=Path, nargs="+", default=[], metavar="ZIP", help="released archives of perturbed images"
     )
     command.add_argument("--json", action="store_true", help="print the report as JSON")
@@ -44,7 +47,8 @@ def run(given: argparse.Namespace) -> int:
     with working("recomputing every decision ..."):
         commitments = {"samples": _lower(given.samples), "field": _lower(given.field)}
         check = verify_transfer if is_transfer(content) else verify
-        report = check(content, key, **commitments, perturbed=_opened(given.perturbed))
+        secret = _opened([given.images] if given.images else [])
+        report = check(content, key, **commitments, images=secret, perturbed=_opened(given.perturbed))
     if given.json:
         problems = [{"line": problem.line, "problem": problem.text} for problem in report.problems]
         header = {"ok": report.ok, "key": report.key, "key_given": key is not None, "summary": list(report.summary)}

@@ -20,6 +20,19 @@ class SmokeCheck:
     fix: str = ""
 
 
+@dataclass(frozen=True, eq=False)
+class SmokeTestResult:
+    """The checks of a smoke test, and the whole output of the player."""
+
+    checks: tuple[SmokeCheck, ...]
+    log: str
+
+    @property
+    def passed(self) -> bool:
+        """True if every check passed; a check that was not reached did not."""
+        return all(check.passed for check in self.checks)
+
+
 def not_reached(*names: str) -> list[SmokeCheck]:
     """Return checks that were not reached because of an earlier failure."""
     return [SmokeCheck(name, None, "not reached") for name in names]

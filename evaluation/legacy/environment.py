@@ -31,10 +31,11 @@ PACKAGES = (
 )  # fmt: skip
 """What it holds. The last two are installed without their dependencies, which are all here."""
 
-TENSORFLOW_PACKAGES = ("tensorflow-cpu==2.15.1", "tf-slim==1.1.0", "tf-keras==2.15.1")
-"""What the operator's option adds."""
+TENSORFLOW_PACKAGES = ("tensorflow-cpu==2.15.1", "tf-slim==1.1.0", "tf-keras==2.15.1", "cleverhans==2.1.0")
+"""What the operator's option adds. The last one is installed without its dependencies, which are those of its tests."""
 
-_WITHOUT_DEPENDENCIES = ("foolbox", "torchvision")  # torchvision would replace a CPU build of torch by one for CUDA
+# torchvision would replace a CPU build of torch by one for CUDA
+_WITHOUT_DEPENDENCIES = ("foolbox", "torchvision", "cleverhans")
 _PYTHON = (3, 11)
 
 Say = Callable[[str], None]

@@ -72,6 +72,12 @@ SUBSTITUTIONS = (
         "torchvision",
     ),
     Substitution(
+        ("cleverhans",),
+        "cleverhans 2.1.0",
+        "participants of 2017 put a clone of its newest state beside their code; this is the first release to install",
+        "cleverhans",
+    ),
+    Substitution(
         ("pyyaml",), "PyYAML 6, with its default loader", "version 6 calls for a loader in every `yaml.load`", "pyyaml"
     ),
     Substitution(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,7 @@ from evaluation.domain.players import Player, Side, Track
 from evaluation.domain.results import Failure, Outcome, PieceResult, Reason, SampleResult
 from evaluation.domain.rules import QueryRules
 from evaluation.domain.samples import Sample
-from evaluation.domain.smoke_checks import SmokeCheck, not_reached
+from evaluation.domain.smoke_checks import SmokeCheck, SmokeTestResult, not_reached
 from evaluation.referee.match import Match
 from evaluation.runner.checks import check_rules, describe_failure, suggest_fix
 from evaluation.runner.in_process_player import InProcessPlayer
@@ -38,19 +38,6 @@ _FIXES = {
     "success": "find an adversarial for at least one sample; only images sent as queries count",
     "budget": "send fewer queries: the budget is per sample",
 }
-
-
-@dataclass(frozen=True, eq=False)
-class SmokeTestResult:
-    """The checks of a smoke test, and the whole output of the player."""
-
-    checks: tuple[SmokeCheck, ...]
-    log: str
-
-    @property
-    def passed(self) -> bool:
-        """True if every check passed; a check that was not reached did not."""
-        return all(check.passed for check in self.checks)
 
 
 def smoke_samples(samples: Sequence[Sample], seed: int, most: int = SAMPLES) -> list[Sample]:

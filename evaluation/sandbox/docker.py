@@ -209,6 +209,7 @@ def _options(
         "ulimits": [
             Ulimit(name="nofile", soft=_OPEN_FILES, hard=_OPEN_FILES),
             Ulimit(name="core", soft=0, hard=0),
+            Ulimit(name="fsize", soft=resources.scratch_bytes, hard=resources.scratch_bytes),
         ],
         # two files: when one is full, the other holds its end; the engine's data around each line counts, too
         "log_config": LogConfig(type="json-file", config={"max-size": str(resources.log_bytes), "max-file": "2"}),

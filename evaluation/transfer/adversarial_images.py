@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
 import stat
@@ -20,19 +21,30 @@ _ENDINGS = (".png", ".jpg")
 
 _FORMATS = ("PNG", "JPEG")
 _PNG, _DEPTH = b"\x89PNG", 24  # the signature, and where the header has the bits of a channel
-_MOST_PIXELS = 4096 * 4096
+_MOST_PIXELS = 2048 * 2048
+"""Or four times those of the clean image, if these are more."""
 _MOST_BYTES = 64 << 20
+_SCAN, _MOST_SCANS = b"\xff\xda", 32
+"""A JPEG file may repeat a scan of some bytes, each of which takes as long as the first. Usual are at most 10."""
+
+_NO_FILE = frozenset(
+    (errno.ENOENT, errno.ELOOP, errno.EACCES, errno.EPERM, errno.ENOTDIR, errno.ENXIO, errno.ENAMETOOLONG, errno.EISDIR)
+)
+"""Errors that a submission can cause by what it wrote. Others are this host's."""
 
 
 def read_file(directory: Path, name: str, most: int) -> bytes | None:
     """Return the content of the plain file `name`, None if there is none; at most `most` + 1 bytes.
 
-    A symbolic link could name any file of this host, and a pipe would block: both count as no file.
+    A symbolic link could name any file of this host, and a pipe would block: both count as no file. An error that only
+    this host can cause is raised as `OSError`.
     """
     flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
     try:
         number = os.open(directory / name, flags)
-    except OSError:
+    except OSError as error:
+        if error.errno not in _NO_FILE:
+            raise
         return None
     if not stat.S_ISREG(os.fstat(number).st_mode):
         os.close(number)
@@ -54,6 +66,8 @@ def read_adversarial(directory: Path, name: str, clean: Image, epsilon: int) -> 
     notes: list[ImageNote] = []
     try:
         pixels = _decode(content, clean, notes)
+    except MemoryError:  # of this host: what is decoded has a limit
+        raise
     except Exception:  # Pillow raises errors of many kinds for damaged files: a wrong file must not end a match
         return None, [ImageNote.UNREADABLE]
     wide = clean.astype(np.int16)
@@ -80,9 +94,12 @@ def read_all(
 def _decode(content: bytes, clean: Image, notes: list[ImageNote]) -> Image:
     if len(content) > _MOST_BYTES:
         raise ValueError("too many bytes")
+    most_pixels = max(_MOST_PIXELS, 4 * clean.shape[0] * clean.shape[1])
     with Picture.open(BytesIO(content), formats=_FORMATS) as picture:
-        if picture.width * picture.height > _MOST_PIXELS:
+        if picture.width * picture.height > most_pixels:
             raise ValueError("too many pixels")
+        if picture.format == "JPEG" and content.count(_SCAN) > _MOST_SCANS:
+            raise ValueError("too many scans")
         if picture.mode != "RGB" or _is_deep(content):
             notes.append(ImageNote.CONVERTED)
         picture.load()

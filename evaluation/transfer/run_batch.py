@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import stat
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -18,6 +19,7 @@ from evaluation.domain.transfer_results import BatchReason, BatchRun
 from evaluation.legacy.player_modules import START_2017
 from evaluation.sandbox.base import Ending, Folder, Resources, Run, Sandbox
 from evaluation.sandbox.host_evidence import require_working_host
+from evaluation.transfer.disk_use import LEAST_FREE_BYTES, DiskAllowance, allowance_beyond
 from evaluation.transfer.player import TransferPlayer
 from evaluation.transfer.workspace import workspace
 
@@ -31,8 +33,8 @@ _MODULES = "/legacy_modules"
 
 _POLL_SECONDS = 0.02
 _CLEANING_SECONDS = 60.0
-_BLOCK = 512  # bytes, the unit of st_blocks on every system
 _MEASURE_SECONDS = 0.5
+_FILE_TIME = 1_500_000_000
 _FREE_FILES = 1000
 """How many files a submission may write beyond its copied code and one for each image."""
 
@@ -96,10 +98,7 @@ def run_batch(
             gpu=player.gpu,
             readable=player.legacy.readable if player.legacy else (),
         )
-        try:
-            yield written, _run(stage, program, socket_directory, folders, len(files), seconds)
-        finally:
-            _own(stage, program, socket_directory, folders)
+        yield written, _run(stage, program, socket_directory, folders, len(files), seconds)
 
 
 def _run(
@@ -107,49 +106,64 @@ def _run(
 ) -> Finished:
     """Run `program` until it ends or reaches a limit."""
     writable = [folder.source for folder in folders if folder.writable]
-    files, size = _measure(writable)
-    allowance = _Allowance(tuple(writable), files + images + _FREE_FILES, size + stage.resources.scratch_bytes)
+    allowance = allowance_beyond(writable, files=images + _FREE_FILES, size=stage.resources.scratch_bytes)
     run = stage.sandbox.start(program, socket_directory=socket_directory, resources=stage.resources, folders=folders)
     began = time.monotonic()  # what the host needs for a start is not the submission's time
     try:
-        cut = _wait(run, began + seconds * stage.calibration, allowance, stage.stop)
+        cut, free = _wait(run, began + seconds * stage.calibration, allowance, stage.stop)
         elapsed = time.monotonic() - began
     finally:
         ending = run.end()
+        _make_readable(stage, program, socket_directory, folders)
+    # 1. what it wrote: directories that it alone could read have their size now
+    if cut is BatchReason.TOO_MUCH_OUTPUT or allowance.exceeded(ended=True):
+        cut = BatchReason.TOO_MUCH_OUTPUT
+    # 2. a full disk, even if this run filled it with files that are in no directory: others write to it, too
+    elif free < LEAST_FREE_BYTES:
+        raise Fault(f"the disk of this host was full while it ran {program.name}: {free >> 20:,} MiB were free")
     reason, detail = _reason(cut, ending)
+    # 3. whether this host may be the cause
     if reason in (BatchReason.CRASHED, BatchReason.OUT_OF_MEMORY):
         require_working_host(stage.sandbox, program, stage.resources, ending)
     return Finished(BatchRun(elapsed / stage.calibration, reason, detail), ending.log)
 
 
-def _own(stage: Stage, program: Program, socket_directory: Path, folders: Sequence[Folder]) -> None:
-    """Make what the user of a container wrote removable, which only that user may unless this one is root."""
+def _make_readable(stage: Stage, program: Program, socket_directory: Path, folders: Sequence[Folder]) -> None:
+    """Make what the user of a container wrote readable and removable, which only that user may unless this is root.
+
+    `mkstemp`, with which careful programs write their files, gives them the mode 0600.
+    """
     if program.image is None or os.geteuid() == 0:
         return
     places = [stage.sandbox.place(folder) for folder in folders if folder.writable]
     cleaner = replace(program, command=("chmod", "-R", "a+rwX", *places), gpu=False)
     run = stage.sandbox.start(cleaner, socket_directory=socket_directory, resources=stage.resources, folders=folders)
     deadline = time.monotonic() + _CLEANING_SECONDS
-    while not run.ended() and time.monotonic() < deadline:
+    while not (ended := run.ended()) and time.monotonic() < deadline:
         time.sleep(_POLL_SECONDS)
-    run.end()
+    ending = run.end()
+    # its exit status says nothing: what this process wrote belongs to another user
+    if not ended or ending.host_failure:
+        raise Fault(f"the files of {program.name} could not be made readable: {ending.host_failure or 'too slow'}")
 
 
-def _wait(run: Run, deadline: float, allowance: _Allowance, stop: threading.Event) -> BatchReason | None:
-    """Wait until the run ends. Return the limit that it reached, if it reached one."""
+def _wait(run: Run, deadline: float, allowance: DiskAllowance, stop: threading.Event) -> tuple[BatchReason | None, int]:
+    """Wait until the run ends, reaches a limit, or the disk is full. Return the limit, and the free bytes then."""
     measured = time.monotonic()
     while not run.ended():
         now = time.monotonic()
         if stop.is_set():
             raise StoppedError
         if now >= deadline:
-            return BatchReason.TOO_SLOW
+            return BatchReason.TOO_SLOW, allowance.free_bytes()
         if now - measured >= _MEASURE_SECONDS:
-            if allowance.exceeded():
-                return BatchReason.TOO_MUCH_OUTPUT
+            if allowance.exceeded(ended=False):
+                return BatchReason.TOO_MUCH_OUTPUT, allowance.free_bytes()
+            if (free := allowance.free_bytes()) < LEAST_FREE_BYTES:
+                return None, free
             measured = now
         time.sleep(_POLL_SECONDS)
-    return BatchReason.TOO_MUCH_OUTPUT if allowance.exceeded() else None
+    return None, allowance.free_bytes()
 
 
 def _reason(cut: BatchReason | None, ending: Ending) -> tuple[BatchReason | None, str]:
@@ -162,47 +176,19 @@ def _reason(cut: BatchReason | None, ending: Ending) -> tuple[BatchReason | None
     return (BatchReason.CRASHED, f"exit status {ending.exit_code}") if ending.exit_code else (None, "")
 
 
-@dataclass(frozen=True)
-class _Allowance:
-    """The most files and bytes below the writable directories, whose file system has no limit of its own."""
-
-    directories: tuple[Path, ...]
-    files: int
-    bytes: int
-
-    def exceeded(self) -> bool:
-        files, size = _measure(self.directories, most=self.files)
-        return files > self.files or size > self.bytes
-
-
-def _measure(directories: Sequence[Path], most: int | None = None) -> tuple[int, int]:
-    """Return the number of files and directories below `directories`, and their bytes; stop after `most` files."""
-    count, size = 0, 0
-    waiting = list(directories)
-    while waiting:
-        try:
-            with os.scandir(waiting.pop()) as entries:
-                for entry in entries:
-                    found = entry.stat(follow_symlinks=False)
-                    count, size = count + 1, size + found.st_blocks * _BLOCK
-                    if entry.is_dir(follow_symlinks=False):
-                        waiting.append(Path(entry.path))
-                    if most is not None and count > most:
-                        return count, size
-        except OSError:  # removed meanwhile, or made unreadable: then its owner cannot be scored for it either
-            continue
-    return count, size
-
-
 def _copy_code(source: Path, code: Path) -> None:
     shutil.copytree(source, code, symlinks=True, dirs_exist_ok=True, ignore=shutil.ignore_patterns(*IGNORED_NAMES))
     for path in (code, *code.rglob("*")):
         if not path.is_symlink():
-            path.chmod(path.stat().st_mode | (0o777 if path.is_dir() else 0o666))
+            mode = path.stat().st_mode
+            # the checkouts of a site are its user's alone, and a container runs as another one
+            path.chmod(mode | (0o777 if mode & stat.S_IXUSR else 0o666))
 
 
 def _write_files(files: Mapping[str, bytes], inputs: Path) -> None:
-    for name, content in files.items():
+    """Write `files` in the order of their names, as of one time: nothing else may tell the order of the samples."""
+    for name, content in sorted(files.items()):
         path = inputs / name
         path.write_bytes(content)
         path.chmod(0o644)  # whatever the umask: a container runs as another user
+        os.utime(path, (_FILE_TIME, _FILE_TIME))

@@ -47,8 +47,9 @@ def check_submission(
     stage: Stage,
     seed: int,
     on_log: Callable[[str], None],
+    most: int = SAMPLES,
 ) -> tuple[SmokeCheck, ...]:
-    """Run `player` on one batch of `samples` and return the checks.
+    """Run `player` on one batch of at most `most` of the `samples` and return the checks.
 
     An attack must write every image; a defence must label every clean image, and `least_accuracy` of them right.
     `on_log` gets each line of the output. Raise `Fault` if the host failed.
@@ -61,7 +62,7 @@ def check_submission(
             on_log(line)
 
     runner = BatchRunner(rules, stage, seed, hear)
-    chosen = random.Random(f"smoke {seed}").sample(list(samples), min(SAMPLES, rules.batch_images, len(samples)))
+    chosen = random.Random(f"smoke {seed}").sample(list(samples), min(most, rules.batch_images, len(samples)))
     batch = make_batches(chosen, rules, seed)[0]
     if player.track.is_attack:
         made = runner.attack(player, batch)

@@ -12,9 +12,11 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from api.access import competition_of
-from api.fields import DistanceField
+from api.fields import DistanceField, ShareField
+from competitions.models import Competition
 from competitions.pseudonyms import public_name
 from core.times import for_programs
+from rounds import transfer_standings
 from rounds.models import Release, Round, RoundWarning
 from rounds.release import released
 from rounds.selectors import standings
@@ -76,6 +78,28 @@ class PlaceSerializer(serializers.Serializer[Any]):
     audit_override_reason = serializers.CharField()
 
 
+class TransferPlaceSerializer(serializers.Serializer[Any]):
+    """An entry of a published round of the transfer format, with shares from 0 to 1.
+
+    `worst` is the score against the worst opponent, `raw` counts images, `opponents` those that count. `score`, `worst`
+    and `raw` are null if none counts. `gone`: "withdrawn", "disqualified" or "".
+    """
+
+    place = serializers.IntegerField(source="of.place", allow_null=True)
+    team = serializers.CharField(source="of.team_slug")
+    team_name = serializers.CharField(source="of.team")
+    submission = serializers.IntegerField(source="of.submission")
+    title = serializers.CharField(source="of.title")
+    score = ShareField(source="of.value", allow_null=True)
+    raw = serializers.IntegerField(allow_null=True)
+    worst = ShareField(allow_null=True)
+    coverage = ShareField(allow_null=True)
+    opponents = serializers.IntegerField(source="of.opponents", allow_null=True)
+    eligible = serializers.BooleanField(source="of.eligible")
+    ineligible_because = serializers.CharField(source="of.ineligible_because")
+    gone = serializers.CharField(source="of.gone")
+
+
 class WarningSerializer(serializers.ModelSerializer[RoundWarning]):
     """An eliminated attack that came nearer to a winning model than all counted attacks, on `nearer` of `samples`.
 
@@ -120,7 +144,11 @@ class ShowRound(APIView):
 def _result(request: Request, slug: str, shown: Round) -> dict[str, Any]:
     if shown.state != Round.State.PUBLISHED:
         return {"outcome": None, "standings": {}, "warnings": [], "releases": []}
-    places = {track_name: PlaceSerializer(rows, many=True).data for track_name, rows in standings(shown).items()}
+    if shown.competition.format == Competition.Format.TRANSFER:
+        found = transfer_standings.standings(shown)
+        places = {track_name: TransferPlaceSerializer(rows, many=True).data for track_name, rows in found.items()}
+    else:
+        places = {track_name: PlaceSerializer(rows, many=True).data for track_name, rows in standings(shown).items()}
     warnings = shown.warnings.select_related("attack", "model")
     return {
         "outcome": shown.outcome,

@@ -11,8 +11,9 @@ from competitions.models import Competition, FreezeWindow, RulesVersion, SampleS
 from competitions.selectors import effective_windows, imported_sets
 from core import rounding
 from leaderboards.models import Evaluation
-from leaderboards.visibility import evaluation_of, public_evaluation_of
+from leaderboards.visibility import evaluation_of, frozen_since, public_evaluation_of
 from submissions.models import Build, Submission
+from tournaments.boards import progress_of_submission, row_of_submission, tournament_in_force
 
 
 class CompetitionSerializer(serializers.ModelSerializer[Competition]):
@@ -134,20 +135,10 @@ class BoardSerializer(serializers.Serializer[Any]):
     rows = BoardRowSerializer(many=True)
 
 
-class TransferBoardRowSerializer(serializers.Serializer[Any]):
-    """A row of a leaderboard of the transfer format, with shares from 0 to 1.
-
-    `team` is empty and `submission` null for a baseline; `rank`, `score`, `raw` and `worst` are null if no opponent
-    counts.
-    """
+class TransferStandingSerializer(serializers.Serializer[Any]):
+    """The standing of a submission that counts on a leaderboard of the transfer format, as its row there."""
 
     rank = serializers.IntegerField(allow_null=True)
-    team = serializers.CharField(source="team_slug")
-    team_name = serializers.CharField(source="team")
-    ineligible_for_prizes = serializers.BooleanField()
-    baseline = serializers.BooleanField()
-    submission = serializers.IntegerField(allow_null=True)
-    title = serializers.CharField()
     score = ShareField(allow_null=True)
     raw = serializers.IntegerField(allow_null=True)
     worst = ShareField(allow_null=True)
@@ -155,6 +146,21 @@ class TransferBoardRowSerializer(serializers.Serializer[Any]):
     opponents = serializers.IntegerField()
     median_seconds = SecondsField(allow_null=True)
     entered_at = MomentField()
+
+
+class TransferBoardRowSerializer(TransferStandingSerializer):
+    """A row of a leaderboard of the transfer format, with shares from 0 to 1.
+
+    `team` is empty and `submission` null for a baseline; `rank`, `score`, `raw` and `worst` are null if no opponent
+    counts.
+    """
+
+    team = serializers.CharField(source="team_slug")
+    team_name = serializers.CharField(source="team")
+    ineligible_for_prizes = serializers.BooleanField()
+    baseline = serializers.BooleanField()
+    submission = serializers.IntegerField(allow_null=True)
+    title = serializers.CharField()
 
 
 class UnderWaySerializer(serializers.Serializer[Any]):
@@ -210,24 +216,46 @@ class EvaluationSerializer(serializers.ModelSerializer[Evaluation]):
 
 
 class SubmissionSerializer(serializers.ModelSerializer[Submission]):
-    """Public data of a submission."""
+    """Public data of a submission. It has an `evaluation`, or in the transfer format a `standing` or its `runs`.
+
+    `standing` is null unless the submission counts, `runs` unless it is being evaluated.
+    """
 
     number = serializers.IntegerField(source="pk")
     competition = serializers.CharField(source="repository.entry.competition.slug")
     team = serializers.CharField(source="repository.entry.team.slug")
     track = serializers.CharField(source="repository.track.name")
     evaluation = serializers.SerializerMethodField()
+    standing = serializers.SerializerMethodField()
+    runs = serializers.SerializerMethodField()
 
     class Meta:
         model = Submission
         fields: tuple[str, ...] = (
             *("number", "competition", "team", "track", "title", "state", "received_at"),
-            *("disqualified_at", "evaluation"),
+            *("disqualified_at", "evaluation", "standing", "runs"),
         )
 
     def get_evaluation(self, submission: Submission) -> object:
         """Return the newest public evaluation or None; with frozen leaderboards, the one before the freeze."""
         return _shown(public_evaluation_of(submission))
+
+    def get_standing(self, submission: Submission) -> object:
+        """Return the standing on the leaderboard of the transfer format, or None; while it is frozen, None."""
+        row = row_of_submission(submission) if self._shows_transfer(submission) else None
+        return TransferStandingSerializer(row).data if row else None
+
+    def get_runs(self, submission: Submission) -> object:
+        """Return how many runs are played of those that are known, while it is evaluated in the transfer format."""
+        shown = self._shows_transfer(submission) and submission.state == Submission.State.READY
+        tournament = tournament_in_force(submission.repository.entry.competition) if shown else None
+        progress = progress_of_submission(tournament, submission) if tournament else None
+        return {"played": progress[0], "needed": progress[1]} if progress else None
+
+    def _shows_transfer(self, submission: Submission) -> bool:
+        """Return whether it is of the transfer format, and its standing is shown to the public."""
+        competition = submission.repository.entry.competition
+        return competition.format == Competition.Format.TRANSFER and frozen_since(competition) is None
 
 
 class BuildSerializer(serializers.ModelSerializer[Build]):
@@ -255,6 +283,10 @@ class WholeSubmissionSerializer(SubmissionSerializer):
     def get_evaluation(self, submission: Submission) -> object:
         """Return the newest evaluation, or None."""
         return _shown(evaluation_of(submission))
+
+    def _shows_transfer(self, submission: Submission) -> bool:
+        """Return whether it is of the transfer format: a freeze hides nothing from its team."""
+        return bool(submission.repository.entry.competition.format == Competition.Format.TRANSFER)
 
 
 def _shown(evaluation: Evaluation | None) -> object:

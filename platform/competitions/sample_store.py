@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import io
 import secrets
-import struct
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -14,6 +13,7 @@ import numpy as np
 from core import object_store
 from core.errors import Fault, Refusal
 from evaluation.bundle.canonical_json import commitment_of
+from evaluation.bundle.sample_hash import salted_hash
 from evaluation.datasets.base import Dataset, with_targets
 from evaluation.datasets.load import load_dataset
 from evaluation.domain.samples import Sample
@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 
     from competitions.models import SampleSet
     from competitions.rules import Rules
-
-_NO_TARGET = -1
 
 _MAX_BYTES = 256 << 20
 """Part of a split that is searched for further images: 21,845 images of 64 x 64 x 3."""
@@ -129,13 +127,8 @@ def commitment_to(hashes: Sequence[str]) -> str:
 
 
 def sample_hashes(sample_set: SampleSet, salt: str) -> tuple[str, ...]:
-    """Return one salted hexadecimal SHA-256 for each sample, in the order of the set.
-
-    The hashed bytes are: the salt in UTF-8, a zero byte, label and target as two signed 32-bit numbers (big-endian;
-    target -1 for none), and the image's bytes (uint8, rows of pixels of channels). Without the salt, the images of a
-    public data set cannot be tested against a hash.
-    """
-    return tuple(_hash(sample, salt) for sample in samples_of(sample_set))
+    """Return the salted hash of each sample, in the order of the set."""
+    return tuple(salted_hash(sample, salt) for sample in samples_of(sample_set))
 
 
 def image_hashes(sample_set: SampleSet) -> frozenset[bytes]:
@@ -151,12 +144,6 @@ def image_hash(sample: Sample) -> bytes:
 def worst_cases(sample_set: SampleSet) -> tuple[float, ...]:
     """Return the worst case of each sample: its distance (L2 over pixels / 255) to the grey image."""
     return tuple(worst_case(sample.image) for sample in samples_of(sample_set))
-
-
-def _hash(sample: Sample, salt: str) -> str:
-    target = _NO_TARGET if sample.target is None else sample.target
-    prefix = salt.encode() + b"\0" + struct.pack(">ii", sample.label, target)
-    return hashlib.sha256(prefix + sample.image.tobytes()).hexdigest()
 
 
 def _pack(samples: Sequence[Sample]) -> bytes:

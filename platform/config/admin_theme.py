@@ -24,7 +24,12 @@ def _icon(request: object) -> str:
     return static("img/mark.svg")
 
 
+def _style(request: object) -> str:
+    return static("css/admin.css")
+
+
 _UNFOLD = {
+    "STYLES": [_style],
     "SITE_SYMBOL": "swords",
     "SITE_FAVICONS": [{"rel": "icon", "type": "image/svg+xml", "href": _icon}],
     "SHOW_BACK_BUTTON": True,

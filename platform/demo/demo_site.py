@@ -9,8 +9,10 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+from django.conf import settings
 from django.core.management import call_command
-from django.db.models import Exists, OuterRef, Q, QuerySet
+from django.db.models import Q
+from rich.console import Console
 
 from accounts.models import User
 from competitions import services as competitions
@@ -21,18 +23,18 @@ from competitions.rules import format_of
 from core import clock, times
 from core.errors import Fault, Refusal
 from demo.credentials import CredentialStore
+from demo.formats import FORMATS
 from demo.git_push import TAG, has_code, push_copy, pushed_tags
+from demo.results import Result
 from demo.supervisor import Supervisor
-from demo.virtual_teams import TEAMS, Entry, VirtualTeam, noise_with_draws
+from demo.virtual_teams import Entry, VirtualTeam
 from demo.web_client import WebClient
-from leaderboards.models import Evaluation, Standing
 from submissions.models import Submission
 
 COMPETITION_FILE = Path(__file__).with_name("digits.toml")
 ORGANISER = "olga"
 SEED_SALT = "d1" * 32
 """Nothing is secret in the demo: with one salt, its leaderboards are the same everywhere."""
-READER = VirtualTeam("you", "Your team", (noise_with_draws(8, "My first attack"),))
 
 Say = Callable[[str], None]
 
@@ -52,27 +54,50 @@ class DemoSite:
         self._supervisor = supervisor
         self._credentials = credentials
         self._say = say
-        document = tomllib.loads(competition_file.read_text(encoding="utf-8"))
-        self._document = with_at_most(most_samples, _open_now(document))
+        document = _open_now(tomllib.loads(competition_file.read_text(encoding="utf-8")))
+        self._format = FORMATS[format_of(document["rules"])]
+        if most_samples is not None:
+            rules = self._format.rules_for(document["rules"], most_samples)
+            document = with_at_most(most_samples, document) | {"rules": rules}
+        self._source: str = document["sample_sets"][0]["source"]
+        self._document = self._without_missing_packages(document)
         self._started = time.monotonic()
         self._reported: set[str] = set()
 
     def open(self) -> Competition:
         """Create the tables, the competition and its organiser.
 
-        Raise `Refusal` for a competition of another format than that of the virtual teams.
+        Raise `Refusal` where the demo played another competition: its teams and their tokens are those of that one.
         """
-        if format_of(self._document["rules"]) != Competition.Format.QUERY:
-            raise Refusal(
-                "the virtual teams of the demo play the query format only",
-                fix="leave out --competition, or import the file on a site of your own (docs/competitions.md)",
-            )
         call_command("migrate", verbosity=0)
+        elsewhere = Participation.objects.exclude(competition__slug=self._document["competition"]["slug"])
+        if played := elsewhere.filter(team__slug=self.reader).first():
+            raise Refusal(
+                f"the demo in {settings.STATE} plays the competition {played.competition.slug}",
+                fix=f"choose another folder with GAUNTLET_STATE, or remove that one: rm -r {settings.STATE}",
+            )
         call_command("collectstatic", interactive=False, verbosity=0)
         competition = competitions.import_competition(self._document, new_salt=lambda: SEED_SALT)
         if not User.objects.filter(username=ORGANISER).exists():
             User.objects.create_superuser(ORGANISER, "", self._credentials.password_of(ORGANISER))
         return competition
+
+    @property
+    def reader(self) -> str:
+        """The user name of the person who started the demo."""
+        return self._format.reader.slug
+
+    @property
+    def _competition(self) -> Competition:
+        return Competition.objects.get(slug=self._document["competition"]["slug"])
+
+    def require_season(self) -> None:
+        """Raise `Refusal` if the demo cannot play the rounds of this format."""
+        if not self._format.has_season:
+            raise Refusal(
+                f"the demo plays no rounds of the {format_of(self._document['rules'])} format",
+                fix="leave out --full; the organiser can plan a round in the admin",
+            )
 
     def enter(self, team: VirtualTeam) -> None:
         """Register the team's captain, create the team and a token: over HTTP, with the forms of the pages."""
@@ -99,11 +124,12 @@ class DemoSite:
 
     def prepare_reader(self) -> str:
         """Create the reader's own team with code not submitted yet; return the command that submits it."""
-        self.enter(READER)
-        (entry,) = READER.entries
-        address = self.address(READER, entry)
+        reader = self._format.reader
+        self.enter(reader)
+        (entry,) = reader.entries
+        address = self.address(reader, entry)
         if not has_code(address):
-            push_copy(entry.like, address, author=READER.slug, changes=entry.changes, tag=None)
+            push_copy(entry.like, address, author=reader.slug, changes=entry.changes, tag=None)
         return f"git clone {address} my-attack && cd my-attack && git tag {TAG} && git push origin {TAG}"
 
     def address(self, team: VirtualTeam, entry: Entry) -> str:
@@ -129,21 +155,22 @@ class DemoSite:
         self._supervisor.check()
 
     def settings(self) -> str:
-        """Describe how the demo is smaller than the competition of 2018."""
+        """Describe how the demo is smaller than the competition that its format comes from."""
         samples = next(each["count"] for each in self._document["sample_sets"] if each["purpose"] == "validation")
-        budget = self._document["rules"]["query_budget"]
-        return (
-            f"The demo plays {samples} validation samples and {budget} queries a sample; in 2018 it was 200 and 1,000."
-        )
+        return self._format.settings(self._document["rules"], samples)
+
+    def print_boards(self, console: Console) -> None:
+        """Print the leaderboards."""
+        self._format.print_boards(self._competition, console)
 
     def submit_all(self, *, one_at_a_time: bool) -> None:
         """Register all teams and push their entries. The virtual teams have lower priority than the reader's.
 
         With `one_at_a_time`, each waits until those before it are built: one builder stays free for the reader.
         """
-        for team in TEAMS:
+        for team in self._format.teams:
             for entry in filter(self._fits, team.entries):
-                if package := missing_package(entry.track, entry.like):
+                if package := missing_package(entry.track, entry.like, self._source):
                     self._say(f"Left out: {entry.like} of {team.name}; for it: pip install --no-deps {package}")
             if any(map(self._plays, team.entries)):
                 if one_at_a_time:
@@ -159,10 +186,10 @@ class DemoSite:
         while True:
             self._supervisor.check()
             self.say_news()
-            if not under_way().exists():
+            if not (left := self._format.under_way(self._competition)):
                 return
             if time.monotonic() > deadline:
-                raise Fault(f"{under_way().count()} submissions were still under way after {limit:g} s")
+                raise Fault(f"{left} players were still under way after {limit:g} s")
             time.sleep(1)
 
     def say_news(self) -> None:
@@ -173,14 +200,24 @@ class DemoSite:
                 self._say(f"{self.time()}  {line}")
 
     def _wait_for_builds(self) -> None:
-        of_others = ~Q(repository__entry__team__slug=READER.slug)
+        of_others = ~Q(repository__entry__team__slug=self.reader)
         while Submission.objects.filter(of_others, state__in=Submission.UNDER_WAY).exists():
             self.check()
             self.say_news()
             time.sleep(1)
 
+    def _without_missing_packages(self, document: dict[str, Any]) -> dict[str, Any]:
+        """Return the competition without the baselines that cannot run here, and say which they are."""
+        tracks = {}
+        for name, track in document["tracks"].items():
+            missing = {each: missing_package(name, each, self._source) for each in track["baselines"]}
+            for each in filter(missing.get, missing):
+                self._say(f"Left out: the baseline {each}; for it: pip install --no-deps {missing[each]}")
+            tracks[name] = track | {"baselines": [each for each in missing if not missing[each]]}
+        return document | {"tracks": tracks}
+
     def _plays(self, entry: Entry) -> bool:
-        return self._fits(entry) and not missing_package(entry.track, entry.like)
+        return self._fits(entry) and not missing_package(entry.track, entry.like, self._source)
 
     def _fits(self, entry: Entry) -> bool:
         """Return whether the entry works on the competition's images.
@@ -194,24 +231,23 @@ class DemoSite:
 
     def _news(self) -> Iterator[tuple[str, str]]:
         """Yield everything that has ended so far, each with its own key."""
-        place = ("repository__entry__team", "repository__track")
-        for rejected in Submission.objects.filter(state=Submission.State.REJECTED).select_related(*place):
-            yield f"{rejected} {rejected.state_since}", f"{self._named(rejected)} rejected: {rejected.problem}"
-        ended = Evaluation.objects.exclude(state=Evaluation.State.PLAYING).order_by("finished_at")
-        for row in ended.select_related(*(f"submission__{name}" for name in place)):
-            where = row.submission.repository
-            score = f"{row.value:.2f}" if row.value is not None else f"void: {row.problem}"
-            if where.entry.team.slug != READER.slug:
-                yield str(row), f"{where.entry.team.name}, {where.track.name}: {score}"
-                continue
-            standing = row.standings.first()
-            rank = f", rank {standing.rank}" if standing and standing.rank else ""
-            scored = "scored " if row.value is not None else ""
-            address = self.front_page(f"/submissions/{row.submission_id}")
-            yield str(row), f"{self._named(row.submission)}: {scored}{score}{rank}. {address}"
+        rejected = Submission.objects.filter(state=Submission.State.REJECTED)
+        for row in rejected.select_related("repository__entry__team", "repository__track"):
+            yield f"{row} {row.state_since}", f"{self._named(row)} rejected: {row.problem}"
+        for result in self._format.results(self._competition):
+            yield result.key, self._line(result)
+
+    def _line(self, result: Result) -> str:
+        where = result.submission.repository
+        if where.entry.team.slug != self.reader:
+            return f"{where.entry.team.name}, {where.track.name}: {result.score}"
+        scored = "scored " if result.scored else ""
+        rank = f", rank {result.rank}" if result.rank else ""
+        address = self.front_page(f"/submissions/{result.submission.pk}")
+        return f"{self._named(result.submission)}: {scored}{result.score}{rank}. {address}"
 
     def _named(self, submission: Submission) -> str:
-        own = submission.repository.entry.team.slug == READER.slug
+        own = submission.repository.entry.team.slug == self.reader
         return f"Your submission {submission.pk}" if own else str(submission)
 
 
@@ -224,31 +260,10 @@ def _open_now(document: dict[str, Any]) -> dict[str, Any]:
     return document | {"competition": about | dates, "freeze_windows": []}
 
 
-def with_at_most(most: int | None, document: dict[str, Any]) -> dict[str, Any]:
+def with_at_most(most: int, document: dict[str, Any]) -> dict[str, Any]:
     """Return the competition with at most `most` samples in every sample set that a match is played on."""
-    if most is None:
-        return document
     sets = [
         each if each["purpose"] == "development" else each | {"count": min(each["count"], most)}
         for each in document["sample_sets"]
     ]
     return document | {"sample_sets": sets}
-
-
-def under_way() -> QuerySet[Submission]:
-    """Return submissions that have not reached their end."""
-    ended = Evaluation.objects.filter(submission=OuterRef("pk")).exclude(state=Evaluation.State.PLAYING)
-    waiting = Q(state__in=Submission.UNDER_WAY) | (Q(state=Submission.State.READY) & ~Exists(ended))
-    return Submission.objects.filter(waiting)
-
-
-def boards(competition: Competition) -> dict[str, list[Standing]]:
-    """Return the rows of each leaderboard, by the title of its track."""
-    return {
-        track.title: list(
-            track.standings.select_related("track", "entry__team", "evaluation__worst_opponent").order_by(
-                "place", "entry"
-            )
-        )
-        for track in competition.tracks.all()
-    }

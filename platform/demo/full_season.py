@@ -18,8 +18,8 @@ from competitions.selectors import sample_set_for
 from core import clock
 from core.errors import Fault
 from core.times import duration
-from demo.demo_site import ORGANISER, DemoSite, Say, boards
-from demo.print_boards import print_boards, print_preview, print_standings
+from demo.demo_site import ORGANISER, DemoSite, Say
+from demo.print_boards import print_preview, print_standings
 from demo.web_client import WebClient
 from leaderboards.evaluation_basis import unevaluated
 from leaderboards.models import Evaluation
@@ -70,7 +70,7 @@ class Season:
         self._organiser.log_in(ORGANISER, self._site.password_of(ORGANISER))
         self._play_round(ROUND)
         self._wait_for_boards()
-        print_boards(boards(self._competition), self._console)
+        self._site.print_boards(self._console)
         final = self._play_round(FINAL)
         self._release(final)
         self._verify(final)

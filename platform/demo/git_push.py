@@ -12,7 +12,7 @@ from pathlib import Path
 
 from core.errors import Fault
 from demo.virtual_teams import Change
-from evaluation.baselines.catalogue import find_baseline
+from evaluation.baselines.all_formats import find_bundled
 from evaluation.training.start_images import STARTS, write_starts
 
 TAG = "submission-1"
@@ -43,9 +43,7 @@ def push_copy(
     """
     with tempfile.TemporaryDirectory(prefix="gauntlet-push-") as folder:
         copy = Path(folder) / "repository"
-        find_baseline(like).assemble(copy)
-        for change in changes:
-            _apply(change, copy)
+        write_copy(copy, like, changes)
         if starts:
             write_starts(copy / STARTS, starts)
         _git(copy, author, "init", "--quiet", "--initial-branch=main")
@@ -56,6 +54,13 @@ def push_copy(
         started = time.monotonic()
         output = _git(copy, author, "push", address, *(ref for ref in (branch, tag) if ref is not None))
         return Pushed(output, time.monotonic() - started)
+
+
+def write_copy(copy: Path, like: str, changes: Iterable[Change]) -> None:
+    """Write the bundled submission `like`, changed, to the directory `copy`. Raise `Fault` for a change of nothing."""
+    find_bundled(like).assemble(copy)
+    for change in changes:
+        _apply(change, copy)
 
 
 def pushed_tags(address: str) -> set[str]:

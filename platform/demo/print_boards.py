@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from rich.console import Console
 from rich.table import Table
@@ -12,6 +12,7 @@ from evaluation.domain.score_decimals import decimals
 from leaderboards.models import Evaluation, Standing
 from rounds.preview import Preview
 from rounds.selectors import StandingRow
+from tournaments.boards import Board, BoardRow
 
 
 def print_boards(boards: Mapping[str, Sequence[Standing]], console: Console) -> None:
@@ -23,9 +24,8 @@ def print_boards(boards: Mapping[str, Sequence[Standing]], console: Console) -> 
         model = any(row.track.name == Track.Name.MODEL for row in standings)
         for name in ("score", "95 % interval", "held" if model else "found nothing"):
             table.add_column(name, justify="right", no_wrap=True)
-        table.add_column(
-            "strongest opponent" if model else "hardest opponent", no_wrap=True, overflow="ellipsis", max_width=36
-        )
+        # in a narrow terminal only this column shrinks
+        table.add_column("strongest opponent" if model else "hardest opponent", max_width=36)
         for row in standings:
             score = row.evaluation
             table.add_row(
@@ -36,6 +36,23 @@ def print_boards(boards: Mapping[str, Sequence[Standing]], console: Console) -> 
                 score.worst_opponent.title if score.worst_opponent else "",
             )
         console.print(table)
+        console.print()
+
+
+def print_transfer_boards(boards: Iterable[tuple[str, Board]], console: Console) -> None:
+    """Print each leaderboard of the transfer format: rank, team or baseline, scores, coverage and opponents."""
+    for title, board in boards:
+        table = Table(title=title, title_justify="left", show_edge=False)
+        table.add_column("rank", justify="right", no_wrap=True)
+        table.add_column("team", no_wrap=True)
+        table.add_column("submission", max_width=32)  # in a narrow terminal only this column shrinks
+        for name in ("score", "worst", "coverage", "opponents"):
+            table.add_column(name, justify="right", no_wrap=True)
+        for row in board.rows:
+            table.add_row(*_transfer_cells(row))
+        console.print(table)
+        if board.under_way:
+            console.print(f"  still evaluated: {', '.join(each.title for each in board.under_way)}")
         console.print()
 
 
@@ -77,6 +94,17 @@ def print_standings(title: str, sides: Mapping[str, Sequence[StandingRow]], cons
             )
         console.print(table)
         console.print()
+
+
+def _transfer_cells(row: BoardRow) -> tuple[str, ...]:
+    shares = (row.score, row.worst, row.coverage)
+    return (
+        str(row.rank or "none yet"),
+        row.team or "(baseline)",
+        row.title,
+        *("" if share is None else f"{share:.1%}" for share in shares),
+        str(row.opponents),
+    )
 
 
 def _rank(row: Standing) -> str:

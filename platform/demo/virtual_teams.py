@@ -1,4 +1,4 @@
-"""The virtual teams and their entries: bundled submissions, unchanged or slightly changed."""
+"""The virtual teams of the query format and their entries: bundled submissions, unchanged or slightly changed."""
 
 from __future__ import annotations
 
@@ -56,6 +56,9 @@ def noise_with_draws(draws: int, title: str) -> Entry:
     change = Change("main.py", "DRAWS = 40", f"DRAWS = {draws}")
     return Entry("untargeted", "gaussian-noise", (change, _titled("Additive Gaussian noise", title)))
 
+
+READER = VirtualTeam("you", "Your team", (noise_with_draws(8, "My first attack"),))
+"""The team of the person who started the demo."""
 
 # a competition has only the entries that work on its images, and whose packages are installed;
 # unchanged copies have the digest of a pool's player, so that its matches count for them too

@@ -1,8 +1,9 @@
-"""Adapter: the pictures of a match's samples: clean, perturbed, and their amplified difference."""
+"""Adapter: the pictures of samples: clean, perturbed, and their amplified difference; those of a match."""
 
 from __future__ import annotations
 
 import io
+from collections.abc import Callable
 
 import numpy as np
 
@@ -24,6 +25,7 @@ __all__ = [
     "clean_picture",
     "difference_name",
     "picture",
+    "sample_picture",
 ]
 
 CLEAN, PERTURBED = "clean", "perturbed"
@@ -39,15 +41,19 @@ NAMES = (CLEAN, PERTURBED, *map(difference_name, AMPLIFICATIONS))
 
 def picture(match: Match, sample: int, name: str) -> bytes:
     """Return a picture of a sample as PNG. Raise `Refusal` if it has not been played or the name is unknown."""
+    return sample_picture(match.sample_set, sample, name, lambda: _perturbed(match, sample))
+
+
+def sample_picture(sample_set: SampleSet, sample: int, name: str, perturbed: Callable[[], Image]) -> bytes:
+    """Return a picture of a sample as PNG; `perturbed` reads the perturbed image. Raise `Refusal` as `picture`."""
     if name not in NAMES:
         raise Refusal(f"{name} is no picture of a sample", fix=f"choose one of {', '.join(NAMES)}")
     if name == CLEAN:
-        return clean_picture(match.sample_set, sample)
-    perturbed = _perturbed(match, sample)
+        return clean_picture(sample_set, sample)
     if name == PERTURBED:
-        return png(perturbed)
+        return png(perturbed())
     factor = int(name.removeprefix(difference_name(0)[:-1]))
-    return png(amplified(_clean(match.sample_set, sample), perturbed, factor))
+    return png(amplified(_clean(sample_set, sample), perturbed(), factor))
 
 
 def clean_picture(sample_set: SampleSet, sample: int) -> bytes:

@@ -1,15 +1,40 @@
-"""Heartbeats of a worker process, for itself and for the pieces that it holds."""
+"""Heartbeats of a worker process, for itself and for what it holds."""
 
 from __future__ import annotations
 
-from datetime import timedelta
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from django.conf import settings
 
 from competitions.rules import query_rules
 from core import clock, lease
+from core.worker_slot import device_of
 from matches import services
 from matches.engine_adapter import longest_seconds
 from matches.models import Worker
 from matches.queue import Claim
+from submissions.calibration import calibration
+
+
+@dataclass
+class _Process:
+    started_at: datetime | None = None
+
+
+_process = _Process()
+
+
+def register(number: int) -> Worker:
+    """Record this process as the worker in slot `number`; return its row."""
+    _process.started_at = _process.started_at or clock.database_now()
+    return services.record_worker(
+        name=f"{settings.WORKER_NAME}/{number}",
+        worker_class=settings.WORKER_CLASS,
+        device=device_of(number) or "",
+        calibration=calibration(),
+        started_at=_process.started_at,
+    )
 
 
 class Heartbeat(lease.Heartbeat):

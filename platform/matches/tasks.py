@@ -5,19 +5,15 @@ from __future__ import annotations
 import logging
 import time
 from dataclasses import dataclass
-from datetime import datetime
 
 from celery import shared_task
-from django.conf import settings
 
-from core import clock, notify
-from core.worker_slot import device_of, slot
-from matches import queue, selectors, services
-from matches.heartbeat import Heartbeat
-from matches.models import Worker
+from core import notify
+from core.worker_slot import slot
+from matches import queue, selectors
+from matches.heartbeat import Heartbeat, register
 from matches.worker import play_pieces
 from submissions import image_collection
-from submissions.calibration import calibration
 
 log = logging.getLogger(__name__)
 
@@ -33,9 +29,8 @@ COLLECT_SECONDS = 3600.0
 
 @dataclass
 class _Process:
-    """State of this process between tasks (all but `started_at` in `time.monotonic()`)."""
+    """State of this process between tasks, in `time.monotonic()`."""
 
-    started_at: datetime | None = None
     notified_at: float = -NOTIFY_AGAIN_SECONDS
     collected_at: float = -COLLECT_SECONDS
 
@@ -87,15 +82,3 @@ def _notify_new_workers() -> int:
         return 0
     _process.notified_at = time.monotonic()
     return 1
-
-
-def register(number: int) -> Worker:
-    """Record the worker process in slot `number`; return its row."""
-    _process.started_at = _process.started_at or clock.database_now()
-    return services.record_worker(
-        name=f"{settings.WORKER_NAME}/{number}",
-        worker_class=settings.WORKER_CLASS,
-        device=device_of(number) or "",
-        calibration=calibration(),
-        started_at=_process.started_at,
-    )

@@ -10,12 +10,16 @@ from django.contrib.humanize.templatetags.humanize import intcomma
 from django.db.models import Max, QuerySet
 from django.utils.translation import gettext, ngettext
 
+from competitions.models import Competition
 from core import clock
 from leaderboards.evaluation_basis import COUNTED
 from leaderboards.models import Evaluation
 from matches.models import Match, Piece, Worker
-from matches.selectors import OPEN_PIECES, WorkerStatus, workers_without_heartbeat
+from matches.selectors import OPEN_PIECES, WorkerStatus, workers, workers_without_heartbeat
 from submissions.models import Submission
+from tournaments.boards import tournaments_in_force
+from tournaments.models import Entrant, Tournament
+from tournaments.selectors import RunQueue, failed_in, held_by_workers
 
 LONGEST_BUILD = timedelta(hours=24)
 """A submission that is neither ready nor rejected for this long is an incident."""
@@ -30,24 +34,33 @@ class Incident:
     grave: bool = False
 
 
-def incidents(workers: Sequence[WorkerStatus]) -> list[Incident]:
+@dataclass(frozen=True)
+class WorkerLine:
+    """A worker, and the number of pieces and runs that it holds."""
+
+    of: WorkerStatus
+    held: int
+
+
+def worker_lines() -> list[WorkerLine]:
+    """Return every worker that ever played, by name."""
+    runs = held_by_workers()
+    return [WorkerLine(each, len(each.holds) + runs[each.worker.name]) for each in workers()]
+
+
+def incidents(lines: Sequence[WorkerLine], runs: RunQueue) -> list[Incident]:
     """Return what delays results now, the worst first."""
-    live = {each.worker.worker_class for each in workers if each.live and not each.out_of_service}
+    live = {line.of.worker.worker_class for line in lines if line.of.live and not line.of.out_of_service}
     waiting = Piece.objects.filter(OPEN_PIECES)
     found = []
     if not live:
-        count = waiting.count()
-        text = (
-            ngettext("%(count)s piece waits in the queue.", "%(count)s pieces wait in the queue.", count)
-            % {"count": intcomma(count)}
-            if count
-            else gettext("New matches wait.")
-        )
+        text = _waiting(waiting.count(), runs.waiting + runs.claimed)
         found.append(
             Incident(
                 gettext("No worker is online"),
-                f"{text} {gettext('Matches continue when a worker is online again. No result is lost.')}",
-                grave=count > 0,
+                f"{text or gettext('New submissions wait.')} "
+                + gettext("Everything continues when a worker is online again. No result is lost."),
+                grave=bool(text),
             )
         )
     elif Worker.Class.GPU not in live and (count := waiting.filter(match__needs_gpu=True).count()):
@@ -89,6 +102,20 @@ def incidents(workers: Sequence[WorkerStatus]) -> list[Incident]:
                 % {"count": intcomma(count)},
             )
         )
+    if count := failed_in(_under_way()):
+        found.append(
+            Incident(
+                gettext("Some runs failed"),
+                ngettext(
+                    "Platform errors ended %(count)s run. The scores that need it are late until an organiser replays "
+                    "it. No team loses a slot.",
+                    "Platform errors ended %(count)s runs. The scores that need them are late until an organiser "
+                    "replays them. No team loses a slot.",
+                    count,
+                )
+                % {"count": intcomma(count)},
+            )
+        )
     if count := Match.objects.filter(state=Match.State.SUSPENDED, evaluations__in=_playing()).distinct().count():
         found.append(
             Incident(
@@ -113,6 +140,28 @@ def incidents(workers: Sequence[WorkerStatus]) -> list[Incident]:
     return found
 
 
+def _waiting(pieces: int, runs: int) -> str:
+    """Return a sentence for each kind of work that waits, "" without any."""
+    sentences = [
+        ngettext("%(count)s piece waits in the queue.", "%(count)s pieces wait in the queue.", pieces)
+        % {"count": intcomma(pieces)}
+        if pieces
+        else "",
+        ngettext("%(count)s run waits in the queue.", "%(count)s runs wait in the queue.", runs)
+        % {"count": intcomma(runs)}
+        if runs
+        else "",
+    ]
+    return " ".join(filter(None, sentences))
+
+
+def _under_way() -> list[Tournament]:
+    """Return the tournaments of the leaderboards in force, and those of rounds that have not ended."""
+    competitions = Competition.objects.filter(format=Competition.Format.TRANSFER)
+    rounds = Tournament.objects.filter(fixed=True, ended_at=None)
+    return [*tournaments_in_force(competitions).values(), *rounds]
+
+
 def _playing() -> QuerySet[Evaluation]:
     return Evaluation.objects.filter(COUNTED, state=Evaluation.State.PLAYING)
 
@@ -120,5 +169,6 @@ def _playing() -> QuerySet[Evaluation]:
 def last_score_at() -> datetime | None:
     """Return when the newest score was computed."""
     scored = Evaluation.objects.filter(COUNTED, state=Evaluation.State.SCORED)
-    newest: datetime | None = scored.aggregate(at=Max("finished_at"))["at"]
-    return newest
+    entered = Entrant.objects.filter(tournament__fixed=False)
+    newest = scored.aggregate(at=Max("finished_at"))["at"], entered.aggregate(at=Max("entered_at"))["at"]
+    return max((at for at in newest if at), default=None)

@@ -1,4 +1,4 @@
-"""The matrix of attacks and defences of a leaderboard of the transfer format, as a heat map of shares."""
+"""The matrix of attacks and defences in the transfer format, of leaderboards and of rounds, as a heat map of shares."""
 
 from __future__ import annotations
 
@@ -20,6 +20,8 @@ from evaluation.domain.transfer_results import PairCounts
 from pages.heat_map import SMALL, Side
 from pages.players import PlayerName
 from pages.transfer_board import share
+from rounds.models import Round
+from rounds.transfer_progression import tournament_of
 from tournaments.boards import BoardRow, in_order, row_of, tournament_in_force
 from tournaments.models import Entrant, Tournament
 from tournaments.pair_tables import epsilons_of, success
@@ -32,12 +34,14 @@ _COLOURS = HeatColours(1.0)
 class ShareMap:
     """Attacks from top to bottom and defences from left to right, best first: the share of images with a point.
 
-    `epsilon` is that of the batches, None for all; `epsilons` are those to choose from.
+    `epsilon` is that of the batches, None for all; `epsilons` are those to choose from. `played` is the round whose
+    pairs it shows, None for those of the leaderboards.
     """
 
     title: str
     competition: Competition
     track: Track
+    played: Round | None = None
     epsilon: int | None = None
     epsilons: Sequence[int] = ()
     attacks: Sequence[Side] = ()
@@ -47,7 +51,7 @@ class ShareMap:
     @property
     def csv(self) -> str:
         """The address of the CSV file."""
-        address = reverse("pages:matrix_csv", args=[self.competition.slug, self.track.name])
+        address = matrix_address(self.competition, self.played, self.track, csv=True)
         return f"{address}?epsilon={self.epsilon}" if self.epsilon else address
 
     @property
@@ -78,7 +82,7 @@ class ShareMap:
 
     def rows(self) -> Sequence[tuple[Side, SafeString]]:
         """Return each attack with its cells as HTML."""
-        address = reverse("pages:transfer_pair", args=[self.competition.slug, 0, 0]).removesuffix("0/0")
+        address = pair_address(self.competition, self.played, 0, 0).removesuffix("0/0")
         point = get_format("DECIMAL_SEPARATOR")
         return [
             (attack, SafeString("".join(self._cell(attack, defence, address, point) for defence in self.defences)))
@@ -113,14 +117,27 @@ class ShareMap:
         return f'<td class="{colour}">{link}</td>' if colour else f"<td>{link}</td>"
 
 
-def share_map(track: Track, epsilon: str, *, hidden: bool) -> ShareMap | None:
+def matrix_address(competition: Competition, played: Round | None, track: Track, *, csv: bool = False) -> str:
+    """Return the address of the matrix of a round, or of the leaderboards if `played` is None."""
+    name, place = ("round_matrix", [played.number]) if played else ("matrix", [])
+    return reverse(f"pages:{name}_csv" if csv else f"pages:{name}", args=[competition.slug, *place, track.name])
+
+
+def pair_address(competition: Competition, played: Round | None, attack: int, defence: int) -> str:
+    """Return the address of a pair of a round, or of the leaderboards if `played` is None."""
+    name, place = ("round_pair", [played.number]) if played else ("transfer_pair", [])
+    return reverse(f"pages:{name}", args=[competition.slug, *place, attack, defence])
+
+
+def share_map(track: Track, epsilon: str, *, hidden: bool, played: Round | None = None) -> ShareMap | None:
     """Return the matrix of the attacks of a track, in a number of queries that does not depend on its size.
 
-    `epsilon` is a number as text, "" for all batches; the result is None if no batch has it. Without rows if `hidden`.
+    It is that of the leaderboards, or of the round `played`. `epsilon` is a number as text, "" for all batches; the
+    result is None if no batch has it. Without rows if `hidden`.
     """
     competition = track.competition
-    empty = ShareMap(gettext("%(attacks)s against defences") % {"attacks": track.title}, competition, track)
-    tournament = tournament_in_force(competition)
+    empty = ShareMap(gettext("%(attacks)s against defences") % {"attacks": track.title}, competition, track, played)
+    tournament = tournament_of(played) if played else tournament_in_force(competition)
     epsilons = epsilons_of(tournament) if tournament else []
     if epsilon and (not epsilon.isdecimal() or int(epsilon) not in epsilons):
         return None
@@ -131,13 +148,14 @@ def share_map(track: Track, epsilon: str, *, hidden: bool) -> ShareMap | None:
 
 def _filled(empty: ShareMap, tournament: Tournament, epsilon: int | None, epsilons: Sequence[int]) -> ShareMap:
     inside = list(current_entrants(tournament))
-    attacks = _best_first(each for each in inside if each.track_id == empty.track.pk)
-    defences = _best_first(each for each in inside if each.track.name == Track.Name.DEFENCE)
+    attacks = best_first(each for each in inside if each.track_id == empty.track.pk)
+    defences = best_first(each for each in inside if each.track.name == Track.Name.DEFENCE)
     pairs = pair_counts(tournament, [e.player for e in attacks], [e.player for e in defences], epsilon)
     return ShareMap(
         empty.title,
         empty.competition,
         empty.track,
+        empty.played,
         epsilon,
         epsilons,
         [_side(each) for each in attacks],
@@ -146,7 +164,7 @@ def _filled(empty: ShareMap, tournament: Tournament, epsilon: int | None, epsilo
     )
 
 
-def _best_first(entrants: Iterable[Entrant]) -> list[Entrant]:
+def best_first(entrants: Iterable[Entrant]) -> list[Entrant]:
     """Return the entrants by rank, each player once: the same content of two teams is one player."""
     return list({each.player_id: each for each in reversed(in_order(entrants))}.values())[::-1]
 

@@ -1,4 +1,4 @@
-"""An attack against a defence of the transfer format: counts by epsilon, runs, and for organisers errors by class."""
+"""An attack against a defence of the transfer format: counts by epsilon, runs, and errors by class where public."""
 
 from __future__ import annotations
 
@@ -6,17 +6,21 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from competitions.models import Competition, Track
+from django.core.paginator import Page, Paginator
+
+from competitions.models import Track
 from evaluation.domain.transfer_results import ImageNote, PairCounts, RowNote
 from pages.gallery import class_name
 from pages.language import translated
 from pages.players import PlayerName, names_of
-from pages.transfer_matrix import name_of
+from pages.transfer_matrix import best_first, name_of
 from submissions.models import Player
-from tournaments.boards import row_of, tournament_in_force
+from tournaments.boards import row_of
 from tournaments.models import AttackRun, DefenceRun, Run, Tournament
 from tournaments.pair_tables import class_errors, counts_by_epsilon, success
 from tournaments.selectors import ATTACKING, current_entrants, pair_counts
+
+RUNS_PER_PAGE = 50
 
 
 @dataclass(frozen=True)
@@ -52,23 +56,27 @@ class PairPage:
 
     attack: PlayerName
     defence: PlayerName
+    defence_key: int
     track: Track
     targeted: bool
     rows: Sequence[CountRow]
     batches: Sequence[BatchRow]
+    page: Page[AttackRun]
     image_notes: Sequence[tuple[str, int]]
     row_notes: Sequence[tuple[str, int]]
     errors: Sequence[ErrorRow] | None
 
 
-def pair_page(competition: Competition, attack: int, defence: int, *, organises: bool) -> PairPage | None:
-    """Return the page of two players on the leaderboards; for organisers also of others that have met."""
-    tournament = tournament_in_force(competition)
-    if tournament is None:
-        return None
-    known = {each.player_id: each for each in current_entrants(tournament)}
+def pair_page(
+    tournament: Tournament, attack: int, defence: int, *, others: bool, errors: bool, page: str
+) -> PairPage | None:
+    """Return the page of two entrants of a tournament; with `others` also of players that met and left.
+
+    With `errors` by class. `page` is that of the runs.
+    """
+    known = {each.player_id: each for each in best_first(current_entrants(tournament))}
     names = {key: name_of(row_of(entrant)) for key, entrant in known.items()}
-    if organises:
+    if others:
         names = names_of([attack, defence]) | names
     players = {each.pk: each for each in Player.objects.filter(pk__in={attack, defence} & names.keys())}
     sides = players.get(attack), players.get(defence)
@@ -76,32 +84,39 @@ def pair_page(competition: Competition, attack: int, defence: int, *, organises:
         return None
     if sides[0].track_name not in ATTACKING or sides[1].track_name != Track.Name.DEFENCE:
         return None
-    return _page(tournament, sides[0], sides[1], names, organises=organises)
+    whole = pair_counts(tournament, [sides[0]], [sides[1]])
+    return _page(tournament, sides[0], sides[1], whole[0], names, errors=errors, page=page) if whole else None
 
 
 def _page(
-    tournament: Tournament, attack: Player, defence: Player, names: Mapping[int, PlayerName], *, organises: bool
-) -> PairPage | None:
-    whole = pair_counts(tournament, [attack], [defence])
-    if not whole:
-        return None
+    tournament: Tournament,
+    attack: Player,
+    defence: Player,
+    whole: PairCounts,
+    names: Mapping[int, PlayerName],
+    *,
+    errors: bool,
+    page: str,
+) -> PairPage:
     rows = [
         CountRow(epsilon, counts, success(counts)) for epsilon, counts in counts_by_epsilon(tournament, attack, defence)
     ]
     attack_runs = list(tournament.attack_runs.filter(attack=attack).order_by("batch"))
-    defence_runs = {
-        run.attack_run_id: run for run in DefenceRun.objects.filter(attack_run__in=attack_runs, defence=defence)
-    }
+    labelled = DefenceRun.objects.filter(attack_run__tournament=tournament, attack_run__attack=attack, defence=defence)
+    defence_runs = {run.attack_run_id: run for run in labelled}
+    shown = Paginator(attack_runs, RUNS_PER_PAGE).get_page(page)
     return PairPage(
         attack=names[attack.pk],
         defence=names[defence.pk],
+        defence_key=defence.pk,
         track=tournament.competition.tracks.get(name=attack.track_name),
         targeted=attack.track_name == Track.Name.TARGETED_ATTACK,
-        rows=[CountRow(None, whole[0], success(whole[0])), *(rows if len(rows) > 1 else ())],
-        batches=[BatchRow(run, defence_runs.get(run.pk)) for run in attack_runs],
+        rows=[CountRow(None, whole, success(whole)), *(rows if len(rows) > 1 else ())],
+        batches=[BatchRow(run, defence_runs.get(run.pk)) for run in shown],
+        page=shown,
         image_notes=notes_of(attack_runs),
         row_notes=row_notes_of(list(defence_runs.values())),
-        errors=_errors(tournament, attack, defence) if organises else None,
+        errors=_errors(tournament, attack, defence) if errors else None,
     )
 
 

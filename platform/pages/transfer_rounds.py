@@ -2,30 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from django.utils.translation import gettext
 
-from competitions.models import Track
 from pages.players import PlayerName
 from pages.rounds import Progress
-from rounds import selectors
 from rounds.models import Round
-from rounds.selectors import StandingRow
 from rounds.transfer_downloads import attack_runs_of
 from tournaments.fixed_fields import run_counts
-from tournaments.models import Entrant
-
-
-@dataclass(frozen=True)
-class Row:
-    """A row of the standings of a round. `worst` is the score against its worst opponent, `raw` counts points."""
-
-    of: StandingRow
-    worst: float | None
-    raw: int | None
-    coverage: float | None
 
 
 @dataclass(frozen=True)
@@ -43,18 +28,6 @@ def progress_of(played: Round) -> Progress:
     """Return the progress of a round in runs, without names."""
     done, needed = run_counts(played.tournament) if played.tournament else (0, 0)
     return Progress(gettext("Every attack against every defence"), done, needed)
-
-
-def standings(played: Round, tracks: Sequence[Track]) -> list[tuple[Track, list[Row]]]:
-    """Return the standings of a published round by track, best first, in two queries."""
-    columns = ("submission", "worst", "raw", "coverage")
-    entrants = Entrant.objects.filter(tournament=played.tournament_id, submission__isnull=False)
-    found = {submission: values for submission, *values in entrants.values_list(*columns)}
-    by_track = selectors.standings(played)
-    nothing = (None, None, None)
-    return [
-        (track, [Row(row, *found.get(row.submission, nothing)) for row in by_track[track.name]]) for track in tracks
-    ]
 
 
 def released_runs(shown: Round) -> list[ReleasedRun]:

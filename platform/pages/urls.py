@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from django.urls import path
+from django.urls import path, register_converter
 
+from pages.converters import KeyConverter
 from pages.views import (
     account,
     announcements,
@@ -30,6 +31,8 @@ from pages.views import (
 )
 
 app_name = "pages"
+
+register_converter(KeyConverter, "key")
 urlpatterns = [
     path("", home.home, name="home"),
     path("competitions", directory.competitions, name="competitions"),
@@ -75,7 +78,7 @@ urlpatterns = [
     path("submissions/<int:number>/choose", submissions.choose, name="choose"),
     path("competitions/<slug:slug>/matrix/<slug:track_name>", matrices.competition_matrix, name="matrix"),
     path("competitions/<slug:slug>/matrix/<slug:track_name>.csv", matrices.competition_matrix_csv, name="matrix_csv"),
-    path("competitions/<slug:slug>/pairs/<int:attack>/<int:defence>", transfer.pair, name="transfer_pair"),
+    path("competitions/<slug:slug>/pairs/<key:attack>/<key:defence>", transfer.pair, name="transfer_pair"),
     path(
         "competitions/<slug:slug>/rounds/<int:number>/matrix/<slug:track_name>",
         matrices.round_matrix,
@@ -90,6 +93,16 @@ urlpatterns = [
         "competitions/<slug:slug>/rounds/<int:number>/gallery/<slug:track_name>",
         galleries.round_gallery,
         name="round_gallery",
+    ),
+    path(
+        "competitions/<slug:slug>/rounds/<int:number>/pairs/<key:attack>/<key:defence>",
+        transfer.round_pair,
+        name="round_pair",
+    ),
+    path(
+        "competitions/<slug:slug>/rounds/<int:number>/images/<key:attack>/<key:sample>/<slug:name>.png",
+        galleries.round_image,
+        name="round_image",
     ),
     path(
         "competitions/<slug:slug>/rounds/<int:number>/bracket/<slug:track_name>.csv",

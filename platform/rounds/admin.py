@@ -123,7 +123,8 @@ class RoundAdmin(ReadOnlyAdmin):
         form = PlanForm(request.POST or None, competitions=competitions, initial={"competition": first})
         if form.is_valid():
             try:
-                planned = plan_round(**form.cleaned_data | {"by": request.user})
+                values: dict[str, Any] = {"schedule": "", "guard": False, **form.cleaned_data, "by": request.user}
+                planned = plan_round(**values)
             except Refusal as refusal:
                 form.add_error(None, f"{refusal.problem}: {refusal.fix}" if refusal.fix else refusal.problem)
             except Fault as fault:

@@ -5,7 +5,7 @@ It consists of sections of tables, in the order in which organisers need them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,6 +18,7 @@ from core.administration.columns import link_to
 from core.times import duration
 from matches.models import Match
 from matches.selectors import WorkerStatus, workers
+from rounds import transfer_standings
 from rounds.audit_overrides import OVERRIDABLE
 from rounds.cost_estimate import Estimate, estimate
 from rounds.formats import format_of
@@ -25,8 +26,11 @@ from rounds.models import Release, Round
 from rounds.preview import Preview, audit_notes, preview
 from rounds.selectors import BracketView, Line, Name, Progress, StageView, StandingRow, progress, stages, standings
 from rounds.suspicious_models import suspicious_models
+from rounds.transfer_progression import NO_WORKER
+from rounds.transfer_standings import TransferPlace
 from tournaments.fixed_fields import failed_runs, run_counts
 from tournaments.models import AttackRun, DefenceRun
+from tournaments.selectors import held_by_workers
 
 State = Round.State
 
@@ -84,19 +88,24 @@ def _of_transfer(round_: Round) -> Dashboard:
     played, needed = run_counts(tournament) if tournament else (0, 0)
     failed = failed_runs(tournament) if tournament else []
     views = format_of(round_).preview(round_) if round_.state == State.SCORED else []
-    runs = Table("", (), [("Runs played", f"{played:,}"), ("Runs needed", f"{needed:,}")])
+    statuses = workers()
+    live = sum(each.live for each in statuses)
+    counts = [("Runs played", f"{played:,}"), ("Runs needed", f"{needed:,}")] if tournament else []
+    cost = Table("", (), [*counts, *([("Live workers", live)] if round_.state in COSTS else [])])
+    waits = round_.state in (State.PLANNED, State.FROZEN) and not live
     sections = [
-        Section("Cost", [runs] if tournament else [], RUNS),
+        Section("Cost", [cost] if cost.rows else [], RUNS),
         Section("Faults", [_failed_runs(failed)] if failed else []),
-        Section("What publishing changes", _previews(views), PREVIEW),
+        Section("What publishing changes", _places(views), PREVIEW),
         Section("Entries", _field(round_, titles, ()) if round_.state in COSTS else []),
-        Section("Standings", _standings(round_, titles) if round_.state not in COSTS else []),
+        Section("Standings", _transfer_standings(round_, titles) if round_.state not in COSTS else []),
         Section("Releases", _releases(round_)),
-        Section("Workers", [_workers(workers())] if round_.state in COSTS else [], folded=True),
+        Section("Workers", [_workers(statuses, held_by_workers())] if round_.state in COSTS else [], folded=True),
     ]
     percent = 100 * played // needed if needed and round_.state in COSTS else None
     shown = [section for section in sections if section.tables]
-    return Dashboard(STATE_TEXT[State(round_.state)], round_.problem, percent, shown)
+    problem = round_.problem or (NO_WORKER if waits else "")
+    return Dashboard(STATE_TEXT[State(round_.state)], problem, percent, shown)
 
 
 def _of_query(round_: Round) -> Dashboard:
@@ -196,12 +205,21 @@ def _previews(views: Iterable[Preview]) -> list[Table]:
     made = []
     for view in views:
         made.append(Table(f"{view.track.title}: pool", ("place", "now", "after"), _pools(view)))
-        rows = [
-            (row.place, "new" if row.rank_before is None else row.rank_before, row.team, row.title, row.why, row.remark)
-            for row in view.rows
-        ]
-        made.append(Table("", ("place", "rank on the board", "team", "title", "why", ""), rows))
+        made += _places([view], titled=False)
     return made
+
+
+def _places(views: Iterable[Preview], *, titled: bool = True) -> list[Table]:
+    """Return the places of each track next to the ranks on its leaderboard."""
+    headers = ("place", "rank on the board", "team", "title", "why", "")
+    return [
+        Table(
+            view.track.title if titled else "",
+            headers,
+            [(row.place, row.rank_before or "new", row.team, row.title, row.why, row.remark) for row in view.rows],
+        )
+        for view in views
+    ]
 
 
 def _pools(view: Preview) -> list[tuple[object, ...]]:
@@ -262,6 +280,31 @@ def _standings(round_: Round, titles: Mapping[str, str]) -> list[Table]:
         for track_name, rows in standings(round_).items()
         if rows
     ]
+
+
+def _transfer_standings(round_: Round, titles: Mapping[str, str]) -> list[Table]:
+    """Return the standings of a round whose scores are shares of images."""
+    headers = ("place", "team", "title", "score", "worst", "raw", "coverage", "opponents", "prizes", "")
+    return [
+        Table(titles[track_name], headers, [_transfer_standing(row) for row in rows])
+        for track_name, rows in transfer_standings.standings(round_).items()
+        if rows
+    ]
+
+
+def _transfer_standing(row: TransferPlace) -> tuple[object, ...]:
+    shares = ["" if value is None else f"{value:.1%}" for value in (row.of.value, row.worst, row.coverage)]
+    return (
+        "" if row.of.place is None else row.of.place,
+        row.of.team,
+        _title(row.of),
+        *shares[:2],
+        "" if row.raw is None else row.raw,
+        shares[2],
+        "" if row.of.opponents is None else row.of.opponents,
+        _prizes(row.of),
+        row.of.gone,
+    )
 
 
 def _standing(row: StandingRow) -> tuple[object, ...]:
@@ -341,9 +384,14 @@ def _releases(round_: Round) -> list[Table]:
     return [Table("", ("part", "released", "by", "withdrawn"), rows)] if rows else []
 
 
-def _workers(statuses: Iterable[WorkerStatus]) -> Table:
+def _workers(statuses: Iterable[WorkerStatus], runs: Container[str] = ()) -> Table:
+    """Return the live workers; `runs` holds the names of those that play runs of the transfer format."""
     rows = [
-        (each.worker.name, each.worker.worker_class, "plays" if each.holds else "waits")
+        (
+            each.worker.name,
+            each.worker.worker_class,
+            "plays" if each.holds or each.worker.name in runs else "waits",
+        )
         for each in statuses
         if each.live
     ]

@@ -19,6 +19,7 @@ from competitions.pseudonyms import public_name
 from competitions.sample_store import sample_hashes, samples_of
 from core import object_store
 from evaluation.bundle.perturbed_images import IMAGES, PAIR, ROWS, piece_name
+from evaluation.bundle.secret_images import COMMITMENT
 from evaluation.datasets.released import CLASSES, SAMPLES, image_name
 from evaluation.domain.images import Image
 from matches.models import Match, Piece
@@ -45,7 +46,7 @@ def images_zip(round_: Round) -> bytes:
     file = io.BytesIO()
     with zipfile.ZipFile(file, "w") as archive:
         commitment = {"salt": round_.salt, "commitment": round_.commitment, "how_to_check": HOW_TO_CHECK}
-        _add(archive, "commitment.json", json.dumps(commitment, indent=2).encode())
+        _add(archive, COMMITMENT, json.dumps(commitment, indent=2).encode())
         rows = [
             (sample.number, sample.label, sample.target, digest) for sample, digest in zip(samples, hashes, strict=True)
         ]

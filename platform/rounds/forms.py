@@ -39,7 +39,7 @@ class PlanForm(ReasonForm):
     kind = ChoiceField(
         choices=Round.Kind.choices,
         widget=UnfoldAdminSelectWidget,
-        help_text="A top-five round makes new pools; the final ranks for prizes.",
+        help_text="A top-five round makes new pools, but none in the transfer format; the final ranks for prizes.",
     )
     schedule = ChoiceField(
         choices=[(each.value, each.label) for each in Round.Schedule if each is not Round.Schedule.ALL],
@@ -79,4 +79,6 @@ class PlanForm(ReasonForm):
         super().__init__(*args, **kwargs)
         sets = SampleSet.objects.filter(competition__in=competitions, purpose__in=SECRET, drawn_from=None)
         self.fields["competition"].queryset = competitions  # type: ignore[attr-defined]
+        if not competitions.filter(format=Competition.Format.QUERY).exists():
+            del self.fields["schedule"], self.fields["guard"]  # every attack meets every defence
         self.fields["source"].queryset = sets.select_related("competition").order_by("competition", "pk")  # type: ignore[attr-defined]

@@ -1,4 +1,4 @@
-"""Who sees what of a match.
+"""Who sees what of a match, and of a pair of the transfer format.
 
 A match on secret samples shows numbers that a score is made of: how many samples ended how, medians and means, and a
 curve over fixed distances. A row for each sample would be a channel: an attack sees the images, and could write them
@@ -8,7 +8,11 @@ into its queries, seconds and distances. So rows and images of secret samples fo
   the freeze. A team also sees those of its own submissions.
 - Everyone sees a match of a round once that is published, with the samples that the outcome uses. Where the first
   panel would show the order of frozen leaderboards, nobody does before these are released.
-- Its rows are public with the bundle, perturbed images with the perturbed images, clean ones with the images.
+- In the transfer format, everyone sees the pairs of a round once it is published: counts by epsilon and runs. Errors by
+  class follow from the bundle, and are public with it; until then a defence, which chooses what it labels, would learn
+  the classes of single images.
+- The rows of a match are public with the bundle, perturbed images with the perturbed images, clean ones with the
+  images.
 - Matches on development samples show everything, and organisers see everything.
 """
 
@@ -96,11 +100,17 @@ def scores_seen(competition: Competition, user: User | AnonymousUser) -> Q:
 def pairs_public(round_: Round, user: User | AnonymousUser) -> bool:
     """Return whether the person sees who met whom in a round.
 
-    If the leaderboards were frozen before the round, the pairs of the first stage show their secret order.
+    If the leaderboards were frozen before the round, the pairs of the first stage show their secret order, unless
+    everybody meets everybody.
     """
     since = frozen_since(round_.competition)
-    hidden = since is not None and since <= round_.window.starts_at
+    hidden = round_.seeded and since is not None and since <= round_.window.starts_at
     return (round_.state == Round.State.PUBLISHED and not hidden) or may_organise(user, round_.competition)
+
+
+def class_errors_seen(round_: Round, user: User | AnonymousUser) -> bool:
+    """Return whether the person sees the errors by class of the pairs of a published round."""
+    return Release.Part.BUNDLE in _released_parts(round_) or may_organise(user, round_.competition)
 
 
 def _released(round_: Round, samples: int) -> Sight:

@@ -89,6 +89,11 @@ class Round(models.Model):
     def __str__(self) -> str:
         return f"{self.competition.slug}: {self.title}"
 
+    @property
+    def seeded(self) -> bool:
+        """Whether who meets whom at first follows from the order of the leaderboards."""
+        return self.schedule != Round.Schedule.ALL
+
 
 class RoundEntry(models.Model):
     """A submission as frozen for a round, which it plays whatever happens later, with its result."""

@@ -157,7 +157,8 @@ def _check_may_be_public(round_: Round, part: str) -> None:
     if part != Release.Part.CODE and (why := embargo_reason(round_)):
         raise Refusal(f"the images of {round_} must stay secret: {why}", fix="release it when that ends")
     # the initial seeding is the order of the leaderboards at the freeze
-    if part == Release.Part.BUNDLE and frozen_since(Competition.objects.get(pk=round_.competition_id)):
+    competition = Competition.objects.get(pk=round_.competition_id)
+    if part == Release.Part.BUNDLE and round_.seeded and frozen_since(competition):
         raise Refusal(f"the bundle of {round_} would reveal frozen leaderboards", fix="unfreeze the leaderboards first")
     if part == Release.Part.CODE:
         _check_code(round_)

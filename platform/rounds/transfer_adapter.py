@@ -11,11 +11,11 @@ from competitions.pseudonyms import public_name
 from competitions.rules import transfer_rules
 from competitions.sample_store import sample_hashes, samples_of
 from core.errors import Fault
+from evaluation.bundle.sample_hash import NO_TARGET
 from evaluation.bundle.submissions import BundleSubmission
 from evaluation.domain.transfer_results import NO_LABEL
 from evaluation.domain.transfer_rules import TransferTrack
 from evaluation.transfer.bundle.records import (
-    NO_TARGET,
     BundleAttackRun,
     BundleBatch,
     BundleEntrant,
@@ -98,16 +98,19 @@ def body_of(round_: Round, record: TransferRecord) -> bytes:
 
 
 def _entrants(round_: Round, entries: Sequence[RoundEntry], tournament: Tournament) -> list[BundleEntrant]:
-    """Return each player once, by track, those with submissions in the order of entry before mere baselines."""
+    """Return each player once, by track, those with submissions in the order of entry before mere baselines.
+
+    Only what the freeze fixed decides which of them is a baseline: a competition may get a new one afterwards.
+    """
     submissions: dict[tuple[str, str], list[BundleSubmission]] = {}
     baselines: dict[tuple[str, str], str] = {}
     for entry in sorted(entries, key=lambda entry: entry.order):
         key = entry.track.name, entry.player.digest
-        baselines[key] = entry.player.baseline
+        baselines[key] = ""
         submissions.setdefault(key, []).append(bundle_submission(entry))
     entrants = tournament.entrants.filter(submission=None).select_related("track", "player").order_by("pk")
     for entrant in entrants:
-        baselines.setdefault((entrant.track.name, entrant.player.digest), entrant.player.baseline)
+        baselines[entrant.track.name, entrant.player.digest] = entrant.player.baseline
     return [
         BundleEntrant(side, public_name(round_.competition, digest), baseline, tuple(submissions.get((of, digest), ())))
         for side in TransferTrack

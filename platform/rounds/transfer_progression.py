@@ -12,12 +12,16 @@ from django.db import transaction
 from competitions.pseudonyms import public_name
 from core import object_store
 from core.errors import Fault
+from matches.selectors import live_workers
 from rounds.engine_adapter import frozen, prizes_of
 from rounds.models import Round, RoundEntry
 from rounds.transfer_adapter import Placed, body_of, places_of, record_of
 from rounds.transitions import locked, move, record_problem
 from tournaments import fixed_fields
 from tournaments.models import AttackRun, DefenceRun, Tournament
+
+NO_WORKER = "No worker that plays was seen recently, and nothing is played without one. Start one."
+"""The problem of a round for which nobody plays."""
 
 _NAMED = 5
 """Number of failed runs that a problem lists."""
@@ -50,7 +54,7 @@ def advance_transfer_round(round_: Round) -> None:
         )
         return
     if requested or not fixed_fields.is_over(tournament):
-        record_problem(round_, "")
+        record_problem(round_, "" if live_workers().exists() else f"{NO_WORKER} The round then continues by itself.")
         return
     # before the lock, from rows that no longer change
     committed = frozen(round_)

@@ -1,6 +1,7 @@
 """Verification of everything that is shown against what it follows from.
 
-Scores, leaderboards and the quota ledger are verified elsewhere; this module adds the pools of published rounds.
+Scores, leaderboards and the quota ledger are verified elsewhere; this module adds the pools of published rounds, and in
+the transfer format the places of rounds.
 """
 
 from __future__ import annotations
@@ -13,19 +14,42 @@ from core.difference import Difference
 from leaderboards.models import Pool
 from leaderboards.quota_check import differing_slots
 from leaderboards.verification import Verified, verify_boards
+from rounds import transfer_standings
 from rounds.models import Round
 from rounds.preview import pool_after, reasons_of
 from submissions.models import Player
+from tournaments.boards import tournaments_in_force
+from tournaments.models import Entrant
+from tournaments.verification import differing
 
 
 def verify(competition: Competition | None = None, *, repair: bool = False) -> Verified:
-    """Compare scores, leaderboards, pools and the quota ledger of one competition, or of all, with their sources.
+    """Compare scores, leaderboards, pools, places and quota slots of one competition, or of all, with their sources.
 
-    With `repair`, computed values are written.
+    With `repair`, computed values are written, but not those of rounds.
     """
     seen = verify_boards(competition, repair=repair)
     slots = differing_slots(competition, repair=repair)
-    return replace(seen, differences=(*seen.differences, *differing_pools(competition), *slots))
+    transfer = Competition.objects.filter(format=Competition.Format.TRANSFER)
+    boards = tournaments_in_force(transfer if competition is None else transfer.filter(pk=competition.pk)).values()
+    entrants = Entrant.objects.filter(tournament__in=boards, left_at=None).count()
+    differences = (
+        *seen.differences,
+        *(difference for board in boards for difference in differing(board, repair=repair)),
+        *differing_pools(competition),
+        *differing_places(competition),
+        *slots,
+    )
+    return replace(seen, standings=seen.standings + entrants, differences=differences)
+
+
+def differing_places(competition: Competition | None = None) -> Iterator[Difference]:
+    """Compare the places of the scored rounds of the transfer format with what the labels give."""
+    ranked = Round.objects.filter(competition__format=Competition.Format.TRANSFER)
+    rounds = ranked.filter(state__in=(Round.State.SCORED, Round.State.PUBLISHED)).order_by("pk")
+    related = rounds.select_related("competition", "rules", "sample_set")
+    for round_ in related if competition is None else related.filter(competition=competition):
+        yield from transfer_standings.differing(round_)
 
 
 def differing_pools(competition: Competition | None = None) -> Iterator[Difference]:

@@ -32,6 +32,8 @@ class Player(models.Model):
     repository = models.ForeignKey(Repository, null=True, blank=True, on_delete=models.PROTECT, related_name="players")
     commit = models.CharField(max_length=64, blank=True)
     baseline = models.CharField(max_length=60, blank=True)
+    tree_digest = models.CharField(max_length=80, blank=True)
+    """The digest of its files where they are not part of the image: of players of the transfer format."""
     created_at = models.DateTimeField()
 
     class Meta:

@@ -216,8 +216,12 @@ def row_of(
     repository: Repository | None = None,
     commit: str = "",
     baseline: str = "",
+    files: str = "",
 ) -> Player:
-    """Return the row of `built`; for equal content the existing row, while its image is available."""
+    """Return the row of `built`; for equal content the existing row, while its image is available.
+
+    `files` is the digest of its files if they are not part of its image.
+    """
     image = built.image or ""
     row, _ = Player.objects.get_or_create(
         competition_id=track.competition_id,
@@ -231,12 +235,12 @@ def row_of(
             "repository": repository,
             "commit": commit,
             "baseline": baseline,
+            "tree_digest": files,
             "created_at": clock.now(),
         },
     )
-    added = {
-        name: value for name, value in (("image", image), ("baseline", baseline)) if value and not getattr(row, name)
-    }
+    known_now = {"image": image, "baseline": baseline, "tree_digest": files}
+    added = {name: value for name, value in known_now.items() if value and not getattr(row, name)}
     for name, value in added.items():
         setattr(row, name, value)
     if added:

@@ -46,7 +46,7 @@ def check_content(repository: Repository, commit: str, reader: GitReader) -> Che
     check_files(files, reader)
     if repository.track.competition.format == Competition.Format.TRANSFER:
         checked = check_2017(repository.track.name, commit, files, reader)
-        if settings.SANDBOX != "process":
+        if settings.SANDBOX != "process" and checked.own_image:
             _plan_of(files, reader)
         return checked
     if is_2018({file.path for file in files}):

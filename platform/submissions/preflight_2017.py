@@ -4,8 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from core.errors import Refusal
-from evaluation.builder.metadata import MAX_METADATA_BYTES, METADATA_NAME, check_start, missing_metadata, parse_metadata
+from core.errors import Fault, Refusal
+from evaluation.builder.metadata import (
+    MAX_METADATA_BYTES,
+    METADATA_NAME,
+    OWN_CONTAINER,
+    check_start,
+    missing_metadata,
+    parse_metadata,
+)
+from evaluation.domain.errors import HostRefusal
+from evaluation.legacy.environment import legacy_environment
 from evaluation.legacy.licence_file import FILE_NAMES as LICENCE_FILES
 from evaluation.legacy.licence_file import UNKNOWN, licence_in
 from repositories.git_reader import GitReader, TreeFile
@@ -36,11 +45,21 @@ def check_2017(track_name: str, commit: str, files: Sequence[TreeFile], reader: 
         None if start is None else reader.content(start.object, _START_BYTES),
         executable=start is not None and start.mode == _EXECUTABLE,
     )
+    legacy = metadata.container != OWN_CONTAINER and _has_legacy_environment()
+    where = ", in the legacy environment" if legacy else ""
     return CheckedCommit(
         title=metadata.title or f"{track_name} {commit[:7]}",
         licence=metadata.licence or _licence(by_path, reader),
-        plan=f"its files as they are; {metadata.entry_point} runs in a fresh copy for every batch",
+        plan=f"its files as they are; {metadata.entry_point} runs in a fresh copy for every batch{where}",
+        own_image=not legacy,
     )
+
+
+def _has_legacy_environment() -> bool:
+    try:
+        return legacy_environment() is not None
+    except HostRefusal as refusal:
+        raise Fault(f"the site cannot plan builds of 2017: {refusal.problem}") from refusal
 
 
 def _licence(by_path: dict[str, TreeFile], reader: GitReader) -> str:

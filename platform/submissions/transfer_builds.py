@@ -6,10 +6,11 @@ from pathlib import Path
 
 from django.conf import settings
 
-from competitions.bundled_baselines import bundled_repository
+from competitions.bundled_baselines import bundled_digest, bundled_repository
 from competitions.models import Track
 from core.errors import Fault
-from evaluation.domain.errors import ManifestRefusal, Refusal
+from evaluation.builder.tree_digest import tree_digest
+from evaluation.domain.errors import BuildRefusal, ManifestRefusal, Refusal
 from evaluation.domain.players import Program
 from evaluation.domain.transfer_rules import TransferTrack
 from evaluation.transfer.build import build_player
@@ -45,13 +46,14 @@ def build(submission: Submission, on_log: LogLine) -> Player:
         repository=repository,
         commit=submission.commit,
         baseline=same_baseline(repository.track, source),
+        files=tree_digest(source),
     )
 
 
 def baseline_player(track: Track, name: str, on_log: LogLine) -> Player:
     """Build the bundled submission `name` on this host; return its row. Raise `Fault` if there is none of that name."""
-    source = bundled_repository(track.name, name).repository()
-    return row_of(track, _program(_rebuilt(source, on_log), name), baseline=name)
+    bundled = bundled_repository(track.name, name)
+    return row_of(track, _program(_rebuilt(bundled.repository(), on_log), name), baseline=name, files=bundled.digest)
 
 
 def ready_player(player: Player, on_log: LogLine) -> TransferPlayer:
@@ -59,6 +61,7 @@ def ready_player(player: Player, on_log: LogLine) -> TransferPlayer:
 
     Raise `Fault` if it cannot be built again, or not to the same digest: its batches were played with other content.
     """
+    source = _source_of(player)
     if player.image:
         docker_builder().fetch(player.image)
         return TransferPlayer(
@@ -66,23 +69,37 @@ def ready_player(player: Player, on_log: LogLine) -> TransferPlayer:
             track=TransferTrack(player.track_name),
             entry_point=player.command[0],
             digest=player.digest,
-            source=_source_of(player),
+            source=source,
             image=player.image,
             gpu=player.gpu,
         )
-    built = _rebuilt(_source_of(player), on_log)
-    if built.digest != player.digest:  # something wrote into the checkout
-        discard_checkout(player)
-        built = _rebuilt(_source_of(player), on_log)
+    built = _rebuilt(source, on_log)
     if built.digest != player.digest:
         raise Fault(f"{player} was rebuilt with digest {built.digest}: the base image has changed")
     return built
 
 
 def _source_of(player: Player) -> Path:
+    """Return the directory of its files. Raise `Fault` if they are no longer those with which it was played."""
     if player.repository is None:
+        if bundled_digest(player.track_name, player.baseline) != player.tree_digest:
+            raise Fault(f"this version of Gauntlet bundles another {player.baseline} than the one that is {player}")
         return bundled_repository(player.track_name, player.baseline).repository()
-    return checkout_of(player.repository, player.commit)
+    source = checkout_of(player.repository, player.commit)
+    if not _has_files_of(source, player):  # something wrote into the checkout
+        discard_checkout(player)
+        source = checkout_of(player.repository, player.commit)
+        if not _has_files_of(source, player):
+            raise Fault(f"the files of commit {player.commit} are not those of {player}")
+    return source
+
+
+def _has_files_of(source: Path, player: Player) -> bool:
+    try:
+        # without a digest it was built by a version that stored none
+        return tree_digest(source) == player.tree_digest or not player.tree_digest
+    except BuildRefusal:  # a file that no submission may have
+        return False
 
 
 def _built(source: Path, on_log: LogLine) -> TransferPlayer:

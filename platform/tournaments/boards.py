@@ -96,7 +96,7 @@ def board_of(track: Track) -> Board:
         return Board()
     inside = list(current_entrants(tournament))
     attacks = track.name in ATTACKING
-    opponents = [each.player_id for each in inside if (each.track.name in ATTACKING) != attacks]
+    opponents = _opponents(inside, attacks=attacks)
     rows = [row_of(each) for each in in_order(each for each in inside if each.track_id == track.pk)]
     present = {(each.player_id, each.submission_id) for each in inside}
     waiting = [each for each in participants(tournament) if each.track == track and each.key not in present]
@@ -115,7 +115,7 @@ def row_of(entrant: Entrant) -> BoardRow:
     return BoardRow(
         rank=entrant.rank,
         player=entrant.player_id,
-        title=submission.title if submission else entrant.player.title,
+        title=submission.title if submission else entrant.player.baseline,
         team=entry.team.name if entry else "",
         team_slug=entry.team.slug if entry else "",
         submission=entrant.submission_id,
@@ -151,18 +151,31 @@ def rows_of_entry(entry: Entry) -> dict[str, BoardRow]:
     return {entrant.track.name: row_of(entrant) for entrant in _with_team(own)} if tournament else {}
 
 
+def row_of_submission(submission: Submission) -> BoardRow | None:
+    """Return the row of a submission on the leaderboard of its track, None unless it counts."""
+    tournament = tournament_in_force(submission.repository.track.competition)
+    own = Entrant.objects.filter(tournament=tournament, left_at=None, submission=submission)
+    entrant = _with_team(own).first() if tournament else None
+    return row_of(entrant) if entrant else None
+
+
 def progress_of_submission(tournament: Tournament, submission: Submission) -> tuple[int, int] | None:
     """Return how many of its runs are played, of how many that are known; None unless it is being evaluated."""
     inside = list(current_entrants(tournament))
     waiting = [each for each in participants(tournament) if each.submission == submission]
     if not waiting or any(each.submission_id == submission.pk for each in inside):
         return None
-    opponents = [each.player_id for each in inside if (each.track.name in ATTACKING) != waiting[0].attacks]
+    opponents = _opponents(inside, attacks=waiting[0].attacks)
     (found,) = _under_way(tournament, waiting, opponents)
     return found.played, found.needed
 
 
-def _under_way(tournament: Tournament, waiting: Sequence[Participant], opponents: Sequence[int]) -> list[UnderWay]:
+def _opponents(inside: Iterable[Entrant], *, attacks: bool) -> set[int]:
+    """Return the keys of the players of the other side; a baseline and its unchanged copies are one player."""
+    return {each.player_id for each in inside if (each.track.name in ATTACKING) != attacks}
+
+
+def _under_way(tournament: Tournament, waiting: Sequence[Participant], opponents: Collection[int]) -> list[UnderWay]:
     if not waiting:
         return []
     progress = progress_of(tournament, len(sizes_of(tournament)))
@@ -172,7 +185,7 @@ def _under_way(tournament: Tournament, waiting: Sequence[Participant], opponents
         team = each.submission.repository.entry.team if each.submission else None
         found.append(
             UnderWay(
-                title=each.submission.title if each.submission else each.player.title,
+                title=each.submission.title if each.submission else each.player.baseline,
                 team=team.name if team else "",
                 team_slug=team.slug if team else "",
                 submission=each.submission.pk if each.submission else None,

@@ -9,7 +9,7 @@ import json
 import logging
 import threading
 import zipfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -23,6 +23,7 @@ from competitions.sample_store import samples_of
 from core import object_store
 from core.errors import Fault
 from core.worker_slot import device_of, slot
+from evaluation.domain.images import Image
 from evaluation.domain.transfer_results import (
     NO_LABEL,
     AttackBatch,
@@ -71,6 +72,11 @@ def batches_of(tournament: Tournament) -> tuple[Batch, ...]:
 def sizes_of(tournament: Tournament) -> list[tuple[int, int]]:
     """Return the epsilon and the number of images of each batch of a tournament, without reading its images."""
     return batch_sizes(tournament.sample_set.count, rules_of(tournament), tournament.seed)
+
+
+def place_of(tournament: Tournament, sample: int) -> tuple[int, int]:
+    """Return the batch of a sample of the tournament's set, and its index in it."""
+    return divmod(sample, rules_of(tournament).batch_images)
 
 
 def longest(tournament: Tournament) -> timedelta:
@@ -124,12 +130,8 @@ def pack(made: AttackBatch) -> bytes:
 def unpack(run: AttackRun, batch: Batch) -> AttackBatch:
     """Return what a played attack run made. Raise `Fault` if a stored image is missing or another one."""
     images = np.zeros_like(batch.images)
-    with zipfile.ZipFile(io.BytesIO(object_store.get(run.artefact))) as archive:
-        for index, expected in enumerate(run.hashes):
-            if expected:
-                images[index] = _image(archive, _name(index))
-                if pixel_hash(images[index]) != expected:
-                    raise Fault(f"image {index} of {run} is not the one that was stored")
+    for index, image in stored_images(run, [index for index, made in enumerate(run.hashes) if made]):
+        images[index] = image
     return AttackBatch(
         attack=run.attack.title,
         batch=batch.number,
@@ -142,11 +144,28 @@ def unpack(run: AttackRun, batch: Batch) -> AttackBatch:
     )
 
 
-def _image(archive: zipfile.ZipFile, name: str) -> Any:
+def stored_images(run: AttackRun, indices: Iterable[int]) -> Iterator[tuple[int, Image]]:
+    """Yield some images that a played attack run made, without reading the others.
+
+    Raise `Fault` if one is missing or another one.
+    """
+    with object_store.open_object(run.artefact) as file:
+        try:
+            archive = zipfile.ZipFile(file)
+        except zipfile.BadZipFile as error:
+            raise Fault(f"the stored images of {run} cannot be read: {error}") from error
+        for index in indices:
+            image = _image(archive, _name(index))
+            if pixel_hash(image) != run.hashes[index]:
+                raise Fault(f"image {index} of {run} is not the one that was stored")
+            yield index, image
+
+
+def _image(archive: zipfile.ZipFile, name: str) -> Image:
     try:
         with Picture.open(io.BytesIO(archive.read(name)), formats=("PNG",)) as picture:
             return np.asarray(picture.convert("RGB"))
-    except (KeyError, OSError) as error:
+    except (KeyError, OSError, zipfile.BadZipFile) as error:
         raise Fault(f"the stored image {name} cannot be read: {error}") from error
 
 

@@ -34,8 +34,8 @@ def counts_by_epsilon(tournament: Tournament, attack: Player, defence: Player) -
 def class_errors(tournament: Tournament, attack: Player, defence: Player) -> Sequence[ClassErrors]:
     """Return the errors of a defence on what an attack made, by class. They depend on labels of secret samples.
 
-    A defence chooses what it labels and how, so the counts of one class tell it the labels of single samples: they are
-    for organisers only.
+    A defence chooses what it labels and how, so the counts of one class tell it the labels of single samples: on secret
+    samples they are for organisers until the bundle is released.
     """
     runs = DefenceRun.objects.filter(
         attack_run__tournament=tournament, attack_run__attack=attack, defence=defence, state=Run.State.PLAYED

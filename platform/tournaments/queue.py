@@ -13,7 +13,7 @@ from typing import Any
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models import Count, F, Min, Q, QuerySet, Sum
+from django.db.models import Count, F, Min, QuerySet, Sum
 
 from accounts.models import User
 from competitions.models import Entry
@@ -22,15 +22,13 @@ from core.errors import Refusal
 from core.fair_share import DAY, NOTHING, RECENT, Use, precedence
 from core.lease import LostClaimError
 from tournaments.models import AttackRun, DefenceRun, Run
+from tournaments.selectors import KINDS, open_runs
 
 MAX_FAULTS = 3
 """Number of platform errors after which a run is given up."""
 
 PAUSES = (timedelta(seconds=10), timedelta(seconds=120))
 """Waiting time of a run after its first and second fault, in which an operator may fix the host."""
-
-KINDS: tuple[type[AttackRun], type[DefenceRun]] = (AttackRun, DefenceRun)
-"""The kinds of runs, in the order in which those of one team are played."""
 
 PLAYED_WITH = {
     AttackRun: ("tournament__rules__competition", "tournament__sample_set", "attack__repository"),
@@ -120,10 +118,7 @@ def _take(run: AttackRun | DefenceRun, worker: str, now: datetime) -> bool:
 
 
 def _waiting(kind: type[AttackRun] | type[DefenceRun], now: datetime) -> QuerySet[Any]:
-    tournament = "tournament" if kind is AttackRun else "attack_run__tournament"
-    active = Q(**{f"{tournament}__suspended": False, f"{tournament}__ended_at": None})
-    paused = Q(paused_until__gt=now)
-    return kind.objects.filter(active, state=Run.State.WAITING).exclude(paused)
+    return open_runs(kind).filter(state=Run.State.WAITING).exclude(paused_until__gt=now)
 
 
 def _count_fault(run: AttackRun | DefenceRun, fault: str, *, pauses: bool) -> bool:

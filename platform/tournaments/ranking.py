@@ -2,14 +2,31 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from core.errors import Fault
 from tournaments.engine_adapter import standings_of
 from tournaments.models import Entrant, Tournament
 from tournaments.selectors import ATTACKING, current_entrants, pair_counts, seconds_of
 
+COLUMNS = ("rank", "score", "raw", "worst", "coverage", "opponents", "median_seconds")
+"""The columns of an entrant that hold its standing."""
+
 
 def rank(tournament: Tournament) -> None:
     """Write the standings of all entrants. Raise `Fault` if counts contradict each other."""
+    computed = standings(tournament)
+    for entrant, values in computed:
+        for name, value in values.items():
+            setattr(entrant, name, value)
+    Entrant.objects.bulk_update([entrant for entrant, _ in computed], COLUMNS)
+
+
+def standings(tournament: Tournament) -> list[tuple[Entrant, dict[str, Any]]]:
+    """Return the entrants that count now, each with the standing that follows from the counts of its runs.
+
+    Raise `Fault` if counts contradict each other.
+    """
     inside = list(current_entrants(tournament))
     players = {entrant.player_id: entrant.player for entrant in inside}
     attacking = {entrant.player_id for entrant in inside if entrant.track.name in ATTACKING}
@@ -20,10 +37,11 @@ def rank(tournament: Tournament) -> None:
     except ValueError as error:
         raise Fault(f"the runs of {tournament} contradict each other: {error}") from error
     rows = {int(row.name): row for row in standings_of(pairs, tournament, seconds_of(tournament, players.values()))}
+    found = []
     for entrant in inside:
         row = rows.get(entrant.player_id)
-        entrant.rank = row.rank if row and row.score is not None else None
-        entrant.score, entrant.worst = (row.score, row.worst) if row else (None, None)
-        entrant.raw, entrant.opponents = (row.raw, row.opponents) if row else (None, None)
-        entrant.coverage, entrant.median_seconds = (row.coverage, row.median_seconds) if row else (None, None)
-    Entrant.objects.bulk_update(inside, ["rank", "score", "raw", "worst", "coverage", "opponents", "median_seconds"])
+        values = {name: getattr(row, name) if row else None for name in COLUMNS}
+        if row is not None and row.score is None:
+            values["rank"] = None
+        found.append((entrant, values))
+    return found

@@ -6,9 +6,11 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
-from django.db.models import Count, Q, QuerySet, Sum
+from django.db.models import Count, Min, Q, QuerySet, Sum
 
+from competitions.bundled_baselines import bundled_digest
 from competitions.models import Competition, SampleSet, Track
 from evaluation.domain.transfer_results import PairCounts
 from evaluation.domain.transfer_rules import TransferTrack
@@ -17,6 +19,9 @@ from tournaments.models import AttackRun, DefenceRun, Entrant, Run, Tournament
 
 ATTACKING = (Track.Name.ATTACK, Track.Name.TARGETED_ATTACK)
 """The tracks of attacks."""
+
+KINDS: tuple[type[AttackRun], type[DefenceRun]] = (AttackRun, DefenceRun)
+"""The kinds of runs, in the order in which those of one team are played."""
 
 
 @dataclass(frozen=True)
@@ -61,15 +66,16 @@ def ready_submissions(competition: Competition) -> dict[int, Submission]:
 
 
 def baseline_players(competition: Competition) -> list[tuple[Track, Player]]:
-    """Return the baselines of all tracks that have been built."""
-    built = {
-        (row.track_name, row.baseline): row
-        for row in Player.objects.filter(competition=competition).exclude(baseline="").order_by("-pk")
-    }
-    tracks = competition.tracks.all()
-    return [
-        (track, built[track.name, name]) for track in tracks for name in track.baselines if (track.name, name) in built
-    ]
+    """Return the baselines of all tracks that have been built from the files that this version bundles."""
+    rows = Player.objects.filter(competition=competition).exclude(Q(baseline="") | Q(tree_digest=""))
+    # of several builds from equal files, on other base images, the first one counts
+    built = {(row.track_name, row.baseline, row.tree_digest): row for row in rows.order_by("-pk")}
+    wanted = (
+        (track, (track.name, name, bundled_digest(track.name, name)))
+        for track in competition.tracks.all()
+        for name in track.baselines
+    )
+    return [(track, built[key]) for track, key in wanted if key in built]
 
 
 def participants(tournament: Tournament) -> list[Participant]:
@@ -206,3 +212,47 @@ def seconds_of(tournament: Tournament, players: Iterable[Player]) -> dict[str, l
     ).values_list("defence", "seconds"):
         found[str(player)].append(seconds or 0.0)
     return dict(found)
+
+
+@dataclass(frozen=True)
+class RunQueue:
+    """Runs of all tournaments: those that wait, with the time since when the oldest does, and those being played."""
+
+    waiting: int
+    claimed: int
+    oldest_since: datetime | None
+
+
+def run_queue() -> RunQueue:
+    """Return the runs that are still to be played. Those of suspended and ended tournaments are not."""
+    waiting = claimed = 0
+    since: list[datetime] = []
+    for kind in KINDS:
+        found = open_runs(kind).aggregate(
+            waiting=Count("pk", filter=Q(state=Run.State.WAITING)),
+            claimed=Count("pk", filter=Q(state=Run.State.CLAIMED)),
+            since=Min("queued_at", filter=Q(state=Run.State.WAITING)),
+        )
+        waiting, claimed = waiting + found["waiting"], claimed + found["claimed"]
+        since += [found["since"]] if found["since"] else []
+    return RunQueue(waiting, claimed, min(since, default=None))
+
+
+def open_runs(kind: type[AttackRun] | type[DefenceRun]) -> QuerySet[Any]:
+    """Return the runs of tournaments that are neither suspended nor ended."""
+    tournament = "tournament" if kind is AttackRun else "attack_run__tournament"
+    return kind.objects.filter(**{f"{tournament}__suspended": False, f"{tournament}__ended_at": None})
+
+
+def failed_in(tournaments: Iterable[Tournament]) -> int:
+    """Return the number of runs of some tournaments that were given up after platform errors."""
+    keys = [each.pk for each in tournaments]
+    attacks = AttackRun.objects.filter(tournament__in=keys, state=Run.State.FAILED)
+    defences = DefenceRun.objects.filter(attack_run__tournament__in=keys, state=Run.State.FAILED)
+    return attacks.count() + defences.count()
+
+
+def held_by_workers() -> Counter[str]:
+    """Return the number of runs that each worker holds, by its name."""
+    claimed = [kind.objects.filter(state=Run.State.CLAIMED) for kind in KINDS]
+    return Counter(worker for runs in claimed for worker in runs.values_list("worker", flat=True))

@@ -114,12 +114,13 @@ def advance(tournament: Tournament) -> None:
 
 
 def _let_leave(tournament: Tournament) -> bool:
-    """Remove withdrawn and disqualified entrants, and baselines that the competition no longer names."""
+    """Remove withdrawn and disqualified entrants, and baselines that the competition or this version no longer has."""
     gone = []
+    baselines = {player.pk for _, player in baseline_players(tournament.competition)}
     for entrant in current_entrants(tournament):
         submission = entrant.submission
         if submission is None:
-            stays = entrant.player.baseline in entrant.track.baselines
+            stays = entrant.player_id in baselines
         else:
             stays = submission.state == Submission.State.READY and submission.disqualified_at is None
         if not stays:

@@ -10,8 +10,8 @@ from celery import shared_task
 from django.conf import settings
 
 from core import notify
-from core.lease import Heartbeat
 from core.worker_slot import slot
+from matches.heartbeat import Heartbeat, register
 from tournaments import queue, services
 from tournaments.models import Tournament
 from tournaments.worker import play_runs
@@ -36,8 +36,9 @@ _sweeps = _Sweeps()
 @shared_task(name="tournaments.play")  # type: ignore[untyped-decorator]
 def play() -> None:
     """Play waiting runs for about a minute; notify other workers while more wait."""
-    with Heartbeat() as heartbeat:
-        play_runs(f"{settings.WORKER_NAME}/{slot()}", heartbeat, seconds=PLAY_SECONDS)
+    worker = register(slot())
+    with Heartbeat(worker) as heartbeat:
+        play_runs(worker.name, heartbeat, seconds=PLAY_SECONDS)
 
 
 @shared_task(name="tournaments.advance")  # type: ignore[untyped-decorator]

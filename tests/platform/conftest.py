@@ -14,6 +14,7 @@ import pytest
 from django.db import connections
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.backends.signals import connection_created
+from django.utils import timezone, translation
 from pytest_django import Settings
 
 from accounts.models import Membership, Team, User
@@ -66,6 +67,13 @@ def _locks_in_order() -> Iterator[None]:
         if recorder in connection.execute_wrappers:
             connection.execute_wrappers.remove(recorder)
     assert recorder.violations == []
+
+
+@pytest.fixture(autouse=True)
+def _language_and_zone_of_the_site() -> None:
+    """A request sets the language and the time zone of its thread, and the next test shall not have them."""
+    translation.activate("en")
+    timezone.deactivate()
 
 
 @pytest.fixture(autouse=True)

@@ -11,6 +11,7 @@ from typing import Any
 from evaluation.bundle.canonical_json import MOST_SAMPLES, canonical, commitment_of, decode
 from evaluation.bundle.fields import Fields, quoted
 from evaluation.bundle.line_order import in_order
+from evaluation.bundle.sample_hash import NO_TARGET
 from evaluation.bundle.submissions import read_submission
 from evaluation.domain.images import ImageShape
 from evaluation.domain.transfer_results import NO_LABEL, BatchReason
@@ -18,7 +19,6 @@ from evaluation.domain.transfer_rules import Opponents, TransferRules, TransferT
 from evaluation.transfer.batches import batch_sizes
 from evaluation.transfer.bundle.records import (
     FORMAT,
-    NO_TARGET,
     VERSION,
     BundleAttackRun,
     BundleBatch,

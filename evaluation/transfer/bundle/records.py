@@ -13,6 +13,7 @@ from hashlib import sha256
 from typing import Any
 
 from evaluation.bundle.canonical_json import MOST_SAMPLES, canonical, check_readable, encode
+from evaluation.bundle.sample_hash import NO_TARGET
 from evaluation.bundle.submissions import BundleSubmission
 from evaluation.domain.transfer_results import NO_LABEL, PairCounts
 from evaluation.domain.transfer_rules import TransferRules, TransferTrack
@@ -23,9 +24,6 @@ FORMAT = "transfer"
 
 VERSION = 1
 """The version of these lines."""
-
-NO_TARGET = -1
-"""The target of a sample without one, as in its hash."""
 
 
 @dataclass(frozen=True)

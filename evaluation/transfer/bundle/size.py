@@ -26,7 +26,7 @@ def check_size(attacks: int, defences: int, samples: int, rules: TransferRules) 
             f"the result bundle of the round would have {lines:,} lines, and at most {MOST_LINES:,} can be read",
             fix=_FIX,
         )
-    digits = len(str(rules.classes)) + 1
+    digits = max(len(str(rules.classes)), len("-1")) + 1
     size = (
         _HEAD_BYTES
         + _LINE_BYTES * lines

@@ -13,7 +13,10 @@ from typing import IO, Any
 
 from evaluation.bundle.canonical_json import canonical
 from evaluation.bundle.fields import quoted
+from evaluation.bundle.sample_hash import NO_TARGET
+from evaluation.bundle.secret_images import check_images
 from evaluation.bundle.signature_check import Checked, Problem, Report, not_committed, verify_signed
+from evaluation.domain.samples import Sample
 from evaluation.transfer.bundle.archives import check_archive
 from evaluation.transfer.bundle.reader import TransferBundle, read
 from evaluation.transfer.bundle.records import TransferRecord, standing_lines
@@ -25,6 +28,7 @@ def verify(
     *,
     samples: str | None = None,
     field: str | None = None,
+    images: Iterable[tuple[str, IO[bytes]]] = (),
     perturbed: Iterable[tuple[str, IO[bytes]]] = (),
 ) -> Report:
     """Verify `content` against the public `key` (64 hexadecimal digits), or, without one, against its own.
@@ -37,10 +41,27 @@ def verify(
         bundle = read(b"".join(lines))
         head = bundle.record.head
         commitments = not_committed(head.commitment, head.field_commitment, samples=samples, field=field)
+        secret = chain.from_iterable(_check_images(bundle.record, *file) for file in images)
         archives = (Problem(line, text) for file in perturbed for line, text in check_archive(bundle, *file))
-        return Checked(chain(commitments, _recompute(bundle, len(lines)), archives), _summary(bundle.record, lines))
+        problems = chain(commitments, _recompute(bundle, len(lines)), secret, archives)
+        return Checked(problems, _summary(bundle.record, lines))
 
     return verify_signed(content, key, samples, field, check)
+
+
+def _check_images(record: TransferRecord, name: str, file: IO[bytes]) -> Iterator[Problem]:
+    labels = [label for batch in record.batches for label in batch.labels]
+    targets = [target for batch in record.batches for target in batch.targets]
+
+    def contradictions(sample: Sample) -> Iterator[str]:
+        if sample.label != labels[sample.number]:
+            yield f"has the label {sample.label}, and in the bundle {labels[sample.number]}"
+        target = NO_TARGET if sample.target is None else sample.target
+        if target != targets[sample.number]:
+            yield f"has the target {target}, and in the bundle {targets[sample.number]}"
+
+    hashes = [(line, each) for line, batch in enumerate(record.batches, start=2) for each in batch.hashes]
+    return check_images(hashes, contradictions, name, file)
 
 
 def _recompute(bundle: TransferBundle, end: int) -> Iterator[Problem]:

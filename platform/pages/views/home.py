@@ -6,6 +6,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
+from competitions.models import Competition
 from competitions.selectors import invitations_of
 from pages.competition_lists import competition_lists
 
@@ -13,7 +14,14 @@ from pages.competition_lists import competition_lists
 @require_safe
 def home(request: HttpRequest) -> HttpResponse:
     """Show what Gauntlet is, the open competitions with the top of their leaderboards, and how to start."""
-    context = {"lists": competition_lists(request.user), "invitations": invitations_of(request.user)}
+    lists = competition_lists(request.user)
+    formats = {each.competition.format for each in lists.open}
+    context = {
+        "lists": lists,
+        "invitations": invitations_of(request.user),
+        # what is explained is the format that all open competitions have
+        "transfer": formats == {Competition.Format.TRANSFER},
+    }
     return render(request, "pages/home.html", context)
 
 

@@ -66,6 +66,9 @@ def _of_competition(request: HttpRequest, competition: Competition, track_name: 
 def round_matrix(request: HttpRequest, slug: str, number: int, track_name: str) -> HttpResponse:
     """Show the pairs that the outcome of a round uses."""
     shown = _round(request, slug, number, track_name)
+    if shown.competition.format == Competition.Format.TRANSFER:
+        tracks = list(shown.competition.tracks.all())
+        return transfer.matrix(request, _attacks(shown.competition, track_name), tracks, played=shown)
     context = {
         "map": matrix.of_round(shown, track_name),
         "round": shown,
@@ -77,7 +80,10 @@ def round_matrix(request: HttpRequest, slug: str, number: int, track_name: str) 
 @require_safe
 def round_matrix_csv(request: HttpRequest, slug: str, number: int, track_name: str) -> HttpResponse:
     """Return the matrix of a round as a CSV file."""
-    found = matrix.of_round(_round(request, slug, number, track_name), track_name)
+    shown = _round(request, slug, number, track_name)
+    if shown.competition.format == Competition.Format.TRANSFER:
+        return transfer.matrix_csv(request, _attacks(shown.competition, track_name), played=shown)
+    found = matrix.of_round(shown, track_name)
     return csv_file(found.table, f"{slug}-round-{number}-matrix-{track_name}")
 
 
@@ -85,7 +91,7 @@ def _round(request: HttpRequest, slug: str, number: int, track_name: str) -> Rou
     """Return a round whose pairs the user may see. Raise 404 otherwise."""
     shown = round_of(request, slug, number)
     known = shown.state == Round.State.PUBLISHED and pairs_public(shown, request.user)
-    if not known or track_name not in matrix.ATTACK_TRACKS:
+    if not known or track_name not in (*matrix.ATTACK_TRACKS, *ATTACKING):
         raise Http404("no such page")
     return shown
 

@@ -28,6 +28,7 @@ from rounds.match_visibility import images_seen, pairs_public
 from rounds.models import Release, Round
 from rounds.release import open_part, released, released_entries
 from rounds.signing_keys import all_keys, key_id, public_key
+from rounds.transfer_standings import standings
 
 PLANNED_EVERY = 60
 PLAYING_EVERY = 5
@@ -58,7 +59,7 @@ def show(request: HttpRequest, slug: str, number: int) -> HttpResponse:
     context |= {"live_state": framed.html, "tracks": tracks, "admin_url": _admin_url(request, competition, shown)}
     if shown.state == Round.State.PUBLISHED:
         context |= _releases(request, shown)
-        context |= _transfer(shown, tracks) if _is_transfer(shown) else _published(request, shown, tracks)
+        context |= _transfer(request, shown, tracks) if _is_transfer(shown) else _published(request, shown, tracks)
     return render(request, "pages/round.html", context)
 
 
@@ -89,10 +90,12 @@ def _published(request: HttpRequest, shown: Round, tracks: list[Track]) -> dict[
     }
 
 
-def _transfer(shown: Round, tracks: list[Track]) -> dict[str, Any]:
+def _transfer(request: HttpRequest, shown: Round, tracks: list[Track]) -> dict[str, Any]:
+    public, found = released(shown), standings(shown)
     return {
-        "transfer_standings": transfer_rounds.standings(shown, tracks),
-        "runs": transfer_rounds.released_runs(shown) if Release.Part.PERTURBED in released(shown) else (),
+        "transfer_standings": [(track, found[track.name]) for track in tracks],
+        "runs": transfer_rounds.released_runs(shown) if Release.Part.PERTURBED in public else (),
+        "images": images_seen(shown, request.user, public),
     }
 
 

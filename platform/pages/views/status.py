@@ -6,12 +6,13 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
+from competitions.models import Competition
 from core.administration.permissions import is_superuser_or_organiser
-from matches.selectors import workers
 from pages import polling
 from pages.selectors import queue
-from pages.site_status import incidents, last_score_at
+from pages.site_status import incidents, last_score_at, worker_lines
 from submissions.selectors import hosts_out_of_service
+from tournaments.selectors import run_queue
 
 STATUS_EVERY = 5
 
@@ -22,12 +23,14 @@ def status(request: HttpRequest) -> HttpResponse:
 
     Only organisers see host names and clock offsets: they describe the internals of the site.
     """
-    known = workers()
+    known, runs = worker_lines(), run_queue()
     context = {
         "workers": known,
-        "incidents": incidents(known),
+        "incidents": incidents(known, runs),
         "last_score_at": last_score_at(),
         "queue": queue(),
+        "runs": runs,
+        "formats": set(Competition.objects.values_list("format", flat=True)),
         "out_of_service": hosts_out_of_service(),
         "for_organisers": is_superuser_or_organiser(request),
     }

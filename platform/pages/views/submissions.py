@@ -7,6 +7,7 @@ from typing import Any
 
 from django.contrib.auth.decorators import login_required
 from django.core.exceptions import PermissionDenied
+from django.core.paginator import Paginator
 from django.http import Http404, HttpRequest, HttpResponse, StreamingHttpResponse
 from django.shortcuts import redirect, render
 from django.utils.html import format_html
@@ -31,6 +32,7 @@ from pages.progress_steps import state_of, steps_of
 from pages.rounds import entries_shown
 from pages.rules_table import scale
 from pages.selectors import SubmissionStatus, status_of
+from pages.transfer_pair import RUNS_PER_PAGE
 from pages.transfer_submission import state_of as transfer_state
 from pages.transfer_submission import steps_of as transfer_steps
 from pages.transfer_submission import transfer_status
@@ -111,6 +113,7 @@ def _transfer_submission(request: HttpRequest, shown: Submission, *, inside: boo
         "inside": inside,
         "hidden_since": since,
         "transfer": status,
+        "runs": Paginator(status.runs, RUNS_PER_PAGE).get_page(request.GET.get("page")),
         "status": {"build": place_of(shown) if shown.state == Submission.State.RECEIVED else None},
         "state": state,
         "steps": transfer_steps(shown, status, builds),

@@ -1,4 +1,4 @@
-"""Pages of competitions of the transfer format: leaderboards, the matrix of attacks and defences, and its pairs."""
+"""Pages of the transfer format: leaderboards, and the matrix of attacks and defences with its pairs, also of rounds."""
 
 from __future__ import annotations
 
@@ -14,12 +14,17 @@ from competitions.selectors import may_organise
 from leaderboards.board_views import BoardFreeze
 from leaderboards.visibility import frozen_since, sees_live
 from pages import polling
-from pages.access import competition_of, own_teams
+from pages.access import competition_of, own_teams, round_of
 from pages.csv_download import csv_file
 from pages.transfer_board import csv_of
-from pages.transfer_matrix import ShareMap, share_map
-from pages.transfer_pair import pair_page
-from tournaments.boards import Board, board_of
+from pages.transfer_matrix import ShareMap, matrix_address, share_map
+from pages.transfer_pair import PairPage, pair_page
+from rounds.match_visibility import class_errors_seen, images_seen, pairs_public
+from rounds.models import Release, Round
+from rounds.release import released
+from rounds.transfer_progression import tournament_of
+from tournaments.boards import Board, board_of, tournament_in_force
+from tournaments.models import Tournament
 from tournaments.selectors import ATTACKING
 
 BOARD_EVERY = 10
@@ -54,24 +59,30 @@ def board_csv(request: HttpRequest, track: Track) -> HttpResponse:
     return HttpResponse(csv_of(found.rows), content_type="text/csv; charset=utf-8", headers=headers)
 
 
-def matrix(request: HttpRequest, track: Track, tracks: Sequence[Track]) -> HttpResponse:
-    """Show every attack of a track against every defence, over all batches or those of `?epsilon=`."""
+def matrix(request: HttpRequest, track: Track, tracks: Sequence[Track], *, played: Round | None = None) -> HttpResponse:
+    """Show every attack of a track against every defence, over all batches or those of `?epsilon=`.
+
+    They are those of the leaderboards, or of the round `played`, whose pairs the user may see.
+    """
+    competition = track.competition
     context = {
-        "competition": track.competition,
+        "competition": competition,
         "tracks": tracks,
         "shown": track,
-        "choices": [each for each in tracks if each.name in ATTACKING],
-        "map": _map(request, track),
-        "frozen": freeze_of(request, track.competition),
+        "round": played,
+        "choices": [(each, matrix_address(competition, played, each)) for each in tracks if each.name in ATTACKING],
+        "map": _map(request, track, played),
+        "frozen": None if played else freeze_of(request, competition),
     }
     return render(request, "pages/transfer_matrix.html", context)
 
 
-def matrix_csv(request: HttpRequest, track: Track) -> HttpResponse:
+def matrix_csv(request: HttpRequest, track: Track, *, played: Round | None = None) -> HttpResponse:
     """Return the matrix as a CSV file: a row for each pair."""
-    found = _map(request, track)
+    found = _map(request, track, played)
+    of = f"{track.competition.slug}-round-{played.number}" if played else track.competition.slug
     epsilon = f"-epsilon-{found.epsilon}" if found.epsilon else ""
-    return csv_file(found.table, f"{track.competition.slug}-matrix-{track.name}{epsilon}")
+    return csv_file(found.table, f"{of}-matrix-{track.name}{epsilon}")
 
 
 @require_safe
@@ -79,11 +90,41 @@ def pair(request: HttpRequest, slug: str, attack: int, defence: int) -> HttpResp
     """Show an attack against a defence: counts by epsilon, its runs, and for organisers the errors by class."""
     shown = competition_of(request, slug)
     organises = may_organise(request.user, shown)
-    found = None if freeze_of(request, shown) else pair_page(shown, attack, defence, organises=organises)
+    tournament = None if freeze_of(request, shown) else tournament_in_force(shown)
+    found = _pair(request, tournament, attack, defence, others=organises, errors=organises)
+    return render(request, "pages/transfer_pair.html", _pair_context(shown, found) | {"for_organisers": True})
+
+
+@require_safe
+def round_pair(request: HttpRequest, slug: str, number: int, attack: int, defence: int) -> HttpResponse:
+    """Show a pair of a published round, with the errors by class once its bundle is released."""
+    shown = round_of(request, slug, number)
+    known = shown.state == Round.State.PUBLISHED and pairs_public(shown, request.user)
+    if not known or shown.competition.format != Competition.Format.TRANSFER:
+        raise Http404("no such pair")
+    errors = class_errors_seen(shown, request.user)
+    found = _pair(request, tournament_of(shown), attack, defence, others=False, errors=errors)
+    context = {
+        "round": shown,
+        "images": images_seen(shown, request.user),
+        "for_organisers": Release.Part.BUNDLE not in released(shown),
+    }
+    return render(request, "pages/transfer_pair.html", _pair_context(shown.competition, found) | context)
+
+
+def _pair(
+    request: HttpRequest, tournament: Tournament | None, attack: int, defence: int, *, others: bool, errors: bool
+) -> PairPage:
+    """Return a pair of a tournament. Raise 404 where it has none."""
+    page = request.GET.get("page", "")
+    found = pair_page(tournament, attack, defence, others=others, errors=errors, page=page) if tournament else None
     if found is None:
         raise Http404("no such pair")
-    context = {"competition": shown, "tracks": shown.tracks.all(), "pair": found}
-    return render(request, "pages/transfer_pair.html", context)
+    return found
+
+
+def _pair_context(competition: Competition, found: PairPage) -> dict[str, object]:
+    return {"competition": competition, "tracks": competition.tracks.all(), "pair": found}
 
 
 def freeze_of(request: HttpRequest, competition: Competition) -> BoardFreeze | None:
@@ -92,10 +133,11 @@ def freeze_of(request: HttpRequest, competition: Competition) -> BoardFreeze | N
     return BoardFreeze(since, "") if since else None
 
 
-def _map(request: HttpRequest, track: Track) -> ShareMap:
+def _map(request: HttpRequest, track: Track, played: Round | None) -> ShareMap:
     """Return the matrix that the user sees. Raise 404 for an epsilon that no batch has."""
     text = request.GET.get("epsilon", "")
-    found = share_map(track, text, hidden=freeze_of(request, track.competition) is not None)
+    hidden = played is None and freeze_of(request, track.competition) is not None
+    found = share_map(track, text, hidden=hidden, played=played)
     if found is None:
         raise Http404("no batch has this epsilon")
     return found

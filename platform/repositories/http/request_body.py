@@ -70,11 +70,16 @@ class StallWatchdog:
         while not self._closed.wait(CHECK_SECONDS):
             now, since = time.monotonic(), self._waits_since
             if now > self.until:
-                self._cut_off(f"the exchange took more than {settings.MAX_EXCHANGE_SECONDS} s")
+                self._cut_off(took_too_long())
                 return
             if since is not None and now - since > self._pace.left:
                 self._cut_off(f"the client is slower than {settings.MIN_BYTES_PER_SECOND:,} bytes per second")
                 return
+
+
+def took_too_long() -> str:
+    """Return the cause of a cut-off at the end of the time for one exchange."""
+    return f"the exchange took more than {settings.MAX_EXCHANGE_SECONDS} s"
 
 
 class _Socket(Protocol):
@@ -139,6 +144,14 @@ class Body:
             self._left -= len(block)
         self.ended = not block
         return block
+
+    def seconds_left(self) -> float:
+        """Return the time left for the exchange; cut the client off and raise `RequestCutOffError` if there is none."""
+        left = self.watchdog.until - time.monotonic()
+        if left <= 0:
+            self.cut_off(took_too_long())
+            raise self._interrupted("")
+        return left
 
     @property
     def was_cut_off(self) -> bool:

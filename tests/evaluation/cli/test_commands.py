@@ -26,12 +26,12 @@ def test_baselines_lists_every_track_of_both_formats(gauntlet: Callable[..., Any
     assert all(set(row) == {"name", "track", "images", "path"} for row in rows)
     manifests = {True: "submission.toml", False: "metadata.json"}
     assert all((Path(row["path"]) / manifests[row["track"] in list(Track)]).is_file() for row in rows)
-    assert {row["images"] for row in rows} == {"any", "digits", "tiny-imagenet"}
+    assert {row["images"] for row in rows} == {"any", "digits", "tiny-imagenet", "digits or nips2017"}
 
 
-@pytest.mark.parametrize("side", ["model", "attack"])
-def test_a_new_submission_passes_its_check(gauntlet: Callable[..., Any], tmp_path: Path, side: str) -> None:
-    assert gauntlet("new", side, tmp_path / "mine")[0] == 0
+@pytest.mark.parametrize("track", ["model", "untargeted", "attack"])
+def test_a_new_submission_passes_its_check(gauntlet: Callable[..., Any], tmp_path: Path, track: str) -> None:
+    assert gauntlet("new", track, tmp_path / "mine")[0] == 0
     status, out, err = gauntlet("check", tmp_path / "mine", "--samples", 6, "--budget", 300)
     assert status == 0, out + err
     assert "The site would accept it." in out
@@ -61,7 +61,7 @@ def test_check_names_what_a_random_model_breaks(gauntlet: Callable[..., Any], tm
 
 
 def test_check_names_an_attack_that_finds_nothing(gauntlet: Callable[..., Any], tmp_path: Path) -> None:
-    gauntlet("new", "attack", tmp_path / "mine")
+    gauntlet("new", "untargeted", tmp_path / "mine")
     (tmp_path / "mine" / "main.py").write_text(
         "from gauntlet import serve_attack\nserve_attack(lambda model, image, label, *, target, rng: image)\n"
     )
@@ -89,7 +89,7 @@ def test_check_says_where_a_model_crashed_and_reaches_no_further_check(
 
 
 def test_check_says_where_an_attack_raised(gauntlet: Callable[..., Any], tmp_path: Path) -> None:
-    gauntlet("new", "attack", tmp_path / "mine")
+    gauntlet("new", "untargeted", tmp_path / "mine")
     (tmp_path / "mine" / "main.py").write_text(
         "from gauntlet import serve_attack\n\ndef attack(model, image, label, *, target, rng):\n"
         "    raise KeyError('epsilon')\n\nserve_attack(attack)\n"
@@ -156,7 +156,7 @@ def colours(root: Path, *, side: int = 32, each: int = 3) -> Path:
 
 
 def test_check_takes_any_data_set(gauntlet: Callable[..., Any], tmp_path: Path) -> None:
-    gauntlet("new", "attack", tmp_path / "mine")
+    gauntlet("new", "untargeted", tmp_path / "mine")
     folder = colours(tmp_path / "images")
     status, out, err = gauntlet("check", tmp_path / "mine", "--dataset", f"folder:{folder}", "--budget", 200)
     assert status == 0, out + err
@@ -167,7 +167,7 @@ def test_check_takes_any_data_set(gauntlet: Callable[..., Any], tmp_path: Path) 
 def test_a_split_is_asked_for_where_there_are_several(gauntlet: Callable[..., Any], tmp_path: Path) -> None:
     for split in ("one", "two"):
         colours(tmp_path / "images" / split)
-    gauntlet("new", "attack", tmp_path / "mine")
+    gauntlet("new", "untargeted", tmp_path / "mine")
     status, _, err = gauntlet("check", tmp_path / "mine", "--dataset", f"folder:{tmp_path / 'images'}")
     assert status == 2
     assert "name one of its splits: --split one or two" in err
@@ -176,7 +176,7 @@ def test_a_split_is_asked_for_where_there_are_several(gauntlet: Callable[..., An
 def test_check_does_not_blame_an_attack_for_its_opponent(
     gauntlet: Callable[..., Any], path_of: Callable[[str], Path], tmp_path: Path
 ) -> None:
-    gauntlet("new", "attack", tmp_path / "mine")
+    gauntlet("new", "untargeted", tmp_path / "mine")
     folder = f"folder:{colours(tmp_path / 'images')}"
     model = ("--model", path_of("numpy-classifier"))
     status, _, err = gauntlet("check", tmp_path / "mine", "--dataset", folder, *model)
@@ -188,7 +188,7 @@ def test_check_does_not_blame_an_attack_for_its_opponent(
 def test_check_needs_a_model_for_an_opponent(
     gauntlet: Callable[..., Any], path_of: Callable[[str], Path], tmp_path: Path
 ) -> None:
-    gauntlet("new", "attack", tmp_path / "mine")
+    gauntlet("new", "untargeted", tmp_path / "mine")
     status, _, err = gauntlet("check", tmp_path / "mine", "--model", path_of("boundary"))
     assert status == 3
     assert "untargeted track, not to the model track" in err

@@ -15,6 +15,7 @@ import pytest
 
 from evaluation.baselines.catalogue import find_baseline
 from evaluation.builder.manifest import read_manifest
+from evaluation.builder.metadata import read_metadata
 
 
 def git(folder: Path, *words: str) -> None:
@@ -81,7 +82,7 @@ def test_the_proposed_tag_follows_the_highest_that_exists(gauntlet: Callable[...
 
 def test_a_title_can_be_given(gauntlet: Callable[..., Any], tmp_path: Path) -> None:
     title = 'Ann\'s "best" \\ attack, ä'
-    assert gauntlet("new", "attack", tmp_path / "mine", "--title", title)[0] == 0
+    assert gauntlet("new", "untargeted", tmp_path / "mine", "--title", title)[0] == 0
     assert read_manifest(tmp_path / "mine").title == title
 
 
@@ -95,15 +96,26 @@ def test_it_rejects_a_title_that_no_submission_may_have(
     assert not (tmp_path / "mine").exists()
 
 
-@pytest.mark.parametrize(
-    ("wanted", "track"),
-    [("model", "model"), ("attack", "untargeted"), ("untargeted", "untargeted"), ("targeted", "targeted")],
-)
-def test_it_begins_on_the_track_that_was_named(
-    gauntlet: Callable[..., Any], tmp_path: Path, wanted: str, track: str
-) -> None:
-    assert gauntlet("new", wanted, tmp_path / "mine")[0] == 0
-    assert read_manifest(tmp_path / "mine").track == track
+@pytest.mark.parametrize("track", ["model", "untargeted", "targeted", "attack", "targeted_attack", "defence"])
+def test_it_begins_on_the_track_that_was_named(gauntlet: Callable[..., Any], tmp_path: Path, track: str) -> None:
+    assert gauntlet("new", track, tmp_path / "mine")[0] == 0
+    layout_of_2017 = (tmp_path / "mine" / "metadata.json").exists()
+    manifest = read_metadata(tmp_path / "mine") if layout_of_2017 else read_manifest(tmp_path / "mine")
+    assert (manifest.track, manifest.title) == (track, "Mine")
+    readme = (tmp_path / "mine" / "README.md").read_text()
+    assert "gauntlet check .\ngauntlet play " in readme
+    assert ("--format transfer" in readme) == layout_of_2017
+
+
+def test_it_copies_a_named_submission_of_2017(gauntlet: Callable[..., Any], tmp_path: Path) -> None:
+    mine, title = tmp_path / "mine", 'Ann\'s "best", ä'
+    assert gauntlet("new", "attack", mine, "--like", "fgsm", "--title", title)[0] == 0
+    assert read_metadata(mine).title == title
+    assert (mine / "plain.safetensors").is_file()
+    assert gauntlet("new", "attack", tmp_path / "other", "--like", "fgsm", "--title", "x" * 121)[0] == 2
+    status, _, err = gauntlet("new", "attack", tmp_path / "other", "--like", "boundary")
+    assert status == 2
+    assert "run `gauntlet new untargeted`" in err
 
 
 def test_it_rejects_a_bundled_submission_of_another_track(gauntlet: Callable[..., Any], tmp_path: Path) -> None:
@@ -112,7 +124,7 @@ def test_it_rejects_a_bundled_submission_of_another_track(gauntlet: Callable[...
     assert "untargeted" in err
 
 
-@pytest.mark.parametrize("name", ["notes", "submission.toml"])
+@pytest.mark.parametrize("name", ["notes", "submission.toml", "metadata.json"])
 def test_it_keeps_what_is_there(gauntlet: Callable[..., Any], clone: Path, name: str) -> None:
     (clone / name).write_text("mine")
     status, _, err = gauntlet("new", "model", clone)

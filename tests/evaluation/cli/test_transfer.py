@@ -64,6 +64,40 @@ def test_it_works(gauntlet: Gauntlet, script: Callable[[str, str, str], Path], t
     assert len((out / "all_classification.csv").read_text().splitlines()) == 5
 
 
+@pytest.mark.parametrize(
+    ("kind", "text", "problem"),
+    [
+        ("attack", 'for file in $(ls "$1" | head -n 2); do cp "$1/$file" "$2"; done', "It made 2 of 4 images"),
+        ("defense", 'echo "nothing,1" > "$2"', "It labelled 0 of 4 images"),
+        ("attack", "echo lost my weights; exit 5", "its last output: lost my weights"),
+    ],
+)
+def test_check_rejects_what_the_smoke_test_of_the_site_rejects(
+    gauntlet: Gauntlet, script: Callable[[str, str, str], Path], kind: str, text: str, problem: str
+) -> None:
+    status, printed, _ = gauntlet("check", script("mine", kind, text), "--samples", 4)
+    assert status == 3
+    assert "The site would reject it: " in printed
+    assert problem in printed
+    assert "fix: " in printed
+
+
+def test_check_rejects_what_the_push_gate_rejects(gauntlet: Gauntlet, script: Callable[[str, str, str], Path]) -> None:
+    mine = script("mine", "attack", "true")
+    (mine / "go.sh").chmod(0o644)
+    status, _, said = gauntlet("check", mine)
+    assert status == 3
+    assert "the entry point go.sh is not executable\n  fix: run `git update-index --chmod=+x go.sh`" in said
+    assert gauntlet("check", mine, "--model", "numpy-classifier")[0] == 2
+
+
+def test_the_query_format_names_a_submission_of_this_one(gauntlet: Gauntlet, tmp_path: Path) -> None:
+    words = ("--track", "untargeted", "--out", tmp_path / "out")
+    status, _, said = gauntlet("play", "--model", "base-network", "--attack", "boundary", *words)
+    assert status == 3
+    assert "base-network is of the transfer format: it has a metadata.json\n  fix: play it with --format tra" in said
+
+
 def test_a_tournament_says_what_failed_and_goes_on(
     gauntlet: Gauntlet, script: Callable[[str, str, str], Path], tmp_path: Path
 ) -> None:
@@ -116,7 +150,7 @@ def require_report_of(result: dict[str, Any], html: str) -> None:
             ("play", "--attack", "jpeg", "--defence", "noop", "--out", "out"),
             "jpeg is a submission to the defence track",
         ),
-        (("play", "--attack", "noop", "--defence", "numpy-classifier", "--out", "out"), "metadata.json is missing"),
+        (("play", "--attack", "noop", "--defence", "numpy-classifier", "--out", "out"), "is of the query format"),
         (("tournament", "noop", "jpeg"), "name a directory with --out"),
         (("tournament", "noop", "fgsm", "--out", "out"), "needs an attack and a defence"),
         (("play", "--attack", "noop", "--defence", "jpeg", "--out", "o", "--epsilons", "0"), "from 1 to 255"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import resource
 import struct
 import zlib
 from collections.abc import Callable
@@ -111,3 +112,24 @@ def test_a_damaged_chunk_of_any_kind_is_an_unreadable_image(tmp_path: Path) -> N
     chunk = struct.pack(">I4s", 1, b"iCCP") + b"x" + struct.pack(">I", zlib.crc32(b"iCCPx"))
     (tmp_path / "A.png").write_bytes(content[:end] + chunk + content[end:])
     assert read_adversarial(tmp_path, "A", CLEAN, EPSILON) == (None, [ImageNote.UNREADABLE])
+
+
+def test_a_jpeg_that_repeats_a_scan_is_no_image(tmp_path: Path) -> None:
+    Picture.fromarray(CLEAN).save(tmp_path / "A.jpg", "JPEG", progressive=True)
+    content = (tmp_path / "A.jpg").read_bytes()
+    image, _ = read_adversarial(tmp_path, "A", CLEAN, EPSILON)
+    assert image is not None
+    last = content.rindex(b"\xff\xda")
+    (tmp_path / "A.jpg").write_bytes(content[:-2] + content[last:-2] * 2000 + content[-2:])
+    assert read_adversarial(tmp_path, "A", CLEAN, EPSILON) == (None, [ImageNote.UNREADABLE])
+
+
+def test_an_error_of_this_host_is_not_a_missing_image(tmp_path: Path) -> None:
+    written(Picture.fromarray(CLEAN), tmp_path)
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (0, hard))  # no file can be opened
+    try:
+        with pytest.raises(OSError, match="Too many open files"):
+            read_adversarial(tmp_path, "A", CLEAN, EPSILON)
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))

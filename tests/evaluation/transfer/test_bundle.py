@@ -2,21 +2,31 @@
 
 from __future__ import annotations
 
+import hashlib
+import io
+import json
+import zipfile
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, TypeAlias
 
+import numpy as np
 import pytest
 
 from evaluation.bundle.canonical_json import commitment_of, decode, encode
 from evaluation.bundle.keys import public_key
+from evaluation.bundle.sample_hash import salted_hash
 from evaluation.bundle.signature_check import Report
 from evaluation.bundle.signing import sign
 from evaluation.bundle.submissions import BundleSubmission
 from evaluation.domain.errors import Refusal
 from evaluation.domain.images import ImageShape
+from evaluation.domain.samples import Sample
 from evaluation.domain.transfer_rules import TransferRules, TransferTrack
-from evaluation.transfer.bundle.reader import is_transfer, read
+from evaluation.transfer.adversarial_images import pixel_hash
+from evaluation.transfer.batches import png
+from evaluation.transfer.bundle.archives import check_archive
+from evaluation.transfer.bundle.reader import TransferBundle, is_transfer, read
 from evaluation.transfer.bundle.records import (
     BundleAttackRun,
     BundleBatch,
@@ -103,6 +113,62 @@ def test_it_works(record: TransferRecord) -> None:
     assert {each.standing.name: each.place for each in places_of(record)} == {
         "strong": 1, "noop": None, "aimed": 1, "good": 1, "weak": 2,
     }  # fmt: skip
+
+
+def test_the_released_images_show_a_changed_label_and_target(record: TransferRecord) -> None:
+    salt, image = "salt", np.zeros((8, 8, 3), np.uint8)
+    rows = [(1, 3), (2, 4), (5, 6)]
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w") as archive:
+        archive.writestr("commitment.json", json.dumps({"salt": salt}))
+        table = [f"{number},{label},{target}" for number, (label, target) in enumerate(rows)]
+        archive.writestr("samples.csv", "\n".join(["number,label,target", *table]))
+        for number in range(3):
+            archive.writestr(f"images/{number:05d}.png", png(image))
+    hashes = [salted_hash(Sample(number, image, *row), salt) for number, row in enumerate(rows)]
+    batches = [
+        replace(record.batches[0], hashes=tuple(hashes[:2])),
+        replace(record.batches[1], hashes=tuple(hashes[2:])),
+    ]
+    committed = replace(record, head=replace(record.head, commitment=commitment_of(hashes)), batches=batches)
+
+    def problems(changed: TransferRecord) -> list[tuple[int, str]]:
+        report = verify(sign(body(changed), SEED), images=[("images.zip", file)])
+        return [(problem.line, problem.text) for problem in report.problems]
+
+    assert problems(committed) == []
+    first = replace(batches[0], labels=(1, 9), targets=(8, 4))
+    assert problems(replace(committed, batches=[first, batches[1]])) == [
+        (2, "images.zip: sample 0 has the target 3, and in the bundle 8"),
+        (2, "images.zip: sample 1 has the label 2, and in the bundle 9"),
+    ]
+
+
+def test_released_images_that_no_site_wrote_cannot_be_read(record: TransferRecord) -> None:
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w") as archive:
+        archive.writestr("commitment.json", '{"salt": ""}')
+        archive.writestr("samples.csv", "number,label,target\n0,99999999999,1")
+        archive.writestr("images/00000.png", png(np.zeros((8, 8, 3), np.uint8)))
+    problems = verify(sign(body(record), SEED), images=[("images.zip", file)]).problems
+    assert problems[0].text == "images.zip: it has 1 samples, and the bundle 3"
+    assert problems[1].text.startswith("images.zip cannot be read")
+
+
+def test_attacks_with_equal_images_share_an_archive_that_is_checked_for_each(record: TransferRecord) -> None:
+    image = np.zeros((8, 8, 3), np.uint8)
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w") as archive:
+        archive.writestr("00000.png", png(image))
+    digest = hashlib.sha256(file.getvalue()).hexdigest()
+    runs = {
+        ("wrong", 0): BundleAttackRun((sha(1),), "", digest),
+        ("right", 0): BundleAttackRun((pixel_hash(image),), "", digest),
+    }
+    bundle = TransferBundle(
+        replace(record, attack_runs=runs), (), {pair: line for line, pair in enumerate(runs, start=5)}
+    )
+    assert [line for line, _ in check_archive(bundle, "any.zip", file)] == [5]
 
 
 def test_a_baseline_takes_no_place(record: TransferRecord) -> None:

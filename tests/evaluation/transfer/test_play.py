@@ -110,6 +110,12 @@ def test_what_was_written_before_the_time_limit_counts(submission: Make, played:
     assert result.pairs() == [PairCounts("any", "one", False, 5, 2, 2, 1)]
 
 
+def test_nothing_about_its_files_tells_a_defence_the_order_of_the_samples(submission: Make, played: Played) -> None:
+    by_change_time = 'cd "$1"; test "$(ls -1tcr)" = "$(ls -1)" && test $(stat -c %Y * | sort -u | wc -l) = 1 || exit 7'
+    result = played([submission(NOOP, name="noop")], [submission(by_change_time, "defense", "one")])
+    assert [batch.run.reason for batch in result.labelled] == [BatchReason.NO_RESULT] * 2, "it did not exit with 7"
+
+
 @pytest.mark.parametrize(
     ("script", "made", "reason"),
     [
@@ -121,9 +127,26 @@ def test_what_was_written_before_the_time_limit_counts(submission: Make, played:
         ("no-such-program", 0, BatchReason.CRASHED),
         (f'{NOOP}; head -c 30000000 /dev/zero >"$2"/a; true', 0, BatchReason.TOO_MUCH_OUTPUT),
         (f'{NOOP}; cd "$2"; i=0; while [ $i -lt 1100 ]; do : >f$i; i=$((i+1)); done', 0, BatchReason.TOO_MUCH_OUTPUT),
+        (
+            f'{NOOP}; cd "$2"; n=$(printf %250s | tr " " d); for i in $(seq 20); do mkdir $n; cd -P $n; done; '
+            "head -c 30000000 /dev/zero >a",
+            0,
+            BatchReason.TOO_MUCH_OUTPUT,
+        ),
         ('ln -s "$1"/IMG000000.png "$2"/IMG000000.png', 0, None),
     ],
-    ids=["nothing", "some", "other names", "killed", "exit", "unknown program", "bytes", "files", "link"],
+    ids=[
+        "nothing",
+        "some",
+        "other names",
+        "killed",
+        "exit",
+        "unknown program",
+        "bytes",
+        "files",
+        "deep",
+        "link",
+    ],
 )
 def test_a_bad_attack_harms_only_itself(
     script: str, made: int, reason: BatchReason | None, submission: Make, played: Played

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import tempfile
 from collections.abc import Callable
 from dataclasses import replace
@@ -12,11 +13,12 @@ import pytest
 from evaluation.domain.samples import Sample
 from evaluation.domain.transfer_results import PairCounts
 from evaluation.domain.transfer_rules import TransferRules
-from evaluation.legacy.player_modules import PLAYER_MODULES
+from evaluation.legacy.environment import IMAGE_VARIABLE, VARIABLE
 from evaluation.sandbox.base import Resources
 from evaluation.sandbox.docker import DockerSandbox
+from evaluation.transfer.build import build_player
 from evaluation.transfer.play import Match, play
-from evaluation.transfer.player import LegacyStart, TransferPlayer
+from evaluation.transfer.player import TransferPlayer
 from evaluation.transfer.result import TransferResult
 
 pytestmark = pytest.mark.docker
@@ -38,15 +40,21 @@ for f in "$1"/*.png; do echo "$(basename $f),1"; done >"$2"
 
 @pytest.fixture
 def played(
-    submission: Callable[..., TransferPlayer], samples: list[Sample], rules: TransferRules, tmp_path: Path
+    submission: Callable[..., TransferPlayer],
+    repository: Callable[..., Path],
+    samples: list[Sample],
+    rules: TransferRules,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> TransferResult:
-    """One attack against one defence of 2017, on one batch."""
+    """One attack of today against one defence of 2017, on one batch; the base image is also the legacy one."""
     sandbox = DockerSandbox()
-    attack, defence = (
-        replace(submission(script, kind, kind), image=sandbox.base_image)
-        for script, kind in ((ATTACK, "attack"), (DEFENCE, "defense"))
-    )
-    defence = replace(defence, legacy=LegacyStart("python3", PLAYER_MODULES.kept()))
+    attack = replace(submission(ATTACK, "attack", "attack"), image=sandbox.base_image)
+    monkeypatch.setenv(VARIABLE, sys.prefix)
+    monkeypatch.setenv(IMAGE_VARIABLE, sandbox.base_image)
+    source = repository(DEFENCE, "defense", "defense")
+    (source / "run.sh").chmod(0o700)  # as in the checkouts of a site
+    defence = build_player(source, sandbox="docker", on_log=print)
     match = Match(replace(rules, batch_seconds=60.0), [attack], [defence], samples[:3], seed=0)
     resources = Resources(scratch_bytes=8 << 20)
     return play(

@@ -210,3 +210,14 @@ def test_the_competition_of_2018_has_baselines_for_its_images_on_all_tracks(root
     assert all(baselines.values())
     assert {works_only_on(track, name, "tiny-imagenet") for track, names in baselines.items() for name in names} == {""}
     assert works_only_on("model", "compact-plain", "cifar10:DIR") == "tiny-imagenet"
+
+
+@pytest.mark.parametrize("name", ["nips-2017", "digits-transfer"])
+def test_competitions_of_the_transfer_format_have_baselines_for_their_images(root: Path, name: str) -> None:
+    document = read(tomllib.loads((root / "competitions" / f"{name}.toml").read_text(encoding="utf-8")))
+    source = document.sample_sets[0]["source"]
+    named = [(track, baseline) for track, values in document.tracks.items() for baseline in values["baselines"]]
+    assert {track for track, _ in named} == {"attack", "targeted_attack", "defence"}
+    assert [each for each in named if works_only_on(*each, source)] == []
+    assert works_only_on("defence", "adversarially-trained", "nips2017:DIR") == "digits"
+    assert works_only_on("attack", "fgsm", "cifar10:DIR") == "digits or nips2017"

@@ -2,16 +2,27 @@
 
 from __future__ import annotations
 
+import io
 import tomllib
+from collections.abc import Callable
 from pathlib import Path
 from unittest.mock import Mock
 
 import pytest
+from rich.console import Console
 
+from competitions.bundled_baselines import bundled_repository
+from competitions.models import Competition
 from core.errors import Refusal
 from demo.credentials import CredentialStore
 from demo.demo_site import DemoSite, with_at_most
+from demo.formats import FORMATS, DemoFormat
+from demo.git_push import write_copy
 from demo.supervisor import Supervisor
+from evaluation.builder.tree_digest import tree_digest
+from submissions.models import Submission
+from tests.platform.tournaments.results import commit_all
+from tournaments.services import make_baselines, make_tournament
 
 
 def test_it_works(root: Path) -> None:
@@ -26,7 +37,6 @@ def test_it_works(root: Path) -> None:
         "final": 4,
     }
     assert [smaller[each["name"]].get("skip", 0) for each in document["sample_sets"]] == [0, 500, 700, 900, 1100]
-    assert with_at_most(None, document) == document
     assert document["sample_sets"][1]["count"] == 200, "the file's own numbers stay"
 
 
@@ -38,7 +48,7 @@ def test_an_entry_whose_package_is_missing_is_left_out(
     lines: list[str] = []
     teams: list[str] = []
     absent = {"efficientnet-lite0": missing}
-    monkeypatch.setattr("demo.demo_site.missing_package", lambda track, name: absent.get(name, ""))
+    monkeypatch.setattr("demo.demo_site.missing_package", lambda track, name, source: absent.get(name, ""))
     monkeypatch.setattr(DemoSite, "enter", lambda site, team: teams.append(team.slug))
     monkeypatch.setattr(DemoSite, "submit", lambda site, team: None)
     site = DemoSite(
@@ -54,12 +64,68 @@ def test_an_entry_whose_package_is_missing_is_left_out(
     )
 
 
-def test_it_refuses_a_competition_that_the_virtual_teams_cannot_play(root: Path) -> None:
+def test_it_refuses_to_play_two_competitions_in_one_state(
+    root: Path, transfer: Competition, submit: Callable[..., Submission]
+) -> None:
     site = DemoSite(
         supervisor=Mock(Supervisor),
         credentials=Mock(CredentialStore),
         say=print,
-        competition_file=root / "competitions" / "nips-2017.toml",
+        competition_file=root / "competitions" / "digits-transfer.toml",
     )
-    with pytest.raises(Refusal, match="the query format only"):
+    submit(site.reader, "attack", "true")
+    with pytest.raises(Refusal, match="plays the competition transfer\n  fix: choose another folder"):
         site.open()
+
+
+@pytest.mark.parametrize("samples", [3, 16, 1000])
+def test_every_epsilon_has_a_batch_however_few_samples_there_are(root: Path, samples: int) -> None:
+    document = tomllib.loads((root / "competitions" / "nips-2017.toml").read_text(encoding="utf-8"))
+    rules = FORMATS["transfer"].rules_for(document["rules"], samples)
+    assert rules["batch_images"] == {3: 1, 16: 4, 1000: 100}[samples]
+    assert {**rules, "batch_images": 100} == document["rules"], "nothing else changes"
+
+
+def test_baselines_whose_package_is_missing_are_left_out(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    lines: list[str] = []
+    monkeypatch.setattr("demo.demo_site.missing_package", lambda track, name, source: "lite" * (name == "jpeg"))
+    site = DemoSite(
+        supervisor=Mock(Supervisor),
+        credentials=Mock(CredentialStore),
+        say=lines.append,
+        competition_file=root / "competitions" / "nips-2017.toml",
+        most_samples=16,
+    )
+    assert lines == ["Left out: the baseline jpeg; for it: pip install --no-deps lite"]
+    assert "16 validation images in batches of 4" in site.settings()
+    with pytest.raises(Refusal, match="no rounds of the transfer format"):
+        site.require_season()
+
+
+@pytest.mark.parametrize("demo", FORMATS.values(), ids=FORMATS)
+def test_virtual_teams_push_what_they_changed(tmp_path: Path, demo: DemoFormat) -> None:
+    for number, entry in enumerate(entry for team in (*demo.teams, demo.reader) for entry in team.entries):
+        copy = tmp_path / str(number)
+        write_copy(copy, entry.like, entry.changes)
+        digest = bundled_repository(entry.track, entry.like).digest
+        assert (tree_digest(copy) == digest) == (not entry.changes)
+
+
+def test_the_demo_of_the_transfer_format_reads_results_and_boards(
+    transfer: Competition, submit: Callable[..., Submission]
+) -> None:
+    demo, out = FORMATS["transfer"], io.StringIO()
+    submit("owls", "defence", "true")
+    assert demo.under_way(transfer) == 2, "the submission, and the baseline that is not built"
+    assert list(demo.results(transfer)) == []
+    make_baselines()
+    tournament = make_tournament(transfer)
+    assert demo.under_way(transfer) == 2
+    commit_all(tournament, share=0.75)
+    assert demo.under_way(transfer) == 0
+    (result,) = demo.results(transfer)
+    assert (result.submission.title, result.score, result.rank) == ("owls 1", "83.3% (opponents so far: 1)", 1)
+    demo.print_boards(transfer, Console(file=out, width=100))
+    rows = [" ".join(line.split()) for line in out.getvalue().splitlines()]
+    assert "1 │ owls │ owls 1 │ 83.3% │ 83.3% │ 100.0% │ 1" in rows
+    assert "1 │ (baseline) │ noop │ 16.7% │ 16.7% │ 100.0% │ 1" in rows

@@ -216,8 +216,7 @@ for name in ("state", "temporary"):
 shutil.copytree(state / "objects", disk / "state" / "objects")
 import django
 django.setup()
-from matches import tasks
-from matches.heartbeat import Heartbeat
+from matches.heartbeat import Heartbeat, register
 from matches.worker import play_pieces
 from submissions import host_health
 
@@ -226,7 +225,7 @@ filler = disk / "filler"
 
 def play(times):
     for _ in range(times):
-        worker = tasks.register(0)
+        worker = register(0)
         with Heartbeat(worker) as heartbeat:
             play_pieces(worker, heartbeat, seconds=0.0)
 

@@ -19,6 +19,7 @@ from core import object_store
 from core.models import Event
 from evaluation.runner.play import Played, play
 from matches import tasks
+from matches.heartbeat import register
 from matches.models import Match, Piece, Worker
 from matches.scheduling import ensure_match
 from submissions.models import Player
@@ -167,5 +168,5 @@ def test_a_worker_that_plays_cleans_up_its_host_at_intervals(
 
 def test_each_slot_has_its_own_device(settings: Settings) -> None:
     settings.WORKER_CLASS, settings.WORKER_DEVICES = "gpu", ["0", "1"]
-    assert [tasks.register(slot).device for slot in range(2)] == ["0", "1"]
+    assert [register(slot).device for slot in range(2)] == ["0", "1"]
     assert set(Worker.objects.values_list("worker_class", flat=True)) == {"gpu"}

@@ -17,7 +17,7 @@ def test_it_works(client: Client, db: None) -> None:
     page = response.content.decode()
     assert response.status_code == 200
     assert "Robust models and adversarial attacks compete" in page
-    assert "gauntlet new attack" in page
+    assert "gauntlet new untargeted" in page
     assert response.headers["X-Frame-Options"] == "DENY"
     assert response.headers["X-Content-Type-Options"] == "nosniff"
 

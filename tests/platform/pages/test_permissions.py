@@ -91,6 +91,8 @@ TABLE = [
     Row("matrix", ("digits", "model"), "get", (404, 404, 404, 404)),
     Row("matrix_csv", ("digits", "targeted"), "get", EVERYONE),
     Row("transfer_pair", ("digits", "1", "2"), "get", (404, 404, 404, 404)),  # another format
+    Row("round_pair", ("digits", "1", "1", "2"), "get", (404, 404, 404, 404)),  # another format
+    Row("round_image", ("digits", "1", "1", "0", "clean"), "get", (404, 404, 404, 404)),  # another format
     Row("round_matrix", ("digits", "1", "untargeted"), "get", EVERYONE),
     Row("round_matrix", ("digits", "2", "untargeted"), "get", (404, 404, 404, 404)),
     Row("round_matrix_csv", ("digits", "1", "targeted"), "get", EVERYONE),

@@ -81,6 +81,6 @@ def test_no_tag_is_proposed_while_the_tags_cannot_be_read(
 
 def test_the_home_page_names_commands_that_exist(client: Client, db: None) -> None:
     page = client.get("/").content.decode()
-    assert "gauntlet new attack my-attack" in page
+    assert "gauntlet new untargeted my-attack" in page
     assert "gauntlet check my-attack" in page
     assert ".venv" not in page, "a reader of the page has no checkout of this site"

@@ -28,12 +28,6 @@ NUMBER_WITH_COMMA = re.compile(
 )
 
 
-@pytest.fixture(autouse=True)
-def _as_before() -> None:
-    translation.activate("en")
-    timezone.deactivate()
-
-
 @pytest.mark.django_db
 def test_it_works(client: Client) -> None:
     page = client.get(reverse("pages:home"), headers=GERMAN)

@@ -111,4 +111,4 @@ def test_late_builds_and_a_site_without_workers_are_incidents(client: Client, sh
     Submission.objects.filter(pk=shown["building"].pk).update(received_at=clock.now() - timedelta(hours=25))
     assert "Builds are late</strong> 1 submission waits for more than a day" in text_of(client)
     Worker.objects.all().delete()
-    assert "No worker is online</strong> New matches wait." in text_of(client)
+    assert "No worker is online</strong> New submissions wait." in text_of(client)

@@ -188,3 +188,16 @@ def test_no_watchdog_outlives_its_exchange(open_body: OpenBody, variables: dict[
     exchange.close()
     watch.join(30)
     assert not watch.is_alive()
+
+
+def test_the_deadline_has_one_cause_whichever_thread_sees_it_first(
+    open_body: OpenBody, settings: Settings, variables: dict[str, str], caplog: pytest.LogCaptureFixture
+) -> None:
+    body = open_body()
+    body.watchdog.close()  # as on a host so busy that the watchdog has not run yet
+    body.watchdog.until = 0
+    with pytest.raises(RequestCutOffError, match="the request was interrupted"):
+        BackendProcess(variables=variables, body=body).head()
+    assert body.was_cut_off
+    expected = f"the request was interrupted: the exchange took more than {settings.MAX_EXCHANGE_SECONDS} s"
+    assert f"/git-receive-pack of alice: {expected}" in caplog.messages

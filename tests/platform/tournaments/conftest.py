@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from accounts.models import User
 from accounts.services import create_team
-from competitions.models import Competition
+from competitions.models import Competition, Organiser
 from competitions.services import enter, import_competition
 from core import notify
 from repositories.services import repository_of
@@ -135,7 +135,7 @@ def submit(transfer: Competition, tmp_path: Path) -> Callable[..., Submission]:
 
 def write_repository(work: Path, track: str, script: str, **metadata: str) -> None:
     """Write a submission in the layout of 2017 to the directory `work`."""
-    work.mkdir()
+    work.mkdir(exist_ok=True)
     kind = "defense" if track == "defence" else track
     document = {"type": kind, "container": "some/image:1", "entry_point": "run.sh"} | metadata
     (work / "metadata.json").write_text(json.dumps(document))
@@ -153,3 +153,11 @@ def play_all(tournament: Tournament) -> int:
             return played
         queue.commit(run, play_attack(run) if isinstance(run, AttackRun) else play_defence(run))
         played += 1
+
+
+@pytest.fixture
+def olga(transfer: Competition) -> User:
+    """Organiser of the competition."""
+    user = User.objects.create_user("olga", "olga@example.org", is_staff=True)
+    Organiser.objects.create(competition=transfer, user=user)
+    return user

@@ -2,39 +2,45 @@
 
 from __future__ import annotations
 
+import io
 import zipfile
 from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
 
+import numpy as np
 import pytest
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
+from PIL import Image as Picture
 
 from accounts.models import User
-from competitions.models import Competition, Organiser
+from competitions.models import Competition
 from core import clock
 from core.errors import Refusal
 from evaluation.cli import main
 from evaluation.cli.verify import DONE
+from leaderboards.models import FrozenLeaderboards
+from matches.models import Worker
 from rounds import services as rounds
+from rounds.admin_dashboard import dashboard as dashboard_of
 from rounds.formats import format_of
 from rounds.freeze import freeze
 from rounds.models import Release, Round
-from rounds.planning import plan_round
 from rounds.preview import preview_digest
 from rounds.publication import publish
 from rounds.release import open_part, release
 from rounds.signing_keys import public_key
-from rounds.verification import differing_pools
+from rounds.verification import differing_places, verify
 from submissions.models import Player, Submission
 from tests.platform.conftest import FakeClock
-from tests.platform.tournaments.conftest import ADD, BRIGHTNESS, COPY, play_all
+from tests.platform.tournaments.conftest import ADD, BRIGHTNESS, COPY
+from tests.platform.tournaments.play_rounds import begin, plan, play
 from tournaments import queue, services
 from tournaments.extensions import played_sets, playing_players
-from tournaments.models import AttackRun, Entrant
+from tournaments.models import AttackRun, DefenceRun, Entrant
+from tournaments.selectors import ATTACKING
 
 Submit = Callable[..., Submission]
 
@@ -42,19 +48,12 @@ Submit = Callable[..., Submission]
 OTHER_PAGES = (
     ("pages:share_round", (), 200),
     ("pages:round_bracket", ("attack",), 404),
-    ("pages:round_matrix", ("attack",), 404),
-    ("pages:round_gallery", ("attack",), 404),
+    *((f"pages:round_{name}", (track,), 200) for name in ("matrix", "matrix_csv") for track in ATTACKING),
+    ("pages:round_matrix", ("defence",), 404),
+    ("pages:round_matrix", ("untargeted",), 404),
     ("api:round", (), 200),
 )
-"""Other addresses of a published round; it has neither brackets nor matches."""
-
-
-@pytest.fixture
-def olga(transfer: Competition) -> User:
-    """Organiser of the competition."""
-    user = User.objects.create_user("olga", "olga@example.org", is_staff=True)
-    Organiser.objects.create(competition=transfer, user=user)
-    return user
+"""Other addresses of a published round. It has no brackets."""
 
 
 @pytest.fixture
@@ -69,31 +68,7 @@ def planned(transfer: Competition, olga: User, submit: Submit, the_clock: FakeCl
     return plan(transfer, olga)
 
 
-def plan(competition: Competition, by: User, **more: Any) -> Round:
-    values: dict[str, Any] = {
-        "competition": competition, "title": "Round 1", "kind": "top-five", "schedule": "", "guard": True,
-        "source": competition.sample_sets.get(name="test"), "samples": 6,
-        "starts_at": clock.now() + timedelta(hours=1), "ends_at": clock.now() + timedelta(hours=2), "by": by,
-    }  # fmt: skip
-    return plan_round(**values | more)
-
-
-def begin(round_: Round, by: User, the_clock: FakeClock) -> None:
-    """Freeze and start it."""
-    the_clock.at = round_.window.starts_at
-    freeze(round_=round_, by=by)
-    rounds.start(round_=round_, by=by)
-
-
-def play(round_: Round) -> int:
-    """Play it to its end."""
-    assert round_.tournament is not None
-    played = play_all(round_.tournament)
-    format_of(round_).advance(round_)
-    round_.refresh_from_db()
-    return played
-
-
+@pytest.mark.slow(8)
 def test_it_works(
     planned: Round, olga: User, the_clock: FakeClock, client: Client, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -123,27 +98,108 @@ def test_it_works(
     assert [len(view.rows) for view in views] == [1, 1, 1]
     publish(round_=planned, by=olga, previewed=preview_digest(planned, views))
     assert not planned.pools.exists()
-    assert list(differing_pools()) == []
+    assert list(differing_places()) == []
+    client.logout()
+    pages_before_the_release(client, planned)
 
+    # a round of this format has no seeding that could show the order of frozen leaderboards
+    frozen = FrozenLeaderboards.objects.create(competition=planned.competition, since=clock.now())
     for part in (Release.Part.BUNDLE, Release.Part.IMAGES, Release.Part.PERTURBED):
         release(round_=planned, part=part, by=olga, reason="It is over.")
+    frozen.delete()
     bundle = saved(planned, "bundle", tmp_path)
     runs = AttackRun.objects.filter(tournament=planned.tournament)
     archives = [saved(planned, f"perturbed-{run.pk}", tmp_path) for run in runs]
     assert len(archives) == 6
     assert saved(planned, "perturbed", tmp_path).read_bytes().count(b"\n") == 1 + 6
-    assert command(bundle, planned, archives) == DONE
+    images = saved(planned, "images", tmp_path)
+    assert command(bundle, planned, archives, images) == DONE
     assert "every attack against every defence" in capsys.readouterr().out
     with zipfile.ZipFile(archives[0]) as archive:
         assert len(archive.namelist()) in (2, 4)
 
-    for name, words, status in OTHER_PAGES:
-        assert client.get(reverse(name, args=["transfer", 1, *words])).status_code == status, name
-    page = client.get(address).content.decode()
+    pages_after_the_release(client, planned)
+    verification_finds_what_was_changed(planned)
+
+
+def pair_of(round_: Round) -> tuple[int, int]:
+    """Return the players of the attack and of the defence."""
+    attack, defence = (round_.entries.get(track__name=track).player_id for track in ("attack", "defence"))
+    return attack, defence
+
+
+def pages_before_the_release(client: Client, round_: Round) -> None:
+    """Counts are public with the result; images, and errors by class, are not."""
+    attack, defence = pair_of(round_)
+    matrix = reverse("pages:round_matrix", args=["transfer", 1, "attack"])
+    pair = reverse("pages:round_pair", args=["transfer", 1, attack, defence])
+    assert pair in client.get(matrix).content.decode()
+    assert f"{matrix}.csv?epsilon=8" in client.get(f"{matrix}?epsilon=8").content.decode()
+    assert client.get(f"{matrix}?epsilon=9").status_code == 404
+    page = client.get(pair).content.decode()
+    assert "owls 1 against bats 2" in page
+    assert "Errors by class" not in page
+    assert client.get(reverse("pages:round_pair", args=["transfer", 1, defence, attack])).status_code == 404
+    gallery = reverse("pages:round_gallery", args=["transfer", 1, "attack"])
+    assert gallery not in client.get(reverse("pages:round", args=["transfer", 1])).content.decode()
+    for address in (gallery, picture(attack, "clean"), picture(attack, "perturbed")):
+        assert client.get(address).status_code == 404
+    (first,) = client.get(reverse("api:round", args=["transfer", 1])).json()["standings"]["defence"]
+    assert {name: first[name] for name in ("place", "team", "score", "coverage", "opponents")} == {
+        "place": 1, "team": "bats", "score": pytest.approx(round_.entries.get(player=defence).value, abs=1e-6),
+        "coverage": 1.0, "opponents": 3,
+    }  # fmt: skip
+
+
+def pages_after_the_release(client: Client, round_: Round) -> None:
+    """With the images and the bundle, everybody sees the gallery and the errors by class."""
+    page = client.get(reverse("pages:round", args=["transfer", 1])).content.decode()
     assert "owls 1" in page
     assert page.count('class="rank') == 3
     assert "racket" not in page
-    assert f"perturbed-{runs[0].pk}" in page
+    assert f"perturbed-{AttackRun.objects.filter(tournament=round_.tournament)[0].pk}" in page
+    for name, words, status in OTHER_PAGES:
+        assert client.get(reverse(name, args=["transfer", 1, *words])).status_code == status, name
+    attack, defence = pair_of(round_)
+    pair = reverse("pages:round_pair", args=["transfer", 1, attack, defence])
+    assert "Errors by class" in client.get(pair).content.decode()
+    gallery = reverse("pages:round_gallery", args=["transfer", 1, "attack"])
+    page = client.get(gallery).content.decode()
+    assert page.count("of 1 defence<") == 2 * 6, "two attacks made six images each"
+    assert picture(attack, "difference-10") in page
+    chosen = client.get(gallery, {"with": defence}).content.decode()
+    assert chosen.count(">fooled<") + chosen.count(">held<") == 2 * 6
+    clean, perturbed = (client.get(picture(attack, name)).content for name in ("clean", "perturbed"))
+    with Picture.open(io.BytesIO(clean)) as first, Picture.open(io.BytesIO(perturbed)) as second:
+        assert np.asarray(second).astype(int)[0, 0, 0] - np.asarray(first).astype(int)[0, 0, 0] in (8, 16)
+    assert client.get(picture(attack, "difference-11")).status_code == 404
+    assert client.get(picture(defence, "perturbed")).status_code == 404
+    assert client.get(picture(attack, "clean", 6)).status_code == 404
+
+
+def picture(attack: int, name: str, sample: int = 5) -> str:
+    """Return the address of a picture in the round."""
+    return reverse("pages:round_image", args=["transfer", 1, attack, sample, name])
+
+
+def verification_finds_what_was_changed(round_: Round) -> None:
+    """Whether places, scores, labels or the outcome were changed in the database."""
+    defence = round_.entries.get(track__name="defence")
+    run = DefenceRun.objects.filter(attack_run__tournament=round_.tournament, correct__lt=4).first()
+    assert run is not None
+    for row, changes, found in (
+        (defence, {"place": 2}, "place is 2 and should be 1"),
+        (defence, {"value": 0.999}, "value is 0.999 and should be 0."),
+        (Entrant.objects.get(tournament=round_.tournament, player=defence.player_id), {"worst": 1.0}, "worst is 1.0"),
+        (run, {"correct": run.labelled}, f"correct is {run.labelled} and should be {run.correct}"),
+        (round_, {"outcome": "0" * 64}, f"its outcome is {'0' * 64} and should be {round_.outcome}"),
+    ):
+        stored = type(row).objects.filter(pk=row.pk)
+        before = stored.values(*changes).get()
+        stored.update(**changes)
+        assert found in "; ".join(str(each) for each in verify(round_.competition).differences), changes
+        stored.update(**before)
+    assert list(differing_places()) == []
 
 
 def saved(round_: Round, part: str, directory: Path) -> Path:
@@ -154,11 +210,11 @@ def saved(round_: Round, part: str, directory: Path) -> Path:
     return path
 
 
-def command(bundle: Path, round_: Round, archives: list[Path]) -> int:
+def command(bundle: Path, round_: Round, archives: list[Path], images: Path) -> int:
     """Run `gauntlet verify` as the page of the round says; return its status."""
     commitments = ["--samples", round_.commitment, "--field", round_.field_commitment]
-    words = ["verify", str(bundle), "--key", public_key(), *commitments, "--perturbed", *map(str, archives)]
-    return main(words)
+    files = ["--images", str(images), "--perturbed", *map(str, archives)]
+    return main(["verify", str(bundle), "--key", public_key(), *commitments, *files])
 
 
 def test_it_stops_at_a_failed_run_until_it_is_replayed(planned: Round, olga: User, the_clock: FakeClock) -> None:
@@ -178,7 +234,33 @@ def test_it_stops_at_a_failed_run_until_it_is_replayed(planned: Round, olga: Use
     queue.replay_failed(run, by=olga)
     format_of(planned).advance(planned)
     planned.refresh_from_db()
+    assert planned.problem.startswith("No worker that plays was seen recently")
+    Worker.objects.create(name="a/0", worker_class="cpu", started_at=clock.now(), last_seen_at=clock.now())
+    format_of(planned).advance(planned)
+    planned.refresh_from_db()
     assert planned.problem == ""
+
+
+def test_it_is_planned_in_the_admin(transfer: Competition, olga: User, client: Client) -> None:
+    """Where every competition is of this format, the form has no schedule and no guard."""
+    client.force_login(olga)
+    address = reverse("admin:rounds_round_add")
+    page = client.get(address).content.decode()
+    assert 'name="source"' in page
+    assert not {name for name in ("schedule", "guard") if f'name="{name}"' in page}
+    starts = timezone.now().replace(year=2030)
+    values = {"competition": transfer.pk, "title": "Round 1", "kind": "top-five", "samples": 6, "reason": "A test."}
+    source = transfer.sample_sets.get(name="test")
+    times = {f"{name}_{part}": text for name, at in (("starts_at", starts), ("ends_at", starts + timedelta(hours=1)))
+             for part, text in enumerate((f"{at:%Y-%m-%d}", f"{at:%H:%M:%S}"))}  # fmt: skip
+    client.post(address, values | times | {"source": source.pk})
+    assert Round.objects.get().schedule == Round.Schedule.ALL
+
+
+def test_the_dashboard_says_before_the_start_that_no_worker_plays(planned: Round) -> None:
+    assert dashboard_of(planned).problem.startswith("No worker that plays was seen recently")
+    Worker.objects.create(name="a/0", worker_class="cpu", started_at=clock.now(), last_seen_at=clock.now())
+    assert dashboard_of(planned).problem == ""
 
 
 def test_its_runs_come_first_unless_it_is_paused(

@@ -16,9 +16,8 @@ from rich.console import Console
 
 from core.errors import GauntletError
 from demo.credentials import CredentialStore
-from demo.demo_site import COMPETITION_FILE, ORGANISER, READER, DemoSite, boards
+from demo.demo_site import COMPETITION_FILE, ORGANISER, DemoSite
 from demo.full_season import Season
-from demo.print_boards import print_boards
 from demo.supervisor import Supervisor, host_processes
 
 
@@ -73,6 +72,8 @@ class Command(BaseCommand):
             supervisor.stop()
 
     def _run(self, site: DemoSite, supervisor: Supervisor, given: dict[str, Any]) -> None:
+        if given["full"]:
+            site.require_season()
         competition = site.open()
         supervisor.start()
         self.stdout.write(_welcome(supervisor.url, site.settings()))
@@ -80,7 +81,7 @@ class Command(BaseCommand):
         self.stdout.write(self._logins(site, command))
         site.submit_all(one_at_a_time=not given["exit"])
         site.watch(limit=given["limit"])
-        print_boards(boards(competition), Console(width=100))
+        site.print_boards(Console(width=100))
         if given["full"]:
             season = Season(
                 site=site,
@@ -102,7 +103,7 @@ class Command(BaseCommand):
         return (
             f"\n  leaderboards  {site.front_page()}"
             f"\n  organiser     {ORGANISER} / {site.password_of(ORGANISER)}, at {site.front_page('/admin/')}"
-            f"\n  participant   {READER.slug} / {site.password_of(READER.slug)}"
+            f"\n  participant   {site.reader} / {site.password_of(site.reader)}"
             f"\n\nYour first own submission, in any empty folder:\n\n  {command}\n"
         )
 

@@ -100,11 +100,24 @@ def test_the_released_files_verify(finished: Round, client: Client) -> None:
     files = f"/competitions/digits/rounds/{finished.number}/files"
     bundle = client.get(f"{files}/bundle").getvalue()
     archives = [(address, io.BytesIO(client.get(address).getvalue())) for address in _archives(finished)]
+    images = client.get(f"{files}/images").getvalue()
     report = verify(
-        bundle, public_key(), samples=finished.commitment, field=finished.field_commitment, perturbed=archives
+        bundle,
+        public_key(),
+        samples=finished.commitment,
+        field=finished.field_commitment,
+        images=[("images.zip", io.BytesIO(images))],
+        perturbed=archives,
     )
     assert archives
     assert report.ok, report.problems
+    for name, find, put, expected in (
+        ("samples.csv", b"\n1,", b"\n1,1", "images.zip: sample 1 does not have the hash of the bundle"),
+        ("samples.csv", b"\n2,", b"", "images.zip: it has 7 samples, and the bundle 8"),
+        ("commitment.json", b'"salt"', b'"other"', """images.zip cannot be read: "'salt'\""""),
+    ):
+        other = _with(images, name, find, put)
+        assert expected in [problem.text for problem in verify(bundle, images=[("images.zip", other)]).problems]
 
 
 def test_pseudonyms_outlive_a_new_secret_key(env: RoundFixture, settings: Settings) -> None:
@@ -131,6 +144,15 @@ def _give_code(submission: Submission) -> None:
     done = subprocess.run(asked, check=True, capture_output=True, text=True)
     submission.commit = done.stdout.strip()
     submission.save(update_fields=["commit"])
+
+
+def _with(content: bytes, name: str, find: bytes, put: bytes) -> io.BytesIO:
+    """Return an archive with `find` replaced in one file."""
+    file = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(content)) as old, zipfile.ZipFile(file, "w") as new:
+        for each in old.namelist():
+            new.writestr(each, old.read(each).replace(find, put) if each == name else old.read(each))
+    return file
 
 
 def _archives(round_: Round) -> list[str]:

@@ -13,6 +13,7 @@ from django.utils import timezone
 
 from accounts.models import User
 from accounts.services import create_team
+from competitions.bundled_baselines import bundled_digest
 from competitions.models import Competition, Organiser
 from competitions.services import enter
 from repositories.models import Repository
@@ -81,6 +82,7 @@ def baseline(transfer: Competition) -> Player:
         title="noop",
         command=["run.sh"],
         baseline="noop",
+        tree_digest=bundled_digest("attack", "noop"),
         created_at=timezone.now(),
     )
 

@@ -14,6 +14,8 @@ from pytest_django import DjangoAssertNumQueries
 from accounts.models import User
 from competitions.models import Competition
 from leaderboards.models import FrozenLeaderboards
+from pages import transfer_pair
+from pages.views import submissions
 from submissions.models import Submission
 from tests.platform.tournaments.pages.conftest import Send, play
 from tournaments import services
@@ -123,7 +125,7 @@ def test_a_pair_has_counts_reasons_and_notes(client: Client, played: Tournament,
 
 def test_a_pair_that_does_not_count_is_missing(client: Client, played: Tournament, sent: dict[str, Submission]) -> None:
     attack, defence = sent["attack"].player_id, sent["defence"].player_id
-    for path in (f"{defence}/{attack}", f"{attack}/{attack}", f"{attack}/99999"):
+    for path in (f"{defence}/{attack}", f"{attack}/{attack}", f"{attack}/99999", f"{10**30}/{defence}"):
         assert client.get(f"/competitions/transfer/pairs/{path}").status_code == 404
 
 
@@ -152,20 +154,54 @@ def test_a_submission_has_its_standing_and_runs(
     assert "Right label" in defence
 
 
+def test_the_api_has_the_standing_or_the_runs_of_a_submission(
+    client: Client, played: Tournament, sent: dict[str, Submission], send: Send
+) -> None:
+    found = client.get(reverse("api:submission", args=[sent["attack"].pk])).json()
+    assert found["runs"] is None
+    assert {name: found["standing"][name] for name in ("rank", "score", "raw", "worst", "coverage", "opponents")} == {
+        "rank": 1, "score": 0.333333, "raw": FOOLED, "worst": 0.333333, "coverage": 0.833333, "opponents": 1,
+    }  # fmt: skip
+    newer = send("owls", "attack", "Brighter still")
+    services.advance(played)
+    play(played, most=1)
+    found = client.get(reverse("api:submission", args=[newer.pk])).json()
+    assert (found["standing"], found["runs"]) == (None, {"played": 1, "needed": 3})
+
+
+def test_many_runs_have_pages(
+    client: Client, played: Tournament, sent: dict[str, Submission], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in (transfer_pair, submissions):
+        monkeypatch.setattr(module, "RUNS_PER_PAGE", 1)
+    for address in (pair_address(sent), reverse("pages:submission", args=[sent["attack"].pk])):
+        assert "Page 2 of 2" in text_of(client, f"{address}?page=2")
+        assert "3 of 4" in text_of(client, address)
+        runs = text_of(client, f"{address}?page=2").split('id="runs"')[-1].split('id="own-runs"')[-1]
+        assert "3 of 4" not in runs, "that is the first batch"
+
+
 def test_a_team_has_a_standing_for_each_track(client: Client, played: Tournament) -> None:
     page = text_of(client, "/teams/owls")
     assert "33.3 %" in page
     assert "counts since" in page
     client.force_login(User.objects.get(username="captain-owls"))
     assert "metadata.json" in text_of(client, "/teams/owls")
-    assert "gauntlet new" not in text_of(client, "/teams/owls")
+    assert "gauntlet new targeted_attack ." in text_of(client, "/teams/owls")
+
+
+def test_the_home_page_explains_the_format_of_its_competitions(client: Client, played: Tournament) -> None:
+    page = text_of(client, "/")
+    assert "gauntlet new attack my-attack" in page
+    assert "epsilon" in page
+    assert "query" not in page
 
 
 def test_a_freeze_hides_scores_from_the_public(
     client: Client, played: Tournament, sent: dict[str, Submission], rita: User
 ) -> None:
     FrozenLeaderboards.objects.create(competition=played.competition, since=timezone.now())
-    own = {reverse("pages:submission", args=[sent["attack"].pk]), "/teams/owls"}
+    own = {reverse(f"{of}:submission", args=[sent["attack"].pk]) for of in ("pages", "api")} | {"/teams/owls"}
     shared = {
         f"{BOARD}/attack",
         f"{BOARD}/attack.csv",

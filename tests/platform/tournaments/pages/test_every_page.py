@@ -17,6 +17,7 @@ NO_MEANING = {"curves", "match_curves", "history", "curves_csv", "match_curves_c
 NEEDS_MORE = {
     *("person", "page", "site_page", "citation_file", "terms", "logo", "brand_style", "security"),
     *("round", "round_file", "round_matrix", "round_matrix_csv", "round_gallery", "round_bracket", "share_round"),
+    *("round_pair", "round_image"),
     *("match", "match_image", "match_table", "signing_key", "signing_keys", "log_after", "log_file"),
 }
 """Pages of things that the competition does not have, or that have nothing to do with formats."""

@@ -1,0 +1,46 @@
+"""`gauntlet check` of a submission in the layout of 2017: the checks of the site in the transfer format."""
+
+from __future__ import annotations
+
+import argparse
+import threading
+
+from evaluation.builder.metadata import read_metadata
+from evaluation.cli.options import open_sandbox
+from evaluation.cli.output import say, working
+from evaluation.cli.transfer import build_players, chosen_samples, resources
+from evaluation.domain.errors import Refusal
+from evaluation.domain.smoke_checks import SmokeTestResult
+from evaluation.domain.transfer_rules import TransferRules
+from evaluation.legacy.licence_file import UNKNOWN, licence_of
+from evaluation.referee.time_limits import calibrate
+from evaluation.transfer.run_batch import Stage
+from evaluation.transfer.smoke_test import SAMPLES, check_submission
+
+
+def smoke_test(given: argparse.Namespace) -> SmokeTestResult:
+    """Build `given.directory` and run it on one batch of at most `given.samples` images."""
+    if given.model is not None:
+        raise Refusal("the smoke test of the transfer format has no opponent", fix="leave --model out")
+    given.default_samples = SAMPLES
+    dataset, _, samples = chosen_samples(given)
+    (player,) = build_players([given.directory], given.sandbox)
+    licence = read_metadata(given.directory).licence or licence_of(given.directory)
+    shown = "unknown, so it is not eligible for a final" if licence == UNKNOWN else licence
+    say(
+        f"{player.name}: manifest and build are valid ({player.track} track of the transfer format, licence {shown}); "
+        "running the smoke test ..."
+    )
+    output: list[str] = []
+    with working(f"smoke test of {player.name}"):
+        checks = check_submission(
+            player,
+            rules=TransferRules(shape=dataset.shape, classes=dataset.classes),
+            samples=samples,
+            least_accuracy=given.least_accuracy or 0.0,
+            stage=Stage(open_sandbox(given.sandbox), resources(), calibrate(), threading.Event()),
+            seed=given.seed,
+            on_log=output.append,
+            most=len(samples),
+        )
+    return SmokeTestResult(checks, "".join(f"{line}\n" for line in output))

@@ -1,0 +1,68 @@
+"""The demo of the query format."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from django.db.models import Exists, OuterRef, Q
+from rich.console import Console
+
+from competitions.models import Competition
+from demo.print_boards import print_boards
+from demo.results import Result
+from demo.virtual_teams import READER, TEAMS, VirtualTeam
+from leaderboards.models import Evaluation, Standing
+from submissions.models import Submission
+
+
+class QueryDemo:
+    """Teams of the Adversarial Vision Challenge of 2018."""
+
+    teams: Sequence[VirtualTeam] = TEAMS
+    reader: VirtualTeam = READER
+    has_season = True
+
+    def rules_for(self, rules: Mapping[str, Any], samples: int) -> Mapping[str, Any]:
+        return rules
+
+    def settings(self, rules: Mapping[str, Any], samples: int) -> str:
+        budget = rules["query_budget"]
+        return (
+            f"The demo plays {samples} validation samples and {budget} queries a sample; in 2018 it was 200 and 1,000."
+        )
+
+    def under_way(self, competition: Competition) -> int:
+        ended = Evaluation.objects.filter(submission=OuterRef("pk")).exclude(state=Evaluation.State.PLAYING)
+        waiting = Q(state__in=Submission.UNDER_WAY) | (Q(state=Submission.State.READY) & ~Exists(ended))
+        return Submission.objects.filter(waiting, repository__track__competition=competition).count()
+
+    def results(self, competition: Competition) -> Iterator[Result]:
+        ended = Evaluation.objects.filter(submission__repository__track__competition=competition)
+        place = ("submission__repository__entry__team", "submission__repository__track")
+        ended = ended.exclude(state=Evaluation.State.PLAYING).order_by("finished_at")
+        for row in ended.select_related(*place):
+            standing = row.standings.first()
+            scored = row.value is not None
+            yield Result(
+                key=str(row),
+                submission=row.submission,
+                score=f"{row.value:.2f}" if scored else f"void: {row.problem}",
+                scored=scored,
+                rank=standing.rank if standing else None,
+            )
+
+    def print_boards(self, competition: Competition, console: Console) -> None:
+        print_boards(boards(competition), console)
+
+
+def boards(competition: Competition) -> dict[str, list[Standing]]:
+    """Return the rows of each leaderboard, by the title of its track."""
+    return {
+        track.title: list(
+            track.standings.select_related("track", "entry__team", "evaluation__worst_opponent").order_by(
+                "place", "entry"
+            )
+        )
+        for track in competition.tracks.all()
+    }

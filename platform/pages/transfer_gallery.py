@@ -1,0 +1,174 @@
+"""The gallery of a round of the transfer format: what the best attacks made of some samples, side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from django.core.paginator import Page, Paginator
+from django.urls import reverse
+
+from competitions.models import Track
+from competitions.sample_store import samples_of
+from evaluation.domain.samples import Sample
+from evaluation.domain.transfer_results import NO_LABEL
+from matches.gallery import AMPLIFICATIONS, CLEAN, PERTURBED, difference_name
+from pages.gallery import amplification, class_name
+from pages.players import PlayerName
+from pages.round_gallery import COLUMNS, PER_PAGE
+from pages.transfer_matrix import best_first, name_of
+from rounds.models import Round
+from rounds.transfer_progression import tournament_of
+from tournaments.boards import row_of
+from tournaments.engine_adapter import place_of, sizes_of
+from tournaments.models import AttackRun, DefenceRun, Run, Tournament
+from tournaments.selectors import current_entrants
+
+
+@dataclass(frozen=True)
+class Cell:
+    """What an attack made of a sample: the addresses of its pictures, and how many defences it `fooled`.
+
+    `defences` is the number of those that labelled it. Where one is chosen, only that one counts, and `found` is the
+    class that it gave.
+    """
+
+    perturbed: str
+    difference: str
+    found: str
+    fooled: int
+    defences: int
+
+
+@dataclass(frozen=True)
+class Line:
+    """A sample: its clean image, the names of its class and its target, its epsilon, and a cell for each attack.
+
+    The cell is None where the attack made no image.
+    """
+
+    sample: int
+    label: str
+    target: str
+    epsilon: int
+    clean: str
+    cells: Sequence[Cell | None]
+
+
+@dataclass(frozen=True)
+class TransferGallery:
+    """A page of the gallery. `chosen` is the defence whose labels are shown, one of `choices`; None for all."""
+
+    columns: Sequence[PlayerName]
+    lines: Sequence[Line]
+    page: Page[int]
+    factor: int
+    chosen: int | None
+    choices: Sequence[tuple[int, PlayerName]]
+    factors: Sequence[int] = AMPLIFICATIONS
+
+
+def transfer_gallery(played: Round, track: Track, *, chosen: str, factor: str, page: str) -> TransferGallery | None:
+    """Return a page of the gallery of a published round, None without an attack; for people who see all its images.
+
+    In a number of queries that does not depend on the players and samples. `chosen` is the key of a defence.
+    """
+    tournament = tournament_of(played)
+    inside = list(current_entrants(tournament))
+    attacks = best_first(each for each in inside if each.track_id == track.pk)[:COLUMNS]
+    if not attacks:
+        return None
+    defences = best_first(each for each in inside if each.track.name == Track.Name.DEFENCE)
+    choices = [(each.player_id, name_of(row_of(each))) for each in defences]
+    met = next((player for player, _ in choices if str(player) == chosen), None)
+    shown = Paginator(range(tournament.sample_set.count), PER_PAGE).get_page(page)
+    columns = [each.player_id for each in attacks]
+    lines = _Lines(
+        played=played,
+        tournament=tournament,
+        columns=columns,
+        targeted=track.name == Track.Name.TARGETED_ATTACK,
+        factor=amplification(factor),
+        chosen=met,
+        epsilons=[epsilon for epsilon, _ in sizes_of(tournament)],
+        made=_made(tournament, columns, {place_of(tournament, sample)[0] for sample in shown}),
+    )
+    samples = samples_of(tournament.sample_set)
+    return TransferGallery(
+        columns=[name_of(row_of(each)) for each in attacks],
+        lines=[lines.line(samples[sample]) for sample in shown],
+        page=shown,
+        factor=lines.factor,
+        chosen=met,
+        choices=choices,
+    )
+
+
+@dataclass(frozen=True)
+class _Made:
+    """What an attack made of a batch: which images, and the labels of each defence by its key."""
+
+    images: Sequence[bool]
+    labels: Mapping[int, Sequence[int]]
+
+
+def _made(tournament: Tournament, attacks: Sequence[int], batches: set[int]) -> dict[tuple[int, int], _Made]:
+    """Return what attacks made of some batches, by attack and batch, in two queries."""
+    runs = AttackRun.objects.filter(tournament=tournament, attack__in=attacks, batch__in=batches)
+    played = runs.filter(state=Run.State.PLAYED).values_list("pk", "attack", "batch", "hashes")
+    labels: dict[int, dict[int, Sequence[int]]] = {}
+    labelled = DefenceRun.objects.filter(attack_run__in=[pk for pk, *_ in played], state=Run.State.PLAYED)
+    for run, defence, given in labelled.values_list("attack_run", "defence", "labels"):
+        labels.setdefault(run, {})[defence] = given
+    return {
+        (attack, batch): _Made([bool(each) for each in hashes], labels.get(pk, {}))
+        for pk, attack, batch, hashes in played
+    }
+
+
+@dataclass(frozen=True)
+class _Lines:
+    """What the lines of a page have in common."""
+
+    played: Round
+    tournament: Tournament
+    columns: Sequence[int]
+    targeted: bool
+    factor: int
+    chosen: int | None
+    epsilons: Sequence[int]
+    made: Mapping[tuple[int, int], _Made]
+
+    def line(self, sample: Sample) -> Line:
+        """Return the line of a sample."""
+        batch, index = place_of(self.tournament, sample.number)
+        return Line(
+            sample=sample.number,
+            label=self._class(sample.label),
+            target=self._class(sample.target) if self.targeted else "",
+            epsilon=self.epsilons[batch],
+            clean=self._picture(self.columns[0], sample, CLEAN),
+            cells=[self._cell(attack, sample, self.made.get((attack, batch)), index) for attack in self.columns],
+        )
+
+    def _cell(self, attack: int, sample: Sample, made: _Made | None, index: int) -> Cell | None:
+        if made is None or not made.images[index]:
+            return None
+        given = {defence: labels[index] for defence, labels in made.labels.items()}
+        if self.chosen is not None:
+            given = {defence: label for defence, label in given.items() if defence == self.chosen}
+        labelled = [label for label in given.values() if label != NO_LABEL]
+        return Cell(
+            perturbed=self._picture(attack, sample, PERTURBED),
+            difference=self._picture(attack, sample, difference_name(self.factor)),
+            found="" if self.chosen is None else self._class(given.get(self.chosen)),
+            fooled=sum((label == sample.target) if self.targeted else (label != sample.label) for label in labelled),
+            defences=len(labelled),
+        )
+
+    def _picture(self, attack: int, sample: Sample, name: str) -> str:
+        place = [self.played.competition.slug, self.played.number, attack, sample.number, name]
+        return reverse("pages:round_image", args=place)
+
+    def _class(self, label: int | None) -> str:
+        return class_name(self.tournament.sample_set.class_names, label)
