@@ -38,7 +38,10 @@ class WaitingTime:
         now = self._read()
         if asked_since is not None:  # after the reading, which takes long where an engine is asked for it
             self._asked += time.monotonic() - asked_since
-        if now is None or self._before is None:
+        if now is None:
+            return 0.0
+        if self._before is None:  # the host could not tell so far, because an engine did not answer: begin here
+            self._asked, self._before = 0.0, now
             return 0.0
         # processor time is never given back: the figure shrinks where processes end that nobody waited for
         waited = max(0.0, self._asked - max(0.0, now - self._before))

@@ -67,6 +67,7 @@ def test_a_model_that_computes_all_the_time_is_slow_by_the_clock(make: Any, mete
     with pytest.raises(PlayerFailedError) as raised:
         model.classify(PIXELS, 1)
     assert raised.value.failure.reason is Reason.TOO_SLOW
+    assert "not computing" not in raised.value.failure.detail
     model.close()
 
 
@@ -77,6 +78,7 @@ def test_a_model_that_sleeps_is_stopped_by_the_clock(make: Any, monkeypatch: pyt
     with pytest.raises(PlayerFailedError) as raised:
         model.classify(PIXELS, 1)
     assert raised.value.failure.reason is Reason.TOO_SLOW
+    assert "not computing" in raised.value.failure.detail
     model.close()
 
 
@@ -107,3 +109,12 @@ def test_helpers_whose_time_is_lost_give_a_model_no_more_time_than_it_was_asked(
     assert waiting.take() == 2.0
     waiting.add(2.0)
     assert waiting.take() == 1.5
+
+
+def test_a_host_that_could_not_tell_at_first_is_believed_from_then_on() -> None:
+    readings = iter([None, 1.0, 2.0])
+    waiting = WaitingTime(lambda: next(readings))
+    waiting.add(5.0)
+    assert waiting.take() == 0.0
+    waiting.add(5.0)
+    assert waiting.take() == 4.0
