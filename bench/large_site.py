@@ -143,7 +143,7 @@ def _publish_round(
         competition=competition, starts_at=now, ends_at=now + timedelta(days=1), reason="the bench"
     )
     played = Round.objects.create(
-        competition=competition, number=1, title="Round 1", kind=Round.Kind.TOP_FIVE, window=window, rules=rules,
+        competition=competition, number=1, title="Round 1", kind=Round.Kind.DEVELOPMENT, window=window, rules=rules,
         sample_set=samples, salt="salt", commitment="0" * 64, planned_at=now, state_since=now,
         state=Round.State.PUBLISHED,
     )  # fmt: skip

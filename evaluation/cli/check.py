@@ -26,6 +26,7 @@ from evaluation.domain.smoke_checks import SmokeTestResult, what_failed
 from evaluation.referee.time_limits import calibrate
 from evaluation.runner.smoke_opponent import MADE_FROM, Opponent, nearest_mean_opponent, player_opponent
 from evaluation.runner.smoke_test import SAMPLES, check_attack, check_model
+from evaluation.transfer.smoke_test import SAMPLES as TRANSFER_SAMPLES
 
 _MARKS = {True: "[green]passed[/green]", False: "[red]FAILED[/red]", None: "[yellow]not reached[/yellow]"}
 
@@ -41,7 +42,8 @@ def add_parser(subcommands: Any) -> None:
         "check", help="check a submission: manifest, build, smoke test on development images"
     )
     command.add_argument("directory", type=submission, metavar="DIR")
-    add_samples(command, split="dev", samples=SAMPLES, queries=1000)
+    also = f", {TRANSFER_SAMPLES} in the transfer format"
+    add_samples(command, split="dev", samples=SAMPLES, queries=1000, also=also)
     add_sandbox(command)
     command.add_argument(
         "--least-accuracy",

@@ -228,7 +228,7 @@ class FreezeWindow(models.Model):
     competition = models.ForeignKey(Competition, on_delete=models.CASCADE, related_name="freeze_windows")
     starts_at = models.DateTimeField()
     ends_at = models.DateTimeField()
-    reason = models.CharField(max_length=200, help_text="Shown to teams, for example: top-five round 1.")
+    reason = models.CharField(max_length=200, help_text="Shown to teams, for example: development round 1.")
     called_off_at = models.DateTimeField(null=True, blank=True, editable=False)
     """Time at which it was called off, or None. It then has no effect; its times stay as planned."""
     earlier_values = models.JSONField(default=list, editable=False)

@@ -1,4 +1,4 @@
-"""The demo's season: the organiser plays a top-five round and the final in the admin, and releases the final."""
+"""The demo's season: the organiser plays a development round and the final in the admin, and releases the final."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Chapter:
     purpose: SampleSet.Purpose
 
 
-ROUND = Chapter(Round.Kind.TOP_FIVE, "Top-five round", SampleSet.Purpose.TEST)
+ROUND = Chapter(Round.Kind.DEVELOPMENT, "Development round", SampleSet.Purpose.TEST)
 FINAL = Chapter(Round.Kind.FINAL, "The final", SampleSet.Purpose.FINAL)
 
 

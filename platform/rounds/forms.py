@@ -34,12 +34,12 @@ class PlanForm(ReasonForm):
     title = CharField(
         max_length=120,
         widget=UnfoldAdminTextInputWidget,
-        help_text="Public immediately, also as the reason of the freeze window. Example: Top-five round 1.",
+        help_text="Public immediately, also as the reason of the freeze window. Example: Development round 1.",
     )
     kind = ChoiceField(
         choices=Round.Kind.choices,
         widget=UnfoldAdminSelectWidget,
-        help_text="A top-five round makes new pools, but none in the transfer format; the final ranks for prizes.",
+        help_text="A development round makes new pools, but none in the transfer format; the final ranks for prizes.",
     )
     schedule = ChoiceField(
         choices=[(each.value, each.label) for each in Round.Schedule if each is not Round.Schedule.ALL],
@@ -59,8 +59,8 @@ class PlanForm(ReasonForm):
         SampleSet.objects.none(),
         label="Samples from",
         widget=UnfoldAdminSelectWidget,
-        help_text="An imported secret set: test for a top-five round, final for the final. A set that was played, or "
-        "used for another round, is rejected.",
+        help_text="An imported secret set: test for a development round, final for the final. A set that was played, "
+        "or used for another round, is rejected.",
     )
     samples = IntegerField(
         min_value=1,

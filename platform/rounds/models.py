@@ -18,7 +18,7 @@ class Round(models.Model):
     """Frozen tournament of all tracks of a competition on its own secret samples."""
 
     class Kind(models.TextChoices):
-        TOP_FIVE = "top-five", gettext_noop("top-five round")
+        DEVELOPMENT = "development", gettext_noop("development round")
         FINAL = "final", gettext_noop("final")
 
     class Schedule(models.TextChoices):
@@ -40,7 +40,7 @@ class Round(models.Model):
     competition = models.ForeignKey(Competition, on_delete=models.PROTECT, related_name="rounds")
     number = models.PositiveIntegerField()
     title = models.CharField(max_length=120)
-    kind = models.CharField(max_length=8, choices=Kind.choices)
+    kind = models.CharField(max_length=11, choices=Kind.choices)
     schedule = models.CharField(max_length=8, choices=Schedule.choices, default=Schedule.LADDER)
     guard = models.BooleanField(
         default=False,

@@ -26,7 +26,7 @@ from tournaments.selectors import ever_held
 if TYPE_CHECKING:
     from accounts.models import User
 
-_PURPOSES = {Round.Kind.TOP_FIVE: SampleSet.Purpose.TEST, Round.Kind.FINAL: SampleSet.Purpose.FINAL}
+_PURPOSES = {Round.Kind.DEVELOPMENT: SampleSet.Purpose.TEST, Round.Kind.FINAL: SampleSet.Purpose.FINAL}
 
 
 def plan_round(

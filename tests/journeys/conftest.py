@@ -55,7 +55,7 @@ def undisturbed(root: Path, shared_folder: Path, slot: Slot) -> Iterator[Undistu
 
 @pytest.fixture(scope="session")
 def season(root: Path, shared_folder: Path, slot: Slot, undisturbed: Undisturbed) -> Iterator[Undisturbed]:
-    """The same demo with a top-five round and a released final; all processes of this run share it."""
+    """The same demo with a development round and a released final; all processes of this run share it."""
     shared = Undisturbed(shared_folder / "season", root, slot, "--full", like=undisturbed, seconds=500)
     yield shared
     shared.close()

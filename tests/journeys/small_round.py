@@ -100,7 +100,7 @@ def start_round(competition: Competition, by: User) -> None:
     planned = plan_round(
         competition=competition,
         title="Six models, three attacks",
-        kind="top-five",
+        kind="development",
         schedule="ladder",
         guard=False,
         source=competition.sample_sets.get(name="test-1"),

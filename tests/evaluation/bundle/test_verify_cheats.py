@@ -160,7 +160,11 @@ CHEATS: dict[str, tuple[Callable[[Lines], object], str, str]] = {
     ),
     "a budget of words": (lambda lines: lines[0]["rules"].update(query_budget="many"), "head", "query_budget"),
     "a final without a sweep": (lambda lines: lines[0].update(sweep=False), "head", "a final needs a sweep"),
-    "a sweep without a final": (lambda lines: lines[0].update(round_kind="top-five"), "head", "a final needs a sweep"),
+    "a sweep without a final": (
+        lambda lines: lines[0].update(round_kind="development"),
+        "head",
+        "a final needs a sweep",
+    ),
     "a player twice": (
         lambda lines: lines[first(lines, "entrant") + 1].update(player="model-00"),
         "entrant",

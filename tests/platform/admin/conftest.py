@@ -240,7 +240,7 @@ class Rows:
             competition=self.rules.competition,
             number=self.rounds,
             title=f"Round {self.rounds}",
-            kind="top-five",
+            kind="development",
             window=FreezeWindow.objects.create(
                 competition=self.rules.competition, starts_at=self.at, ends_at=self.at + timedelta(1), reason="round"
             ),

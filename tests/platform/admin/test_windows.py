@@ -32,7 +32,7 @@ def form(competition: Competition, *, starts: timedelta = DAY * 0, ends: timedel
         "starts_at_1": f"{start:%H:%M:%S}",
         "ends_at_0": f"{end:%Y-%m-%d}",
         "ends_at_1": f"{end:%H:%M:%S}",
-        "reason": "top-five round 1",
+        "reason": "development round 1",
     }
 
 
@@ -52,7 +52,7 @@ def test_it_works(as_organiser: Client, olga: User, competition: Competition) ->
     window = FreezeWindow.objects.get()
     event = Event.objects.get()
     assert (event.verb, event.subject, event.by) == ("plan", f"freezewindow:{window.pk}", olga)
-    assert event.reason == "top-five round 1"
+    assert event.reason == "development round 1"
     changed = form(competition, ends=2 * DAY) | {"why": "a day more"}
     assert as_organiser.post(page(window), changed).status_code == 302
     window.refresh_from_db()

@@ -238,7 +238,7 @@ def planned(competition: Competition, rules: RulesVersion) -> Round:
         competition=competition,
         starts_at=noon + timedelta(hours=51),
         ends_at=noon + timedelta(hours=123),
-        reason="top-five round 1",
+        reason="development round 1",
     )
     drawn = SampleSet.objects.create(
         competition=competition,
@@ -255,7 +255,7 @@ def planned(competition: Competition, rules: RulesVersion) -> Round:
         competition=competition,
         number=1,
         title="Round 1",
-        kind=Round.Kind.TOP_FIVE,
+        kind=Round.Kind.DEVELOPMENT,
         window=window,
         sample_set=drawn,
         salt="the secret salt",

@@ -42,9 +42,9 @@ def test_a_freeze_is_shown_on_every_page_for_submitting(
 ) -> None:
     client.force_login(bob)
     assert "freeze" not in client.get("/teams/owls").content.decode().lower()
-    freeze(competition, the_clock.at - timedelta(minutes=19), 1, "top-five round 1")
+    freeze(competition, the_clock.at - timedelta(minutes=19), 1, "development round 1")
     text = client.get(page).content.decode()
-    assert "Submissions are frozen: top-five round 1" in text
+    assert "Submissions are frozen: development round 1" in text
     assert "in 41 min" in text
     the_clock.forward(minutes=41)
     assert "are frozen" not in client.get(page).content.decode()

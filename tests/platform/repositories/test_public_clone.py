@@ -128,7 +128,7 @@ def test_code_of_another_round_than_a_final_is_released_when_the_competition_has
     copy.git("tag", "submission-1")
     copy.git("push", arena.url(token), "main", "submission-1")
     made = make_round(1, entered, "submission-1")
-    Round.objects.filter(pk=made.pk).update(kind="top-five")
+    Round.objects.filter(pk=made.pk).update(kind="development")
     made.refresh_from_db()
     with pytest.raises(Refusal, match="is still running"):
         release(round_=made, part="code", by=boss, reason="to learn from")

@@ -108,7 +108,7 @@ class RoundFixture:
 
     def plan(
         self,
-        kind: str = "top-five",
+        kind: str = "development",
         *,
         samples: int = 16,
         schedule: str = "ladder",

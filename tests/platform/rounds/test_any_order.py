@@ -373,7 +373,7 @@ class Site(RuleBasedStateMachine):
         played = Match.objects.filter(sample_set__drawn_from=self.env.sources[source]).exists()
         free = not drawn.exists() and not played and not self._overlaps(starts, starts + timedelta(hours=10))
         with _refused(unless=free):
-            self.env.plan("final" if source == "final" else "top-five", samples=8, source=source)
+            self.env.plan("final" if source == "final" else "development", samples=8, source=source)
 
     @rule(how=st.sampled_from(["advance", "advance", "advance", "pause", "cancel"]))
     def advance_round(self, how: str) -> None:

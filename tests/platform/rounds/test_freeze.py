@@ -33,7 +33,7 @@ def in_window(env: RoundFixture, round_: Round) -> Round:
     return round_
 
 
-def frozen(env: RoundFixture, kind: str = "top-five") -> Round:
+def frozen(env: RoundFixture, kind: str = "development") -> Round:
     round_ = in_window(env, env.plan(kind))
     freeze(round_=round_, by=env.organiser, reason="on time")
     return round_
@@ -293,7 +293,7 @@ def test_the_sweep_reports_once_why_it_cannot_freeze(env: RoundFixture) -> None:
         ("final", "open-source", "LicenseRef-mine", True, "not known to be open source: LicenseRef-mine"),
         ("final", "open-source", "", True, "not known to be open source: none was found"),
         ("final", "any", "LicenseRef-mine", True, ""),
-        ("top-five", "open-source", "LicenseRef-mine", True, ""),
+        ("development", "open-source", "LicenseRef-mine", True, ""),
         ("final", "open-source", "MIT", False, "takes part without prizes"),
     ],
 )

@@ -41,8 +41,8 @@ def browser(olga: User, client: Client) -> Client:
 def plan_form(env: RoundFixture, **more: Any) -> dict[str, Any]:
     return {
         "competition": env.competition.pk,
-        "title": "Top-five round 1",
-        "kind": "top-five",
+        "title": "Development round 1",
+        "kind": "development",
         "schedule": "ladder",
         "source": env.sources["test"].pk,
         "samples": 16,
@@ -94,7 +94,7 @@ def test_it_works(browser: Client, env: RoundFixture, olga: User) -> None:
     assert browser.post(ADD, plan_form(env)).status_code == 302
     round_ = Round.objects.get()
     assert (round_.title, round_.state, round_.sample_set.count, round_.guard) == (
-        "Top-five round 1",
+        "Development round 1",
         "planned",
         16,
         False,

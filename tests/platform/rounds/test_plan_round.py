@@ -35,7 +35,7 @@ def plan_arguments(env: RoundFixture, **others: Any) -> dict[str, Any]:
     return {
         "competition": env.competition,
         "title": "Round 1",
-        "kind": "top-five",
+        "kind": "development",
         "schedule": "ladder",
         "guard": False,
         "source": env.sources["test"],

@@ -19,7 +19,7 @@ from tests.platform.tournaments.conftest import play_all
 
 def plan(competition: Competition, by: User, **more: Any) -> Round:
     values: dict[str, Any] = {
-        "competition": competition, "title": "Round 1", "kind": "top-five", "schedule": "", "guard": True,
+        "competition": competition, "title": "Round 1", "kind": "development", "schedule": "", "guard": True,
         "source": competition.sample_sets.get(name="test"), "samples": 6,
         "starts_at": clock.now() + timedelta(hours=1), "ends_at": clock.now() + timedelta(hours=2), "by": by,
     }  # fmt: skip

@@ -249,7 +249,7 @@ def test_it_is_planned_in_the_admin(transfer: Competition, olga: User, client: C
     assert 'name="source"' in page
     assert not {name for name in ("schedule", "guard") if f'name="{name}"' in page}
     starts = timezone.now().replace(year=2030)
-    values = {"competition": transfer.pk, "title": "Round 1", "kind": "top-five", "samples": 6, "reason": "A test."}
+    values = {"competition": transfer.pk, "title": "Round 1", "kind": "development", "samples": 6, "reason": "A test."}
     source = transfer.sample_sets.get(name="test")
     times = {f"{name}_{part}": text for name, at in (("starts_at", starts), ("ends_at", starts + timedelta(hours=1)))
              for part, text in enumerate((f"{at:%Y-%m-%d}", f"{at:%H:%M:%S}"))}  # fmt: skip

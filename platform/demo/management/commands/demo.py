@@ -32,7 +32,7 @@ class Command(BaseCommand):
         parser.add_argument(
             "--full",
             action="store_true",
-            help="then play a top-five round and the final, release the final, and verify its bundle",
+            help="then play a development round and the final, release the final, and verify its bundle",
         )
         parser.add_argument("--processes", type=int, default=host_processes(), help="number of pieces played at a time")
         parser.add_argument(

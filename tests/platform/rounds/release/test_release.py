@@ -303,9 +303,9 @@ def test_it_rejects_code_that_cannot_be_cloned(published: Final, olga: User) -> 
 
 
 def test_it_rejects_code_while_the_competition_runs_but_for_a_final(published: Final, olga: User) -> None:
-    """After a top-five round everybody may still submit; a final is the last of its competition."""
+    """After a development round everybody may still submit; a final is the last of its competition."""
     competition = published.round.competition
-    Round.objects.filter(pk=published.round.pk).update(kind=Round.Kind.TOP_FIVE)
+    Round.objects.filter(pk=published.round.pk).update(kind=Round.Kind.DEVELOPMENT)
     published.round.refresh_from_db()
     with pytest.raises(Refusal, match="is still running") as refusal:
         release(round_=published.round, part="code", by=olga, reason="to learn from")

@@ -108,7 +108,7 @@ def test_a_round_needs_its_players_until_it_is_played(
         competition=competition,
         number=1,
         title="Round 1",
-        kind=Round.Kind.TOP_FIVE,
+        kind=Round.Kind.DEVELOPMENT,
         window=window,
         sample_set=sample_sets["validation"],
         state=Round.State.PAUSED,

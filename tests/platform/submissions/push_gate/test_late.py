@@ -33,7 +33,7 @@ def freeze(competition: Competition, starts_at: datetime) -> FreezeWindow:
     """Create a freeze window of two hours."""
     ends_at = starts_at + timedelta(hours=2)
     return FreezeWindow.objects.create(
-        competition=competition, starts_at=starts_at, ends_at=ends_at, reason="Top-five round 1"
+        competition=competition, starts_at=starts_at, ends_at=ends_at, reason="Development round 1"
     )
 
 

@@ -217,9 +217,9 @@ def test_it_rejects_pushes_in_a_freeze_window_until_the_last_adjacent_one_ends(
             competition=competition,
             starts_at=the_clock.at + timedelta(hours=start),
             ends_at=the_clock.at + timedelta(hours=end),
-            reason="top-five round 1",
+            reason="development round 1",
         )
-    with pytest.raises(RefusedForNow, match="top-five round 1") as refused:
+    with pytest.raises(RefusedForNow, match="development round 1") as refused:
         send("submission-1")
     assert refused.value.accepted_from == the_clock.at + timedelta(hours=5)
     the_clock.at = refused.value.accepted_from
