@@ -42,8 +42,8 @@ def add_parser(subcommands: Any) -> None:
         "check", help="check a submission: manifest, build, smoke test on development images"
     )
     command.add_argument("directory", type=submission, metavar="DIR")
-    also = f", {TRANSFER_SAMPLES} in the transfer format"
-    add_samples(command, split="dev", samples=SAMPLES, queries=1000, also=also)
+    note = f", {TRANSFER_SAMPLES} in the transfer format"
+    add_samples(command, split="dev", samples=SAMPLES, queries=1000, samples_note=note)
     add_sandbox(command)
     command.add_argument(
         "--least-accuracy",

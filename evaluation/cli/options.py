@@ -112,16 +112,16 @@ def add_sandbox(command: argparse.ArgumentParser) -> None:
 
 
 def add_samples(
-    command: argparse.ArgumentParser, *, split: str, samples: int | None, queries: int, also: str = ""
+    command: argparse.ArgumentParser, *, split: str, samples: int | None, queries: int, samples_note: str = ""
 ) -> None:
-    """Add the options that choose samples and rules. `also` is more about the default number of samples."""
+    """Add the options that choose samples and rules. `samples_note` follows the default number in the help."""
     command.add_argument(
         "--dataset",
         default="digits",
         help="digits (default), tiny-imagenet:DIR, cifar10:DIR, nips2017:DIR, folder:DIR or released:FILE.zip",
     )
     command.add_argument("--split", help=f"split of the data set (default {split}, or the only one)")
-    default = f"{samples}{also}, or all if there are fewer" if samples else "all"
+    default = f"{samples}{samples_note}, or all if there are fewer" if samples else "all"
     command.add_argument("--samples", type=positive, metavar="N", help=f"number of samples (default {default})")
     command.set_defaults(default_split=split, default_samples=samples)
     command.add_argument("--budget", type=budget, default=queries, help=f"queries per sample (default {queries:,})")

@@ -205,7 +205,7 @@ class Model(ConnectedPlayer):
         try:
             channel.send(frames.PREDICT, count, self._sequence, pixels, deadline=deadline, extend=self._extend)
         except ChannelError as error:
-            raise self.fail(self._explained(error)) from None
+            raise self.fail(self._with_cause(error)) from None
 
     def labels(self, count: int) -> list[int]:
         """Return the answer to the last `ask`: a label for each image, -1 where it was out of range."""
@@ -216,7 +216,7 @@ class Model(ConnectedPlayer):
             reply = self._channel.receive(_LABELS_DUE, deadline, extend=self._extend)
             self._check(reply, count)
         except ChannelError as error:
-            raise self.fail(self._explained(error)) from None
+            raise self.fail(self._with_cause(error)) from None
         finally:
             self._answered_at = time.monotonic()
             spent = self._answered_at - self._asked_at
@@ -236,8 +236,8 @@ class Model(ConnectedPlayer):
         self._counted_until = now = time.monotonic()
         return min(self._asked_at + min(self._bank.left, self._wall.left), now + self._most)
 
-    def _explained(self, error: ChannelError) -> ChannelError:
-        """Return the error that also says so where the clock ended it, and not the processor time."""
+    def _with_cause(self, error: ChannelError) -> ChannelError:
+        """Return `error`; where the clock ended the wait, and not the processor time, its text says so."""
         if error.reason is Reason.TOO_SLOW and self._wall.left < self._bank.left:
             return ChannelError(error.reason, f"{error.detail}; it was not computing for most of the time")
         return error
