@@ -77,10 +77,11 @@ def test_an_endless_build_is_a_platform_error_at_its_deadline(
         Build.objects.update(lease_until=later + timedelta(hours=1))
         monkeypatch.setattr(clock, "database_now", lambda: later)
         build_queue.sweep()
+        monkeypatch.setattr(lease, "BEAT_SECONDS", 0.0)  # from now on: the worker notices that it lost the build
         talk_for_ever(on_log)
 
-    monkeypatch.setattr(lease, "BEAT_SECONDS", 3600.0)  # otherwise the lease may be renewed before the sweep
     build_with(hang)
+    monkeypatch.setattr(lease, "BEAT_SECONDS", 3600.0)  # otherwise the lease may be renewed before the sweep
     advanced(submission)
 
     assert submission.state == Submission.State.RECEIVED
