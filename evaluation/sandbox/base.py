@@ -88,6 +88,13 @@ class Run(ABC):
         """Return the processor seconds of all its processes so far, also ended ones; None if the host cannot tell."""
 
     @abstractmethod
+    def deleted_bytes(self, device: int) -> int:
+        """Return the bytes on the file system `device` of deleted files that its processes still hold.
+
+        A lower bound: 0 where the host cannot tell.
+        """
+
+    @abstractmethod
     def follow(self, on_output: Callable[[bytes], None]) -> None:
         """Pass all of its output to `on_output` from the start, as it appears, on a separate thread.
 

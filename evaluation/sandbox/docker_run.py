@@ -14,7 +14,8 @@ from docker.errors import APIError, DockerException, NotFound
 from evaluation.domain.errors import Fault
 from evaluation.sandbox.base import Ending, Run
 from evaluation.sandbox.host_memory import HostMemory
-from evaluation.sandbox.processor_time import control_group_file, control_group_seconds
+from evaluation.sandbox.process_tree import deleted_bytes
+from evaluation.sandbox.processor_time import control_group_file, control_group_processes, control_group_seconds
 
 if TYPE_CHECKING:
     from docker.models.containers import Container
@@ -53,16 +54,19 @@ class DockerRun(Run):
 
     def processor_seconds(self) -> float | None:
         try:
-            if not self._looked_for_group:
-                self._looked_for_group = True
-                self._container.reload()
-                self._group = control_group_file(self._container.attrs["State"]["Pid"], self.container_id)
-            if self._group is not None:
-                return control_group_seconds(self._group)
+            if (group := self._control_group_file()) is not None:
+                return control_group_seconds(group)
             seen: Any = self._container.stats(stream=False, one_shot=True)  # the same figure, up to a second later
             return int(seen["cpu_stats"]["cpu_usage"]["total_usage"]) / 1e9
         except (DockerException, OSError, KeyError):
             return None
+
+    def deleted_bytes(self, device: int) -> int:
+        try:
+            group = self._control_group_file()
+        except (DockerException, OSError, KeyError):
+            return 0
+        return 0 if group is None else deleted_bytes(control_group_processes(group), device)
 
     def follow(self, on_output: Callable[[bytes], None]) -> None:
         self._reader = threading.Thread(target=self._read, args=(on_output,), name="player log", daemon=True)
@@ -103,6 +107,14 @@ class DockerRun(Run):
         failure = self._host_failure(exit_code, out_of_memory)
         confirmed = not self._lost and exit_code not in _NOT_EXECUTED
         return Ending(exit_code, out_of_memory, kept, failure, shortage, confirmed)
+
+    def _control_group_file(self) -> Path | None:
+        """Return the file of its control group, if that is in sight; an engine that does not answer is asked again."""
+        if not self._looked_for_group:
+            self._container.reload()
+            self._group = control_group_file(self._container.attrs["State"]["Pid"], self.container_id)
+            self._looked_for_group = True
+        return self._group
 
     def _host_failure(self, exit_code: int | None, out_of_memory: bool) -> str:
         """Return what certainly failed outside the player. A player cannot cause any of it from inside."""

@@ -33,6 +33,7 @@ from evaluation.sandbox.log_tail import LogTail
 from evaluation.sandbox.player_environment import player_environment
 from evaluation.sandbox.process_guards import examine_process
 from evaluation.sandbox.process_register import MARK, Entry, sweep_register
+from evaluation.sandbox.process_tree import children, deleted_bytes, process_tree
 from evaluation.sandbox.processor_time import processor_seconds
 from evaluation.sandbox.sdk_tree import SDK
 
@@ -190,6 +191,9 @@ class ProcessRun(Run):
     def processor_seconds(self) -> float | None:
         return processor_seconds(self._process.pid)
 
+    def deleted_bytes(self, device: int) -> int:
+        return deleted_bytes(process_tree(self._process.pid), device)
+
     def follow(self, on_output: Callable[[bytes], None]) -> None:
         self._log.follow(on_output)
 
@@ -220,10 +224,10 @@ class ProcessRun(Run):
 
     def _kill(self) -> None:
         # children first: in bubblewrap this is the first process of the namespace, and all others end with it
-        children = _children(self._process.pid)
-        for child in children:
+        found = children(self._process.pid)
+        for child in found:
             _kill_quietly(child)
-        if self._report is not None and children:
+        if self._report is not None and found:
             with contextlib.suppress(subprocess.TimeoutExpired):  # it may still report whether the player started
                 self._process.wait(_PATIENCE)
         with contextlib.suppress(ProcessLookupError, PermissionError):
@@ -286,13 +290,6 @@ def _starter() -> ThreadPoolExecutor:
         if os.getpid() not in _starters:
             _starters[os.getpid()] = ThreadPoolExecutor(max_workers=1, thread_name_prefix="player starter")
         return _starters[os.getpid()]
-
-
-def _children(pid: int) -> list[int]:
-    try:
-        return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
-    except OSError:  # no such process, or no /proc
-        return []
 
 
 def _kill_quietly(pid: int) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from evaluation.sandbox.process_tree import process_tree
+
 _PROC = Path("/proc")
 _GROUPS = Path("/sys/fs/cgroup")
 _FIRST, _LAST = 11, 15  # after the name: user, system, and both of the children that were waited for
@@ -19,14 +21,7 @@ def processor_seconds(pid: int) -> float | None:
     ticks = _ticks(pid)
     if ticks is None or not (_PROC / "thread-self" / "children").exists():
         return None
-    waiting = _children(pid)
-    seen = {pid}
-    while waiting:
-        child = waiting.pop()
-        if child not in seen:
-            seen.add(child)
-            ticks += _ticks(child) or 0
-            waiting += _children(child)
+    ticks += sum(_ticks(each) or 0 for each in process_tree(pid) - {pid})
     return ticks / os.sysconf("SC_CLK_TCK")
 
 
@@ -36,21 +31,6 @@ def _ticks(pid: int) -> int | None:
     except OSError:
         return None
     return sum(map(int, fields[_FIRST:_LAST]))
-
-
-def _children(pid: int) -> list[int]:
-    """Return the children of all threads of a process."""
-    found: list[int] = []
-    try:
-        threads = list(Path(f"/proc/{pid}/task").iterdir())
-    except OSError:
-        return found
-    for thread in threads:
-        try:
-            found += map(int, Path(thread, "children").read_text().split())
-        except OSError:  # it has just ended
-            continue
-    return found
 
 
 def control_group_file(pid: int, container_id: str) -> Path | None:
@@ -80,3 +60,11 @@ def control_group_seconds(file: Path) -> float | None:
     if file.name == "cpuacct.usage":
         return int(text) / 1e9
     return next((int(line.split()[1]) / 1e6 for line in text.splitlines() if line.startswith("usage_usec ")), None)
+
+
+def control_group_processes(file: Path) -> list[int]:
+    """Return the processes in the control group of a file of `control_group_file`; none where it is gone."""
+    try:
+        return list(map(int, (file.parent / "cgroup.procs").read_text().split()))
+    except OSError:
+        return []

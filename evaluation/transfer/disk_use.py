@@ -28,10 +28,11 @@ class DiskAllowance:
     files: int
     bytes: int
 
-    def exceeded(self, *, ended: bool) -> bool:
+    def exceeded(self, *, ended: bool, deleted: int = 0) -> bool:
         """Return True if there are more files or bytes, or directories nested deeper than 64.
 
-        Once the run has `ended`, a directory that cannot be read exceeds it, too: it was made so to hide its size.
+        `deleted` are the bytes of deleted files that the run still holds. Once the run has `ended`, a directory that
+        cannot be read exceeds it, too: it was made so to hide its size.
         """
         count = size = 0
         for directory in self.directories:
@@ -39,7 +40,11 @@ class DiskAllowance:
             if found is None:
                 return True
             count, size = count + found[0], size + found[1]
-        return size > self.bytes
+        return size + deleted > self.bytes
+
+    def device(self) -> int:
+        """Return the number of their file system, as in `os.stat_result.st_dev`."""
+        return self.directories[0].stat().st_dev
 
     def free_bytes(self) -> int:
         """Return the free space of their file system."""

@@ -118,7 +118,7 @@ def _run(
     # 1. what it wrote: directories that it alone could read have their size now
     if cut is BatchReason.TOO_MUCH_OUTPUT or allowance.exceeded(ended=True):
         cut = BatchReason.TOO_MUCH_OUTPUT
-    # 2. a full disk, even if this run filled it with files that are in no directory: others write to it, too
+    # 2. a full disk, which others may have filled
     elif free < LEAST_FREE_BYTES:
         raise Fault(f"the disk of this host was full while it ran {program.name}: {free >> 20:,} MiB were free")
     reason, detail = _reason(cut, ending)
@@ -157,9 +157,12 @@ def _wait(run: Run, deadline: float, allowance: DiskAllowance, stop: threading.E
         if now >= deadline:
             return BatchReason.TOO_SLOW, allowance.free_bytes()
         if now - measured >= _MEASURE_SECONDS:
-            if allowance.exceeded(ended=False):
-                return BatchReason.TOO_MUCH_OUTPUT, allowance.free_bytes()
-            if (free := allowance.free_bytes()) < LEAST_FREE_BYTES:
+            full = (free := allowance.free_bytes()) < LEAST_FREE_BYTES
+            # deleted files are looked for only now: a program can make that slow
+            deleted = run.deleted_bytes(allowance.device()) if full else 0
+            if allowance.exceeded(ended=False, deleted=deleted):
+                return BatchReason.TOO_MUCH_OUTPUT, free
+            if full:
                 return None, free
             measured = now
         time.sleep(_POLL_SECONDS)
