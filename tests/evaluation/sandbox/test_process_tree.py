@@ -37,7 +37,7 @@ os.closerange(held.fileno() + 1, 20)  # also the descriptor of `mmap`: only the 
 open("kept", "wb").write(bytes({MIB}))
 if os.fork() == 0:
     only_of_the_child = deleted("child")
-print("ready", flush=True)
+os.write(1, b"ready\\n")
 time.sleep(60)
 """
 
