@@ -107,6 +107,11 @@ class DockerBuilder(Builder):
         """Return True if this engine has the image `identity`."""
         return self._inspect(identity) is not None
 
+    def identity(self, name: str) -> str | None:
+        """Return the identity of the image `name`, which stays the same when the name is given to another one."""
+        image = self._inspect(name)
+        return None if image is None else str(image["Id"])
+
     def fetch(self, identity: str) -> None:
         """Load the image `identity` from the store if the engine does not have it. Raise `Fault`."""
         if self._inspect(identity) is not None:

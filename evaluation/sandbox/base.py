@@ -112,6 +112,8 @@ class Sandbox(ABC):
 
     name: ClassVar[str]
     for_untrusted_code: ClassVar[bool]
+    base_image: str | None = None
+    """The image of the site itself, which holds nothing of a player; None if programs run without images."""
 
     @abstractmethod
     def start(

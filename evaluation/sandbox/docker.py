@@ -60,7 +60,7 @@ class DockerSandbox(Sandbox):
         self-test's probes and needs python3 (default: $GAUNTLET_BASE_IMAGE, else gauntlet-base:latest).
         """
         self.runtime = runtime
-        self.base_image = base_image or os.environ.get("GAUNTLET_BASE_IMAGE") or "gauntlet-base:latest"
+        self.base_image: str = base_image or os.environ.get("GAUNTLET_BASE_IMAGE") or "gauntlet-base:latest"
         self.client = connect_engine()
         weakref.finalize(self, self.client.close)
         with as_fault("reading its identity"):

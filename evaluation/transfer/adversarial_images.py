@@ -98,7 +98,8 @@ def _decode(content: bytes, clean: Image, notes: list[ImageNote]) -> Image:
     with Picture.open(BytesIO(content), formats=_FORMATS) as picture:
         if picture.width * picture.height > most_pixels:
             raise ValueError("too many pixels")
-        if picture.format == "JPEG" and content.count(_SCAN) > _MOST_SCANS:
+        # Pillow names some files that its JPEG reader opens otherwise, such as MPO
+        if picture.format != "PNG" and content.count(_SCAN) > _MOST_SCANS:
             raise ValueError("too many scans")
         if picture.mode != "RGB" or _is_deep(content):
             notes.append(ImageNote.CONVERTED)

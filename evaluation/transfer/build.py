@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import platform
+from collections.abc import Sequence
 from pathlib import Path
 
 from evaluation.builder.base import LogLine
@@ -65,19 +66,24 @@ def _of_today(
 
 
 def _of_2017(source: Path, metadata: Metadata, sandbox: str, environment: LegacyEnvironment) -> TransferPlayer:
-    parts = (tree_digest(source), environment.digest(), PLAYER_MODULES.digest())
-    digest = f"sha256:{hashlib.sha256(' '.join(parts).encode()).hexdigest()}"
+    parts = [tree_digest(source), environment.digest(), PLAYER_MODULES.digest()]
     modules = PLAYER_MODULES.kept()
     if sandbox != _DOCKER:
         start = LegacyStart(str(environment.python), modules, environment.readable())
-        return _player(source, metadata, digest, None, start)
-    image = legacy_image()
-    if not DockerBuilder(build_settings_from_environment()).has(image):
+        return _player(source, metadata, _digest_of(parts), None, start)
+    name = legacy_image()
+    # by identity: another image of that name, made later or on another host, has other packages
+    image = DockerBuilder(build_settings_from_environment()).identity(name)
+    if image is None:
         raise BuildRefusal(
-            f"{METADATA_NAME}: a submission of 2017 needs the image {image}, which this host does not have",
+            f"{METADATA_NAME}: a submission of 2017 needs the image {name}, which this host does not have",
             fix=f'an operator runs `make legacy-image`; or write "container": "{OWN_CONTAINER}"',
         )
-    return _player(source, metadata, digest, image, LegacyStart("python3", modules))
+    return _player(source, metadata, _digest_of([*parts, image]), image, LegacyStart("python3", modules))
+
+
+def _digest_of(parts: Sequence[str]) -> str:
+    return f"sha256:{hashlib.sha256(' '.join(parts).encode()).hexdigest()}"
 
 
 def _player(

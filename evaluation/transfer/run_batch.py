@@ -131,12 +131,14 @@ def _run(
 def _make_readable(stage: Stage, program: Program, socket_directory: Path, folders: Sequence[Folder]) -> None:
     """Make what the user of a container wrote readable and removable, which only that user may unless this is root.
 
-    `mkstemp`, with which careful programs write their files, gives them the mode 0600.
+    `mkstemp`, with which careful programs write their files, gives them the mode 0600. The image is that of the site:
+    the program's could hold a `chmod` of its own, and go on computing in it.
     """
     if program.image is None or os.geteuid() == 0:
         return
     places = [stage.sandbox.place(folder) for folder in folders if folder.writable]
-    cleaner = replace(program, command=("chmod", "-R", "a+rwX", *places), gpu=False)
+    command = ("/bin/chmod", "-R", "a+rwX", *places)
+    cleaner = replace(program, image=stage.sandbox.base_image, command=command, gpu=False)
     run = stage.sandbox.start(cleaner, socket_directory=socket_directory, resources=stage.resources, folders=folders)
     deadline = time.monotonic() + _CLEANING_SECONDS
     while not (ended := run.ended()) and time.monotonic() < deadline:

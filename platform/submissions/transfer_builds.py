@@ -75,7 +75,10 @@ def ready_player(player: Player, on_log: LogLine) -> TransferPlayer:
         )
     built = _rebuilt(source, on_log)
     if built.digest != player.digest:
-        raise Fault(f"{player} was rebuilt with digest {built.digest}: the base image has changed")
+        raise Fault(
+            f"{player} was rebuilt with digest {built.digest}: the base image, or the legacy environment or image, has "
+            "changed, or is another one on this host"
+        )
     return built
 
 

@@ -39,6 +39,7 @@ from evaluation.transfer.batch_runner import BatchRunner
 from evaluation.transfer.batches import Batch, batch_sizes, make_batches, png
 from evaluation.transfer.player import TransferPlayer
 from evaluation.transfer.run_batch import Stage
+from evaluation.transfer.workspace import sweep_workspaces
 from submissions.calibration import calibration
 from submissions.sandboxes import open_sandbox, resources
 from submissions.transfer_builds import ready_player
@@ -82,6 +83,11 @@ def place_of(tournament: Tournament, sample: int) -> tuple[int, int]:
 def longest(tournament: Tournament) -> timedelta:
     """Return the maximum time that a worker may hold a run; beyond it the worker hangs."""
     return timedelta(seconds=2 * rules_of(tournament).batch_seconds * calibration()) + _MARGIN
+
+
+def remove_leftovers() -> None:
+    """Remove the directories of runs of dead workers of this host; they hold secret samples."""
+    sweep_workspaces()
 
 
 def play_attack(run: AttackRun) -> dict[str, Any]:

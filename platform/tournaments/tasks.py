@@ -13,6 +13,7 @@ from core import notify
 from core.worker_slot import slot
 from matches.heartbeat import Heartbeat, register
 from tournaments import queue, services
+from tournaments.engine_adapter import remove_leftovers
 from tournaments.models import Tournament
 from tournaments.worker import play_runs
 
@@ -36,6 +37,7 @@ _sweeps = _Sweeps()
 @shared_task(name="tournaments.play")  # type: ignore[untyped-decorator]
 def play() -> None:
     """Play waiting runs for about a minute; notify other workers while more wait."""
+    remove_leftovers()
     worker = register(slot())
     with Heartbeat(worker) as heartbeat:
         play_runs(worker.name, heartbeat, seconds=PLAY_SECONDS)

@@ -114,9 +114,24 @@ def test_a_damaged_chunk_of_any_kind_is_an_unreadable_image(tmp_path: Path) -> N
     assert read_adversarial(tmp_path, "A", CLEAN, EPSILON) == (None, [ImageNote.UNREADABLE])
 
 
-def test_a_jpeg_that_repeats_a_scan_is_no_image(tmp_path: Path) -> None:
+def multi_picture_segment(size: int) -> bytes:
+    """Return the segment with which Pillow takes a JPEG file of `size` bytes for the first of several pictures."""
+    entries = [(0xB000, 7, 4, b"0100"), (0xB001, 4, 1, struct.pack("<I", 2)), (0xB002, 7, 32, struct.pack("<I", 50))]
+    index = b"".join(struct.pack("<HHI", *entry[:3]) + entry[3] for entry in entries)
+    pictures = struct.pack("<IIIHH", 0x030000, size, 0, 0, 0) + struct.pack("<IIIHH", 0, size, 0, 0, 0)
+    body = b"MPF\0II*\0" + struct.pack("<IH", 8, len(entries)) + index + bytes(4) + pictures
+    return b"\xff\xe2" + struct.pack(">H", len(body) + 2) + body
+
+
+@pytest.mark.parametrize("kind", ["JPEG", "MPO"])
+def test_a_jpeg_that_repeats_a_scan_is_no_image(kind: str, tmp_path: Path) -> None:
     Picture.fromarray(CLEAN).save(tmp_path / "A.jpg", "JPEG", progressive=True)
     content = (tmp_path / "A.jpg").read_bytes()
+    if kind == "MPO":
+        content = content[:2] + multi_picture_segment(len(content)) + content[2:]
+        (tmp_path / "A.jpg").write_bytes(content)
+    with Picture.open(tmp_path / "A.jpg") as opened:
+        assert opened.format == kind
     image, _ = read_adversarial(tmp_path, "A", CLEAN, EPSILON)
     assert image is not None
     last = content.rindex(b"\xff\xda")

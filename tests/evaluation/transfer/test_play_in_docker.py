@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import tempfile
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,10 +18,13 @@ from evaluation.domain.transfer_rules import TransferRules
 from evaluation.legacy.environment import IMAGE_VARIABLE, VARIABLE
 from evaluation.sandbox.base import Resources
 from evaluation.sandbox.docker import DockerSandbox
+from evaluation.transfer.batch_runner import BatchRunner
+from evaluation.transfer.batches import make_batches
 from evaluation.transfer.build import build_player
 from evaluation.transfer.play import Match, play
 from evaluation.transfer.player import TransferPlayer
 from evaluation.transfer.result import TransferResult
+from evaluation.transfer.run_batch import Stage
 
 pytestmark = pytest.mark.docker
 
@@ -65,6 +70,49 @@ def played(
         on_batch=lambda batch: None,
         on_log=lambda player, log: None,
     )
+
+
+@pytest.fixture
+def changed_image() -> Iterator[str]:
+    """An image whose `chmod` goes on with the work of the attack."""
+    sandbox = DockerSandbox()
+    work = "cp /bin/chmod /bin/old; printf '#!/bin/sh\\ncp /input_images/*.png /output_images' >/bin/chmod"
+    container = sandbox.client.containers.create(sandbox.base_image, ["sh", "-c", work], user="0", network_mode="none")
+    container.start()
+    assert container.wait()["StatusCode"] == 0
+    image = container.commit()
+    container.remove()
+    yield str(image.id)
+    sandbox.client.images.remove(str(image.id))
+
+
+def test_no_code_of_the_submission_runs_after_its_end(
+    changed_image: str,
+    submission: Callable[..., TransferPlayer],
+    samples: list[Sample],
+    rules: TransferRules,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A worker that is not root makes the files readable in a container, after the run."""
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    attack = replace(submission('umask 077; cp "$1"/IMG000000.png "$2"', "attack", "attack"), image=changed_image)
+    stage = Stage(DockerSandbox(), Resources(scratch_bytes=8 << 20), 1.0, threading.Event())
+    batch = make_batches(samples[:3], rules, seed=0)[0]
+    made = BatchRunner(rules, stage, 0, lambda player, log: None).attack(attack, batch)
+    assert made.made.tolist() == [True, False, False]
+
+
+def test_the_digest_of_a_submission_of_2017_has_the_image_it_runs_in(
+    changed_image: str, repository: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(VARIABLE, sys.prefix)
+    source = repository(DEFENCE, "defense", "defense")
+    players = []
+    for image in (DockerSandbox().base_image, changed_image):
+        monkeypatch.setenv(IMAGE_VARIABLE, image)
+        players.append(build_player(source, sandbox="docker", on_log=print))
+    assert players[0].digest != players[1].digest
+    assert players[1].image == changed_image
 
 
 def test_it_works(played: TransferResult) -> None:

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import tempfile
 from pathlib import Path
 
 import pytest
 
 from evaluation.sandbox.host_process import HostProcess, host_name
+from evaluation.transfer import workspace as workspace_module
 from evaluation.transfer.workspace import sweep_workspaces, workspace
+
+NESTED = "import os\nfor level in range(1500): os.mkdir('d'); os.chdir('d')"
 
 
 @pytest.fixture(autouse=True)
@@ -25,6 +30,34 @@ def test_it_works(temporary: Path) -> None:
         assert sweep_workspaces() == 0
         assert all(place.is_dir() for place in places)
     assert not list(temporary.iterdir())
+
+
+def test_a_tree_of_any_depth_is_removed() -> None:
+    """Python's functions for trees fail where they are nested more deeply than its recursion limit."""
+    with workspace() as places:
+        subprocess.run([sys.executable, "-c", NESTED], cwd=places[2], check=True)
+    assert not places[0].parent.exists()
+
+
+def test_directories_without_permissions_are_removed() -> None:
+    with workspace() as places:
+        (places[2] / "a" / "b").mkdir(parents=True)
+        (places[2] / "a" / "b").chmod(0)
+        (places[2] / "a").chmod(0)
+    assert not places[0].parent.exists()
+
+
+def test_what_cannot_be_removed_is_left_to_the_next_sweep(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    with monkeypatch.context() as broken:
+        broken.setattr(workspace_module, "_remove_trees", lambda trees: False)
+        with workspace() as places:
+            made = places[0].parent
+    assert f"{made} could not be removed" in caplog.messages
+    monkeypatch.setattr(workspace_module, "runner_is_dead", lambda label: True)
+    assert sweep_workspaces() == 1
+    assert not made.exists()
 
 
 def test_the_directories_of_a_dead_runner_are_removed(temporary: Path) -> None:

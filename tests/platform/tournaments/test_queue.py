@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Callable
 from contextlib import AbstractContextManager
+from pathlib import Path
 
 import pytest
 
 from competitions.models import Competition, Entry
 from core.errors import Refusal
 from core.lease import LostClaimError
+from evaluation.sandbox.host_process import HostProcess, host_name
+from evaluation.transfer.workspace import workspace
 from submissions.models import Submission
 from tests.platform.conftest import FakeClock
 from tests.platform.tournaments.conftest import BRIGHTNESS, COPY
@@ -145,3 +149,15 @@ def test_the_sweep_notifies_a_worker_if_nobody_plays(
         tasks.sweep()
         tasks.sweep()
     assert notifications.count(("tournaments.play", {})) == 1
+
+
+@pytest.mark.django_db
+def test_files_of_a_killed_worker_are_removed_by_the_next_task(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They hold secret samples."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    with workspace() as places:
+        own = HostProcess.current()
+        (places[0].parent / "runner").write_text(f"{host_name()}:{own.pid}:{own.started + 1}")
+        (places[1] / "IMG000000.png").touch()
+        tasks.play()
+        assert not places[0].parent.exists()
