@@ -68,8 +68,7 @@ def check_submission(
         made = runner.attack(player, batch)
         return _checks(made.run, "".join(log), IMAGES, of=lambda: [_images(made)])
     labels = runner.defence(player, player, batch, _clean(batch))
-    names = (LABELS, ACCURACY) if least_accuracy else (LABELS,)
-    return _checks(labels.run, "".join(log), *names, of=lambda: _labels(labels, batch, least_accuracy))
+    return _checks(labels.run, "".join(log), LABELS, ACCURACY, of=lambda: _labels(labels, batch, least_accuracy))
 
 
 def _checks(run: BatchRun, log: str, *names: str, of: Callable[[], list[SmokeCheck]]) -> tuple[SmokeCheck, ...]:
@@ -97,20 +96,17 @@ def _images(made: AttackBatch) -> SmokeCheck:
 
 def _labels(labels: DefenceBatch, batch: Batch, least_accuracy: float) -> list[SmokeCheck]:
     whole, given = len(labels.labels), int((labels.labels != NO_LABEL).sum())
-    notes = [f"{count} rows {note}" for note, count in labels.rows.items() if count]
-    seen = ", ".join([f"{given} of {whole} images labelled", *notes])
+    notes = [f"{count} {'row' if count == 1 else 'rows'}: {note.text}" for note, count in labels.rows.items() if count]
+    seen = "; ".join([f"{given} of {whole} images labelled", *notes])
     if given < whole:
         fix = "write one line NAME.png,CLASS for each input image to the result file; classes are counted from 1"
         failed = SmokeCheck(LABELS, False, seen, f"It labelled {given} of {whole} images", fix)
-        return [failed, *(not_reached(ACCURACY) if least_accuracy else ())]
-    checks = [SmokeCheck(LABELS, True, seen)]
-    if least_accuracy:
-        right = sum(int(label) == sample.label for label, sample in zip(labels.labels, batch.samples, strict=True))
-        passed, needed = right >= least_accuracy * whole, math.ceil(least_accuracy * whole)
-        seen = f"{right} of {whole} clean images labelled right; needed: {needed}"
-        fix = "" if passed else "check how it reads the images, and that classes are counted from 1"
-        checks.append(SmokeCheck(ACCURACY, passed, seen, fix=fix))
-    return checks
+        return [failed, *not_reached(ACCURACY)]
+    right = sum(int(label) == sample.label for label, sample in zip(labels.labels, batch.samples, strict=True))
+    passed, needed = right >= least_accuracy * whole, math.ceil(least_accuracy * whole)
+    correct = f"{right} of {whole} clean images labelled right; needed: {needed}"
+    fix = "" if passed else "check how it reads the images, and that classes are counted from 1"
+    return [SmokeCheck(LABELS, True, seen), SmokeCheck(ACCURACY, passed, correct, fix=fix)]
 
 
 def _clean(batch: Batch) -> AttackBatch:

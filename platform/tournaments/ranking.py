@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
+from collections import defaultdict
 from typing import Any
 
 from core.errors import Fault
@@ -25,6 +27,7 @@ def rank(tournament: Tournament) -> None:
 def standings(tournament: Tournament) -> list[tuple[Entrant, dict[str, Any]]]:
     """Return the entrants that count now, each with the standing that follows from the counts of its runs.
 
+    Entrants with the same player share its rank, and each of them takes one: the next rank is higher by their number.
     Raise `Fault` if counts contradict each other.
     """
     inside = list(current_entrants(tournament))
@@ -44,4 +47,13 @@ def standings(tournament: Tournament) -> list[tuple[Entrant, dict[str, Any]]]:
         if row is not None and row.score is None:
             values["rank"] = None
         found.append((entrant, values))
+    taken: dict[int, list[int]] = defaultdict(list)
+    for entrant, values in found:
+        if values["rank"] is not None:
+            taken[entrant.track_id].append(values["rank"])
+    for ranks in taken.values():
+        ranks.sort()
+    for entrant, values in found:
+        if values["rank"] is not None:
+            values["rank"] = bisect_left(taken[entrant.track_id], values["rank"]) + 1
     return found
