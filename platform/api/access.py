@@ -2,22 +2,34 @@
 
 from __future__ import annotations
 
-from django.shortcuts import get_object_or_404
-from rest_framework.exceptions import NotAuthenticated, PermissionDenied
+from typing import Any, TypeVar
+
+from django.db.models import Model, QuerySet
+from rest_framework.exceptions import NotAuthenticated, NotFound, PermissionDenied
 from rest_framework.request import Request
 
 from accounts.models import User
 from accounts.selectors import is_member
-from competitions.models import Competition, Entry, Track
+from competitions.models import Competition, Entry
 from competitions.selectors import sees_everything_of, visible_competitions
 from repositories.models import Repository
 from repositories.services import repository_of
 from submissions.models import Submission
 
+Row = TypeVar("Row", bound=Model)
+
+
+def one_of(objects: QuerySet[Row], what: str, **by: Any) -> Row:
+    """Return the object with these values. Raise 404 without one; `what` names it in the message."""
+    one = objects.filter(**by).first()
+    if one is None:
+        raise NotFound(f"there is no such {what}")
+    return one
+
 
 def competition_of(request: Request, slug: str) -> Competition:
     """Return a competition that the user may see. Raise 404 otherwise."""
-    return get_object_or_404(visible_competitions(request.user).select_related("frozen_leaderboards"), slug=slug)
+    return one_of(visible_competitions(request.user).select_related("frozen_leaderboards"), "competition", slug=slug)
 
 
 def submission_of(request: Request, number: int) -> Submission:
@@ -29,16 +41,15 @@ def submission_of(request: Request, number: int) -> Submission:
         "submitted_by",
         "quota_slot",
     )
-    return get_object_or_404(
-        submissions, pk=number, repository__entry__competition__in=visible_competitions(request.user)
-    )
+    visible = visible_competitions(request.user)
+    return one_of(submissions, "submission", pk=number, repository__entry__competition__in=visible)
 
 
 def own_repository(request: Request, team: str, track_name: str) -> Repository:
     """Return a repository of the user's team; create it if it is missing. Raise 401, 403 or 404 otherwise."""
     entries = Entry.objects.select_related("team", "competition")
-    entry = get_object_or_404(entries, team__slug=team, competition__in=visible_competitions(request.user))
-    track = get_object_or_404(Track, competition=entry.competition, name=track_name)
+    entry = one_of(entries, "team", team__slug=team, competition__in=visible_competitions(request.user))
+    track = one_of(entry.competition.tracks.all(), "track", name=track_name)
     check_member(request, entry)
     return repository_of(entry=entry, track=track)
 

@@ -7,11 +7,13 @@ from collections.abc import Iterator
 from datetime import datetime, timedelta
 from typing import Any
 
+from django.http import Http404
 from rest_framework import status
 from rest_framework.exceptions import (
     APIException,
     AuthenticationFailed,
     NotAuthenticated,
+    NotFound,
     ParseError,
     PermissionDenied,
     Throttled,
@@ -29,6 +31,7 @@ _FIXES: dict[type[APIException], str] = {
     NotAuthenticated: "send the header Authorization: Bearer TOKEN with an access token",
     AuthenticationFailed: "create a token with this scope on your account page",
     PermissionDenied: "ask a member of the team",
+    NotFound: "check the address; /api/competitions lists the competitions, /api/competitions/SLUG the tracks of one",
     ParseError: "send JSON",
     ValidationError: "correct the value and send the request again",
     Throttled: "wait, then send the request again",
@@ -48,6 +51,8 @@ def answer(error: Exception, context: dict[str, Any]) -> Response | None:
             "platform error",
             "wait a minute and check the team page before you try again",
         )
+    if isinstance(error, Http404):  # its text is of Django, for developers
+        error = NotFound("not found")
     response = exception_handler(error, context)
     if response is not None:
         fix = next((fix for error_class, fix in _FIXES.items() if isinstance(error, error_class)), "")

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from django.shortcuts import get_object_or_404
 from django.urls import reverse
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from api.access import competition_of
+from api.access import competition_of, one_of
 from api.fields import DistanceField, ShareField
 from competitions.models import Competition
 from competitions.pseudonyms import public_name
@@ -137,7 +136,7 @@ class ShowRound(APIView):
     def get(self, request: Request, slug: str, number: int) -> Response:
         """Return the round with `number`."""
         rounds = competition_of(request, slug).rounds.select_related("window", "sample_set", "rules")
-        shown = get_object_or_404(rounds, number=number)
+        shown = one_of(rounds, "round", number=number)
         return Response({**RoundSerializer(shown).data, **_result(request, slug, shown)})
 
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from django.shortcuts import get_object_or_404
 from rest_framework import status
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from api.access import check_member, competition_of, own_repository, sees_inside, submission_of
+from api.access import check_member, competition_of, one_of, own_repository, sees_inside, submission_of
 from api.serializers import (
     AllowanceSerializer,
     BoardSerializer,
@@ -50,7 +49,7 @@ class ShowLeaderboard(APIView):
     def get(self, request: Request, slug: str, track_name: str) -> Response:
         """Return the requested page, or the nearest one."""
         competition = competition_of(request, slug)
-        track = get_object_or_404(competition.tracks, name=track_name)
+        track = one_of(competition.tracks.all(), "track", name=track_name)
         still = not sees_live(request.user, competition)
         if competition.format == Competition.Format.TRANSFER:
             found = Board() if still else board_of(track)

@@ -92,6 +92,13 @@ def competition_lists(user: User | AnonymousUser) -> CompetitionLists:
     )
 
 
+def open_formats(user: User | AnonymousUser) -> set[str]:
+    """Return the formats of the open competitions that the user sees."""
+    now = clock.now()
+    under_way = visible_competitions(user).filter(starts_at__lte=now, ends_at__gt=now)
+    return set(under_way.order_by().values_list("format", flat=True).distinct())
+
+
 def _activity(shown: Summary) -> tuple[Any, ...]:
     """Return the key of the order of open competitions. One without a submission comes after all others."""
     newest = shown.newest_at.timestamp() if shown.newest_at else 0.0

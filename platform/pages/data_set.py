@@ -13,6 +13,7 @@ from competitions.sample_store import samples_of
 from competitions.selectors import imported_sets
 from core import faults
 from core.errors import Fault
+from evaluation.domain.transfer_rules import FIRST_LABEL, TransferRules
 from pages.gallery import development_set
 
 log = logging.getLogger(__name__)
@@ -20,7 +21,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class ClassRow:
-    """A class: its number, its name, and its number of development samples."""
+    """A class: its number in what submissions read and write, its name, and its number of development samples."""
 
     number: int
     name: str
@@ -49,20 +50,21 @@ def data_set(competition: Competition) -> DataSet | None:
     measured = rules_of(rules.values, rules.version)
     height, width, channels = measured.shape
     public = development_set(competition)
+    first = FIRST_LABEL if isinstance(measured, TransferRules) else 0
     validation = imported_sets(competition).filter(purpose=SampleSet.Purpose.VALIDATION).order_by("-pk").first()
     return DataSet(
         shape=(height, width, channels),
         classes=measured.classes,
-        rows=_classes(public) if public else (),
+        rows=_classes(public, first) if public else (),
         development=public.count if public else 0,
         validation=validation.count if validation else 0,
     )
 
 
-def _classes(public: SampleSet) -> Sequence[ClassRow]:
+def _classes(public: SampleSet, first: int) -> Sequence[ClassRow]:
     try:
         counted = Counter(sample.label for sample in samples_of(public))
     except Fault as fault:  # the page does not need them
         faults.report(log, fault, "%s cannot be read", public)
         return ()
-    return [ClassRow(number, name, counted[number]) for number, name in enumerate(public.class_names)]
+    return [ClassRow(first + label, name, counted[label]) for label, name in enumerate(public.class_names)]

@@ -122,6 +122,11 @@ def _transfer_rows(version: RulesVersion, rules: TransferRules) -> list[RuleRow]
             gettext("at most %(count)s bytes") % {"count": intcomma(rules.result_bytes)},
             gettext("A larger one is ignored."),
         ),
+        RuleRow(
+            gettext("Classes in files"),
+            gettext("counted from 1"),
+            gettext("In target_class.csv and in the result file of a defence."),
+        ),
         RuleRow(gettext("Opponents"), gettext("all of the other side"), counted[rules.opponents]),
         RuleRow(gettext("Clean accuracy in the smoke test"), _at_least(version), gettext("Defences only.")),
     ]

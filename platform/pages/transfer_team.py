@@ -1,4 +1,4 @@
-"""What a team sees of its scores in the transfer format: its rows on the leaderboards, and its runs that are played."""
+"""What a team sees in the transfer format: its rows on the leaderboards, and whether submissions of 2017 run."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from competitions.models import Entry
+from core.errors import Fault
+from submissions.preflight_2017 import has_legacy_environment
 from tournaments.boards import BoardRow, rows_of_entry
 
 
@@ -15,6 +17,14 @@ class TeamScores:
 
     of_track: Mapping[str, BoardRow]
     of_submission: Mapping[int, BoardRow]
+
+
+def runs_2017() -> bool:
+    """Return whether the site runs submissions of 2017."""
+    try:
+        return has_legacy_environment()
+    except Fault:  # a push reports it
+        return False
 
 
 def scores_of(entry: Entry, *, hidden: bool) -> TeamScores:

@@ -45,7 +45,7 @@ def check_2017(track_name: str, commit: str, files: Sequence[TreeFile], reader: 
         None if start is None else reader.content(start.object, _START_BYTES),
         executable=start is not None and start.mode == _EXECUTABLE,
     )
-    legacy = metadata.container != OWN_CONTAINER and _has_legacy_environment()
+    legacy = metadata.container != OWN_CONTAINER and has_legacy_environment()
     where = ", in the legacy environment" if legacy else ""
     return CheckedCommit(
         title=metadata.title or f"{track_name} {commit[:7]}",
@@ -55,7 +55,8 @@ def check_2017(track_name: str, commit: str, files: Sequence[TreeFile], reader: 
     )
 
 
-def _has_legacy_environment() -> bool:
+def has_legacy_environment() -> bool:
+    """Return whether the site runs submissions of 2017. Raise `Fault` if its environment for them is broken."""
     try:
         return legacy_environment() is not None
     except HostRefusal as refusal:

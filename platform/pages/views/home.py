@@ -8,7 +8,7 @@ from django.views.decorators.http import require_safe
 
 from competitions.models import Competition
 from competitions.selectors import invitations_of
-from pages.competition_lists import competition_lists
+from pages.competition_lists import competition_lists, open_formats
 
 
 @require_safe
@@ -27,5 +27,8 @@ def home(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def docs(request: HttpRequest) -> HttpResponse:
-    """Show how to take part."""
-    return render(request, "pages/docs.html")
+    """Show how to take part in the formats of the open competitions; in the query format if none is open."""
+    formats = open_formats(request.user)
+    transfer = Competition.Format.TRANSFER in formats
+    context = {"transfer": transfer, "query": Competition.Format.QUERY in formats or not transfer}
+    return render(request, "pages/docs.html", context)

@@ -27,7 +27,7 @@ from pages.calendar import calendar
 from pages.counting import choosing_is_allowed
 from pages.forms import TeamForm
 from pages.team import STATES, TrackStanding, late_tags, standings_of, submission_list, submit_panel
-from pages.transfer_team import scores_of
+from pages.transfer_team import runs_2017, scores_of
 from pages.views.history import team_charts
 from repositories.models import Repository
 from repositories.services import repository_of
@@ -54,6 +54,7 @@ def team(request: HttpRequest, slug: str) -> HttpResponse:
         "standings": standings,
         "teams_choose": teams_choose,
         "transfer": transfer,
+        "runs_2017": transfer and inside and runs_2017(),
         "scores": scores_of(entry, hidden=frozen and not inside) if transfer else {},
         "histories": [(each.track, team_charts(request, entry, each.track)) for each in standings if each.row],
         "luck": None if transfer else luck_of(entry, inside=inside),

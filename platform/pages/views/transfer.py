@@ -10,7 +10,9 @@ from django.utils.http import content_disposition_header
 from django.views.decorators.http import require_safe
 
 from competitions.models import Competition, Track
+from competitions.rules import transfer_rules
 from competitions.selectors import may_organise
+from evaluation.domain.transfer_rules import Opponents
 from leaderboards.board_views import BoardFreeze
 from leaderboards.visibility import frozen_since, sees_live
 from pages import polling
@@ -43,12 +45,19 @@ def board(request: HttpRequest, track: Track, tracks: Sequence[Track]) -> HttpRe
         "board": found,
         "frozen": freeze,
         "own": {team.slug for team in own_teams(request)},
+        "complete": _only_complete_count(shown),
         "matrix_track": track.name if track.name in ATTACKING else Track.Name.ATTACK,
     }
     framed = polling.live_part(request, "pages/parts/transfer_board.html", context, every=BOARD_EVERY)
     if polling.is_poll(request):
         return polling.answer(request, framed)
     return render(request, "pages/transfer_board.html", context | {"live_board": framed.html, "tracks": tracks})
+
+
+def _only_complete_count(competition: Competition) -> bool:
+    """Return whether only opponents count that processed every image, under the rules in force."""
+    rules = competition.rules_versions.first()
+    return rules is not None and transfer_rules(rules.values, rules.version).opponents == Opponents.COMPLETE
 
 
 def board_csv(request: HttpRequest, track: Track) -> HttpResponse:

@@ -6,8 +6,10 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.http import Http404
 
 from accounts.models import AccessToken, User
+from api import errors
 from competitions.models import Competition, FreezeWindow, SampleSet
 from leaderboards.models import Evaluation
 from submissions.models import Submission
@@ -115,19 +117,28 @@ def test_it_rejects_a_bad_token(program: Any, alice: User, competition: Competit
 
 
 @pytest.mark.parametrize(
-    "page",
+    ("page", "what"),
     [
-        "competitions/nowhere",
-        "competitions/digits/leaderboards/nothing",
-        "submissions/99",
-        "repositories/nobody/model/quota",
-        "repositories/owls/nothing/quota",
+        ("competitions/nowhere", "competition"),
+        ("competitions/digits/leaderboards/nothing", "track"),
+        ("competitions/digits/rounds/99", "round"),
+        ("submissions/99", "submission"),
+        ("repositories/nobody/model/quota", "team"),
+        ("repositories/owls/nothing/quota", "track"),
     ],
 )
-def test_it_rejects_missing_objects(program: Any, alice: User, scored: Submission, page: str) -> None:
+def test_it_rejects_missing_objects(program: Any, alice: User, scored: Submission, page: str, what: str) -> None:
     response = program(alice).get(f"/api/{page}")
     assert response.status_code == 404
-    assert response.json().keys() == {"problem", "fix", "accepted_from"}
+    answer = response.json()
+    assert (answer["problem"], answer["accepted_from"]) == (f"there is no such {what}", None)
+    assert "/api/competitions lists the competitions" in answer["fix"]
+
+
+def test_no_text_of_django_is_an_answer() -> None:
+    response = errors.answer(Http404("No Track matches the given query."), {})
+    assert response is not None
+    assert (response.status_code, response.data["problem"]) == (404, "not found")
 
 
 def test_it_rejects_too_many_requests(program: Any, competition: Competition) -> None:

@@ -41,6 +41,9 @@ def test_a_competition_without_rules_or_samples_has_the_page(client: Client, com
 
 def test_a_citation_is_made_from_the_competition_or_the_organisers(client: Client, competition: Competition) -> None:
     Competition.objects.update(title=r"50 % of \digits {1}_2")
+    page = client.get("/competitions/digits/citation").content.decode()
+    assert "NeurIPS 2018" in page
+    assert "{Adversarial Vision Challenge}" in page
     text = client.get("/competitions/digits/citation.bib").content.decode()
     assert r"title        = {{50 \% of \textbackslash{}digits \{1\}\_2}}," in text
     assert text.startswith("@misc{digits2025,\n")

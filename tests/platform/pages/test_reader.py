@@ -81,7 +81,7 @@ def test_the_admin_the_api_and_git_are_in_english(client: Client, root_user: Use
     client.cookies["django_language"] = "de"
     client.force_login(root_user)
     assert "Site administration" in client.get("/admin/", headers=GERMAN).text
-    assert "No Competition matches" in client.get("/api/competitions/none", headers=GERMAN).text
+    assert "there is no such competition" in client.get("/api/competitions/none", headers=GERMAN).text
     assert translation.get_language() == "en"
     assert "Vary" not in client.get("/git/public/none/model.git/info/refs", headers=GERMAN).headers
 

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import csv
+import html
 import io
+import re
+from datetime import timedelta
+from pathlib import Path
 
 import pytest
 from django.test import Client
@@ -12,15 +16,17 @@ from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
 from accounts.models import User
-from competitions.models import Competition
+from competitions.models import Competition, RulesVersion
+from evaluation.legacy.environment import VARIABLE
 from leaderboards.models import FrozenLeaderboards
 from pages import transfer_pair
+from pages.data_set import data_set
 from pages.views import submissions
 from submissions.models import Submission
 from tests.platform.tournaments.pages.conftest import Send, play
 from tournaments import services
 from tournaments.boards import board_of
-from tournaments.models import Tournament
+from tournaments.models import Entrant, Tournament
 
 BOARD = "/competitions/transfer/leaderboards"
 MATRIX = "/competitions/transfer/matrix/attack"
@@ -190,8 +196,110 @@ def test_a_team_has_a_standing_for_each_track(client: Client, played: Tournament
     assert "gauntlet new targeted_attack ." in text_of(client, "/teams/owls")
 
 
+@pytest.mark.parametrize(("configured", "shown"), [(None, False), ("made", True), ("missing", False)])
+def test_submissions_of_2017_are_named_where_they_run(
+    client: Client,
+    played: Tournament,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    configured: str | None,
+    shown: bool,
+) -> None:
+    monkeypatch.delenv(VARIABLE, raising=False)
+    if configured is not None:
+        monkeypatch.setenv(VARIABLE, str(tmp_path / configured))
+    (tmp_path / "made/lib/python3.11/site-packages").mkdir(parents=True)
+    (tmp_path / "made/bin").mkdir()
+    (tmp_path / "made/bin/python").touch()
+    client.force_login(User.objects.get(username="captain-owls"))
+    page = text_of(client, "/teams/owls?track=targeted_attack")
+    assert ("Submissions of 2017 work unchanged." in page) == shown
+    assert "The classes to reach, counted from 1, are in" in page
+
+
+def test_classes_are_counted_from_1_where_participants_look(client: Client, transfer: Competition) -> None:
+    page = text_of(client, "/competitions/transfer/data")
+    assert "Label in files" in page
+    assert [f'<tr><td class="end">{label}</td>' in page for label in (0, 1, 10, 11)] == [False, True, True, False]
+    found = data_set(transfer)
+    assert found is not None
+    assert [(row.number, row.name) for row in found.rows][::9] == [(1, "0"), (10, "9")]
+    rules = " ".join(text_of(client, "/competitions/transfer/rules").split())
+    assert "Classes in files</th><td>counted from 1 " in rules
+
+
+def test_the_paper_of_2017_is_cited(client: Client, transfer: Competition) -> None:
+    page = text_of(client, "/competitions/transfer/citation")
+    assert "They follow the Adversarial Attacks and Defences Competition of NIPS 2017" in page
+    assert "Kurakin, Alexey and Goodfellow, Ian" in page
+    assert "2018 Adversarial Vision" not in page
+    assert "Brendel" not in page
+
+
+def test_the_docs_are_of_the_formats_of_open_competitions(client: Client, transfer: Competition) -> None:
+    both = {
+        "query": ("submission.toml", "L2 distance", "TEAM/model.git"),
+        "transfer": ("metadata.json", "counted from 1"),
+    }
+
+    def described() -> set[str]:
+        page = text_of(client, "/docs")
+        return {name for name, texts in both.items() if all(text in page for text in texts)}
+
+    page = text_of(client, "/docs")
+    assert described() == {"transfer"}
+    for text in ("TEAM/attack.git", "gauntlet new attack .", "SLUG/leaderboards/attack", "Larger is better."):
+        assert text in page
+    for text in ("submission.toml", "L2", "Smaller is better", "pool", "model.git", "untargeted"):
+        assert text not in page
+    other = Competition.objects.create(
+        slug="digits",
+        title="Digits",
+        starts_at=transfer.starts_at,
+        ends_at=transfer.ends_at,
+        public=True,
+        created_at=transfer.created_at,
+    )
+    assert described() == {"query", "transfer"}
+    assert "in the transfer format against every opponent" in text_of(client, "/docs")
+    Competition.objects.filter(pk=transfer.pk).update(ends_at=transfer.starts_at + timedelta(days=1))
+    assert described() == {"query"}
+    other.delete()
+    assert described() == {"query"}, "none is open"
+
+
+def test_the_lines_of_commands_in_the_docs_are_not_cut_off(client: Client, transfer: Competition) -> None:
+    blocks = re.findall(r"<pre[^>]*><code>(.*?)</code>", client.get("/docs").content.decode(), re.DOTALL)
+    assert len(blocks) == 4
+    assert max(len(html.unescape(line)) for block in blocks for line in block.splitlines()) <= 70
+
+
+def test_the_best_team_is_shown_with_its_rank(client: Client, played: Tournament) -> None:
+    first, second = board_of(played.competition.tracks.get(name="attack")).rows
+    assert not first.baseline
+    Entrant.objects.filter(player=first.player).update(rank=2)
+    Entrant.objects.filter(player=second.player).update(rank=1)
+    page = " ".join(text_of(client, "/leaderboards").split())
+    assert "Best team</th>" in page
+    assert re.search(r">The Owls</a> <span[^>]*>\(rank 2\)</span>: <a[^>]*>Brighter</a>", page)
+    assert "First place" not in page
+    for address in ("/", "/competitions/transfer"):
+        assert "Larger share is better. Baselines are left out." in text_of(client, address)
+
+
+@pytest.mark.parametrize("rule", ["coverage", "complete"])
+def test_the_board_states_the_rule_in_force(client: Client, transfer: Competition, rule: str) -> None:
+    version = transfer.rules_versions.get()
+    RulesVersion.objects.filter(pk=version.pk).update(values=version.values | {"opponents": rule})
+    page = text_of(client, f"{BOARD}/attack")
+    assert ("weighted by its coverage" in page) == (rule == "coverage")
+    assert ("the opponents that processed every image" in page) == (rule == "complete")
+
+
 def test_the_home_page_explains_the_format_of_its_competitions(client: Client, played: Tournament) -> None:
     page = text_of(client, "/")
+    assert "plays it against every opponent" in page
+    assert "best opponents" not in page
     assert "gauntlet new attack my-attack" in page
     assert "epsilon" in page
     assert "query" not in page
