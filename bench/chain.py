@@ -13,9 +13,10 @@ from bench import programs
 from bench.interleaved import Spread, ratios, take_turns
 from bench.programs import Program
 from bench.report import Section, table
+from bench.sizes import sized
 
-ROUNDS = 9
-SECONDS = 0.15
+ROUNDS = sized(9, smallest=1)
+SECONDS = sized(0.15, smallest=0.001)
 
 FLOOR = "floor: three processes in C that only copy"
 RAW = "the referee; the attack speaks frames, the model through the SDK"
