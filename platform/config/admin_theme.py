@@ -111,7 +111,11 @@ _UNFOLD = {
                 _item("Releases", "public", "rounds_release"),
                 _item("Signing keys", "key", "rounds_signingkey"),
             ),
-            _group("Log", _item("Events", "history", "core_event", SUPERUSER)),
+            _group(
+                "Log",
+                _item("Events", "history", "core_event", SUPERUSER),
+                _item("Site identity", "fingerprint", "core_siteidentity", SUPERUSER),
+            ),
         ],
     },
 }

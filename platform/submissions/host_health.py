@@ -1,7 +1,7 @@
 """Health checks of this host: a failed check takes it out of service until a later check succeeds.
 
-A check starts control players in the sandboxes of this process, writes a result file and asks the builder. All worker
-processes of one name share the state in one row, and one of them makes each check.
+A check compares the identity of the site, writes a result file, starts control players in the sandboxes of this process
+and asks the builder. All worker processes of one name share the state in one row, and one of them makes each check.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from django.db import DatabaseError, transaction
 
 from core import clock, events, faults, object_store
 from core.errors import Fault, Refusal
+from core.site_identity import require_identity
 from core.worker_slot import device_of, slot
 from evaluation.domain.errors import HostFault
 from submissions import player_builds
@@ -38,6 +39,7 @@ def in_service() -> bool:
     if host is not None:
         return _begin_check(host) and _resume_or_wait(host)
     try:
+        require_identity()  # the shared folder may have been unmounted since the start
         open_sandbox()
     except (Fault, OSError) as problem:
         _suspend(str(problem), problem)
@@ -76,6 +78,7 @@ def check_after(failure: BaseException) -> bool:
 def _problem() -> Exception | None:
     """Return the problem that a check finds; None if there is none."""
     try:
+        require_identity()
         object_store.check()
         device = device_of(slot())
         for sandbox in opened_sandboxes():
