@@ -6,6 +6,7 @@ and asks the builder. All worker processes of one name share the state in one ro
 
 from __future__ import annotations
 
+import errno
 import logging
 import time
 from datetime import timedelta
@@ -60,19 +61,30 @@ def wait_for_service(seconds: float) -> bool:
 def check_after(failure: BaseException) -> bool:
     """Check this host after a platform error; return False if it is out of service from now on.
 
-    A `HostFault` takes it out even if the check passes: a sandbox that fails sometimes would pass many checks.
+    A `HostFault` and a full disk take it out even if the check passes: a sandbox that fails sometimes would pass many
+    checks, and a disk has space again after the files of the failure are removed.
     """
     found = _problem()
     if found is not None:
         problem = str(found) or type(found).__name__
     else:
-        problem = "it fails sometimes" if isinstance(failure, HostFault) else ""
+        problem = "it fails sometimes" if isinstance(failure, HostFault) or _disk_was_full(failure) else ""
     if problem:
         try:
             _suspend(f"{problem} (checked after: {type(failure).__name__}: {failure})", found)
         except DatabaseError as error:  # the database may be on the same full disk
             faults.report(log, error, "cannot record that %s is out of service: %s", settings.WORKER_NAME, problem)
     return not problem
+
+
+def _disk_was_full(failure: BaseException) -> bool:
+    """Return True if the failure or one of its causes is the error of a full disk."""
+    cause: BaseException | None = failure
+    while cause is not None:
+        if isinstance(cause, OSError) and cause.errno in {errno.ENOSPC, errno.EDQUOT}:
+            return True
+        cause = cause.__cause__ or cause.__context__
+    return False
 
 
 def _problem() -> Exception | None:

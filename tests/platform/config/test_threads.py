@@ -27,7 +27,10 @@ def _printed(state: Path, code: str, **variables: str) -> int:
 
 @pytest.mark.parametrize(
     "begins",
-    ["from config import celery_app; celery_app.loader.init_worker()", "import config.web_server, django; django.setup()"],
+    [
+        "from config import celery_app; celery_app.loader.init_worker()",
+        "import config.web_server, django; django.setup()",
+    ],
     ids=["worker", "web server"],
 )
 def test_each_program_calculates_in_one_thread(tmp_path: Path, begins: str) -> None:
