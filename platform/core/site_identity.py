@@ -29,7 +29,7 @@ has_files: ExtensionPoint[[], bool | None] = ExtensionPoint()
 
 log = logging.getLogger(__name__)
 
-_ADOPT = "manage.py site_identity adopt"
+_ADOPT = "manage.py site_identity adopt --reason WHY"
 _KEY = 1
 
 

@@ -166,7 +166,7 @@ def test_a_folder_without_the_files_is_not_adopted_by_mistake(
 ) -> None:
     Repository.objects.update(pushed_at="2026-11-21T12:00:00Z")
     SiteIdentity.objects.create(pk=1, value="b" * 32, made_at="2026-11-21T12:00:00Z")
-    with pytest.raises(CommandError, match=r"If its files are lost, run: .* adopt --without-files"):
+    with pytest.raises(CommandError, match=r"If its files are lost, run: .* adopt --reason WHY --without-files"):
         call_command("site_identity", "adopt", "--reason", "a guess")
     assert not (tmp_path / "site-identity").exists()
     call_command("site_identity", "adopt", "--reason", "the disk broke", "--without-files")

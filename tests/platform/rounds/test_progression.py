@@ -183,6 +183,25 @@ def test_a_failed_match_stops_it_until_it_is_replayed(env: RoundFixture, small: 
     assert small.state == "scored"
 
 
+def test_a_piece_that_only_one_host_tried_is_a_problem_of_the_round(env: RoundFixture, small: Round) -> None:
+    advance_round(small)
+    worker, held = env.worker(), None
+    for _ in range(3):
+        claim = queue.claim(worker, prefer=held and held.piece.match)
+        assert claim is not None
+        queue.release_claim(claim, fault="no disk")
+        env.clock.forward(minutes=30)
+        held = claim
+    assert held is not None
+    advance_round(small)
+    small.refresh_from_db()
+    assert small.problem.startswith(f"{held.piece} failed several times, on one host or because of hosts.")
+    queue.retry_now(Piece.objects.get(pk=held.piece.pk), env.organiser, "the disk is empty")
+    advance_round(small)
+    small.refresh_from_db()
+    assert "failed several times" not in small.problem
+
+
 def test_a_round_that_no_live_worker_can_play_says_so_until_one_comes(env: RoundFixture, small: Round) -> None:
     def problem() -> str:
         for _ in range(3):

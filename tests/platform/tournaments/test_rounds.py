@@ -241,6 +241,18 @@ def test_it_stops_at_a_failed_run_until_it_is_replayed(planned: Round, olga: Use
     assert planned.problem == ""
 
 
+def test_a_run_that_only_one_host_tried_is_a_problem_of_the_round(
+    planned: Round, olga: User, the_clock: FakeClock
+) -> None:
+    begin(planned, olga, the_clock)
+    format_of(planned).advance(planned)
+    run = AttackRun.objects.order_by("pk")[0]
+    AttackRun.objects.filter(pk=run.pk).update(faults=3, fault_hosts={"a": 3})
+    format_of(planned).advance(planned)
+    planned.refresh_from_db()
+    assert planned.problem.startswith(f"{run} failed several times, on one host or because of hosts.")
+
+
 def test_it_is_planned_in_the_admin(transfer: Competition, olga: User, client: Client) -> None:
     """Where every competition is of this format, the form has no schedule and no guard."""
     client.force_login(olga)
