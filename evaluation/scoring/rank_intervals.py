@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evaluation.domain.players import Side
+from evaluation.scoring.bootstrap import CONFIDENCE
 from evaluation.scoring.distances import Distances
-from evaluation.scoring.v1 import CONFIDENCE
 
 _BLOCK_VALUES = 1 << 22
 """Numbers in one block of differences, which bounds the memory."""
@@ -75,13 +75,13 @@ def rank_intervals(
 
 def student(normal: float, freedom: int) -> float:
     """Return the quantile of Student's t that a standard normal quantile above 0 becomes (Fisher and Cornish 1960)."""
-    terms = (
+    terms: tuple[float, ...] = (
         normal,
         (normal**3 + normal) / 4,
         (5 * normal**5 + 16 * normal**3 + 3 * normal) / 96,
         (3 * normal**7 + 19 * normal**5 + 17 * normal**3 - 15 * normal) / 384,
     )
-    return sum(term / freedom**power for power, term in enumerate(terms))
+    return sum((term / float(freedom**power) for power, term in enumerate(terms)), 0.0)
 
 
 def _separated(scores: Distances, draws: Distances, freedom: int | None) -> NDArray[np.bool_]:

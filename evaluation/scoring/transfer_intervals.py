@@ -19,10 +19,10 @@ from numpy.typing import NDArray
 from evaluation.domain.players import Side
 from evaluation.domain.transfer_results import NO_LABEL, PairCounts
 from evaluation.domain.transfer_rules import Opponents, TransferTrack
+from evaluation.scoring.bootstrap import RESAMPLES
 from evaluation.scoring.distances import Distances
 from evaluation.scoring.rank_intervals import RankInterval, rank_intervals, student
 from evaluation.scoring.transfer import TransferStanding, opponent_weights
-from evaluation.scoring.v1 import RESAMPLES
 
 LEAST_IMAGES = 10
 """With fewer images there are no intervals."""
@@ -211,7 +211,7 @@ class _Draw:
     @property
     def freedom(self) -> int:
         """The degrees of freedom of a variance."""
-        return self.times.shape[1] - self.strata
+        return int(self.times.shape[1]) - self.strata
 
 
 @lru_cache(maxsize=2)

@@ -31,6 +31,11 @@ class TransferResult:
         """The epsilons of its batches, ascending."""
         return sorted({batch.epsilon for batch in self.batches})
 
+    @property
+    def images(self) -> int:
+        """The number of its images."""
+        return sum(len(batch.samples) for batch in self.batches)
+
     def pairs(self, epsilon: int | None = None) -> list[PairCounts]:
         """Return the counts of every attack against every defence, over all batches or over those of one epsilon."""
         batches = [batch for batch in self.batches if epsilon in (None, batch.epsilon)]
@@ -59,12 +64,12 @@ class TransferResult:
         opponents = self.rules.opponents
         rows = standings(self.pairs(), track, opponents=opponents, seconds=self.seconds())
         epsilons = [batch.epsilon for batch in self.batches for _ in batch.samples]
-        intervals = score_intervals(self._images, rows, epsilons=epsilons, opponents=opponents)
+        intervals = score_intervals(self._pair_images, rows, epsilons=epsilons, opponents=opponents)
         scores = {row.name: row.score for row in rows if row.score is not None}
         return with_intervals(rows, intervals, score_ranks(scores, intervals))
 
     @cached_property
-    def _images(self) -> list[PairImages]:
+    def _pair_images(self) -> list[PairImages]:
         """Every attack against every defence, image by image."""
         made = {(part.attack, part.batch): part.made for part in self.made}
         given = {(part.attack, part.defence, part.batch): part.labels for part in self.labelled}

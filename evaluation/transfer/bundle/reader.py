@@ -71,6 +71,11 @@ def is_transfer(content: bytes) -> bool:
     return isinstance(head, dict) and head.get("format") == FORMAT
 
 
+def written_version(head: bytes) -> int:
+    """Return the version that the first line of a bundle of this site names."""
+    return int(json.loads(head)["version"])
+
+
 def read(content: bytes) -> TransferBundle:
     """Read the body of a bundle, without the line of the signature.
 

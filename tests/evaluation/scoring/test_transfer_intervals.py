@@ -7,6 +7,7 @@ import pytest
 from numpy.typing import NDArray
 
 from evaluation.domain.transfer_rules import Opponents, TransferTrack
+from evaluation.scoring.bootstrap import RESAMPLES
 from evaluation.scoring.rank_intervals import student
 from evaluation.scoring.transfer import TransferStanding, standings
 from evaluation.scoring.transfer_intervals import (
@@ -18,7 +19,6 @@ from evaluation.scoring.transfer_intervals import (
     share_interval,
     with_intervals,
 )
-from evaluation.scoring.v1 import RESAMPLES
 
 ATTACK, TARGETED, DEFENCE = TransferTrack.ATTACK, TransferTrack.TARGETED_ATTACK, TransferTrack.DEFENCE
 
@@ -106,6 +106,7 @@ def test_resampled_scores_are_those_of_drawn_images(track: TransferTrack, oppone
         row = next(row for row in rows if row.name == f"{'d' if track is DEFENCE else 'a'}{number}")
         of_all = (weights * points.sum(axis=1) / possible.sum(axis=1)).sum() / weights.sum()
         assert row.score == pytest.approx(of_all)
+        assert row.score is not None
         again = (weights[:, np.newaxis] * points[:, drawn].sum(axis=2) / possible[:, drawn].sum(axis=2)).sum(axis=0)
         spread = (20 / 18) ** 0.5  # two strata
         expected = row.score + (again / weights.sum() - row.score) * spread
