@@ -72,6 +72,12 @@ def success(pairs: Iterable[PairCounts]) -> float | None:
     return sum(pair.fooled for pair in found) / possible if possible else None
 
 
+def success_interval(pair: PairCounts) -> tuple[float, float] | None:
+    """Return the 95 % interval over images of the success of an attack against one defence, None without any."""
+    share = success([pair])
+    return None if share is None else share_interval(share, pair.images - (pair.made - pair.labelled))
+
+
 def share_text(share: float, images: int) -> str:
     """Return a share of images with its 95 % interval in per cent, as "75 % (51 to 90)"."""
     low, high = share_interval(share, images)

@@ -104,7 +104,7 @@ def test_a_leaderboard_shows_intervals_and_what_they_separate(client: Client, pl
         "(1)</span>",
         "(2)</span>",
         "(3)</span>",
-        "84.9 to 100.0",
+        "86.2 to 100.0",
         "With 24 images, scores closer than about 25.0 percentage",
     ):
         assert text in page
@@ -117,6 +117,18 @@ def test_a_leaderboard_shows_intervals_and_what_they_separate(client: Client, pl
     first = rows_of(client, f"{BOARD}/defence.csv")[0]
     assert (first["rank"], first["rank_low"], first["rank_high"]) == ("1", "1", "1")
     assert (float(first["low"]), float(first["high"])) == (rows[0]["low"], rows[0]["high"])
+
+
+def test_cells_of_the_matrix_and_pairs_have_intervals(
+    client: Client, played: Tournament, sent: dict[str, Submission]
+) -> None:
+    matrix = "/competitions/transfer/matrix/attack"
+    blunt = rows_of(client, f"{matrix}.csv")[1]
+    # 6 of 24, Wilson 1927
+    assert (blunt["defence"], blunt["share"], blunt["low"], blunt["high"]) == ("Blunt", "0.25", "0.119994", "0.448994")
+    assert "95 %: 12\N{EN DASH}45" in text_of(client, matrix)
+    pair = f"/competitions/transfer/pairs/{sent['attack'].player_id}/{sent['Blunt'].player_id}"
+    assert "12.0 to 44.9 %" in text_of(client, pair)
 
 
 def test_entrants_with_the_same_player_take_a_rank_each_in_intervals(
