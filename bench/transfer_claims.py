@@ -28,10 +28,11 @@ def main() -> None:
     given = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     given.add_argument("--boards", type=int, default=200)
     given.add_argument("--defences", type=int, default=6)
+    given.add_argument("--images", type=int, nargs="+", default=[16, 50, 100, 500])
     options = given.parse_args()
     print("field, images: coverage (se), boards with a false claim (se), pairs separated, half-width")
     for name, spread, level in (("equal", 0.0, 0.0), ("equal, 97 % right", 0.0, 5.0), ("spread", 0.6, 0.0)):
-        for images in (16, 50, 100, 500):
+        for images in options.images:
             print(f"{name}, {images}: {_claims(options.boards, options.defences, images, spread, level)}", flush=True)
 
 
