@@ -66,8 +66,8 @@ def commitment_to_transfer_field(
 
 
 def version_of(round_: Round) -> int:
-    """Return the version of the lines of a stored outcome, the newest one without an outcome."""
-    if not round_.outcome:
+    """Return the version of the lines of a stored outcome, the newest one where there is none."""
+    if not round_.outcome or object_store.size(round_.outcome) is None:
         return VERSION
     with object_store.open_object(round_.outcome) as file:
         return written_version(file.readline())
