@@ -10,7 +10,7 @@ from django.db import connection
 from accounts.models import Team, User
 from competitions.models import Competition, Entry, RulesVersion, SampleSet, Track
 from core import clock
-from evaluation.scoring.v1 import RESAMPLES
+from evaluation.scoring.bootstrap import RESAMPLES
 from leaderboards.models import Evaluation, Pool, PoolPlace, Resamples
 from leaderboards.ranking import COMPARED
 from repositories.models import Repository

@@ -11,6 +11,7 @@ from evaluation.domain.players import Track
 from evaluation.domain.results import MatchResult
 from evaluation.domain.score_decimals import decimals
 from evaluation.scoring.rank_intervals import RankInterval, rank_intervals
+from evaluation.scoring.separation import resolution
 from evaluation.scoring.v1 import Score
 from evaluation.tournament.leaderboards import Board, Matrix, Row, boards, matrices
 
@@ -70,6 +71,19 @@ def _show_board(board: Board) -> None:
     ranks = _ranks(board)
     rows = [_cells(row, ranks[row.name])[:shown] for row in board.rows]
     print_table(_TITLES[board.track], columns[:shown], rows, text=(1, 5))
+    if text := _separated(board, ranks):
+        say(text)
+
+
+def _separated(board: Board, ranks: Mapping[str, RankInterval]) -> str:
+    """Return which differences of the scores are significant, "" if there is nothing to compare."""
+    found = resolution([(row.score.value, ranks[row.name].low) for row in board.rows])
+    if found is None:
+        return ""
+    samples = board.rows[0].score.samples
+    if found.closest is None:
+        return f"With {samples} samples, no two scores are separated."
+    return f"With {samples} samples, scores closer than about {found.closest:.2f} are not separated."
 
 
 def _cells(row: Row, fits: RankInterval) -> list[str]:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from evaluation.cli.output import print_table
+from evaluation.cli.output import print_table, say
 from evaluation.domain.transfer_results import PairCounts
 from evaluation.domain.transfer_rules import TransferTrack
 from evaluation.scoring.transfer import TransferStanding
-from evaluation.scoring.transfer_tables import accuracy
+from evaluation.scoring.transfer_tables import accuracy, separated, share_text
 from evaluation.transfer.result import TransferResult
 
 _TITLES = {
@@ -14,7 +14,11 @@ _TITLES = {
     TransferTrack.TARGETED_ATTACK: "Targeted attacks",
     TransferTrack.DEFENCE: "Defences",
 }
-_COLUMNS = ("rank", "name", "score", "raw score", "worst score", "coverage", "opponents", "median seconds")
+_COLUMNS = ("rank", "name", "score", "95 % interval", "raw score", "worst score", "coverage", "opponents", "seconds")
+_READING = (
+    "Intervals: 95 % over images, against these opponents; do not compare two of them. Ranks in brackets: the ranks "
+    "that fit the data, 95 % for all rows together. In a cell, the 95 % interval of the share."
+)
 
 
 def show(result: TransferResult) -> None:
@@ -23,6 +27,9 @@ def show(result: TransferResult) -> None:
         rows = result.board(track)
         if rows:
             print_table(title, _COLUMNS, [_row(row) for row in rows], text=(1,))
+            if text := separated(rows, result.images):
+                say(text)
+    say(_READING)
     for matrix in result.matrices():
         where = "all epsilons" if matrix.epsilon is None else f"epsilon {matrix.epsilon}"
         cells = [(one, *(_accuracy(matrix.pairs[one, other]) for other in matrix.defences)) for one in matrix.attacks]
@@ -30,11 +37,17 @@ def show(result: TransferResult) -> None:
         print_table(f"Right labels at {where}, {matrix.images} images", columns, cells, text=(0,))
 
 
+def _ranks(row: TransferStanding) -> str:
+    """Return a rank with its interval, as "2 (1 to 4)"."""
+    return str(row.rank) if row.rank_low is None else f"{row.rank} ({row.rank_low} to {row.rank_high})"
+
+
 def _row(row: TransferStanding) -> tuple[str, ...]:
     return (
-        str(row.rank),
+        _ranks(row),
         row.name,
         _score(row.score),
+        "-" if row.low is None or row.high is None else f"{row.low:.3f} to {row.high:.3f}",
         f"{row.raw:,}",
         _score(row.worst),
         f"{row.coverage:.1%}",
@@ -49,6 +62,6 @@ def _score(value: float | None) -> str:
 
 def _accuracy(pair: PairCounts) -> str:
     found = accuracy(pair)
-    share = "-" if found is None else f"{found:.0%}"
+    share = "-" if found is None else share_text(found, pair.labelled)
     missing = pair.images - pair.labelled
     return f"{share} ({missing} missing)" if missing else share

@@ -14,7 +14,7 @@ from evaluation.domain.transfer_rules import TransferTrack
 from evaluation.report import transfer_gallery
 from evaluation.report.page import Context, render
 from evaluation.report.pictures import class_name
-from evaluation.scoring.transfer_tables import accuracy, class_errors, success_by_epsilon
+from evaluation.scoring.transfer_tables import accuracy, class_errors, separated, share_text, success_by_epsilon
 from evaluation.transfer.problems import problems
 from evaluation.transfer.result import TransferResult
 
@@ -41,6 +41,8 @@ def of_transfer(result: TransferResult, context: Context) -> str:
         titles=TITLES,
         matrices=result.matrices(),
         accuracy=accuracy,
+        share_text=share_text,
+        separated=separated,
         colour=share_colour,
         legend=share_legend(),
         charts=charts(result),

@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evaluation.domain.players import Side
+from evaluation.scoring.bootstrap import CONFIDENCE
 from evaluation.scoring.distances import Distances
-from evaluation.scoring.v1 import CONFIDENCE
 
 _BLOCK_VALUES = 1 << 22
 """Numbers in one block of differences, which bounds the memory."""
@@ -44,13 +44,17 @@ class Ranks:
         return (better, worse) in self._better
 
 
-def rank_intervals(values: Mapping[str, float], resampled: Mapping[str, Distances], side: Side) -> Ranks:
+def rank_intervals(
+    values: Mapping[str, float], resampled: Mapping[str, Distances], side: Side, *, freedom: int | None = None
+) -> Ranks:
     """Return the 95 % simultaneous rank intervals of the players of one leaderboard.
 
     `values` are their scores, `resampled` the same scores in the resamples (`evaluation.scoring.v1.resampled_medians`,
     all of one length and over the same samples). The interval of a player goes from 1 + the number of significantly
     better players to the number of players minus the significantly worse ones. The largest score is the best of models,
-    the smallest that of attacks. Raise `ValueError` where a player has no resamples.
+    the smallest that of attacks. With `freedom`, the degrees of freedom of the resamples' deviations, the value that a
+    difference must exceed is that of Student's t for the same probability: means of few samples need it, medians do
+    not. Raise `ValueError` where a player has no resamples.
     """
     names = list(values)
     if missing := [name for name in names if name not in resampled]:
@@ -60,7 +64,7 @@ def rank_intervals(values: Mapping[str, float], resampled: Mapping[str, Distance
     sign = 1.0 if side is Side.MODEL else -1.0
     scores = sign * np.array([values[name] for name in names])
     draws = sign * np.array([resampled[name] for name in names])
-    better = _separated(scores, draws)
+    better = _separated(scores, draws, freedom)
     intervals = {
         name: RankInterval(1 + int(better[:, row].sum()), len(names) - int(better[row].sum()))
         for row, name in enumerate(names)
@@ -69,7 +73,18 @@ def rank_intervals(values: Mapping[str, float], resampled: Mapping[str, Distance
     return Ranks(intervals, pairs)
 
 
-def _separated(scores: Distances, draws: Distances) -> NDArray[np.bool_]:
+def student(normal: float, freedom: int) -> float:
+    """Return the quantile of Student's t that a standard normal quantile above 0 becomes (Fisher and Cornish 1960)."""
+    terms: tuple[float, ...] = (
+        normal,
+        (normal**3 + normal) / 4,
+        (5 * normal**5 + 16 * normal**3 + 3 * normal) / 96,
+        (3 * normal**7 + 19 * normal**5 + 17 * normal**3 - 15 * normal) / 384,
+    )
+    return sum((term / float(freedom**power) for power, term in enumerate(terms)), 0.0)
+
+
+def _separated(scores: Distances, draws: Distances, freedom: int | None) -> NDArray[np.bool_]:
     """Return (players, players): True where the row's player is significantly better than the column's player.
 
     `draws` is (players, resamples). A pair whose difference is the same in every resample is separated unless it is 0.
@@ -88,7 +103,9 @@ def _separated(scores: Distances, draws: Distances) -> NDArray[np.bool_]:
         if studentised.size:
             np.maximum(largest, studentised.max(axis=0), out=largest)
     # the smallest value that at least 95 % of the resamples do not exceed
-    critical = np.sort(largest)[int(np.ceil(CONFIDENCE * largest.size)) - 1]
+    critical = float(np.sort(largest)[int(np.ceil(CONFIDENCE * largest.size)) - 1])
+    if freedom is not None:
+        critical = student(critical, freedom)
     # require a clear excess: the last bits of a deviation differ between machines
     clear = np.where(deviation > 0, np.abs(difference) > critical * deviation * (1 + _ROUNDING), difference != 0)
     better = np.zeros((count, count), np.bool_)

@@ -23,7 +23,9 @@ class TransferStanding:
 
     `raw` counts points over the opponents that count, `score` is normalised to 0..1, `worst` is the score against the
     opponent that is worst for it. Both are None if no opponent counts. `coverage` is the share of the images that it
-    processed itself, and `median_seconds` that of its batches.
+    processed itself, and `median_seconds` that of its batches. `low` and `high` bound the 95 % interval of the score
+    over images, `rank_low` and `rank_high` the 95 % rank interval (`evaluation.scoring.transfer_intervals`); None where
+    they are not computed.
     """
 
     rank: int
@@ -35,6 +37,10 @@ class TransferStanding:
     coverage: float
     opponents: int
     median_seconds: float | None
+    low: float | None = None
+    high: float | None = None
+    rank_low: int | None = None
+    rank_high: int | None = None
 
 
 def attack_coverages(pairs: Sequence[PairCounts]) -> dict[str, Fraction]:
@@ -68,17 +74,25 @@ def standings(
     for pair in pairs:
         if defending or pair.targeted == (track is TransferTrack.TARGETED_ATTACK):
             mine.setdefault(pair.defence if defending else pair.attack, []).append(pair)
-    theirs = attack_coverages(pairs) if defending else defence_coverages(pairs)
+    theirs = _weights(pairs, defending=defending, opponents=opponents)
     own = defence_coverages(pairs) if defending else attack_coverages(pairs)
     rows = []
     for name, met in mine.items():
-        weights = [_weight(theirs[pair.attack if defending else pair.defence], opponents) for pair in met]
+        weights = [theirs[pair.attack if defending else pair.defence] for pair in met]
         rows.append(_standing(name, track, met, weights, float(own[name]), seconds.get(name, ())))
     return _ranked(rows)
 
 
-def _weight(coverage: Fraction, opponents: Opponents) -> Fraction:
-    return coverage if opponents is Opponents.COVERAGE else Fraction(coverage == 1)
+def opponent_weights(pairs: Sequence[PairCounts], *, defending: bool, opponents: Opponents) -> dict[str, float]:
+    """Return the weight of each opponent of defences, or else of attacks; 0 if it does not count."""
+    return {name: float(weight) for name, weight in _weights(pairs, defending=defending, opponents=opponents).items()}
+
+
+def _weights(pairs: Sequence[PairCounts], *, defending: bool, opponents: Opponents) -> dict[str, Fraction]:
+    coverages = attack_coverages(pairs) if defending else defence_coverages(pairs)
+    if opponents is Opponents.COVERAGE:
+        return coverages
+    return {name: Fraction(coverage == 1) for name, coverage in coverages.items()}
 
 
 def _standing(

@@ -8,6 +8,9 @@ from dataclasses import dataclass
 from functools import reduce
 
 from evaluation.domain.transfer_results import NO_LABEL, PairCounts
+from evaluation.scoring.separation import resolution
+from evaluation.scoring.transfer import TransferStanding
+from evaluation.scoring.transfer_intervals import share_interval
 
 
 @dataclass(frozen=True)
@@ -67,6 +70,28 @@ def success(pairs: Iterable[PairCounts]) -> float | None:
     found = list(pairs)
     possible = sum(pair.images - (pair.made - pair.labelled) for pair in found)
     return sum(pair.fooled for pair in found) / possible if possible else None
+
+
+def success_interval(pair: PairCounts) -> tuple[float, float] | None:
+    """Return the 95 % interval over images of the success of an attack against one defence, None without any."""
+    share = success([pair])
+    return None if share is None else share_interval(share, pair.images - (pair.made - pair.labelled))
+
+
+def share_text(share: float, images: int) -> str:
+    """Return a share of images with its 95 % interval in per cent, as "75 % (51 to 90)"."""
+    low, high = share_interval(share, images)
+    return f"{100 * share:.0f} % ({100 * low:.0f} to {100 * high:.0f})"
+
+
+def separated(rows: Sequence[TransferStanding], images: int) -> str:
+    """Return which differences of a track's scores are significant, "" if there is nothing to compare."""
+    found = resolution([(row.score, row.rank_low) for row in rows if row.score is not None and row.rank_low])
+    if found is None:
+        return ""
+    if found.closest is None:
+        return f"With {images} images, no two scores are separated."
+    return f"With {images} images, scores closer than about {found.closest:.3f} are not separated."
 
 
 def matrices(

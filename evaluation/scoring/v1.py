@@ -13,12 +13,8 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
+from evaluation.scoring.bootstrap import CONFIDENCE, RESAMPLES
 from evaluation.scoring.distances import Distances
-
-RESAMPLES = 2000
-"""Number of bootstrap resamples behind an interval."""
-
-CONFIDENCE = 0.95
 
 _STRIDE = 32
 """Step of the coarse search for a median, in values."""

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass
+from functools import cached_property
 
 from evaluation.domain.transfer_results import NO_LABEL, AttackBatch, DefenceBatch, PairCounts
 from evaluation.domain.transfer_rules import TransferRules, TransferTrack
 from evaluation.scoring.transfer import TransferStanding, standings
+from evaluation.scoring.transfer_intervals import PairImages, pair_images, score_intervals, score_ranks, with_intervals
 from evaluation.scoring.transfer_tables import GivenLabels, Matrix, matrices
 from evaluation.transfer.batches import Batch
 from evaluation.transfer.player import TransferPlayer
@@ -28,6 +30,11 @@ class TransferResult:
     def epsilons(self) -> list[int]:
         """The epsilons of its batches, ascending."""
         return sorted({batch.epsilon for batch in self.batches})
+
+    @property
+    def images(self) -> int:
+        """The number of its images."""
+        return sum(len(batch.samples) for batch in self.batches)
 
     def pairs(self, epsilon: int | None = None) -> list[PairCounts]:
         """Return the counts of every attack against every defence, over all batches or over those of one epsilon."""
@@ -53,8 +60,37 @@ class TransferResult:
         )
 
     def board(self, track: TransferTrack) -> list[TransferStanding]:
-        """Return the standings of a track."""
-        return standings(self.pairs(), track, opponents=self.rules.opponents, seconds=self.seconds())
+        """Return the standings of a track, with their intervals."""
+        opponents = self.rules.opponents
+        rows = standings(self.pairs(), track, opponents=opponents, seconds=self.seconds())
+        epsilons = [batch.epsilon for batch in self.batches for _ in batch.samples]
+        intervals = score_intervals(self._pair_images, rows, epsilons=epsilons, opponents=opponents)
+        scores = {row.name: row.score for row in rows if row.score is not None}
+        return with_intervals(rows, intervals, score_ranks(scores, intervals))
+
+    @cached_property
+    def _pair_images(self) -> list[PairImages]:
+        """Every attack against every defence, image by image."""
+        made = {(part.attack, part.batch): part.made for part in self.made}
+        given = {(part.attack, part.defence, part.batch): part.labels for part in self.labelled}
+        samples = [sample for batch in self.batches for sample in batch.samples]
+        return [
+            pair_images(
+                attack.name,
+                defence.name,
+                targeted=attack.track is TransferTrack.TARGETED_ATTACK,
+                made=[bool(each) for batch in self.batches for each in made[attack.name, batch.number]],
+                labels=[
+                    int(label)
+                    for batch in self.batches
+                    for label in given.get((attack.name, defence.name, batch.number), (NO_LABEL,) * len(batch.samples))
+                ],
+                truth=[sample.label for sample in samples],
+                targets=[sample.target for sample in samples],
+            )
+            for attack in self.attacks
+            for defence in self.defences
+        ]
 
     def given_labels(self) -> list[GivenLabels]:
         """Return the labels of every batch beside the true ones."""

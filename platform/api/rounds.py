@@ -80,8 +80,9 @@ class PlaceSerializer(serializers.Serializer[Any]):
 class TransferPlaceSerializer(serializers.Serializer[Any]):
     """An entry of a published round of the transfer format, with shares from 0 to 1.
 
-    `worst` is the score against the worst opponent, `raw` counts images, `opponents` those that count. `score`, `worst`
-    and `raw` are null if none counts. `gone`: "withdrawn", "disqualified" or "".
+    `low` to `high` is the 95 % interval of the score, `rank_low` to `rank_high` that of the place; both are
+    null with fewer than ten images. `worst` is the score against the worst opponent, `raw` counts images, `opponents`
+    those that count. `score`, `worst` and `raw` are null if none counts. `gone`: "withdrawn", "disqualified" or "".
     """
 
     place = serializers.IntegerField(source="of.place", allow_null=True)
@@ -89,7 +90,11 @@ class TransferPlaceSerializer(serializers.Serializer[Any]):
     team_name = serializers.CharField(source="of.team")
     submission = serializers.IntegerField(source="of.submission")
     title = serializers.CharField(source="of.title")
+    rank_low = serializers.IntegerField(source="of.rank_low", allow_null=True)
+    rank_high = serializers.IntegerField(source="of.rank_high", allow_null=True)
     score = ShareField(source="of.value", allow_null=True)
+    low = ShareField(source="of.low", allow_null=True)
+    high = ShareField(source="of.high", allow_null=True)
     raw = serializers.IntegerField(allow_null=True)
     worst = ShareField(allow_null=True)
     coverage = ShareField(allow_null=True)

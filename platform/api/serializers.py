@@ -136,10 +136,18 @@ class BoardSerializer(serializers.Serializer[Any]):
 
 
 class TransferStandingSerializer(serializers.Serializer[Any]):
-    """The standing of a submission that counts on a leaderboard of the transfer format, as its row there."""
+    """The standing of a submission that counts on a leaderboard of the transfer format, as its row there.
+
+    `low` to `high`: the 95 % interval of the score. `rank_low` to `rank_high`: the 95 % rank interval. All are null
+    with fewer than ten images.
+    """
 
     rank = serializers.IntegerField(allow_null=True)
+    rank_low = serializers.IntegerField(allow_null=True)
+    rank_high = serializers.IntegerField(allow_null=True)
     score = ShareField(allow_null=True)
+    low = ShareField(allow_null=True)
+    high = ShareField(allow_null=True)
     raw = serializers.IntegerField(allow_null=True)
     worst = ShareField(allow_null=True)
     coverage = ShareField(allow_null=True)

@@ -112,6 +112,14 @@ def samples_of(sample_set: SampleSet) -> tuple[Sample, ...]:
     return _unpack(sample_set.digest)
 
 
+def classes_of(sample_set: SampleSet) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Return label and target of each sample of a set in order, without keeping its images in memory.
+
+    Raise `Fault` if the set is damaged.
+    """
+    return _classes(sample_set.digest)
+
+
 def draw(sample_set: SampleSet, order: Sequence[int]) -> str:
     """Store the samples with the numbers in `order`, renumbered in that order; return the digest.
 
@@ -156,6 +164,16 @@ def _pack(samples: Sequence[Sample]) -> bytes:
     ):
         np.lib.format.write_array(file, array, version=(1, 0), allow_pickle=False)
     return file.getvalue()
+
+
+@lru_cache(maxsize=8)
+def _classes(digest: str) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    with object_store.open_object(digest) as file:
+        try:
+            _, labels, targets = (np.lib.format.read_array(file, allow_pickle=False) for _ in range(3))
+        except ValueError as error:
+            raise Fault(f"the samples {digest} cannot be read: {error}") from error
+    return tuple(labels.tolist()), tuple(targets.tolist())
 
 
 @lru_cache(maxsize=8)

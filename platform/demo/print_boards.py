@@ -99,7 +99,7 @@ def print_standings(title: str, sides: Mapping[str, Sequence[StandingRow]], cons
 def _transfer_cells(row: BoardRow) -> tuple[str, ...]:
     shares = (row.score, row.worst, row.coverage)
     return (
-        str(row.rank or "none yet"),
+        _rank(row),
         row.team or "(baseline)",
         row.title,
         *("" if share is None else f"{share:.1%}" for share in shares),
@@ -107,7 +107,7 @@ def _transfer_cells(row: BoardRow) -> tuple[str, ...]:
     )
 
 
-def _rank(row: Standing) -> str:
+def _rank(row: Standing | BoardRow) -> str:
     """Return the rank with its interval, as "2 (2 to 8)"."""
     if row.rank is None:
         return "none yet"

@@ -9,9 +9,9 @@ from typing import Any
 
 from django.db.models import Case, Count, F, OuterRef, Q, QuerySet, Subquery, Value, When
 from django.db.models.functions import Coalesce
-from django.utils.translation import gettext
 
 from competitions.models import Track
+from core.rank_range import rank_range
 from leaderboards.evaluation_basis import EvaluationBasis, key_in_force, measured_under
 from leaderboards.models import Evaluation, PoolPlace, Standing
 from matches.models import Match
@@ -70,14 +70,8 @@ class BoardRow:
 
     @property
     def fits(self) -> str:
-        """The rank interval in words: "2 to 8", "from 90"; "" if there is none."""
-        if self.rank_low is None:
-            return ""
-        if self.rank_high is None:
-            return gettext("from %(rank)s") % {"rank": self.rank_low}
-        if self.rank_low == self.rank_high:
-            return str(self.rank_low)
-        return gettext("%(low)s to %(high)s") % {"low": self.rank_low, "high": self.rank_high}
+        """The rank interval in words, "" if there is none."""
+        return rank_range(self.rank_low, self.rank_high)
 
     @property
     def clean_accuracy(self) -> float | None:

@@ -18,7 +18,7 @@ def share(value: float | None) -> float | None:
 
 
 _COLUMNS: Mapping[str, Callable[[BoardRow], object]] = {
-    "rank": attrgetter("rank"),
+    **{name: attrgetter(name) for name in ("rank", "rank_low", "rank_high")},
     "team": attrgetter("team_slug"),
     "team_name": lambda row: plain_text(row.team),
     "ineligible_for_prizes": attrgetter("ineligible_for_prizes"),
@@ -26,6 +26,8 @@ _COLUMNS: Mapping[str, Callable[[BoardRow], object]] = {
     "submission": attrgetter("submission"),
     "title": lambda row: plain_text(row.title),
     "score": lambda row: share(row.score),
+    "low": lambda row: share(row.low),
+    "high": lambda row: share(row.high),
     "raw": attrgetter("raw"),
     "worst": lambda row: share(row.worst),
     "coverage": lambda row: share(row.coverage),

@@ -24,7 +24,7 @@ from rounds.models import Round
 from rounds.transfer_progression import tournament_of
 from tournaments.boards import BoardRow, in_order, row_of, tournament_in_force
 from tournaments.models import Entrant, Tournament
-from tournaments.pair_tables import epsilons_of, success
+from tournaments.pair_tables import epsilons_of, success, success_interval
 from tournaments.selectors import current_entrants, pair_counts
 
 _COLOURS = HeatColours(1.0)
@@ -72,13 +72,13 @@ class ShareMap:
             (
                 *(attack.name.title, attack.name.team, defence.name.title, defence.name.team),
                 *(self.epsilon, cell.images, cell.made, cell.labelled, cell.correct, cell.hits),
-                share(success(cell)),
+                *map(share, (success(cell), *(success_interval(cell) or (None, None)))),
             )
             for attack in self.attacks
             for defence in self.defences
             if (cell := self.cells.get((attack.player, defence.player))) is not None
         ]
-        return Table((*columns, "correct", "hits", "share"), rows)
+        return Table((*columns, "correct", "hits", "share", "low", "high"), rows)
 
     def rows(self) -> Sequence[tuple[Side, SafeString]]:
         """Return each attack with its cells as HTML."""
@@ -112,7 +112,9 @@ class ShareMap:
             return "<td></td>"
         value = success(cell)
         text = "\N{EN DASH}" if value is None else f"{100 * value:.1f}".replace(".", point)
-        link = f'<a href="{address}{attack.player}/{defence.player}">{text}</a>'
+        low, high = success_interval(cell) or (0.0, 1.0)
+        words = f"95 %: {100 * low:.0f}\N{EN DASH}{100 * high:.0f}"
+        link = f'<a href="{address}{attack.player}/{defence.player}" title="{words}">{text}</a>'
         colour = self._colour(attack.player, defence.player)
         return f'<td class="{colour}">{link}</td>' if colour else f"<td>{link}</td>"
 

@@ -17,7 +17,7 @@ from pages.transfer_matrix import best_first, name_of
 from submissions.models import Player
 from tournaments.boards import row_of
 from tournaments.models import AttackRun, DefenceRun, Run, Tournament
-from tournaments.pair_tables import class_errors, counts_by_epsilon, success
+from tournaments.pair_tables import class_errors, counts_by_epsilon, success, success_interval
 from tournaments.selectors import ATTACKING, current_entrants, pair_counts
 
 RUNS_PER_PAGE = 50
@@ -25,11 +25,16 @@ RUNS_PER_PAGE = 50
 
 @dataclass(frozen=True)
 class CountRow:
-    """The counts of a pair over the batches of an epsilon, or of all for None, with the share of `success`."""
+    """The counts of a pair over the batches of an epsilon, or of all for None, with the share of `success`.
+
+    `low` to `high` is its 95 % interval over images.
+    """
 
     epsilon: int | None
     counts: PairCounts
     share: float | None
+    low: float | None
+    high: float | None
 
 
 @dataclass(frozen=True)
@@ -98,9 +103,7 @@ def _page(
     errors: bool,
     page: str,
 ) -> PairPage:
-    rows = [
-        CountRow(epsilon, counts, success(counts)) for epsilon, counts in counts_by_epsilon(tournament, attack, defence)
-    ]
+    rows = [_count_row(epsilon, counts) for epsilon, counts in counts_by_epsilon(tournament, attack, defence)]
     attack_runs = list(tournament.attack_runs.filter(attack=attack).order_by("batch"))
     labelled = DefenceRun.objects.filter(attack_run__tournament=tournament, attack_run__attack=attack, defence=defence)
     defence_runs = {run.attack_run_id: run for run in labelled}
@@ -111,13 +114,18 @@ def _page(
         defence_key=defence.pk,
         track=tournament.competition.tracks.get(name=attack.track_name),
         targeted=attack.track_name == Track.Name.TARGETED_ATTACK,
-        rows=[CountRow(None, whole, success(whole)), *(rows if len(rows) > 1 else ())],
+        rows=[_count_row(None, whole), *(rows if len(rows) > 1 else ())],
         batches=[BatchRow(run, defence_runs.get(run.pk)) for run in shown],
         page=shown,
         image_notes=notes_of(attack_runs),
         row_notes=row_notes_of(list(defence_runs.values())),
         errors=_errors(tournament, attack, defence) if errors else None,
     )
+
+
+def _count_row(epsilon: int | None, counts: PairCounts) -> CountRow:
+    low, high = success_interval(counts) or (None, None)
+    return CountRow(epsilon, counts, success(counts), low, high)
 
 
 def notes_of(runs: Sequence[AttackRun]) -> list[tuple[str, int]]:

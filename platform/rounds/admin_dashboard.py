@@ -284,7 +284,20 @@ def _standings(round_: Round, titles: Mapping[str, str]) -> list[Table]:
 
 def _transfer_standings(round_: Round, titles: Mapping[str, str]) -> list[Table]:
     """Return the standings of a round whose scores are shares of images."""
-    headers = ("place", "team", "title", "score", "worst", "raw", "coverage", "opponents", "prizes", "")
+    headers = (
+        "place",
+        "ranks",
+        "team",
+        "title",
+        "score",
+        "95 % interval",
+        "worst",
+        "raw",
+        "coverage",
+        "opponents",
+        "prizes",
+        "",
+    )
     return [
         Table(titles[track_name], headers, [_transfer_standing(row) for row in rows])
         for track_name, rows in transfer_standings.standings(round_).items()
@@ -296,9 +309,12 @@ def _transfer_standing(row: TransferPlace) -> tuple[object, ...]:
     shares = ["" if value is None else f"{value:.1%}" for value in (row.of.value, row.worst, row.coverage)]
     return (
         "" if row.of.place is None else row.of.place,
+        "" if row.of.rank_low is None else f"{row.of.rank_low} to {row.of.rank_high}",
         row.of.team,
         _title(row.of),
-        *shares[:2],
+        shares[0],
+        "" if row.of.low is None or row.of.high is None else f"{row.of.low:.1%} to {row.of.high:.1%}",
+        shares[1],
         "" if row.raw is None else row.raw,
         shares[2],
         "" if row.of.opponents is None else row.of.opponents,

@@ -10,12 +10,15 @@ from competitions.models import RulesVersion, Track
 from competitions.pseudonyms import public_name
 from competitions.rules import transfer_rules
 from competitions.sample_store import sample_hashes, samples_of
+from core import object_store
 from core.errors import Fault
 from evaluation.bundle.sample_hash import NO_TARGET
 from evaluation.bundle.submissions import BundleSubmission
 from evaluation.domain.transfer_results import NO_LABEL
 from evaluation.domain.transfer_rules import TransferTrack
+from evaluation.transfer.bundle.reader import written_version
 from evaluation.transfer.bundle.records import (
+    VERSION,
     BundleAttackRun,
     BundleBatch,
     BundleEntrant,
@@ -36,7 +39,15 @@ from tournaments.engine_adapter import rules_of, sizes_of
 from tournaments.models import DefenceRun, Run, Tournament
 from tournaments.selectors import ATTACKING, pair_counts
 
-__all__ = ["Placed", "body_of", "check_transfer_size", "commitment_to_transfer_field", "places_of", "record_of"]
+__all__ = [
+    "Placed",
+    "body_of",
+    "check_transfer_size",
+    "commitment_to_transfer_field",
+    "places_of",
+    "record_of",
+    "version_of",
+]
 
 
 def check_transfer_size(round_: Round, players: Iterable[tuple[Track, Player]], rules: RulesVersion) -> None:
@@ -54,8 +65,19 @@ def commitment_to_transfer_field(
     return transfer_field_commitment(salt, _entrants(round_, entries, tournament))
 
 
-def record_of(round_: Round, entries: Sequence[RoundEntry], tournament: Tournament) -> TransferRecord:
-    """Return everything that is known about a played round. Players appear under their pseudonyms.
+def version_of(round_: Round) -> int:
+    """Return the version of the lines of a stored outcome, the newest one where there is none."""
+    if not round_.outcome or object_store.size(round_.outcome) is None:
+        return VERSION
+    with object_store.open_object(round_.outcome) as file:
+        return written_version(file.readline())
+
+
+def record_of(
+    round_: Round, entries: Sequence[RoundEntry], tournament: Tournament, version: int = VERSION
+) -> TransferRecord:
+    """Return everything that is known about a played round, for lines of `version`. Players appear under their
+    pseudonyms.
 
     Raise `Fault` if it was never frozen, its entries differ from the commitment of the freeze, or the rows of its runs
     are incomplete or contradict each other.
@@ -79,6 +101,7 @@ def record_of(round_: Round, entries: Sequence[RoundEntry], tournament: Tourname
             commitment=round_.commitment,
             field_salt=round_.field_salt,
             field_commitment=round_.field_commitment,
+            version=version,
         ),
         batches=batches,
         entrants=entrants,

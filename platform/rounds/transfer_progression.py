@@ -6,6 +6,7 @@ Like the other one, it depends only on rows, never on a clock or the order of ar
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from django.db import transaction
 
@@ -22,6 +23,9 @@ from tournaments.models import AttackRun, DefenceRun, Tournament
 
 NO_WORKER = "No worker that plays was seen recently, and nothing is played without one. Start one."
 """The problem of a round for which nobody plays."""
+
+RESULT = ("place", "value", "low", "high", "met", "opponents", "rank_low", "rank_high")
+"""The columns of an entry that the result fills."""
 
 _NAMED = 5
 """Number of failed runs that a problem lists."""
@@ -84,9 +88,16 @@ def _score(round_: Round, entries: Sequence[RoundEntry], placed: Sequence[Placed
     by_name = {(str(each.standing.track), each.standing.name): each for each in placed}
     for entry in entries:
         found = by_name[entry.track.name, public_name(round_.competition, entry.player.digest)]
-        entry.place, entry.value = found.place, found.standing.score
-        entry.met = entry.opponents = found.standing.opponents
-    RoundEntry.objects.bulk_update(entries, ["place", "value", "met", "opponents"])
+        for name, value in result_of(found).items():
+            setattr(entry, name, value)
+    RoundEntry.objects.bulk_update(entries, RESULT)
+
+
+def result_of(placed: Placed) -> dict[str, Any]:
+    """Return the columns of an entry that the result fills."""
+    row = placed.standing
+    values = (placed.place, row.score, row.low, row.high, row.opponents, row.opponents, row.rank_low, row.rank_high)
+    return dict(zip(RESULT, values, strict=True))
 
 
 def _listed(runs: Sequence[AttackRun | DefenceRun]) -> str:

@@ -9,12 +9,13 @@ from dataclasses import dataclass
 from competitions.pseudonyms import public_name
 from core.difference import Difference
 from core.errors import Fault
+from core.rank_range import rank_range
 from rounds import selectors
 from rounds.engine_adapter import frozen
 from rounds.models import Round
 from rounds.selectors import StandingRow
-from rounds.transfer_adapter import body_of, places_of, record_of
-from rounds.transfer_progression import tournament_of
+from rounds.transfer_adapter import body_of, places_of, record_of, version_of
+from rounds.transfer_progression import result_of, tournament_of
 from tournaments import verification
 from tournaments.models import Entrant
 
@@ -27,6 +28,11 @@ class TransferPlace:
     worst: float | None
     raw: int | None
     coverage: float | None
+
+    @property
+    def fits(self) -> str:
+        """The rank interval in words, "" if there is none."""
+        return rank_range(self.of.rank_low, self.of.rank_high)
 
 
 def standings(played: Round) -> dict[str, list[TransferPlace]]:
@@ -46,7 +52,7 @@ def differing(played: Round) -> Iterator[Difference]:
     tournament, entries = tournament_of(played), frozen(played)
     yield from verification.differing(tournament)
     try:
-        record = record_of(played, entries, tournament)
+        record = record_of(played, entries, tournament, version_of(played))
         outcome, placed = hashlib.sha256(body_of(played, record)).hexdigest(), places_of(record)
     except Fault as fault:
         yield Difference(str(played), f"its places cannot be computed: {fault}")
@@ -56,12 +62,7 @@ def differing(played: Round) -> Iterator[Difference]:
     by_name = {(str(each.standing.track), each.standing.name): each for each in placed}
     for entry in entries:
         each = by_name[entry.track.name, public_name(played.competition, entry.player.digest)]
-        expected = {
-            "place": each.place,
-            "value": each.standing.score,
-            "met": each.standing.opponents,
-            "opponents": each.standing.opponents,
-        }
+        expected = result_of(each)
         changes = [
             f"{name} is {getattr(entry, name)} and should be {value}"
             for name, value in expected.items()

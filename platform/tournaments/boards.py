@@ -13,6 +13,7 @@ from datetime import datetime
 from django.db.models import F, OuterRef, QuerySet, Subquery
 
 from competitions.models import Competition, Entry, RulesVersion, SampleSet, Track
+from core.rank_range import rank_range
 from submissions.models import Submission
 from tournaments.engine_adapter import sizes_of
 from tournaments.models import Entrant, Tournament
@@ -24,7 +25,8 @@ class BoardRow:
     """A row of a leaderboard. `team`, `team_slug` and `submission` are empty for a baseline.
 
     `score` and `worst` are shares from 0 to 1, `raw` counts images, `opponents` those that count. `rank`, `score`,
-    `raw` and `worst` are None if no opponent counts.
+    `raw` and `worst` are None if no opponent counts. `low` to `high` is the 95 % interval of the score, `rank_low` to
+    `rank_high` the 95 % rank interval; None with too few images.
     """
 
     rank: int | None
@@ -41,6 +43,15 @@ class BoardRow:
     opponents: int
     median_seconds: float | None
     entered_at: datetime
+    low: float | None
+    high: float | None
+    rank_low: int | None
+    rank_high: int | None
+
+    @property
+    def fits(self) -> str:
+        """The rank interval in words, "" if there is none."""
+        return rank_range(self.rank_low, self.rank_high)
 
     @property
     def baseline(self) -> bool:
@@ -62,11 +73,12 @@ class UnderWay:
 
 @dataclass(frozen=True)
 class Board:
-    """The leaderboard of a track. `opponents` is the number of current players of the other side."""
+    """The leaderboard of a track. `opponents` counts the current players of the other side, `images` the samples."""
 
     rows: Sequence[BoardRow] = ()
     under_way: Sequence[UnderWay] = ()
     opponents: int = 0
+    images: int = 0
     rules: RulesVersion | None = None
 
 
@@ -100,7 +112,8 @@ def board_of(track: Track) -> Board:
     rows = [row_of(each) for each in in_order(each for each in inside if each.track_id == track.pk)]
     present = {(each.player_id, each.submission_id) for each in inside}
     waiting = [each for each in participants(tournament) if each.track == track and each.key not in present]
-    return Board(rows, _under_way(tournament, waiting, opponents), len(opponents), tournament.rules)
+    under_way = _under_way(tournament, waiting, opponents)
+    return Board(rows, under_way, len(opponents), tournament.sample_set.count, tournament.rules)
 
 
 def in_order(entrants: Iterable[Entrant]) -> list[Entrant]:
@@ -127,6 +140,10 @@ def row_of(entrant: Entrant) -> BoardRow:
         opponents=entrant.opponents or 0,
         median_seconds=entrant.median_seconds,
         entered_at=entrant.entered_at,
+        low=entrant.low,
+        high=entrant.high,
+        rank_low=entrant.rank_low,
+        rank_high=entrant.rank_high,
     )
 
 

@@ -64,6 +64,12 @@ class Entrant(models.Model):
     coverage = models.FloatField(null=True, blank=True)
     opponents = models.PositiveIntegerField(null=True, blank=True)
     median_seconds = models.FloatField(null=True, blank=True)
+    low = models.FloatField(null=True, blank=True)
+    """The lower end of the 95 % interval of the score over images; None with too few images."""
+    high = models.FloatField(null=True, blank=True)
+    rank_low = models.PositiveIntegerField(null=True, blank=True)
+    """The best rank of its 95 % rank interval."""
+    rank_high = models.PositiveIntegerField(null=True, blank=True)
 
     class Meta:
         ordering = ["tournament", "track", "rank", "entered_at", "pk"]

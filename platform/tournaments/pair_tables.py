@@ -12,12 +12,17 @@ from tournaments.engine_adapter import batches_of, sizes_of
 from tournaments.models import DefenceRun, Run, Tournament
 from tournaments.selectors import pair_counts
 
-__all__ = ["ClassErrors", "class_errors", "counts_by_epsilon", "success"]
+__all__ = ["ClassErrors", "class_errors", "counts_by_epsilon", "success", "success_interval"]
 
 
 def success(pair: PairCounts) -> float | None:
     """Return the share of images with a point for the attack, those left out that the defence did not label."""
     return transfer_tables.success([pair])
+
+
+def success_interval(pair: PairCounts) -> tuple[float, float] | None:
+    """Return the 95 % interval of that share over images, None without any."""
+    return transfer_tables.success_interval(pair)
 
 
 def epsilons_of(tournament: Tournament) -> list[int]:

@@ -16,6 +16,7 @@ from submissions.models import Submission
 from submissions.transfer_builds import baseline_player
 from tournaments import fixed_fields, queue
 from tournaments.engine_adapter import sizes_of, tournament_seed
+from tournaments.intervals import lacks_intervals
 from tournaments.models import Entrant, Tournament
 from tournaments.ranking import rank
 from tournaments.run_requests import request_runs
@@ -107,7 +108,7 @@ def advance(tournament: Tournament) -> None:
             _enter(current, entering)
             outside.remove(entering)
             changed = True
-        if changed:
+        if changed or lacks_intervals(current):
             rank(current)
         if requested and not waited:  # else workers pass a notification on already
             notify.notify("tournaments.play")

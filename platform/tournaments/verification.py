@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from django.db import transaction
 
@@ -12,8 +13,8 @@ from core.difference import Difference
 from core.errors import Fault
 from evaluation.domain.transfer_results import NO_LABEL
 from tournaments.engine_adapter import sizes_of
-from tournaments.models import DefenceRun, Run, Tournament
-from tournaments.ranking import rank, standings
+from tournaments.models import DefenceRun, Entrant, Run, Tournament
+from tournaments.ranking import INTERVALS, rank, standings
 
 
 def differing(tournament: Tournament, *, repair: bool = False) -> Iterator[Difference]:
@@ -34,13 +35,21 @@ def differing(tournament: Tournament, *, repair: bool = False) -> Iterator[Diffe
         changed = [
             (entrant, changes)
             for entrant, values in computed
-            if (changes := [_change(name, getattr(entrant, name), value) for name, value in values.items()
+            if (changes := [_change(name, getattr(entrant, name), value)
+                            for name, value in _comparable(tournament, entrant, values).items()
                             if getattr(entrant, name) != value])
         ]  # fmt: skip
         if repair and changed:
             rank(tournament)
     for entrant, changes in changed:
         yield Difference(f"{entrant} (entrant {entrant.pk})", "; ".join(changes), repaired=repair)
+
+
+def _comparable(tournament: Tournament, entrant: Entrant, values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the values that were computed when the entrant was ranked: tournaments that ended under an older version
+    have no intervals."""
+    older = tournament.ended_at is not None and all(getattr(entrant, name) is None for name in INTERVALS)
+    return {name: value for name, value in values.items() if not (older and name in INTERVALS)}
 
 
 def _attacks(tournament: Tournament) -> Iterator[Difference]:

@@ -71,6 +71,11 @@ def is_transfer(content: bytes) -> bool:
     return isinstance(head, dict) and head.get("format") == FORMAT
 
 
+def written_version(head: bytes) -> int:
+    """Return the version that the first line of a bundle of this site names."""
+    return int(json.loads(head)["version"])
+
+
 def read(content: bytes) -> TransferBundle:
     """Read the body of a bundle, without the line of the signature.
 
@@ -91,8 +96,9 @@ class _Reading:
     """The state of reading the given lines one after the other."""
 
     def __init__(self, head: Fields) -> None:
-        if head.whole("version") != VERSION:
-            raise head.refusal(f"its version is not {VERSION}, the one that this program reads")
+        version = head.whole("version")
+        if not 1 <= version <= VERSION:
+            raise head.refusal(f"its version is not from 1 to {VERSION}, those that this program reads")
         self._line = head
         self._head = TransferHead(
             competition=head.text("competition"),
@@ -105,6 +111,7 @@ class _Reading:
             commitment=head.text("commitment"),
             field_salt=head.text("field_salt"),
             field_commitment=head.text("field_commitment"),
+            version=version,
         )
         samples = head.whole("samples", 1, MOST_SAMPLES)
         self._sizes = batch_sizes(samples, self._head.rules, self._head.seed)

@@ -7,23 +7,29 @@ within the number of lines that a bundle may have. Nothing in it depends on a cl
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from hashlib import sha256
 from typing import Any
 
 from evaluation.bundle.canonical_json import MOST_SAMPLES, canonical, check_readable, encode
-from evaluation.bundle.sample_hash import NO_TARGET
 from evaluation.bundle.submissions import BundleSubmission
-from evaluation.domain.transfer_results import NO_LABEL, PairCounts
+from evaluation.domain.transfer_results import PairCounts
 from evaluation.domain.transfer_rules import TransferRules, TransferTrack
 from evaluation.scoring.transfer import TransferStanding, standings
+from evaluation.scoring.transfer_intervals import (
+    PairImages,
+    pair_images,
+    score_intervals,
+    score_ranks,
+    with_intervals,
+)
 
 FORMAT = "transfer"
 """The format that the head names."""
 
-VERSION = 1
-"""The version of these lines."""
+VERSION = 2
+"""The version of these lines. In version 1 a standing had no intervals."""
 
 
 @dataclass(frozen=True)
@@ -43,6 +49,7 @@ class TransferHead:
     commitment: str
     field_salt: str
     field_commitment: str
+    version: int = VERSION
 
 
 @dataclass(frozen=True)
@@ -108,7 +115,10 @@ class TransferRecord:
 
 @dataclass(frozen=True)
 class Placed:
-    """A standing, and the place in the round: the rank among those that teams submitted, None for a mere baseline."""
+    """A standing, and the place in the round: the rank among those that teams submitted, None for a mere baseline.
+
+    The rank interval of the standing is that of the place.
+    """
 
     standing: TransferStanding
     place: int | None
@@ -129,17 +139,42 @@ def transfer_field_commitment(salt: str, entrants: Sequence[BundleEntrant]) -> s
 
 def pairs_of(record: TransferRecord) -> list[PairCounts]:
     """Return the counts of each attack against each defence. Raise `KeyError` where a run is missing."""
-    return [_counts(record, attack, defence) for attack in record.attacks for defence in record.defences]
+    return [pair.counts for pair in images_of(record)]
+
+
+def images_of(record: TransferRecord) -> list[PairImages]:
+    """Return each attack against each defence, image by image. Raise `KeyError` where a run is missing."""
+    truth = [label for batch in record.batches for label in batch.labels]
+    targets = [target for batch in record.batches for target in batch.targets]
+    found = []
+    for attack in record.attacks:
+        runs = [record.attack_runs[attack.player, number] for number in range(len(record.batches))]
+        made = [bool(each) for run in runs for each in run.hashes]
+        found += [
+            pair_images(
+                attack.player,
+                defence.player,
+                targeted=attack.track is TransferTrack.TARGETED_ATTACK,
+                made=made,
+                labels=[label for labels in record.labels[attack.player, defence.player].labels for label in labels],
+                truth=truth,
+                targets=targets,
+            )
+            for defence in record.defences
+        ]
+    return found
 
 
 def places_of(record: TransferRecord) -> list[Placed]:
     """Return the standings of all tracks, best first, and the places that follow from them; equal scores share one."""
     submitted = {entrant.player for entrant in record.entrants if entrant.submissions}
-    pairs = pairs_of(record)
+    images = images_of(record)
+    pairs = [each.counts for each in images]
     placed: list[Placed] = []
     for track in TransferTrack:
         ranked: list[Placed] = []
-        for row in standings(pairs, track, opponents=record.head.rules.opponents, seconds={}):
+        rows = standings(pairs, track, opponents=record.head.rules.opponents, seconds={})
+        for row in _with_intervals(record, rows, images, submitted):
             if row.name not in submitted:
                 placed.append(Placed(row, None))
                 continue
@@ -167,42 +202,37 @@ def body(record: TransferRecord) -> bytes:
 
 def standing_lines(record: TransferRecord) -> list[dict[str, Any]]:
     """Return the derived lines in order."""
-    return [
-        {
-            "kind": "standing",
-            "track": str(row.track),
-            "player": row.name,
-            "place": placed.place,
-            "score": row.score,
-            "worst": row.worst,
-            "raw": row.raw,
-            "coverage": row.coverage,
-            "opponents": row.opponents,
-        }
-        for placed in places_of(record)
-        for row in [placed.standing]
-    ]
+    return [_standing(placed, record.head.version) for placed in places_of(record)]
 
 
-def _counts(record: TransferRecord, attack: BundleEntrant, defence: BundleEntrant) -> PairCounts:
-    targeted = attack.track is TransferTrack.TARGETED_ATTACK
-    given = record.labels[attack.player, defence.player].labels
-    made = [record.attack_runs[attack.player, number].hashes for number in range(len(record.batches))]
-    rows = [
-        (label, batch.labels[index], batch.targets[index])
-        for batch, labels in zip(record.batches, given, strict=True)
-        for index, label in enumerate(labels)
-    ]
-    return PairCounts(
-        attack=attack.player,
-        defence=defence.player,
-        targeted=targeted,
-        images=_samples(record),
-        made=sum(bool(each) for hashes in made for each in hashes),
-        labelled=sum(label != NO_LABEL for label, _, _ in rows),
-        correct=sum(label == true for label, true, _ in rows),
-        hits=sum(label == target != NO_TARGET for label, _, target in rows) if targeted else 0,
-    )
+def _standing(placed: Placed, version: int) -> dict[str, Any]:
+    row = placed.standing
+    line = {
+        "kind": "standing",
+        "track": str(row.track),
+        "player": row.name,
+        "place": placed.place,
+        "score": row.score,
+        "worst": row.worst,
+        "raw": row.raw,
+        "coverage": row.coverage,
+        "opponents": row.opponents,
+    }
+    if version < VERSION:
+        return line
+    return line | {"low": row.low, "high": row.high, "rank_low": row.rank_low, "rank_high": row.rank_high}
+
+
+def _with_intervals(
+    record: TransferRecord, rows: Sequence[TransferStanding], images: Sequence[PairImages], submitted: Collection[str]
+) -> list[TransferStanding]:
+    """Return the standings of a track with their intervals, and the rank intervals of those that get a place."""
+    if record.head.version < VERSION:
+        return list(rows)
+    epsilons = [batch.epsilon for batch in record.batches for _ in batch.hashes]
+    intervals = score_intervals(images, rows, epsilons=epsilons, opponents=record.head.rules.opponents)
+    scores = {row.name: row.score for row in rows if row.score is not None and row.name in submitted}
+    return with_intervals(rows, intervals, score_ranks(scores, intervals))
 
 
 def _samples(record: TransferRecord) -> int:
@@ -214,7 +244,7 @@ def _head(record: TransferRecord) -> dict[str, Any]:
     return {
         "kind": "head",
         "format": FORMAT,
-        "version": VERSION,
+        "version": head.version,
         "competition": head.competition,
         "round": head.number,
         "title": head.title,

@@ -126,6 +126,12 @@ def _to(low: str, high: str) -> str:
 
 
 @register.filter
+def share_range(scored: Any) -> str:
+    """Format the interval of a score that is a share (`scored.low`, `scored.high`): "61.5 to 82.0 %"."""
+    return _to(local(f"{100 * scored.low:.1f}"), accuracy(scored.high))
+
+
+@register.filter
 def accuracy(share: float | None) -> str:
     """Format a share as an accuracy, for example "96.5 %"."""
     return "" if share is None else local(f"{share:.1%}".replace("%", " %"))

@@ -14,9 +14,10 @@ from competitions.models import Competition, Track
 from competitions.rules import query_rules, teams_may_choose
 from core import clock
 from core.errors import Refusal
+from core.resolution import distances_separated
 from evaluation.charts.axis import axis_to
 from leaderboards import visibility
-from leaderboards.board_views import view_of
+from leaderboards.board_views import BoardPage, view_of
 from leaderboards.evaluation_basis import opposing_pool, ranking_basis
 from leaderboards.selection_effect import luck_on
 from leaderboards.visibility import sees_live, whole_board
@@ -71,6 +72,7 @@ def board(request: HttpRequest, slug: str, track_name: str) -> HttpResponse:
         "pool_in_force": basis.pool.number if basis else None,
         "scale": scale(rules) if rules else "",
         "line": line,
+        "separation": _separation(page) if view.whole else "",
         "axis": axis_to(page.highest),
         "most_compared": curve_page.MOST,
         "own": {team.slug for team in own_teams(request)},
@@ -84,6 +86,13 @@ def board(request: HttpRequest, slug: str, track_name: str) -> HttpResponse:
         return polling.answer(request, framed)
     context |= {"live_board": framed.html, "tracks": tracks, "problem": problem}
     return render(request, "pages/board.html", context, status=400 if problem else 200)
+
+
+def _separation(page: BoardPage) -> str:
+    """Return what the samples of a leaderboard separate, on its first page."""
+    compared = [row for row in page.rows if row.rank_low is not None] if page.number == 1 else []
+    ranked = [(row.value, row.rank_low) for row in compared if row.rank_low is not None]
+    return distances_separated(ranked, compared[0].samples) if compared else ""
 
 
 @require_safe

@@ -15,6 +15,7 @@ from competitions.models import Competition, Track
 from competitions.selectors import may_organise
 from core.errors import Refusal
 from core.times import for_programs
+from evaluation.charts.axis import axis_to
 from leaderboards.visibility import sees_live
 from pages import polling, transfer_rounds
 from pages.access import own_teams, round_of
@@ -93,6 +94,7 @@ def _published(request: HttpRequest, shown: Round, tracks: list[Track]) -> dict[
 def _transfer(request: HttpRequest, shown: Round, tracks: list[Track]) -> dict[str, Any]:
     public, found = released(shown), standings(shown)
     return {
+        "axis": axis_to(1.0),
         "transfer_standings": [(track, found[track.name]) for track in tracks],
         "runs": transfer_rounds.released_runs(shown) if Release.Part.PERTURBED in public else (),
         "images": images_seen(shown, request.user, public),

@@ -12,6 +12,8 @@ from django.views.decorators.http import require_safe
 from competitions.models import Competition, Track
 from competitions.rules import transfer_rules
 from competitions.selectors import may_organise
+from core.resolution import shares_separated
+from evaluation.charts.axis import axis_to
 from evaluation.domain.transfer_rules import Opponents
 from leaderboards.board_views import BoardFreeze
 from leaderboards.visibility import frozen_since, sees_live
@@ -44,6 +46,8 @@ def board(request: HttpRequest, track: Track, tracks: Sequence[Track]) -> HttpRe
         "defending": track.name == Track.Name.DEFENCE,
         "board": found,
         "frozen": freeze,
+        "axis": axis_to(1.0),
+        "separation": _separation(found),
         "own": {team.slug for team in own_teams(request)},
         "complete": _only_complete_count(shown),
         "matrix_track": track.name if track.name in ATTACKING else Track.Name.ATTACK,
@@ -52,6 +56,12 @@ def board(request: HttpRequest, track: Track, tracks: Sequence[Track]) -> HttpRe
     if polling.is_poll(request):
         return polling.answer(request, framed)
     return render(request, "pages/transfer_board.html", context | {"live_board": framed.html, "tracks": tracks})
+
+
+def _separation(found: Board) -> str:
+    """Return what the images of a leaderboard separate."""
+    ranked = [(row.score, row.rank_low) for row in found.rows if row.score is not None and row.rank_low is not None]
+    return shares_separated(ranked, found.images)
 
 
 def _only_complete_count(competition: Competition) -> bool:

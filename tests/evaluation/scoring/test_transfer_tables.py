@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+import pytest
+
 from evaluation.domain.transfer_results import NO_LABEL, PairCounts
+from evaluation.domain.transfer_rules import TransferTrack
+from evaluation.scoring.transfer import TransferStanding
+from evaluation.scoring.transfer_intervals import share_interval
 from evaluation.scoring.transfer_tables import (
     ErrorCount,
     GivenLabels,
     accuracy,
     class_errors,
     matrices,
+    separated,
+    share_text,
     success_by_epsilon,
+    success_interval,
 )
 
 FGSM = PairCounts("fgsm", "jpeg", targeted=False, images=10, made=10, labelled=8, correct=6)
@@ -45,6 +53,32 @@ def test_success_by_epsilon_counts_the_points_of_the_track() -> None:
 def test_a_success_that_no_defence_could_see_is_unknown() -> None:
     unseen = PairCounts("fgsm", "jpeg", targeted=False, images=10, made=10, labelled=0, correct=0)
     assert success_by_epsilon({4: [unseen]}) == {"fgsm": [(4, None)]}
+
+
+def test_a_share_has_its_interval() -> None:
+    assert share_text(0.75, 16) == "75 % (51 to 90)"
+    assert share_text(1.0, 20) == "100 % (84 to 100)"
+    assert success_interval(FGSM) == share_interval(2 / 8, 8)
+    assert success_interval(STEP) == share_interval(0.0, 10)
+
+
+@pytest.mark.parametrize(
+    ("rows", "text"),
+    [
+        ([], ""),
+        ([(0.9, 1)], ""),
+        ([(0.9, None), (0.8, None)], ""),
+        ([(0.9, 1), (0.8, 1)], "With 50 images, no two scores are separated."),
+        ([(0.9, 1), (0.8, 2), (None, None)], "With 50 images, scores closer than about 0.100 are not separated."),
+    ],
+)
+def test_a_board_says_what_it_separates(rows: list[tuple[float | None, int | None]], text: str) -> None:
+    track = TransferTrack.DEFENCE
+    standings = [
+        TransferStanding(place, f"d{place}", track, score, 0, None, 1.0, 1, None, rank_low=low, rank_high=9)
+        for place, (score, low) in enumerate(rows, 1)
+    ]
+    assert separated(standings, 50) == text
 
 
 def test_errors_of_a_class_are_counted_by_defence() -> None:

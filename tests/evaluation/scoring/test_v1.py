@@ -11,10 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as st_numpy
 
+from evaluation.scoring.bootstrap import CONFIDENCE, RESAMPLES
 from evaluation.scoring.distances import Distances
 from evaluation.scoring.v1 import (
-    CONFIDENCE,
-    RESAMPLES,
     Score,
     _quantile,
     _resamples,

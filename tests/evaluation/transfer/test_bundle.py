@@ -219,7 +219,7 @@ def test_a_baseline_takes_no_place(record: TransferRecord) -> None:
             "the commitment to the field does not match the entrants",
         ),
         (lambda lines: of(lines, "head")["rules"].update(opponents="all"), "its rules cannot be read"),
-        (lambda lines: of(lines, "head").update(version=2), "its version is not 1"),
+        (lambda lines: of(lines, "head").update(version=3), "its version is not from 1 to 2"),
     ],
 )
 def test_what_does_not_fit_is_named_although_it_is_signed(
@@ -228,6 +228,49 @@ def test_what_does_not_fit_is_named_although_it_is_signed(
     report = checked(record, change)
     assert not report.ok
     assert problem in report.problems[0].text
+
+
+def larger(record: TransferRecord, version: int) -> TransferRecord:
+    """Return the record with twelve images in six batches; `weak` labels half of them right, `good` all but one."""
+    hashes = tuple(sha(number) for number in range(1, 13))
+    batches = [
+        BundleBatch((8, 16)[number % 2], hashes[2 * number : 2 * number + 2], (1, 1), (3, 3)) for number in range(6)
+    ]
+    attacks = [entrant.player for entrant in record.attacks]
+    runs = {
+        (attack, number): BundleAttackRun((sha(100 * index + number), sha(200 + number)), "", sha(300 + number))
+        for index, attack in enumerate(attacks, start=5)
+        for number in range(6)
+    }
+    labels = {"good": (*((1, 1),) * 5, (1, 0)), "weak": (*((1, 0),) * 5, (0, 0))}
+    given = {(attack, defence): BundleLabels(labels[defence], ("",) * 6) for attack in attacks for defence in labels}
+    head = replace(record.head, commitment=commitment_of(hashes), version=version)
+    return replace(record, head=head, batches=batches, attack_runs=runs, labels=given)
+
+
+def test_a_standing_has_its_interval_and_that_of_its_place(record: TransferRecord) -> None:
+    written = larger(record, 2)
+    assert read(body(written)).record == written
+    lines = [line for line in decode(body(written)) if line["kind"] == "standing"]
+    assert [(line["player"], line["rank_low"], line["rank_high"]) for line in lines] == [
+        ("noop", None, None), ("strong", 1, 1), ("aimed", 1, 1), ("good", 1, 1), ("weak", 2, 2),
+    ]  # fmt: skip
+    assert all(line["low"] <= line["score"] < line["high"] for line in lines)
+    assert verify(sign(body(written), SEED), public_key(SEED)).ok
+
+
+@pytest.mark.parametrize("name", ["low", "high", "rank_low", "rank_high"])
+def test_a_changed_interval_is_named_although_it_is_signed(record: TransferRecord, name: str) -> None:
+    report = checked(larger(record, 2), lambda lines: of(lines, "standing", 3).update({name: 0}))
+    assert [f"{name} is 0, but the labels make it" in problem.text for problem in report.problems] == [True]
+
+
+def test_a_bundle_of_version_1_has_no_intervals_and_is_still_verified(record: TransferRecord) -> None:
+    content = body(larger(record, 1))
+    assert not any("low" in line for line in decode(content))
+    assert verify(sign(content, SEED), public_key(SEED)).ok
+    report = checked(larger(record, 1), lambda lines: of(lines, "standing").update(low=0.5))
+    assert "it has unknown fields" in report.problems[0].text
 
 
 @pytest.mark.parametrize("kind", ["attack", "labels", "standing"])

@@ -1,0 +1,26 @@
+"""The resolution of a leaderboard: how far apart two scores are at least that its samples separate."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Resolution:
+    """`closest` is the smallest difference of a separated pair of scores, None if no pair is separated."""
+
+    closest: float | None
+
+
+def resolution(ranked: Sequence[tuple[float, int]]) -> Resolution | None:
+    """Return the resolution of the compared rows of a leaderboard: score and best rank of the interval, best first.
+
+    None with fewer than two rows, where there is nothing to compare. A best rank of n says that n - 1 rows are
+    significantly better; they are taken to be the first ones.
+    """
+    if len(ranked) < 2:
+        return None
+    scores = [score for score, _ in ranked]
+    found = [abs(score - scores[low - 2]) for score, low in ranked if low > 1]
+    return Resolution(min(found, default=None))
