@@ -15,6 +15,7 @@ from competitions.services import import_competition
 from core import clock
 from submissions.models import Player, Submission
 from submissions.services import disqualify, reinstate, withdraw
+from submissions.transfer_builds import baseline_player
 from tests.platform.tournaments.conftest import BRIGHTNESS, COPY, content
 from tests.platform.tournaments.results import commit_all, result
 from tournaments import queue, services, tasks
@@ -183,14 +184,12 @@ def test_an_unexpected_error_stops_no_other_leaderboard(transfer: Competition, m
 
 
 def test_an_unexpected_error_stops_no_other_baseline(transfer: Competition, monkeypatch: pytest.MonkeyPatch) -> None:
-    build = services.baseline_player
-
     def fail_once(track: Track, name: str, on_log: Callable[[str], None]) -> Player:
         if name == "noop":
             raise OSError("no space left on device")
-        return build(track, name, on_log)
+        return baseline_player(track, name, on_log)
 
-    monkeypatch.setattr(services, "baseline_player", fail_once)
+    monkeypatch.setattr("tournaments.services.baseline_player", fail_once)
     transfer.tracks.filter(name="attack").update(baselines=["noop", "fgsm"])
     assert services.make_baselines() == 1
 
