@@ -9,6 +9,9 @@ from dataclasses import dataclass
 
 Cell = str | int | float | None
 
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+"""First characters with which spreadsheets read a text as a formula."""
+
 
 @dataclass(frozen=True)
 class Table:
@@ -22,9 +25,12 @@ class Table:
         return [row[number] for row in self.rows]
 
     def csv(self) -> str:
-        """Return the table as CSV with a header."""
+        """Return the table as CSV with a header. A text that a spreadsheet takes for a formula gets an apostrophe."""
         file = io.StringIO()
         writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(self.columns)
-        writer.writerows(self.rows)
+        writer.writerows([_plain(cell) for cell in row] for row in (self.columns, *self.rows))
         return file.getvalue()
+
+
+def _plain(cell: Cell) -> Cell:
+    return f"'{cell}" if isinstance(cell, str) and cell.startswith(_FORMULA) else cell

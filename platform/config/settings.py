@@ -250,6 +250,7 @@ CELERY_TASK_ROUTES = {
     "submissions.collect_images": {"queue": "build"},
     "matches.play": {"queue": "play"},
     "tournaments.play": {"queue": "play"},
+    "tournaments.make_baselines": {"queue": "build"},
 }
 CELERY_BEAT_SCHEDULE_FILENAME = str(STATE / "beat-schedule")
 CELERY_BEAT_SCHEDULE = {

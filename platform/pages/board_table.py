@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from operator import attrgetter
 
 from competitions.models import Track
 from core import rounding
+from evaluation.charts.table import Cell, Table
 from leaderboards.board_rows import BoardRow
 from leaderboards.board_views import BoardView
 
@@ -39,23 +38,19 @@ def _heading(name: str, view: BoardView, largest_first: bool) -> Heading:
     return Heading(name if view.descending else f"-{name}", "descending" if view.descending else "ascending")
 
 
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
-"""First characters with which spreadsheets read a text as a formula."""
-
-
-_COLUMNS: Mapping[str, Callable[[BoardRow], object]] = {
+_COLUMNS: Mapping[str, Callable[[BoardRow], Cell]] = {
     **{name: attrgetter(name) for name in ("rank", "rank_low", "rank_high", "change")},
     "team": attrgetter("team_slug"),
-    "team_name": lambda row: plain_text(row.team),
+    "team_name": attrgetter("team"),
     "ineligible_for_prizes": attrgetter("ineligible_for_prizes"),
     "submission": attrgetter("submission"),
-    "title": lambda row: plain_text(row.title),
+    "title": attrgetter("title"),
     **{name: attrgetter(name) for name in ("samples", "failures", "met", "opponents", "held", "clean_wrong")},
     "value": lambda row: rounding.distance(row.value),
     "low": lambda row: rounding.distance(row.low),
     "high": lambda row: rounding.distance(row.high),
     "value_all": lambda row: None if row.value_all is None else rounding.distance(row.value_all),
-    "worst_opponent": lambda row: plain_text(row.worst_opponent),
+    "worst_opponent": attrgetter("worst_opponent"),
     "median_seconds": lambda row: rounding.seconds(row.median_seconds),
     **{name: attrgetter(name) for name in ("rules", "pool", "provisional", "chosen")},
     "scored_at": lambda row: rounding.moment(row.scored_at).isoformat(),
@@ -63,15 +58,6 @@ _COLUMNS: Mapping[str, Callable[[BoardRow], object]] = {
 """The columns of the CSV, with the names and the precision of the API."""
 
 
-def plain_text(text: str) -> str:
-    """Return a text for a CSV file: one that a spreadsheet would read as a formula begins with an apostrophe."""
-    return f"'{text}" if text.startswith(_FORMULA) else text
-
-
 def csv_of(rows: Iterable[BoardRow]) -> str:
     """Return rows as CSV."""
-    written = io.StringIO()
-    writer = csv.writer(written, lineterminator="\n")
-    writer.writerow(_COLUMNS)
-    writer.writerows([value(row) for value in _COLUMNS.values()] for row in rows)
-    return written.getvalue()
+    return Table(tuple(_COLUMNS), [[value(row) for value in _COLUMNS.values()] for row in rows]).csv()

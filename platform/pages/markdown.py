@@ -45,6 +45,11 @@ def _is_own(address: str) -> bool:
     return address.startswith("/") and not address.startswith(("//", "/\\", "/%5C"))
 
 
+def _stays_here(address: str) -> bool:
+    """Return whether a browser that follows the address stays on this site: a path, also a relative one, or a mark."""
+    return _is_own(address) or not (urlsplit(address).scheme or address.startswith(("/", "\\", "%5C")))
+
+
 def _image(renderer: RendererHTML, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
     token = tokens[index]
     if _is_own(str(token.attrGet("src") or "")):
@@ -54,7 +59,7 @@ def _image(renderer: RendererHTML, tokens: Sequence[Token], index: int, options:
 
 def _link(renderer: RendererHTML, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
     token = tokens[index]
-    if urlsplit(str(token.attrGet("href") or "")).scheme:
+    if not _stays_here(str(token.attrGet("href") or "")):
         token.attrSet("rel", "nofollow ugc")
     return renderer.renderToken(tokens, index, options, env)
 

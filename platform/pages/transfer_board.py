@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Callable, Iterable, Mapping
 from operator import attrgetter
 
 from core import rounding
-from pages.board_table import plain_text
+from evaluation.charts.table import Cell, Table
 from tournaments.boards import BoardRow
 
 
@@ -17,14 +15,14 @@ def share(value: float | None) -> float | None:
     return None if value is None else rounding.share(value)
 
 
-_COLUMNS: Mapping[str, Callable[[BoardRow], object]] = {
+_COLUMNS: Mapping[str, Callable[[BoardRow], Cell]] = {
     **{name: attrgetter(name) for name in ("rank", "rank_low", "rank_high")},
     "team": attrgetter("team_slug"),
-    "team_name": lambda row: plain_text(row.team),
+    "team_name": attrgetter("team"),
     "ineligible_for_prizes": attrgetter("ineligible_for_prizes"),
     "baseline": attrgetter("baseline"),
     "submission": attrgetter("submission"),
-    "title": lambda row: plain_text(row.title),
+    "title": attrgetter("title"),
     "score": lambda row: share(row.score),
     "low": lambda row: share(row.low),
     "high": lambda row: share(row.high),
@@ -40,8 +38,4 @@ _COLUMNS: Mapping[str, Callable[[BoardRow], object]] = {
 
 def csv_of(rows: Iterable[BoardRow]) -> str:
     """Return rows as CSV."""
-    written = io.StringIO()
-    writer = csv.writer(written, lineterminator="\n")
-    writer.writerow(_COLUMNS)
-    writer.writerows([value(row) for value in _COLUMNS.values()] for row in rows)
-    return written.getvalue()
+    return Table(tuple(_COLUMNS), [[value(row) for value in _COLUMNS.values()] for row in rows]).csv()

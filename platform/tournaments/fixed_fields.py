@@ -13,7 +13,7 @@ from tournaments.engine_adapter import sizes_of, tournament_seed
 from tournaments.models import AttackRun, DefenceRun, Entrant, Run, Tournament
 from tournaments.ranking import rank
 from tournaments.run_requests import request_runs
-from tournaments.selectors import Participant, current_entrants, progress_of, stuck_runs
+from tournaments.selectors import Participant, current_entrants, has_unplayed_runs, progress_of, stuck_runs
 from tournaments.signals import field_played
 
 
@@ -59,21 +59,27 @@ def end_ranked(tournament: Tournament) -> None:
     end(tournament)
 
 
-def advance(tournament: Tournament) -> None:
-    """Request what is missing, and send `field_played` once nothing is. Safe to repeat and concurrently."""
-    if not request_missing(tournament) and is_over(tournament):
+def advance(tournament: Tournament, attack_run: int | None = None) -> None:
+    """Request what is missing, and send `field_played` once nothing is. Safe to repeat and concurrently.
+
+    With an `attack_run`, only the runs that follow from it are requested.
+    """
+    if not request_missing(tournament, attack_run) and is_over(tournament):
         field_played.send(sender=Tournament, tournament=tournament)
 
 
-def request_missing(tournament: Tournament) -> int:
-    """Request the runs that are missing; return how many. Nothing is requested while it is suspended."""
+def request_missing(tournament: Tournament, attack_run: int | None = None) -> int:
+    """Request the runs that are missing; return how many. Nothing is requested while it is suspended.
+
+    With an `attack_run`, only those that follow from it.
+    """
     sizes = sizes_of(tournament)
     with transaction.atomic():
         current = Tournament.objects.select_for_update(no_key=True).get(pk=tournament.pk)
         if current.suspended or current.ended_at is not None:
             return 0
         waited = queue.anything_waits()
-        requested = request_runs(current, field_of(current), sizes)
+        requested = request_runs(current, field_of(current), sizes, attack_run)
         if requested and not waited:  # else workers pass a notification on already
             notify.notify("tournaments.play")
         return requested
@@ -87,6 +93,8 @@ def field_of(tournament: Tournament) -> list[Participant]:
 
 def is_over(tournament: Tournament) -> bool:
     """Return True if every attack was run on every batch, and every defence on everything that they made."""
+    if has_unplayed_runs(tournament):  # counted only when nothing waits any more, not at every commit
+        return False
     field = field_of(tournament)
     progress = progress_of(tournament, len(sizes_of(tournament)))
     defences = {each.player.pk for each in field if not each.attacks}

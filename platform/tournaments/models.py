@@ -32,7 +32,10 @@ class Tournament(models.Model):
     suspended = models.BooleanField(default=False)
     """While it is, no run is claimed; those that are held are finished."""
     ended_at = models.DateTimeField(null=True, blank=True)
-    """Time at which a fixed one was ranked or cancelled: nothing is played any more."""
+    """Time at which a fixed one was ranked or cancelled, or other rules or samples came into force for a leaderboard.
+
+    Nothing is played any more. A leaderboard's is opened again if its rules and samples come into force again.
+    """
 
     class Meta:
         ordering = ["pk"]

@@ -1,62 +1,106 @@
-"""Requests of the runs that a tournament lacks. Each is created once, in whichever process."""
+"""Requests of the runs that a tournament lacks, each created once in whichever process; cancelling of others."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
-from core import clock
+from django.db.models import Count, Q, QuerySet
+
+from core import clock, events
 from tournaments.models import AttackRun, DefenceRun, Run, Tournament
 from tournaments.selectors import Participant
 
 
-def request_runs(tournament: Tournament, taking_part: Sequence[Participant], batches: Sequence[tuple[int, int]]) -> int:
+def request_runs(
+    tournament: Tournament,
+    taking_part: Sequence[Participant],
+    batches: Sequence[tuple[int, int]],
+    attack_run: int | None = None,
+) -> int:
     """Create the runs that attacks and defences lack; return how many. `batches` has the epsilon and the size of each.
 
-    Those of a round are of no team and come first.
+    Those of a round are of no team and come first. With an `attack_run`, only those of defences on its images.
     """
-    return _request_attacks(tournament, taking_part, batches) + _request_defences(tournament, taking_part)
+    if attack_run is not None:
+        return _request_defences(tournament, taking_part, tournament.attack_runs.filter(pk=attack_run))
+    requested = _request_attacks(tournament, taking_part, batches)
+    return requested + _request_defences(tournament, taking_part, tournament.attack_runs.all())
+
+
+def cancel_runs(tournament: Tournament, taking_part: Sequence[Participant]) -> int:
+    """Delete the waiting runs of players that no longer take part; return how many.
+
+    Those that are played, or held by a worker, are kept. `request_runs` creates them again once they are needed.
+    """
+    attacks = [each.player.pk for each in taking_part if each.attacks]
+    defences = [each.player.pk for each in taking_part if not each.attacks]
+    needed = Q(attack_run__attack__in=attacks, defence__in=defences)
+    cancelled = _delete_waiting(tournament.attack_runs.exclude(attack__in=attacks))
+    cancelled += _delete_waiting(DefenceRun.objects.filter(attack_run__tournament=tournament).exclude(needed))
+    if cancelled:
+        events.record("cancel_runs", tournament, number=cancelled)
+    return cancelled
+
+
+def _delete_waiting(runs: QuerySet[Any]) -> int:
+    """Delete those that wait. A run that is just being claimed is skipped: its worker has it."""
+    waiting = runs.filter(state=Run.State.WAITING).order_by("pk")
+    keys = list(waiting.select_for_update(skip_locked=True, of=("self",)).values_list("pk", flat=True))
+    if keys:
+        runs.model.objects.filter(pk__in=keys).delete()
+    return len(keys)
 
 
 def _request_attacks(
     tournament: Tournament, taking_part: Sequence[Participant], batches: Sequence[tuple[int, int]]
 ) -> int:
-    """Create the runs that attacks lack; return how many. `batches` has the epsilon and the size of each."""
-    known = set(tournament.attack_runs.values_list("attack", "batch"))
-    now = clock.database_now()
-    missing: dict[tuple[int, int], AttackRun] = {}
+    attacks: dict[int, Participant] = {}
     for each in taking_part:
-        if not each.attacks:
-            continue
-        for number, (epsilon, images) in enumerate(batches):
-            if (each.player.pk, number) not in known:
-                missing.setdefault(
-                    (each.player.pk, number),
-                    AttackRun(
-                        tournament=tournament,
-                        attack=each.player,
-                        batch=number,
-                        epsilon=epsilon,
-                        images=images,
-                        **_share(tournament, each),
-                        queued_at=now,
-                    ),
-                )
-    AttackRun.objects.bulk_create(missing.values(), ignore_conflicts=True)
+        if each.attacks:
+            attacks.setdefault(each.player.pk, each)
+    requested = tournament.attack_runs.filter(attack__in=attacks).order_by().values("attack")
+    complete = set(requested.annotate(count=Count("pk")).filter(count=len(batches)).values_list("attack", flat=True))
+    lacking = [key for key in attacks if key not in complete]
+    known = set(tournament.attack_runs.filter(attack__in=lacking).values_list("attack", "batch"))
+    now = clock.database_now()
+    missing = [
+        AttackRun(
+            tournament=tournament,
+            attack_id=attack,
+            batch=number,
+            epsilon=epsilon,
+            images=images,
+            **_share(tournament, attacks[attack]),
+            queued_at=now,
+        )
+        for attack in lacking
+        for number, (epsilon, images) in enumerate(batches)
+        if (attack, number) not in known
+    ]
+    AttackRun.objects.bulk_create(missing, ignore_conflicts=True)
     return len(missing)
 
 
-def _request_defences(tournament: Tournament, taking_part: Sequence[Participant]) -> int:
-    """Create the runs that defences lack, of all that attacks have made so far; return how many.
+def _request_defences(
+    tournament: Tournament, taking_part: Sequence[Participant], attack_runs: QuerySet[AttackRun]
+) -> int:
+    """Create the runs that defences lack on the images of `attack_runs`; return how many.
 
     They use the share of the later of both teams: that of the submission which made them necessary.
     """
     attacks = {each.player.pk: each for each in taking_part if each.attacks}
     defences = {each.player.pk: each for each in taking_part if not each.attacks}
-    played = tournament.attack_runs.filter(state=Run.State.PLAYED, made__gt=0, attack__in=attacks)
+    requested = Count("defence_runs", filter=Q(defence_runs__defence__in=defences))
+    lacking = dict(
+        attack_runs.filter(state=Run.State.PLAYED, made__gt=0, attack__in=attacks)
+        .annotate(requested=requested)
+        .filter(requested__lt=len(defences))
+        .order_by("batch", "pk")
+        .values_list("pk", "attack")
+    )
     known = set(
-        DefenceRun.objects.filter(attack_run__tournament=tournament, defence__in=defences).values_list(
-            "attack_run", "defence"
-        )
+        DefenceRun.objects.filter(attack_run__in=lacking, defence__in=defences).values_list("attack_run", "defence")
     )
     now = clock.database_now()
     missing = [
@@ -66,7 +110,7 @@ def _request_defences(tournament: Tournament, taking_part: Sequence[Participant]
             **_share(tournament, max((attacks[attack], each), key=lambda side: side.since)),
             queued_at=now,
         )
-        for run, attack in played.order_by("batch", "pk").values_list("pk", "attack")
+        for run, attack in lacking.items()
         for defence, each in defences.items()
         if (run, defence) not in known
     ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -129,15 +129,27 @@ class Progress:
         return sum(self.labelled.get((each, player), 0) for each in opponents), needed
 
 
-def progress_of(tournament: Tournament, batches: int) -> Progress:
-    """Return which runs are played; `batches` is the number of batches of the tournament."""
+def has_unplayed_runs(tournament: Tournament) -> bool:
+    """Return True if a requested run is not played yet, or was given up."""
+    return (
+        tournament.attack_runs.exclude(state=Run.State.PLAYED).exists()
+        or DefenceRun.objects.filter(attack_run__tournament=tournament).exclude(state=Run.State.PLAYED).exists()
+    )
+
+
+def progress_of(tournament: Tournament, batches: int, players: Collection[int] | None = None) -> Progress:
+    """Return which runs are played; `batches` is the number of batches of the tournament.
+
+    With `players`, only the labels given by them and to their images are counted.
+    """
     attacked: Counter[int] = Counter()
     to_label: Counter[int] = Counter()
     rows = tournament.attack_runs.filter(state=Run.State.PLAYED).order_by().values_list("attack")
     for attack, count, made in rows.annotate(count=Count("pk"), made=Count("pk", filter=Q(made__gt=0))):
         attacked[attack], to_label[attack] = count, made
+    of_players = Q() if players is None else Q(attack_run__attack__in=players) | Q(defence__in=players)
     labelled = (
-        DefenceRun.objects.filter(attack_run__tournament=tournament, state=Run.State.PLAYED)
+        DefenceRun.objects.filter(of_players, attack_run__tournament=tournament, state=Run.State.PLAYED)
         .order_by()
         .values_list("attack_run__attack", "defence")
         .annotate(count=Count("pk"))

@@ -8,10 +8,9 @@ from collections.abc import Sequence
 from django.db import transaction
 from django.db.models import Q
 
-from competitions.models import Competition
+from competitions.models import Competition, Track
 from competitions.selectors import rules_in_force, sample_set_for
 from core import clock, events, faults, notify
-from core.errors import GauntletError
 from submissions.models import Submission
 from submissions.transfer_builds import baseline_player
 from tournaments import fixed_fields, queue
@@ -19,7 +18,7 @@ from tournaments.engine_adapter import sizes_of, tournament_seed
 from tournaments.intervals import lacks_intervals
 from tournaments.models import Entrant, Tournament
 from tournaments.ranking import rank
-from tournaments.run_requests import request_runs
+from tournaments.run_requests import cancel_runs, request_runs
 from tournaments.selectors import (
     ATTACKING,
     Participant,
@@ -38,55 +37,86 @@ def advance_all() -> None:
     for competition in Competition.objects.filter(format=Competition.Format.TRANSFER).order_by("pk"):
         try:
             advance(make_tournament(competition))
-        except GauntletError as error:
+        except Exception as error:
             faults.report(log, error, "the tournament of %s cannot be advanced", competition)
 
 
 def make_tournament(competition: Competition) -> Tournament:
-    """Return the tournament of the leaderboard under the rules and samples in force; make it if there is none."""
-    rules, sample_set = rules_in_force(competition), sample_set_for(competition, "validation")
-    made, _ = Tournament.objects.get_or_create(
-        rules=rules,
-        sample_set=sample_set,
-        defaults={
-            "competition": competition,
-            "seed": tournament_seed(rules, sample_set),
-            "made_at": clock.now(),
-        },
-    )
-    return made
+    """Return the tournament of the leaderboard under the rules and samples in force; make it if there is none.
+
+    The leaderboard's earlier tournaments end with that: nothing more is played in them. One that comes into force again
+    goes on where it ended.
+    """
+    superseded = Tournament.objects.filter(competition=competition, fixed=False, ended_at=None)
+    current = list(superseded[:2])
+    if len(current) == 1 and _is_in_force(current[0], competition):
+        return current[0]
+    with transaction.atomic():
+        # without the lock, a process that has read earlier rules could undo what another one does
+        locked = Competition.objects.select_for_update(no_key=True).get(pk=competition.pk)
+        rules, sample_set = rules_in_force(locked), sample_set_for(locked, "validation")
+        made, _ = Tournament.objects.get_or_create(
+            rules=rules,
+            sample_set=sample_set,
+            defaults={"competition": locked, "seed": tournament_seed(rules, sample_set), "made_at": clock.now()},
+        )
+        for each in superseded.exclude(pk=made.pk).order_by("pk").select_for_update(no_key=True):
+            Tournament.objects.filter(pk=each.pk).update(ended_at=clock.database_now())
+            events.record("end", each, followed_by=made.pk)
+        if made.ended_at is not None and not made.fixed:
+            Tournament.objects.filter(pk=made.pk).update(ended_at=None)
+            made.ended_at = None
+            events.record("reopen", made)
+        return made
+
+
+def _is_in_force(tournament: Tournament, competition: Competition) -> bool:
+    in_force = rules_in_force(competition).pk, sample_set_for(competition, "validation").pk
+    return (tournament.rules_id, tournament.sample_set_id) == in_force
+
+
+def missing_baselines() -> list[tuple[Track, str]]:
+    """Return the baselines that are to be built, of competitions that are public or have started."""
+    started = Q(public=True) | Q(starts_at__lte=clock.now())
+    missing = []
+    for competition in Competition.objects.filter(started, format=Competition.Format.TRANSFER).order_by("pk"):
+        built = {(track.name, player.baseline) for track, player in baseline_players(competition)}
+        missing += [
+            (track, name)
+            for track in competition.tracks.all()
+            for name in track.baselines
+            if (track.name, name) not in built
+        ]
+    return missing
 
 
 def make_baselines() -> int:
-    """Build the missing baselines of competitions that are public or have started; return how many were built.
+    """Build the missing baselines; return how many were built.
 
-    A failed build affects only its own baseline, and the next sweep tries again.
+    A failed build affects only its own baseline, and the next sweep has it tried again.
     """
-    started = Q(public=True) | Q(starts_at__lte=clock.now())
     made = 0
-    for competition in Competition.objects.filter(started, format=Competition.Format.TRANSFER):
-        built = {(track.name, player.baseline) for track, player in baseline_players(competition)}
-        for track in competition.tracks.all():
-            for name in track.baselines:
-                if (track.name, name) in built:
-                    continue
-                try:
-                    baseline_player(track, name, log.info)
-                    made += 1
-                except GauntletError as error:
-                    faults.report(log, error, "%s of %s cannot be built", name, track)
+    for track, name in missing_baselines():
+        try:
+            baseline_player(track, name, log.info)
+            made += 1
+        except Exception as error:
+            faults.report(log, error, "%s of %s cannot be built", name, track)
     return made
 
 
-def advance(tournament: Tournament) -> None:
+def advance(tournament: Tournament, attack_run: int | None = None) -> None:
     """Take the next step of a leaderboard's tournament: request runs, let players enter and leave, rank them.
 
     Safe to repeat and concurrently. A submission enters when it has met every entrant on every batch; it replaces the
     earlier one of its team. So scores on one leaderboard are always over the same opponents. If the field is fixed,
-    runs are only requested (see `tournaments.fixed_fields`).
+    runs are only requested (see `tournaments.fixed_fields`). Nothing happens in one that has ended.
+
+    With the key of the `attack_run` that was played, or on whose images a defence was, only the runs that follow from
+    it are requested: without reading all others at every commit. The next sweep finds everything.
     """
     if tournament.fixed:
-        fixed_fields.advance(tournament)
+        fixed_fields.advance(tournament, attack_run)
         return
     sizes = sizes_of(tournament)
     with transaction.atomic():
@@ -96,14 +126,18 @@ def advance(tournament: Tournament) -> None:
             tournament.sample_set,
             tournament.competition,
         )
+        if current.ended_at is not None:
+            return
         changed = _let_leave(current)
         taking_part = participants(current)
         waited = queue.anything_waits()
-        requested = request_runs(current, taking_part, sizes)
-        progress = progress_of(current, len(sizes))
+        if attack_run is None:
+            cancel_runs(current, taking_part)
+        requested = request_runs(current, taking_part, sizes, attack_run)
         inside = set(current_entrants(current).values_list("player", "submission"))
         # an entrant that is replaced below does not come back
         outside = [each for each in taking_part if each.key not in inside]
+        progress = progress_of(current, len(sizes), {each.player.pk for each in outside})
         while (entering := _next_to_enter(current, outside, progress)) is not None:
             _enter(current, entering)
             outside.remove(entering)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import fcntl
 import time
-from dataclasses import dataclass
 
 from celery import shared_task
 from django.conf import settings
@@ -21,17 +20,10 @@ PLAY_SECONDS = 60.0
 """Time after which a worker that also builds submissions returns to its queues."""
 
 NOTIFY_AGAIN_SECONDS = 60.0
-"""Interval of the notifications while nothing is played."""
+"""Least interval of the notifications of one task by the sweeps of one process."""
 
-
-@dataclass
-class _Sweeps:
-    """State of this process between sweeps, in `time.monotonic()`."""
-
-    notified_at: float = -NOTIFY_AGAIN_SECONDS
-
-
-_sweeps = _Sweeps()
+_notified_at: dict[str, float] = {}
+"""By task, when a sweep of this process last notified it, in `time.monotonic()`."""
 
 
 @shared_task(name="tournaments.play")  # type: ignore[untyped-decorator]
@@ -44,37 +36,38 @@ def play() -> None:
 
 
 @shared_task(name="tournaments.advance")  # type: ignore[untyped-decorator]
-def advance(tournament: int) -> None:
-    """Request what a tournament needs next, and rank its entrants."""
+def advance(tournament: int, attack_run: int | None = None) -> None:
+    """Request what a tournament needs next, after the `attack_run` if one is named, and rank its entrants."""
     rows = Tournament.objects.select_related("rules__competition", "sample_set", "competition")
-    services.advance(rows.get(pk=tournament))
+    services.advance(rows.get(pk=tournament), attack_run)
 
 
 @shared_task(name="tournaments.sweep")  # type: ignore[untyped-decorator]
 def sweep() -> None:
     """Advance every leaderboard and return the runs of lost workers, from the database alone."""
     queue.expire()
-    _make_baselines()
     services.advance_all()
+    if services.missing_baselines():
+        _notify("tournaments.make_baselines")
     if queue.anything_waits() and not queue.anything_is_held():
-        _notify_first_worker()
+        _notify("tournaments.play")  # one worker, which notifies the next one while more waits
 
 
-def _notify_first_worker() -> None:
-    """Notify one worker, at most once per `NOTIFY_AGAIN_SECONDS`: it notifies the next one while more waits.
-
-    More messages would pile up in the broker, before those of the query format.
-    """
-    if time.monotonic() >= _sweeps.notified_at + NOTIFY_AGAIN_SECONDS:
-        _sweeps.notified_at = time.monotonic()
-        notify.notify("tournaments.play")
-
-
-def _make_baselines() -> None:
-    """Build in one process of a host, however long it takes; the sweeps of the other processes continue."""
+@shared_task(name="tournaments.make_baselines")  # type: ignore[untyped-decorator]
+def make_baselines() -> None:
+    """Build missing baselines, in one process of a host, and let them enter."""
     with (settings.STATE / "tournament-baselines.lock").open("w") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             return
-        services.make_baselines()
+        if services.make_baselines():
+            notify.notify("tournaments.sweep")
+
+
+def _notify(task: str) -> None:
+    """Notify a worker, at most once per `NOTIFY_AGAIN_SECONDS`: messages would pile up before those of other tasks."""
+    last = _notified_at.get(task)
+    if last is None or time.monotonic() >= last + NOTIFY_AGAIN_SECONDS:
+        _notified_at[task] = time.monotonic()
+        notify.notify(task)

@@ -41,7 +41,8 @@ def _play(run: AttackRun | DefenceRun, heartbeat: Heartbeat) -> bool:
             queue.commit(run, engine_adapter.play_attack(run))
         else:
             queue.commit(run, engine_adapter.play_defence(run))
-        notify.notify("tournaments.advance", tournament=_tournament(run).pk)
+        attack_run = run.pk if isinstance(run, AttackRun) else run.attack_run_id
+        notify.notify("tournaments.advance", tournament=_tournament(run).pk, attack_run=attack_run)
         return True
     except LostClaimError:
         log.warning("the claim on %s was lost while it was played; nothing was written", run)

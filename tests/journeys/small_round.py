@@ -8,6 +8,7 @@ Every name, commit and sample order is the same each time, so two sites must hav
 from __future__ import annotations
 
 import tomllib
+from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
 
@@ -15,8 +16,8 @@ from django.core.management import call_command
 
 from accounts.models import User
 from accounts.services import create_team
+from competitions import services as competitions
 from competitions.models import Competition, Track
-from competitions.services import enter, import_competition
 from core import clock
 from demo.git_push import TAG, push_copy
 from demo.virtual_teams import Change
@@ -26,7 +27,7 @@ from repositories.services import repository_of
 from rounds import salts, services
 from rounds.freeze import freeze
 from rounds.planning import plan_round
-from submissions.models import Submission
+from submissions.models import Player, Submission
 from submissions.player_builds import build
 
 MODELS, ATTACKS = 6, 3
@@ -55,32 +56,46 @@ serve_attack(attack)
 def begin() -> None:
     """Make the tables, the competition, nine teams with a submission each, and the round."""
     call_command("migrate", verbosity=0)
-    competition = import_competition(
+    competition = competitions.import_competition(
         tomllib.loads(Path(__file__).with_name("small_round.toml").read_text(encoding="utf-8"))
     )
     Competition.objects.filter(pk=competition.pk).update(seed_salt="0123456789abcdef")
     bundled = (find_baseline("gaussian-noise").source / "main.py").read_text(encoding="utf-8")
     for number in range(MODELS):
         shaken = WEIGHTS + SHAKEN.format(number=number, size=number / 10)
-        submit(competition, f"models-{number}", "model", "numpy-classifier", Change("main.py", WEIGHTS, shaken))
+        enter(competition, f"models-{number}", "model", "numpy-classifier", Change("main.py", WEIGHTS, shaken))
     for number in range(ATTACKS):
         noise = Change("main.py", bundled, NOISE.format(draws=number + 1))
-        submit(competition, f"noise-{number}", "untargeted", "gaussian-noise", noise)
-    start_round(competition, User.objects.create_superuser("olga", "", "a long enough password"))
+        enter(competition, f"noise-{number}", "untargeted", "gaussian-noise", noise)
+    start_round(competition, User.objects.create_superuser("olga", "", "a long enough password"), samples=SAMPLES)
 
 
-def submit(competition: Competition, team: str, kind: str, like: str, change: Change) -> None:
-    """A team of one with a submission that is ready."""
+def enter(competition: Competition, team: str, kind: str, like: str, change: Change) -> None:
+    """A team of one with a changed copy of a bundled submission, which is ready."""
+
+    def push(bare: Path) -> str:
+        push_copy(like, str(bare), author=team, changes=(change,))
+        with GitReader(bare) as reader:
+            return reader.resolve(f"refs/tags/{TAG}") or ""
+
+    submit(competition, team, kind, push, build)
+
+
+def submit(
+    competition: Competition,
+    team: str,
+    kind: str,
+    push: Callable[[Path], str],
+    build: Callable[[Submission, Callable[[str], None]], Player],
+) -> None:
+    """A team of one with a submission that is ready. `push` fills a bare repository, and returns the commit."""
     captain = User.objects.create_user(team)
-    entry = enter(team=create_team(slug=team, name=team, captain=captain), competition=competition)
+    entry = competitions.enter(team=create_team(slug=team, name=team, captain=captain), competition=competition)
     repository = repository_of(entry=entry, track=Track.objects.get(competition=competition, name=kind))
-    push_copy(like, str(repository.path), author=team, changes=(change,))
-    with GitReader(repository.path) as reader:
-        commit = reader.resolve(f"refs/tags/{TAG}") or ""
     now = clock.now()
     submission = Submission.objects.create(
         repository=repository,
-        commit=commit,
+        commit=push(repository.path),
         tag=TAG,
         submitted_by=captain,
         received_at=now,
@@ -93,18 +108,18 @@ def submit(competition: Competition, team: str, kind: str, like: str, change: Ch
     submission.save()
 
 
-def start_round(competition: Competition, by: User) -> None:
+def start_round(competition: Competition, by: User, *, samples: int) -> None:
     """Plan, freeze and start it, on samples in the order of one salt."""
     vars(salts)["new_salt"] = lambda: "0123456789abcdef"
     now = clock.now()
     planned = plan_round(
         competition=competition,
-        title="Six models, three attacks",
+        title="A small round",
         kind="development",
         schedule="ladder",
         guard=False,
         source=competition.sample_sets.get(name="test-1"),
-        samples=SAMPLES,
+        samples=samples,
         starts_at=now,
         ends_at=now + timedelta(days=3),
         by=by,

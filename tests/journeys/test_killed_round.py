@@ -8,6 +8,7 @@ import signal
 import sqlite3
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
@@ -17,14 +18,18 @@ from typing import Any
 import psycopg2
 import pytest
 
-SET_UP = "import django, runpy; django.setup(); runpy.run_path('tests/journeys/small_round.py', run_name='__main__')"
+SET_UP = "import django, runpy; django.setup(); runpy.run_path('tests/journeys/{}.py', run_name='__main__')"
 CELERY = [sys.executable, "-m", "celery", "--app", "config", "worker", "--loglevel", "INFO", "--without-gossip"]
+BEAT = [sys.executable, "-m", "celery", "--app", "config", "beat", "--loglevel", "INFO"]
 WEB = [sys.executable, "-m", "gunicorn", "config.wsgi:application", "--worker-class", "gthread", "--threads", "4"]
-MOMENTS = 5
+VICTIMS = ("worker", "web", "builder", "database", "beat", "worker")
+"""What is killed or disconnected in a round, one after the other."""
+ROUNDS = int(os.environ.get("GAUNTLET_KILLED_ROUNDS", "1"))
+"""Number of disturbed rounds of each format; `GAUNTLET_SEED` repeats a run."""
 
 
 class Programs:
-    """Web server, builder and player of a site, each in a process group of its own."""
+    """Web server, builder, player and beat of a site, each in a process group of its own."""
 
     def __init__(self, site: Any, root: Path, environment: dict[str, str]) -> None:
         self._site = site
@@ -32,7 +37,8 @@ class Programs:
         self._environment = environment
         self._commands = {
             "web": [*WEB, "--bind", f"127.0.0.1:{site.port}", "--no-control-socket"],
-            "builder": [*CELERY, "--beat", "--queues", "default,build", "--concurrency", "1", "--hostname", "b@%h"],
+            "beat": BEAT,
+            "builder": [*CELERY, "--queues", "default,build", "--concurrency", "1", "--hostname", "b@%h"],
             "worker": [*CELERY, "--queues", "play", "--concurrency", "2", "--hostname", "p@%h"],
         }
         self._running: dict[str, subprocess.Popen[bytes]] = {}
@@ -57,8 +63,10 @@ class Programs:
         process.wait()
 
     def close(self) -> None:
-        for name in self._running:
+        """Kill all. Safe to repeat."""
+        for name in list(self._running):
             self.kill(name)
+            del self._running[name]
 
 
 class Database:
@@ -79,25 +87,9 @@ class Database:
             cursor.execute(question)
             return [tuple(row) for row in cursor.fetchall()]
 
-    def played(self) -> int:
-        return int(self.ask("select count(*) from matches_piece where state = 'played'"))
-
     def outcome(self) -> str:
         """The snapshot hash; empty before the round is scored."""
         return str(self.ask("select outcome from rounds_round"))
-
-    def rows(self) -> list[tuple[Any, ...]]:
-        """Every sample result of the round, by the contents of its players: all of it but the times.
-
-        The leaderboards' own matches run during the round and after it.
-        """
-        return self.ask_all(
-            "select attack.digest, model.digest, row.sample, row.outcome, row.distance, row.queries, row.reason "
-            "from matches_sampleresult row join matches_match match on match.id = row.match_id "
-            "join rounds_roundmatch of_round on of_round.match_id = match.id "
-            "join submissions_player attack on attack.id = match.attack_id "
-            "join submissions_player model on model.id = match.model_id order by 1, 2, 3"
-        )
 
     def drop_connections(self) -> None:
         """End all connections."""
@@ -108,6 +100,58 @@ class Database:
 
 
 @dataclass(frozen=True)
+class Format:
+    """A small round of one format.
+
+    `script` begins it, `played` counts its runs or pieces that are played, of `number`, and `rows` return everything
+    but the times, by the contents of the players. The leaderboards' own runs are played during the round and after it.
+    """
+
+    script: str
+    played: str
+    number: int
+    rows: tuple[str, ...]
+
+
+QUERY = Format(
+    "small_round",
+    "select count(*) from matches_piece where state = 'played'",
+    30,
+    (
+        "select attack.digest, model.digest, row.sample, row.outcome, row.distance, row.queries, row.reason "
+        "from matches_sampleresult row join matches_match match on match.id = row.match_id "
+        "join rounds_roundmatch of_round on of_round.match_id = match.id "
+        "join submissions_player attack on attack.id = match.attack_id "
+        "join submissions_player model on model.id = match.model_id order by 1, 2, 3",
+    ),
+)
+TRANSFER = Format(
+    "small_transfer_round",
+    "select count(distinct run.id) + count(row.id) from tournaments_attackrun run "
+    "join tournaments_tournament tournament on tournament.id = run.tournament_id and tournament.fixed "
+    "left join tournaments_defencerun row on row.attack_run_id = run.id and row.state = 'played' "
+    "where run.state = 'played'",
+    60,
+    (
+        "select attack.digest, run.batch, run.epsilon, run.images, run.made, cast(run.hashes as text), "
+        "cast(run.notes as text), run.reason, run.artefact, run.state from tournaments_attackrun run "
+        "join tournaments_tournament tournament on tournament.id = run.tournament_id and tournament.fixed "
+        "join submissions_player attack on attack.id = run.attack_id order by 1, 2",
+        "select attack.digest, run.batch, defence.digest, row.labelled, row.correct, row.hits, "
+        "cast(row.labels as text), cast(row.rows as text), row.reason, row.state from tournaments_defencerun row "
+        "join tournaments_attackrun run on run.id = row.attack_run_id "
+        "join tournaments_tournament tournament on tournament.id = run.tournament_id and tournament.fixed "
+        "join submissions_player attack on attack.id = run.attack_id "
+        "join submissions_player defence on defence.id = row.defence_id order by 1, 2, 3",
+        "select player.digest, entrant.rank, entrant.score, entrant.raw, entrant.worst, entrant.coverage "
+        "from tournaments_entrant entrant join submissions_player player on player.id = entrant.player_id "
+        "join tournaments_tournament tournament on tournament.id = entrant.tournament_id and tournament.fixed "
+        "order by 1",
+    ),
+)
+
+
+@dataclass(frozen=True)
 class Outcome:
     """How a round ended: its snapshot hash, and the rows that it follows from."""
 
@@ -115,49 +159,60 @@ class Outcome:
     rows: list[tuple[Any, ...]]
 
 
+Disturb = Callable[[Programs, Database, str], None]
+PlayRound = Callable[[Format, random.Random, Disturb], Outcome]
+
+
 @pytest.fixture
-def play_round(
-    make_site: Callable[..., Any], root: Path, wait: Callable[..., None]
-) -> Iterator[Callable[[Callable[[Programs, Database, int], None]], Outcome]]:
-    """Plays the round of a fresh site to its end, with something done to it after each of some pieces; its outcome."""
+def play_round(make_site: Callable[..., Any], root: Path, wait: Callable[..., None]) -> Iterator[PlayRound]:
+    """Plays the round of a fresh site to its end, with something done to it at drawn moments; its outcome."""
     running: list[Programs] = []
 
-    def play(disturb: Callable[[Programs, Database, int], None]) -> Outcome:
+    def play(of: Format, draw: random.Random, disturb: Disturb) -> Outcome:
         site = make_site()
         environment = site.environment | {"DJANGO_SETTINGS_MODULE": "config.settings"}
-        subprocess.run([sys.executable, "-c", SET_UP], cwd=root, env=environment, check=True, timeout=200)
+        subprocess.run(
+            [sys.executable, "-c", SET_UP.format(of.script)], cwd=root, env=environment, check=True, timeout=200
+        )
         database = Database(site, environment["DATABASE_URL"])
         programs = Programs(site, root, environment)
         running.append(programs)
-        for number, moment in enumerate(sorted(random.Random(4).sample(range(2, 30), MOMENTS))):
-            wait(f"{moment} pieces played", lambda moment=moment: database.played() >= moment)
-            disturb(programs, database, number)
+        for moment, victim in zip(sorted(draw.sample(range(2, of.number), len(VICTIMS))), VICTIMS, strict=True):
+            wait(f"{moment} played", lambda moment=moment: database.ask(of.played) >= moment)
+            time.sleep(draw.uniform(0, 0.3))  # not only just after a commit
+            disturb(programs, database, victim)
         wait("the end of the round", database.outcome, seconds=240.0)
-        return Outcome(database.outcome(), database.rows())
+        programs.close()
+        return Outcome(database.outcome(), [row for question in of.rows for row in database.ask_all(question)])
 
     yield play
     for programs in running:
         programs.close()
 
 
-def disturb(programs: Programs, database: Database, number: int) -> None:
-    """Kill the next one: worker, web server, builder, connections (on SQLite the worker's), worker again."""
-    name = ("worker", "web", "builder", "database", "worker")[number]
-    if name == "database" and os.environ.get("DATABASE_URL", "").startswith("postgres"):
-        database.drop_connections()
-        return
-    name = "worker" if name == "database" else name
-    programs.kill(name)
-    programs.start(name)
+def disturb(programs: Programs, database: Database, victim: str) -> None:
+    """Kill a program without warning and start it again, or end all connections (on SQLite the worker)."""
+    if victim == "database":
+        if os.environ.get("DATABASE_URL", "").startswith("postgres"):
+            database.drop_connections()
+            return
+        victim = "worker"
+    programs.kill(victim)
+    programs.start(victim)
 
 
 @pytest.mark.slow(140)
-@pytest.mark.timeout(600)
-def test_a_round_killed_at_five_moments_has_the_outcome_of_an_undisturbed_one(
-    play_round: Callable[[Callable[[Programs, Database, int], None]], Outcome],
-    first_difference: Callable[[Sequence[object], Sequence[object]], str],
+@pytest.mark.timeout(600 * ROUNDS)
+@pytest.mark.parametrize("of", [QUERY, TRANSFER], ids=["query", "transfer"])
+def test_a_round_killed_at_drawn_moments_has_the_outcome_of_an_undisturbed_one(
+    of: Format, play_round: PlayRound, first_difference: Callable[[Sequence[object], Sequence[object]], str]
 ) -> None:
-    undisturbed = play_round(lambda programs, database, number: None)
-    disturbed = play_round(disturb)
-    assert first_difference(undisturbed.rows, disturbed.rows) == ""
-    assert disturbed.digest == undisturbed.digest
+    number = int(os.environ.get("GAUNTLET_SEED") or random.SystemRandom().randrange(10**9))
+    sys.stdout.write(f"GAUNTLET_SEED={number} GAUNTLET_KILLED_ROUNDS={ROUNDS}\n")  # shown where it fails
+    draw = random.Random(number)
+    undisturbed = play_round(of, draw, lambda programs, database, victim: None)
+    for done in range(1, ROUNDS + 1):
+        disturbed = play_round(of, draw, disturb)
+        assert first_difference(undisturbed.rows, disturbed.rows) == ""
+        assert disturbed.digest == undisturbed.digest
+        sys.stdout.write(f"{done} of {done} rounds, each disturbed {len(VICTIMS)} times, are equal\n")

@@ -23,6 +23,8 @@ from repositories.http.request_body import BLOCK, Body, RequestCutOffError
 log = logging.getLogger(__name__)
 
 MAX_HEAD_BYTES = 1 << 16
+MAX_CPU_SECONDS = 300
+"""Processor time of each process of git in a clone or push. A push of 512 MiB needs about a tenth of it."""
 END_SECONDS = 3.0
 """Time that git has after SIGTERM to remove its files, before SIGKILL."""
 
@@ -91,7 +93,7 @@ class BackendProcess:
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the rest
         self._closing.callback(self._errors.close)
         self._git = subprocess.Popen(
-            [*COMMAND, "http-backend"],
+            ["prlimit", f"--cpu={MAX_CPU_SECONDS}", *COMMAND, "http-backend"],
             env=environment(variables),
             cwd="/",
             stdin=subprocess.PIPE,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import socket
 import threading
 import time
+import zlib
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Protocol, cast
@@ -17,9 +18,20 @@ from core.errors import GauntletError, Refusal
 BLOCK = 1 << 16
 CHECK_SECONDS = 0.25
 
+MAX_FETCH_BYTES = 8 << 20
+"""Length of the request of a clone or fetch, inflated. git sends some kilobytes, and one megabyte for 20,000 commits.
+
+Every line costs git a search, and equal lines shrink to nothing: unlimited, 1 MB of gzip keeps it busy for 5 s.
+"""
+GZIP = {"gzip", "x-gzip"}
+
 
 class RequestCutOffError(GauntletError):
     """The request ended before it was complete: the client left, sent nothing or was too slow."""
+
+
+class RequestTooLongError(GauntletError):
+    """The request of a clone or fetch is longer than any that git sends. The message tells the caller what to do."""
 
 
 class ClientTimeLimit:
@@ -119,6 +131,25 @@ class Body:
     def wait(self) -> None:
         """Wait for the first byte, which the next `read` returns; raise `RequestCutOffError`."""
         self._first = self._next(self._stream.readline, 1)  # `read` would wait for a kilobyte
+
+    def read_fetch(self, encoding: str) -> None:
+        """Read the whole request of a fetch and inflate it; the next `read` returns it.
+
+        `encoding` is its content encoding. Raise `RequestTooLongError` above `MAX_FETCH_BYTES`, `RequestCutOffError` if
+        it cannot be inflated.
+        """
+        inflater = zlib.decompressobj(zlib.MAX_WBITS | 16) if encoding.lower() in GZIP else None
+        plain = bytearray()
+        while len(plain) <= MAX_FETCH_BYTES and (block := self.read()):
+            try:
+                plain += inflater.decompress(block, MAX_FETCH_BYTES + 1 - len(plain)) if inflater else block
+            except zlib.error as error:
+                raise self._interrupted(f"its gzip encoding is damaged: {error}") from error
+        if len(plain) > MAX_FETCH_BYTES:
+            raise RequestTooLongError(
+                f"the request names more commits than fit in {MAX_FETCH_BYTES >> 20} MiB; clone into an empty folder"
+            )
+        self._first = bytes(plain)
 
     def read(self) -> bytes:
         """Return the next block; empty at the end. Raise `RequestCutOffError`."""

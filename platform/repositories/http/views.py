@@ -21,7 +21,7 @@ from core.errors import Fault, Refusal
 from repositories.http.backend import BackendProcess
 from repositories.http.limits import ANYBODY, LIMITER, RETRY_SECONDS, LimitReachedError, Permit
 from repositories.http.receive_pack import PushGate, ReceivePack, close_connections
-from repositories.http.request_body import Body, RequestCutOffError
+from repositories.http.request_body import Body, RequestCutOffError, RequestTooLongError
 from repositories.models import Repository
 from repositories.public_copies import public_copy
 from repositories.selectors import Access, access_to, public_repository
@@ -30,7 +30,8 @@ from repositories.services import push_lock, repository_of
 PULL, PUSH = "git-upload-pack", "git-receive-pack"
 ADVERTISEMENT = "info/refs"
 ONLY_SMART = "Gauntlet: only git's smart HTTP protocol is supported; use git 1.6.6 or newer"
-PASSED_ON = ("CONTENT_TYPE", "HTTP_CONTENT_ENCODING", "HTTP_GIT_PROTOCOL", "REMOTE_ADDR")
+ENCODING = "HTTP_CONTENT_ENCODING"
+PASSED_ON = ("CONTENT_TYPE", ENCODING, "HTTP_GIT_PROTOCOL", "REMOTE_ADDR")
 
 
 @method_decorator(csrf_exempt, name="dispatch")
@@ -88,6 +89,8 @@ class GitView(_SmartView):
                 site = request.build_absolute_uri("/").rstrip("/")
                 receive = held.enter_context(closing(ReceivePack(self.gate, repository, access.user, site)))
                 held.enter_context(push_lock(repository.path))
+            elif service == PULL:
+                _read_fetch(body, variables)
             # from here on the process releases what is held, even if it fails to start
             return BackendProcess(variables=variables, body=body, receive=receive, clean_up=held.pop_all().close)
 
@@ -124,6 +127,8 @@ class PublicGitView(_SmartView):
         with ExitStack() as held:
             body = _started_body(request, ANYBODY, None, held)
             variables = _variables(request, public_copy(repository, tags), service, PULL)
+            if service == PULL:
+                _read_fetch(body, variables)
             return BackendProcess(variables=variables, body=body, clean_up=held.pop_all().close)
 
 
@@ -143,6 +148,11 @@ def _started_body(request: HttpRequest, user: int, team: int | None, held: ExitS
     return body
 
 
+def _read_fetch(body: Body, variables: dict[str, str]) -> None:
+    """Read the request of a clone or fetch, whose length is limited, and pass it on without its encoding."""
+    body.read_fetch(variables.pop(ENCODING, ""))
+
+
 def _variables(request: HttpRequest, path: Path, service: str, requested: str) -> dict[str, str]:
     """Return the CGI variables of `git http-backend` for a request to the bare repository `path`."""
     return {name: request.META[name] for name in PASSED_ON if request.META.get(name)} | {
@@ -160,6 +170,8 @@ def _streamed(start: Callable[[], BackendProcess]) -> HttpResponseBase:
         status, headers = exchange.head()
     except Refusal as refusal:
         return _plain(HTTPStatus.LENGTH_REQUIRED, f"Gauntlet: {refusal}")
+    except RequestTooLongError as too_long:
+        return _plain(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"Gauntlet: {too_long}")
     except LimitReachedError as limit:
         response = _plain(HTTPStatus.SERVICE_UNAVAILABLE, f"Gauntlet: {limit}")
         response["Retry-After"] = str(RETRY_SECONDS)

@@ -104,3 +104,12 @@ def test_a_histogram_counts_every_value_once_in_its_bin() -> None:
         assert linear_to(drawn.y.end).at((BOTTOM - bar.y) / (BOTTOM - TOP) * drawn.y.end) == pytest.approx(
             drawn.y.at(float(str(count))), abs=1e-9
         )
+
+
+def test_a_csv_file_has_no_formulas() -> None:
+    cells = ["=1+1", "+1", "-1", "@a", "\ta", "a=1", "", None, -1, -0.5]
+    table = Table(["=column", "value"], [[cell, 1] for cell in cells])
+    rows = list(csv.reader(io.StringIO(table.csv(), newline="")))
+    assert [row[0] for row in rows] == [
+        "'=column", "'=1+1", "'+1", "'-1", "'@a", "'\ta", "a=1", "", "", "-1", "-0.5",
+    ]  # fmt: skip

@@ -29,6 +29,10 @@ def test_tables_and_code_are_reached_by_the_keyboard_where_they_scroll() -> None
 def test_links_to_other_sites_pass_no_reputation_on() -> None:
     assert render("[a](https://x.example)") == '<p><a href="https://x.example" rel="nofollow ugc">a</a></p>\n'
     assert 'rel="nofollow ugc"' in render("<https://x.example>")
+    for address in ("///x.example", "/\\x.example", "\\\\x.example"):  # browsers read them as //x.example
+        assert 'rel="nofollow ugc"' in render(f"[a](<{address}>)"), address
+    for address in ("/rules", "other", "#part", "?page=2"):
+        assert "rel=" not in render(f"[a]({address})"), address
 
 
 @pytest.mark.parametrize(

@@ -192,7 +192,7 @@ def test_the_sweep_notifies_a_worker_if_nobody_plays(
     monkeypatch: pytest.MonkeyPatch,
     django_capture_on_commit_callbacks: Callable[..., AbstractContextManager[object]],
 ) -> None:
-    monkeypatch.setattr(tasks, "_sweeps", tasks._Sweeps(float("-inf")))
+    monkeypatch.setattr(tasks, "_notified_at", {})
     notifications.clear()
     with django_capture_on_commit_callbacks(execute=True):
         tasks.sweep()

@@ -1,0 +1,161 @@
+"""A POST to every address of the URL configuration by every role: no server error, and no change without permission."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.apps import apps
+from django.db import connection, transaction
+from django.test import Client
+from django.urls import URLResolver, get_resolver
+
+from accounts.models import AccessToken, Invitation, Team, User
+from competitions.models import Competition, Organiser
+from matches.models import Match
+from rounds.models import Round
+from submissions.models import Submission
+
+ARGUMENT = re.compile(r"<(?:\w+:)?(\w+)>|\(\?P<(\w+)>[^)]*\)")
+WRITE = re.compile(r'\s*(?:INSERT(?: OR \w+)? INTO|UPDATE|DELETE FROM)\s+"(\w+)"')
+
+OWN = {"accounts_user", "accounts_accesstoken", "account_emailaddress", "django_session"}
+"""Tables of a user's own account."""
+SIGN_UP = OWN | {"accounts_accountrequest"}
+"""Accounts are open in the settings of the tests."""
+TEAM = OWN | {"accounts_membership", "accounts_invitation", "accounts_team", "competitions_entry", "core_event"}
+SUBMITTING = {
+    *("submissions_submission", "submissions_quotaslot", "submissions_build", "repositories_repository"),
+    *("competitions_termsacceptance", "leaderboards_evaluation", "leaderboards_standing", "matches_match"),
+}
+OPERATORS = {"auth_group", "auth_group_permissions", "matches_worker", "matches_host", "rounds_signingkey"}
+
+MAY_CHANGE: dict[str, set[str] | None] = {
+    "anonymous": SIGN_UP,
+    "charlie": TEAM,  # invited by the Owls, and may found a team
+    "staff": TEAM,  # without any competition, a user as others
+    "rita": TEAM,  # organises another competition
+    "bob": TEAM | SUBMITTING,
+    "olga": None,  # all but the tables of operators
+    "superuser": None,
+}
+"""The tables that a POST of each role may change."""
+
+FIELDS = {
+    "name": "A name", "title": "A title", "slug": "a-slug", "username": "somebody", "email": "x@example.org",
+    "login": "bob", "password": "wrong", "password1": "a long password 1", "password2": "a long password 1",
+    "reason": "a reason", "text": "A text.", "tag": "submission-9", "revision": "main", "commit": "0" * 40,
+    "time_zone": "Europe/Berlin", "language": "de", "next": "/", "action": "delete_selected", "_selected_action": "1",
+    "post": "yes", "confirm": "yes", "state": "published", "is_staff": "on", "is_superuser": "on", "public": "on",
+    "days": "9", "scopes": "read", "display_name": "X", "_save": "Save", "accept": "on",
+}  # fmt: skip
+
+
+@dataclass
+class Writes:
+    """Collects the tables that statements change."""
+
+    tables: set[str] = field(default_factory=set)
+
+    def __call__(self, execute: Callable[..., Any], sql: str, params: Any, many: bool, context: Any) -> Any:
+        if found := WRITE.match(sql):
+            self.tables.add(found[1])
+        return execute(sql, params, many, context)
+
+
+def routes(resolver: URLResolver | None = None, before: str = "") -> Iterator[str]:
+    """Return the route of every address."""
+    for each in (resolver or get_resolver()).url_patterns:
+        if isinstance(each, URLResolver):
+            yield from routes(each, f"{before}{each.pattern}")
+        else:
+            yield f"{before}{each.pattern}"
+
+
+@pytest.fixture
+def site(
+    shown: dict[str, Submission], played_match: Match, planned: Round, alice: User, charlie: User, olga: User
+) -> dict[str, str]:
+    """Arguments of addresses by their name in the route; there is one of everything."""
+    now = alice.date_joined
+    token = AccessToken.objects.create(
+        user=alice, name="laptop", scopes=["read"], digest="d" * 64, start="gtl_alice", created_at=now,
+        expires_at=now + timedelta(days=9),
+    )  # fmt: skip
+    invitation = Invitation.objects.create(
+        team=Team.objects.get(slug="owls"), username="charlie", user=charlie, invited_by=alice, made_at=now,
+        expires_at=now + timedelta(days=9),
+    )  # fmt: skip
+    other = Competition.objects.create(
+        slug="letters", title="Letters", starts_at=planned.planned_at, ends_at=planned.planned_at + timedelta(days=9),
+        created_at=planned.planned_at,
+    )  # fmt: skip
+    rita = User.objects.create_user("rita", "rita@example.org", is_staff=True)
+    Organiser.objects.create(competition=other, user=rita)
+    User.objects.create_user("staff", "staff@example.org", is_staff=True)
+    User.objects.create_superuser("superuser", "s@example.org", None)
+    return {
+        "slug": "digits", "teams/slug": "owls", "team": "owls", "track_name": "model", "username": "bob",
+        "number": str(shown["building"].pk), "rounds/number": "1", "matches/number": str(played_match.pk),
+        "invitations/number": str(invitation.pk), "user": str(alice.pk), "token": str(token.pk),
+        "service": "git-receive-pack", "key": "x", "uidb36": "1", "old": "1", "new": "1", "part": "bundle",
+        "name": "prizes", "attack": "1", "defence": "1", "sample": "0", "app_label": "core", "content_type_id": "1",
+        "url": "nothing", "id": str(alice.pk), "format": "json",
+    }  # fmt: skip
+
+
+def address(route: str, arguments: dict[str, str]) -> str:
+    """Return an address of the route: that of a row of its model in the admin, else of the row in `arguments`."""
+
+    def value(found: re.Match[str]) -> str:
+        name = found[1] or found[2]
+        before = route[: found.start()].rstrip("/^").split("/")
+        if before[0] == "admin" and len(before) > 2:
+            try:
+                row = apps.get_model(before[1], before[2])._default_manager.first()
+            except LookupError:
+                row = None
+            if row is not None:
+                return str(row.pk)
+        return arguments.get(f"{before[-1]}/{name}") or arguments.get(name) or "1"
+
+    return "/" + re.sub(r"[\^$]|\\(?=[.Z])|\(\?:.*?\)", "", ARGUMENT.sub(value, route))
+
+
+@pytest.mark.slow(10)
+@pytest.mark.parametrize("role", MAY_CHANGE)
+def test_it_works(site: dict[str, str], role: str) -> None:
+    client = Client()
+    if role != "anonymous":
+        client.force_login(User.objects.get(username=role))
+    cookies, allowed = client.cookies.copy(), MAY_CHANGE[role]
+    statuses = set()
+    for route in sorted(set(routes())):
+        page = address(route, site)
+        for body in (FIELDS,) if route.startswith("admin/") else ({}, FIELDS):
+            writes = Writes()
+            client.cookies = cookies.copy()
+            with transaction.atomic():
+                with connection.execute_wrapper(writes):
+                    answer = client.post(page, body)
+                    answer.getvalue()
+                transaction.set_rollback(True)
+            assert answer.status_code < 500, page
+            statuses.add(answer.status_code)
+            if allowed is not None:
+                assert writes.tables <= allowed, f"{page} by {role}"
+            elif role == "olga":
+                assert not writes.tables & OPERATORS, page
+    assert {302, 404, 405} <= statuses
+
+
+def test_it_finds_changes(site: dict[str, str]) -> None:
+    client, writes = Client(), Writes()
+    client.force_login(User.objects.get(username="bob"))
+    with connection.execute_wrapper(writes):
+        client.post(address("submissions/<int:number>/withdraw", site))
+    assert "submissions_submission" in writes.tables

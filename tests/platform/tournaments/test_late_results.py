@@ -1,0 +1,84 @@
+"""Results that arrive after their round was cancelled, scored or published."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from django.utils import timezone
+
+from accounts.models import User
+from competitions.models import Competition
+from core.lease import LostClaimError
+from rounds import services as rounds
+from rounds.formats import format_of
+from rounds.models import Round
+from rounds.preview import preview_digest
+from rounds.publication import publish
+from rounds.tasks import advance_round
+from rounds.verification import differing_places
+from submissions.models import Submission
+from tests.platform.conftest import FakeClock
+from tests.platform.tournaments.conftest import BRIGHTNESS, COPY
+from tests.platform.tournaments.play_rounds import begin, plan
+from tests.platform.tournaments.results import true_result
+from tournaments import queue, tasks
+from tournaments.models import AttackRun, DefenceRun, Run
+
+
+@pytest.fixture
+def playing(transfer: Competition, olga: User, submit: Callable[..., Submission], the_clock: FakeClock) -> Round:
+    """A round of an attack and a defence, which has begun."""
+    the_clock.at = timezone.now()
+    transfer.tracks.update(baselines=[])
+    Competition.objects.update(new_validation_set=False)
+    submit("owls", "attack", COPY)
+    submit("bats", "defence", BRIGHTNESS)
+    round_ = plan(transfer, olga)
+    begin(round_, olga, the_clock)
+    assert round_.tournament is not None
+    tasks.advance(round_.tournament.pk)
+    return round_
+
+
+def claimed() -> AttackRun | DefenceRun:
+    run = queue.claim("worker")
+    assert run is not None
+    assert run.priority == Run.Priority.ROUND
+    return run
+
+
+def test_a_result_after_the_round_was_cancelled_is_kept_and_starts_nothing(playing: Round, olga: User) -> None:
+    run = claimed()
+    rounds.cancel(round_=playing, by=olga, reason="the samples are wrong")
+    queue.commit(run, true_result(run))
+    tasks.advance(playing.tournament_id or 0, run.pk)
+    advance_round()
+    playing.refresh_from_db()
+    assert (playing.state, playing.outcome, playing.problem) == ("cancelled", "", "")
+    assert AttackRun.objects.get(pk=run.pk).state == Run.State.PLAYED
+    assert not DefenceRun.objects.filter(attack_run__tournament=playing.tournament).exists()
+
+
+@pytest.mark.parametrize("published", [False, True])
+def test_a_lost_worker_changes_nothing_in_a_finished_round(
+    playing: Round, olga: User, the_clock: FakeClock, published: bool
+) -> None:
+    lost = claimed()
+    the_clock.forward(seconds=31)
+    while (run := queue.claim("another worker")) is not None:
+        if run.priority == Run.Priority.ROUND:
+            queue.commit(run, true_result(run))
+            tasks.advance(playing.tournament_id or 0)
+    advance_round()
+    playing.refresh_from_db()
+    assert playing.state == "scored"
+    if published:
+        publish(round_=playing, by=olga, previewed=preview_digest(playing, format_of(playing).preview(playing)))
+    before = Round.objects.values().get(pk=playing.pk), list(playing.entries.order_by("pk").values())
+    with pytest.raises(LostClaimError):
+        queue.commit(lost, true_result(lost) | {"made": 0})
+    tasks.advance(playing.tournament_id or 0, lost.pk)
+    advance_round()
+    assert (Round.objects.values().get(pk=playing.pk), list(playing.entries.order_by("pk").values())) == before
+    assert list(differing_places()) == []
