@@ -104,6 +104,8 @@ def _steps(models: int, attacks: int, samples: int, models_given: bool) -> Itera
     for count, of_models, of_attacks in _CUTS:
         kept = {Side.MODEL: models if models_given else of_models.of(models), Side.ATTACK: of_attacks.of(attacks)}
         if kept != left:
-            yield _Step(min(count, samples), left[Side.MODEL], left[Side.ATTACK], *kept.values(), last=False)
+            entering = left[Side.MODEL], left[Side.ATTACK]
+            yield _Step(min(count, samples), *entering, kept[Side.MODEL], kept[Side.ATTACK], last=False)
             left = kept
-    yield _Step(samples, left[Side.MODEL], left[Side.ATTACK], *left.values(), last=True)
+    models, attacks = left[Side.MODEL], left[Side.ATTACK]
+    yield _Step(samples, models, attacks, models, attacks, last=True)
