@@ -28,8 +28,8 @@ MOST_LINES = 59_000
 MOST_SAMPLES = 10_000
 """The largest number of samples in a bundle."""
 
-FORMAT = 2
-"""The version of this form and of its signature."""
+FORM = 2
+"""The version of this form and of its signature, whatever the lines mean."""
 
 _SIGNATURE_BYTES = (67, 40_000)
 """The size of the signature for each line before it, and its fixed part: it names earlier keys."""

@@ -59,6 +59,9 @@ class Fields:
     def word(self, name: str, words: type[_Word]) -> _Word:
         return self._word(name, self._line[name], words)
 
+    def flags(self, name: str) -> list[bool]:
+        return [self._typed(name, value, bool, "true or false") for value in self._list(name)]
+
     def texts(self, name: str) -> list[str]:
         return [self._typed(name, value, str, "text") for value in self._list(name)]
 

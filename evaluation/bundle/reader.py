@@ -8,10 +8,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from evaluation.bundle.canonical_json import FORMAT, MOST_SAMPLES, canonical, commitment_of, decode
+from evaluation.bundle.canonical_json import MOST_SAMPLES, canonical, commitment_of, decode
 from evaluation.bundle.fields import MOST_WHOLE, Fields
 from evaluation.bundle.line_order import in_order
 from evaluation.bundle.records import (
+    FORMAT,
+    NARROW_FIELD,
     BundleHead,
     BundlePiece,
     BundleSample,
@@ -107,6 +109,9 @@ class _Reading:
 
     def __init__(self, head: Fields) -> None:
         self._head = head
+        self._format = head.whole("format")
+        if self._format not in (NARROW_FIELD, FORMAT):
+            raise head.refusal(f"its format is neither {NARROW_FIELD} nor {FORMAT}, which this version reads")
         self._count = head.whole("samples", 1, MOST_SAMPLES)
         self._budget = _query_budget(head)
         self._samples: dict[str, BundleSample] = {}
@@ -114,6 +119,7 @@ class _Reading:
         self._priors: dict[Track, dict[int, str]] = {track: {} for track in Track}
         self._track_of: dict[str, Track] = {}
         self._submissions: dict[str, tuple[BundleSubmission, ...]] = {}
+        self._eligible_at_freeze: dict[str, tuple[bool, ...]] = {}
         self._results: dict[tuple[str, str], dict[int, SampleRow]] = {}
         self._seeds: dict[tuple[str, str], int] = {}
         self._pieces: dict[tuple[str, str], tuple[BundlePiece, ...]] = {}
@@ -126,7 +132,11 @@ class _Reading:
         if line["kind"] == "sample":
             self._sample(Fields(number, line, names=_SAMPLE))
         elif line["kind"] == "entrant":
-            self._entrant(Fields(number, line, names=_ENTRANT))
+            self._entrant(
+                Fields(
+                    number, line, names=_ENTRANT | (set() if self._format == NARROW_FIELD else {"eligible_at_freeze"})
+                )
+            )
         elif line["kind"] == "results":
             self._result(Fields(number, line, names=_RESULTS))
         elif line["kind"] == "audit":
@@ -137,15 +147,16 @@ class _Reading:
     def record(self) -> Record:
         """Return everything that was given, after all lines are read."""
         head = self._head
-        if head.whole("format") != FORMAT:
-            raise head.refusal(f"its format is not {FORMAT}, the one that this version reads")
         if len(self._samples) != self._count:
             raise head.refusal(f"it names {self._count} samples, but {len(self._samples)} follow")
         if head.text("commitment") != commitment_of(list(self._samples)):
             raise head.refusal("the commitment does not match the hashes of the samples")
         self._check_size()
-        if (head.text("round_kind") == _FINAL) != head.flag("sweep"):
-            raise head.refusal("a final needs a sweep, and no other round may have one")
+        final = head.text("round_kind") == _FINAL
+        if self._format == NARROW_FIELD and final != head.flag("sweep"):
+            raise head.refusal("a final needs a sweep, and no other round of this format may have one")
+        if self._format != NARROW_FIELD and not head.flag("sweep"):
+            raise head.refusal("every round of this format needs a sweep")
         known = BundleHead(
             competition=head.text("competition"),
             number=head.whole("round"),
@@ -156,6 +167,7 @@ class _Reading:
             commitment=head.text("commitment"),
             field_salt=head.text("field_salt"),
             field_commitment=head.text("field_commitment"),
+            format=self._format,
         )
         facts = RoundFacts(
             schedule=head.text("schedule"),
@@ -168,9 +180,10 @@ class _Reading:
             failed_audits=self._failed_audits,
             kept=self._kept,
         )
-        if known.field_commitment != field_commitment_of(known.field_salt, facts, self._submissions):
-            raise head.refusal("the commitment to the field does not match the entrants")
-        return Record(known, facts, tuple(self._samples.values()), self._submissions, self._seeds, self._pieces)
+        if known.field_commitment != field_commitment_of(known, facts, self._submissions, self._eligible_at_freeze):
+            raise head.refusal("the commitment to the field does not match the entrants and the rules")
+        samples = tuple(self._samples.values())
+        return Record(known, facts, samples, self._submissions, self._seeds, self._pieces, self._eligible_at_freeze)
 
     def _check_size(self) -> None:
         of_track = [sum(entrant.track is track for entrant in self._entrants) for track in Track]
@@ -213,6 +226,10 @@ class _Reading:
         teams = tuple(line.texts("teams"))
         if teams != tuple(one.team for one in submissions) or len(set(teams)) < len(teams) or not teams:
             raise line.refusal("its teams must be those of its submissions, at least one, in their order, each once")
+        if self._format != NARROW_FIELD:
+            self._eligible_at_freeze[player] = tuple(line.flags("eligible_at_freeze"))
+            if len(self._eligible_at_freeze[player]) != len(submissions):
+                raise line.refusal("eligible_at_freeze must have one value for each submission")
         self._entrants.append(RoundEntrant(track, player, teams, line.flag("bundled")))
 
     def _result(self, line: Fields) -> None:

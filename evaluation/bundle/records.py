@@ -7,17 +7,24 @@ the snapshot hash of a round.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from hashlib import sha256
 from typing import Any
 
-from evaluation.bundle.canonical_json import FORMAT, MOST_SAMPLES, canonical, check_readable, encode
+from evaluation.bundle.canonical_json import MOST_SAMPLES, canonical, check_readable, encode
 from evaluation.bundle.submissions import BundleSubmission
 from evaluation.domain.players import Track
 from evaluation.tournament.final_ranking import Place
-from evaluation.tournament.rounds import Bracket, RoundFacts, RoundState, SampleRow, advance, demanded
+from evaluation.tournament.rounds import Bracket, RoundEntrant, RoundFacts, RoundState, SampleRow, advance, demanded
 from evaluation.tournament.schedule import Decision, Stage
 from evaluation.tournament.warning_sweep import Warned
+
+FORMAT = 3
+"""The version of the lines of new bundles."""
+
+NARROW_FIELD = 2
+"""The version before, of rounds frozen earlier: the committed field has neither rules nor `bundled` nor licences, only
+finals have a sweep, and a warning has no median."""
 
 
 @dataclass(frozen=True)
@@ -25,7 +32,7 @@ class BundleHead:
     """The first line: the round and its rules.
 
     `rules` are plain values, `commitment` is the result of `commitment_of`, `field_commitment` that of
-    `field_commitment_of` with `field_salt`.
+    `field_commitment_of` with `field_salt`. `format` is `FORMAT` or `NARROW_FIELD`.
     """
 
     competition: str
@@ -37,6 +44,7 @@ class BundleHead:
     commitment: str
     field_salt: str
     field_commitment: str
+    format: int = FORMAT
 
 
 @dataclass(frozen=True)
@@ -64,7 +72,8 @@ class Record:
 
     `samples` are in the order of their numbers, from 0. `submissions` are keyed by player, in the order of entry: one
     for each of its teams. `seeds` (of the referee) and `pieces`, in the order of their samples, are keyed by
-    (model, attack).
+    (model, attack). `eligible_at_freeze` has for each submission whether it could win prizes when the field was
+    committed to: until the publication, organisers confirm and refuse licences.
     """
 
     head: BundleHead
@@ -73,19 +82,47 @@ class Record:
     submissions: Mapping[str, Sequence[BundleSubmission]]
     seeds: Mapping[tuple[str, str], int]
     pieces: Mapping[tuple[str, str], Sequence[BundlePiece]]
+    eligible_at_freeze: Mapping[str, Sequence[bool]] = field(default_factory=dict)
 
 
-def field_commitment_of(salt: str, facts: RoundFacts, submissions: Mapping[str, Sequence[BundleSubmission]]) -> str:
-    """Return the commitment to the field: the SHA-256, in hexadecimal, of the canonical JSON list of `salt` and field.
+def field_commitment_of(
+    head: BundleHead,
+    facts: RoundFacts,
+    submissions: Mapping[str, Sequence[BundleSubmission]],
+    eligible_at_freeze: Mapping[str, Sequence[bool]],
+) -> str:
+    """Return the commitment to the field: the SHA-256, in hexadecimal, of a canonical JSON list.
 
-    The field is a list with, for each player in the order of the bundle, [track, order, prior, player, [[team, commit],
-    ...]].
+    The list is [salt, digest of the rules, field]. The field is a list with, for each player in the order of the
+    bundle, [track, order, prior, player, bundled, teams, [[team, commit, licence, eligible at the freeze], ...]]. In
+    the format `NARROW_FIELD` the list is [salt, field], with [track, order, prior, player, [[team, commit], ...]].
     """
-    field = [
-        [track, order, prior, player, [[one.team, one.commit] for one in submissions.get(player, ())]]
-        for track, order, prior, player in _field(facts)
-    ]
-    return sha256(canonical([salt, field])).hexdigest()
+    if head.format == NARROW_FIELD:
+        narrow = [
+            [track, order, prior, entrant.player, [[one.team, one.commit] for one in submissions[entrant.player]]]
+            for track, order, prior, entrant in _field(facts)
+        ]
+        return sha256(canonical([head.field_salt, narrow])).hexdigest()
+    whole = []
+    for track, order, prior, entrant in _field(facts):
+        pairs = zip(submissions[entrant.player], eligible_at_freeze[entrant.player], strict=True)
+        frozen = [[one.team, one.commit, one.licence, eligible] for one, eligible in pairs]
+        whole.append([track, order, prior, entrant.player, entrant.bundled, list(entrant.teams), frozen])
+    return sha256(canonical([head.field_salt, _rules_digest(head, facts), whole])).hexdigest()
+
+
+def _rules_digest(head: BundleHead, facts: RoundFacts) -> str:
+    """Return the SHA-256, in hexadecimal, of everything in the head that decides how the round is played."""
+    rules = {
+        "round_kind": head.kind,
+        "schedule": facts.schedule,
+        "guard": facts.guard,
+        "sweep": facts.sweep,
+        "samples": facts.samples,
+        "rules_version": head.rules_version,
+        "rules": dict(head.rules),
+    }
+    return sha256(canonical(rules)).hexdigest()
 
 
 def body(record: Record) -> bytes:
@@ -105,26 +142,26 @@ def body(record: Record) -> bytes:
     audits = list(_audits(record.facts, asked))
     found = [_head(record), *_samples(record), *_entrants(record), *_results(record, asked), *audits]
     found += _kept(record.facts, {audit["model"] for audit in audits})
-    content = encode([*found, *derived_lines(state)])
+    content = encode([*found, *derived_lines(state, record.head.format)])
     check_readable(content)
     return content
 
 
-def derived_lines(state: RoundState) -> list[dict[str, Any]]:
-    """Return the derived lines in order: stages with their decisions, places, warnings."""
+def derived_lines(state: RoundState, version: int = FORMAT) -> list[dict[str, Any]]:
+    """Return the derived lines of a bundle of this format in order: stages with their decisions, places, warnings."""
     lines = []
     for bracket in state.brackets:
         for stage in bracket.plan.stages:
             lines.append(_stage(bracket, stage))
             lines += [_decision(bracket, stage, decision) for decision in stage.decisions]
-    return [*lines, *map(_place, state.places), *map(_warning, state.warnings)]
+    return [*lines, *map(_place, state.places), *(_warning(one, version) for one in state.warnings)]
 
 
 def _head(record: Record) -> dict[str, Any]:
     head, facts = record.head, record.facts
     return {
         "kind": "head",
-        "format": FORMAT,
+        "format": head.format,
         "competition": head.competition,
         "round": head.number,
         "title": head.title,
@@ -146,28 +183,30 @@ def _samples(record: Record) -> Iterator[dict[str, Any]]:
         yield {"kind": "sample", "sample": number, "hash": sample.hash, "worst_case": float(sample.worst_case)}
 
 
-def _field(facts: RoundFacts) -> Iterator[tuple[str, int, int, str]]:
+def _field(facts: RoundFacts) -> Iterator[tuple[str, int, int, RoundEntrant]]:
     """Yield track, order of entry, prior and player of every entrant, in the order of the bundle."""
     for track in Track:
         prior = {name: place for place, name in enumerate(facts.priors.get(track, ()), start=1)}
         entered = [entrant for entrant in facts.entrants if entrant.track is track]
         for order, entrant in enumerate(entered, start=1):
-            yield str(track), order, prior[entrant.player], entrant.player
+            yield str(track), order, prior[entrant.player], entrant
 
 
 def _entrants(record: Record) -> Iterator[dict[str, Any]]:
-    known = {entrant.player: entrant for entrant in record.facts.entrants}
-    for track, order, prior, player in _field(record.facts):
-        yield {
+    for track, order, prior, entrant in _field(record.facts):
+        line = {
             "kind": "entrant",
             "track": track,
-            "player": player,
-            "teams": list(known[player].teams),
-            "bundled": known[player].bundled,
+            "player": entrant.player,
+            "teams": list(entrant.teams),
+            "bundled": entrant.bundled,
             "order": order,
             "prior": prior,
-            "submissions": [asdict(one) for one in record.submissions.get(player, ())],
+            "submissions": [asdict(one) for one in record.submissions[entrant.player]],
         }
+        if record.head.format != NARROW_FIELD:
+            line["eligible_at_freeze"] = list(record.eligible_at_freeze[entrant.player])
+        yield line
 
 
 def _results(record: Record, asked: Mapping[tuple[str, str], int]) -> Iterator[dict[str, Any]]:
@@ -263,14 +302,15 @@ def _place(place: Place) -> dict[str, Any]:
     }
 
 
-def _warning(warned: Warned) -> dict[str, Any]:
-    return {
+def _warning(warned: Warned, version: int) -> dict[str, Any]:
+    line = {
         "kind": "warning",
         "model": warned.model,
         "attack": warned.attack,
         "nearer": warned.nearer,
         "samples": warned.samples,
     }
+    return line if version == NARROW_FIELD else {**line, "median": float(warned.median)}
 
 
 def _number(value: float | None) -> float | None:

@@ -14,13 +14,13 @@ from hashlib import sha256
 
 from nacl.signing import SigningKey
 
-from evaluation.bundle.canonical_json import FORMAT, canonical, encode, split
+from evaluation.bundle.canonical_json import FORM, canonical, encode, split
 from evaluation.bundle.keys import Succession, as_line, key_id, public_key, signs
 
 SIGNATURE = "signature"
 """The kind of the last line."""
 
-CONTEXT = f"gauntlet-bundle-{FORMAT}\n".encode()
+CONTEXT = f"gauntlet-bundle-{FORM}\n".encode()
 """The prefix of the signed bytes, so that a signature cannot be used for anything else."""
 
 

@@ -24,7 +24,7 @@ _LINES_OF_PLAYER = 25
 _OTHER_LINES = 200
 """The head, the signature and the stages."""
 
-_FIX = "choose the ladder, fewer samples, or fewer entries"
+_FIX = "choose the panel ladder, fewer samples, or fewer entries"
 
 
 def check_size(facts: RoundFacts, *, query_budget: int, piece_samples: int) -> None:

@@ -85,7 +85,7 @@ def _recompute(bundle: Bundle, end: int) -> Iterator[Problem]:
         line = bundle.results_at.get((ask.model, ask.attack), end)
         pair = f"{quoted(ask.model)} against {quoted(ask.attack)}"
         yield Problem(line, f"the results are incomplete: {pair} on {ask.upto} samples is missing")
-    yield from _compare(bundle, derived_lines(state), whole=state.over)
+    yield from _compare(bundle, derived_lines(state, bundle.record.head.format), whole=state.over)
 
 
 def _unasked(bundle: Bundle, state: RoundState) -> Iterator[Problem]:

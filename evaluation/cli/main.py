@@ -1,7 +1,8 @@
 """Command line of `gauntlet`: it runs one subcommand and turns errors into exit statuses.
 
 Exit status: 0 done, 2 wrong usage (invalid options, data or directories), 3 refused (a submission, or this host
-because it lacks a guard; the message names the cause), 4 internal error, 130 interrupted.
+because it lacks a guard; the message names the cause), 4 internal error, 5 a bundle that is valid but was verified
+without the organisers' key (`verify`), 130 interrupted.
 """
 
 from __future__ import annotations

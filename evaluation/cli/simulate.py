@@ -12,14 +12,25 @@ from evaluation.tournament.simulated_players import REGIMES
 from evaluation.tournament.simulation import SAMPLES, TRUTH_SAMPLES, simulate
 from evaluation.tournament.simulation_estimates import Estimate, Line, averages, differences
 
-_COLUMNS = ("schedule", "GPU-days", "true five found", "true first is first", "loss, %", "agreement")
+_MEASURED = {
+    "recall": "five found",
+    "rank1": "first is first",
+    "reaches": "first reaches end",
+    "loss": "loss, %",
+    "agreement": "agreement",
+}
+_COLUMNS = ("schedule", "GPU-days", *_MEASURED.values())
+_LOOPS = ("schedule", "ends in a loop", "sets in the loop", "models that count", "attacks that count")
+_OF_LOOPS = ("loop", "loop_size", "counting_models", "counting_attacks")
 
 _NOTES = f"""\
-True five found: the share of the true five, measured on {TRUTH_SAMPLES:,} new samples of the same players.
-The line `truth-again` is a second such measurement: no schedule can find more. True first is first: how often.
+Five found: the share of the true five, measured on {TRUTH_SAMPLES:,} new samples of the same players, all against all.
+The line `truth-again` is a second such measurement: no schedule can find more. First is first, or reaches the end: how
+often the true first is found, and how often it plays in the last stage.
 Loss: by how many per cent the five found are worse than the true five (geometric mean of true scores). Agreement:
 the share found of the five of a full tournament (all against all) on the same {SAMPLES} samples. In brackets: standard
 errors over tournaments. Differences are paired: use them, not the errors of two lines, to compare schedules.
+Loops: how often the selection of those who count ends in a loop of sets instead of one set, and how many players count.
 """
 
 
@@ -57,6 +68,7 @@ def run(given: argparse.Namespace) -> int:
             heading = f"{title}, {given.tournaments} tournaments each: {side}"
             print_table(heading, _COLUMNS, [_cells(line, side, ".3f") for line in means], text=[0])
             print_table(f"{heading}, difference", _COLUMNS, [_cells(line, side, "+.3f") for line in compared], text=[0])
+        print_table(f"{title}: loops of the five best", _LOOPS, [_loops(line) for line in means], text=[0])
     OUT.print(_NOTES, markup=False, highlight=False)
     return 0
 
@@ -69,9 +81,13 @@ def _flat(line: Line) -> dict[str, Any]:
 
 
 def _cells(line: Line, side: str, form: str) -> tuple[str, ...]:
-    measured = (f"{name}_{side}" for name in ("recall", "rank1", "loss", "agreement"))
+    measured = (f"{name}_{side}" for name in _MEASURED)
     days = f"{line.estimates['gpu_days'].mean:{form.replace('3', '1')}}"
     return (line.schedule, days, *(_with_error(line.estimates[name], form) for name in measured))
+
+
+def _loops(line: Line) -> tuple[str, ...]:
+    return (line.schedule, *(_with_error(line.estimates[name], ".3f") for name in _OF_LOOPS))
 
 
 def _with_error(estimate: Estimate, form: str) -> str:

@@ -11,13 +11,17 @@ from typing import IO, Any
 from evaluation.cli.output import print_error, print_json, printable, working
 from evaluation.domain.errors import Refusal
 
-DONE, REFUSED = 0, 3
+DONE, REFUSED, UNKNOWN_KEY = 0, 3, 5
 
 _OWN_KEY = "signed by the key inside the bundle: compare that key with the organisers' published key"
 
 
 def add_parser(subcommands: Any) -> None:
-    command: argparse.ArgumentParser = subcommands.add_parser("verify", help="verify the result bundle of a round")
+    command: argparse.ArgumentParser = subcommands.add_parser(
+        "verify",
+        help="verify the result bundle of a round",
+        epilog=f"exit status: {DONE} valid, {REFUSED} invalid, {UNKNOWN_KEY} valid, but by an unknown key (no --key)",
+    )
     command.add_argument("bundle", type=Path, metavar="BUNDLE", help="the released bundle")
     command.add_argument(
         "--key",
@@ -53,7 +57,7 @@ def run(given: argparse.Namespace) -> int:
         problems = [{"line": problem.line, "problem": problem.text} for problem in report.problems]
         header = {"ok": report.ok, "key": report.key, "key_given": key is not None, "summary": list(report.summary)}
         print_json({**header, "problems": problems, "more_problems": report.more})
-        return DONE if report.ok else REFUSED
+        return REFUSED if not report.ok else UNKNOWN_KEY if key is None else DONE
     for line in report.summary:
         print(printable(line))
     for problem in report.problems:
@@ -66,8 +70,8 @@ def run(given: argparse.Namespace) -> int:
         return REFUSED
     if key is None:
         print(printable(f"{given.bundle}: its results follow from its rows. It is {_OWN_KEY}"))
-    else:
-        print(printable(f"{given.bundle}: the signature is valid, and its results follow from its rows"))
+        return UNKNOWN_KEY
+    print(printable(f"{given.bundle}: the signature is valid, and its results follow from its rows"))
     return DONE
 
 

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from evaluation.tournament.halving import Halving
 from evaluation.tournament.ladder import Ladder
+from evaluation.tournament.ladder_2 import Ladder2
 from evaluation.tournament.schedule import Schedule
 
 
 def schedule_named(name: str, *, guard: bool = False) -> Schedule:
-    """Return `ladder`, with or without its guard, or `halving`, the paper's protocol, which has no guard.
+    """Return `ladder-2`, `halving`, the paper's protocol, or `ladder`, the earlier one, which alone may have a guard.
 
     Raise `ValueError` for another name, and for a guard where there is none.
     """
     if name == "ladder":
         return Ladder(guard=guard)
-    if name != "halving":
-        raise ValueError(f"there is no schedule {name!r}: choose ladder or halving")
+    if name not in ("ladder-2", "halving"):
+        raise ValueError(f"there is no schedule {name!r}: choose ladder-2, halving or ladder")
     if guard:
-        raise ValueError("the schedule halving has no guard: only the ladder has one")
-    return Halving()
+        raise ValueError(f"the schedule {name} has no guard: only the panel ladder has one")
+    return Ladder2() if name == "ladder-2" else Halving()

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from statistics import NormalDist
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +25,8 @@ EVERYBODY = tuple(range(PLAYERS))
 
 _FAMILIES = 4
 _PRIOR_SAMPLES = 50
+_STEPS_ROUND = np.array([-1, 1, 0], dtype=np.float32)
+"""The effect of a cycle for an attack on models of its own type, of the next one, and of the one after it."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +37,11 @@ class Regime:
     (docs/statistics.md). `surrogate`: how much closer, as a logarithm, an attack is on models of its surrogate's
     family; each model and each surrogate belongs to one of four families. `clones`: the share of each side that are
     near-copies of five baselines. `dead`: the share of attacks that never succeed and of models without robustness.
-    `split`: the share of models that are robust on about half of the samples.
+    `split`: the share of models that are robust on about half of the samples. `cycle`: by how much, as a logarithm, an
+    attack of type k of three is closer on models of its type and farther on those of type k + 1. `ahead` and
+    `specialist`: the best model is ahead of the others, and one attack of middle strength is closer on it alone.
+    `late`: the strongest five of each side are the last of the prior. `clean_errors`: the share of samples, the same
+    difficult ones more often, that a model labels wrongly before any attack, at the distance 0.
     """
 
     model: float = 0.45
@@ -50,7 +57,14 @@ class Regime:
     clones: float = 0.0
     dead: float = 0.0
     split: float = 0.0
+    cycle: float = 0.0
+    ahead: float = 0.0
+    specialist: float = 0.0
+    late: bool = False
+    clean_errors: float = 0.0
 
+
+_CYCLES = Regime(model=0.2, attack=0.25, pair=0.15, cycle=0.7)
 
 REGIMES = {
     "base": Regime(),
@@ -61,6 +75,11 @@ REGIMES = {
     "crowded": Regime(clones=0.5),
     "broken": Regime(dead=0.2),
     "bimodal": Regime(split=0.25),
+    "cycles": _CYCLES,
+    "mild-cycles": replace(_CYCLES, cycle=0.35),
+    "specialist": Regime(ahead=0.35, specialist=math.log(20)),
+    "latecomers": Regime(late=True),
+    "inaccurate": Regime(clean_errors=0.4),
 }
 
 _Floats = NDArray[np.float32]
@@ -79,6 +98,13 @@ class World:
         if regime.surrogate:
             models, surrogates = self._random.integers(0, _FAMILIES, (2, PLAYERS))
             self._pair[models[:, None] == surrogates] -= regime.surrogate
+        if regime.cycle:
+            models, attacks = self._random.integers(0, len(_STEPS_ROUND), (2, PLAYERS))
+            self._pair += np.float32(regime.cycle) * _STEPS_ROUND[(models[:, None] - attacks) % len(_STEPS_ROUND)]
+        if regime.specialist:
+            best, middle = int(np.argmax(self.model)), int(np.argsort(self.attack)[PLAYERS // 2])
+            self.model[best] += regime.ahead
+            self._pair[best, middle] -= regime.specialist
         if regime.clones:
             self._clone(self.model, regime.model)
             self._clone(self.attack, regime.attack)
@@ -104,7 +130,13 @@ class World:
         failed = self._random.random(logs.shape, dtype=np.float32) < chance[:, :, None]
         np.minimum(logs, bound, out=logs)
         np.copyto(logs, bound, where=failed)
-        return np.exp(logs, out=logs).astype(np.float64)
+        distances = np.exp(logs, out=logs).astype(np.float64)
+        if regime.clean_errors:
+            difficulty = self._noise(0.8, samples) + self._noise(0.6, len(at), samples)
+            distances[
+                np.broadcast_to((difficulty < NormalDist().inv_cdf(regime.clean_errors))[:, None], logs.shape)
+            ] = 0
+        return distances
 
     def prior(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
         """Return the order by continuous evaluation: 50 other samples, an old top five drawn from the best twenty."""
@@ -113,9 +145,15 @@ class World:
         before_attacks = self.draw(EVERYBODY, attacks, _PRIOR_SAMPLES)
         before_models = self.draw(models, EVERYBODY, _PRIOR_SAMPLES).transpose(1, 0, 2)
         return (
-            ranked(Side.MODEL, EVERYBODY, before_attacks, OrderedBy.MEDIAN).players,
-            ranked(Side.ATTACK, EVERYBODY, before_models, OrderedBy.MEDIAN).players,
+            self._late(ranked(Side.MODEL, EVERYBODY, before_attacks, OrderedBy.MEDIAN).players, self.model),
+            self._late(ranked(Side.ATTACK, EVERYBODY, before_models, OrderedBy.MEDIAN).players, self.attack),
         )
+
+    def _late(self, order: tuple[int, ...], strengths: _Floats) -> tuple[int, ...]:
+        if not self._regime.late:
+            return order
+        late = set(np.argsort(-strengths)[:TOP].tolist())
+        return tuple(sorted(order, key=late.__contains__))
 
     def _hidden(self, deviation: float, *shape: int) -> _Floats:
         return (deviation * self._random.standard_normal(shape)).astype(np.float32)

@@ -20,38 +20,31 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evaluation.domain.players import Side
-from evaluation.tournament.counted_players import counted
+from evaluation.tournament.counted_players import Counted, counted
 from evaluation.tournament.entrants import TOP, Entrant, Field
 from evaluation.tournament.halving import Halving
 from evaluation.tournament.ladder import Ladder
+from evaluation.tournament.ladder_2 import Ladder2
 from evaluation.tournament.ordering import ranked
 from evaluation.tournament.schedule import Demand, OrderedBy, Plan, Schedule
-from evaluation.tournament.simulated_players import EVERYBODY, PLAYERS, World, tournament_world
+from evaluation.tournament.simulated_players import EVERYBODY, PLAYERS, tournament_world
 
 SAMPLES = 200
-TRUTH_SAMPLES = 2000
+TRUTH_SAMPLES = 1000
 """Fresh samples behind a truth. The line `truth-again` shows its remaining noise."""
-
-CANDIDATES = 40
-"""Number of candidates of each side for the truth: the best on the samples played; players found are added."""
 
 GPU_DAYS_PER_TRIPLE = 40 / 86_400
 """A triple is 1,000 queries of 40 ms (Brendel et al. 2020, section 4.1.3)."""
 
-_CHUNK = 250
-"""Samples that are drawn together for the truth, which bounds the memory."""
+_SMALLEST = 0.01
+"""The score of a model that is wrong on most clean samples, for the loss."""
 
-_LONGER = 285
-"""Samples with which a round by the ladder costs about as much as the guard on 200."""
-
-LADDER_LONGER = f"ladder-{_LONGER}"
-_SCHEDULES: Mapping[str, tuple[Schedule, int]] = {
-    "halving": (Halving(), SAMPLES),
-    "ladder": (Ladder(), SAMPLES),
-    "ladder-guard": (Ladder(guard=True), SAMPLES),
-    LADDER_LONGER: (Ladder(), _LONGER),
+_SCHEDULES: Mapping[str, Schedule] = {
+    "halving": Halving(),
+    "ladder-2": Ladder2(),
+    "ladder": Ladder(),
+    "ladder-guard": Ladder(guard=True),
 }
-"""The simulated schedules, each with its number of samples."""
 
 Five = Mapping[Side, Sequence[int]]
 """The order of each side, best first; only its first five are used."""
@@ -69,10 +62,15 @@ class Finding:
 MEASURES = (
     "gpu_days",
     *(f"{name}_{side}" for name in ("recall", "rank1", "loss", "agreement") for side in ("models", "attacks")),
+    *(f"{name}_{side}" for name in ("reaches", "counting") for side in ("models", "attacks")),
+    "loop",
+    "loop_size",
 )
 """`recall`: the share of the true five that was found. `rank1`: whether the true first was found first. `loss`: by what
 percentage the five found are worse than the true five, in the geometric mean of true scores. `agreement`: the share
-found of the five that a full tournament finds on the same samples."""
+found of the five that a full tournament finds on the same samples. `reaches`: whether the true first reaches the last
+stage. `counting`: the number of players that count in it; `loop`: whether they end in a loop, of `loop_size` sets of
+five (1 without a loop)."""
 
 
 @dataclass(frozen=True)
@@ -83,8 +81,17 @@ class _Task:
 
 
 @dataclass(frozen=True)
-class _Truth:
+class _Found:
+    """The order of both sides and who plays and counts in the last stage."""
+
     orders: Five
+    last: Five
+    counted: Counted
+
+
+@dataclass(frozen=True)
+class _Truth:
+    found: _Found
     logs: Mapping[Side, Mapping[int, float]]
     """The logarithm of the true score of each candidate."""
 
@@ -115,72 +122,60 @@ def _spread(tasks: Sequence[_Task], jobs: int) -> Iterator[list[Finding]]:
 def _play(task: _Task) -> list[Finding]:
     """Play one tournament under all schedules. `halving` pays each of its rounds in full, as the paper counts."""
     world = tournament_world(task.regime, task.seed, task.number)
-    distances = world.draw(EVERYBODY, EVERYBODY, max(samples for _, samples in _SCHEDULES.values()))
+    distances = world.draw(EVERYBODY, EVERYBODY, SAMPLES)
     entrants, priors = tuple(Entrant(str(number)) for number in EVERYBODY), world.prior()
-    everybody = _all_against_all(distances[:, :, :SAMPLES], EVERYBODY, EVERYBODY)[0]
-    found: dict[str, tuple[int, Five]] = {"everybody": (PLAYERS * PLAYERS * SAMPLES, everybody)}
-    for name, (schedule, samples) in _SCHEDULES.items():
-        plan = schedule.plan(Field(entrants, entrants, *priors, samples), distances[:, :, :samples])
+    everybody = _all_against_all(distances).found
+    found: dict[str, tuple[int, _Found]] = {"everybody": (PLAYERS * PLAYERS * SAMPLES, everybody)}
+    for name, schedule in _SCHEDULES.items():
+        plan = schedule.plan(Field(entrants, entrants, *priors, SAMPLES), distances)
         if name == "halving":
             in_full = sum(len(each.models) * len(each.attacks) * each.samples for each in plan.demands)
-            found["halving-in-full"] = in_full, _five(plan)
-        found[name] = _triples_reused(plan.demands), _five(plan)
-    looked_at = {
-        side: sorted({*everybody[side][:CANDIDATES], *(one for _, five in found.values() for one in five[side][:TOP])})
-        for side in Side
-    }
-    truth = _truth(world, looked_at)
-    found["truth-again"] = PLAYERS * PLAYERS * TRUTH_SAMPLES, _truth(world, looked_at).orders
+            found["halving-in-full"] = in_full, _found(plan)
+        found[name] = _triples_reused(plan.demands), _found(plan)
+    truth, again = (_all_against_all(world.draw(EVERYBODY, EVERYBODY, TRUTH_SAMPLES)) for _ in range(2))
+    found["truth-again"] = PLAYERS * PLAYERS * TRUTH_SAMPLES, again.found
     return [
-        Finding(task.regime, name, _measures(triples, five, truth, everybody))
-        for name, (triples, five) in found.items()
+        Finding(task.regime, name, _measures(triples, one, truth, everybody.orders))
+        for name, (triples, one) in found.items()
     ]
 
 
-def _five(plan: Plan) -> Five:
+def _found(plan: Plan) -> _Found:
     assert plan.result is not None  # noqa: S101 - everything was played
-    return {
-        Side.MODEL: [int(name) for name in plan.result.models[:TOP]],
-        Side.ATTACK: [int(name) for name in plan.result.attacks[:TOP]],
-    }
+    last = plan.stages[-1]
+    stayed = {side: [int(one.name) for one in last.decisions if one.side is side] for side in Side}
+    models, attacks = (tuple(map(int, names)) for names in (last.counted_models, last.counted_attacks))
+    return _Found(stayed, stayed, Counted(models, attacks, last.loop))
 
 
-def _truth(world: World, among: Five) -> _Truth:
-    models, attacks = among[Side.MODEL], among[Side.ATTACK]
-    distances = np.empty((len(models), len(attacks), TRUTH_SAMPLES))
-    for start in range(0, TRUTH_SAMPLES, _CHUNK):
-        end = min(start + _CHUNK, TRUTH_SAMPLES)
-        distances[:, :, start:end] = world.draw(models, attacks, end - start)
-    return _Truth(*_all_against_all(distances, models, attacks))
-
-
-def _all_against_all(
-    distances: NDArray[np.float64], models: Sequence[int], attacks: Sequence[int]
-) -> tuple[Five, Mapping[Side, Mapping[int, float]]]:
-    """Return the order of both sides after all players met, and the logarithms of their scores."""
-    who = counted(distances, models, attacks, OrderedBy.MEDIAN)
-    rows = [models.index(model) for model in who.models]
-    columns = [attacks.index(attack) for attack in who.attacks]
+def _all_against_all(distances: NDArray[np.float64]) -> _Truth:
+    """Return the outcome after all players met on all of the samples."""
+    who = counted(distances, EVERYBODY, EVERYBODY, OrderedBy.MEDIAN)
     orders = (
-        ranked(Side.MODEL, models, distances[:, columns], OrderedBy.MEDIAN),
-        ranked(Side.ATTACK, attacks, distances[rows].transpose(1, 0, 2), OrderedBy.MEDIAN),
+        ranked(Side.MODEL, EVERYBODY, distances[:, who.attacks], OrderedBy.MEDIAN),
+        ranked(Side.ATTACK, EVERYBODY, distances[who.models, :].transpose(1, 0, 2), OrderedBy.MEDIAN),
     )
     logs = {
         order.side: {
-            player: math.log(value) for player, value in zip(order.players, order.values, strict=True) if value
+            player: math.log(max(value or 0, _SMALLEST))
+            for player, value in zip(order.players, order.values, strict=True)
         }
         for order in orders
     }
-    return {order.side: order.players for order in orders}, logs
+    found = _Found({order.side: order.players for order in orders}, dict.fromkeys(Side, EVERYBODY), who)
+    return _Truth(found, logs)
 
 
-def _measures(triples: int, found: Five, truth: _Truth, everybody: Five) -> Mapping[str, float]:
+def _measures(triples: int, found: _Found, truth: _Truth, everybody: Five) -> Mapping[str, float]:
     values = [triples * GPU_DAYS_PER_TRIPLE]
     sides = (Side.MODEL, Side.ATTACK)
-    values += [_shared(truth.orders[side], found[side]) for side in sides]
-    values += [float(truth.orders[side][0] == found[side][0]) for side in sides]
-    values += [_loss(truth, found, side) for side in sides]
-    values += [_shared(everybody[side], found[side]) for side in sides]
+    orders, true = found.orders, truth.found.orders
+    values += [_shared(true[side], orders[side]) for side in sides]
+    values += [float(true[side][0] == orders[side][0]) for side in sides]
+    values += [_loss(truth, orders, side) for side in sides]
+    values += [_shared(everybody[side], orders[side]) for side in sides]
+    values += [float(true[side][0] in found.last[side]) for side in sides]
+    values += [len(found.counted.models), len(found.counted.attacks), found.counted.loop > 1, found.counted.loop]
     return dict(zip(MEASURES, values, strict=True))
 
 
@@ -199,5 +194,7 @@ def _shared(first: Sequence[int], second: Sequence[int]) -> float:
 def _loss(truth: _Truth, found: Five, side: Side) -> float:
     """Return the loss in per cent."""
     logs = truth.logs[side]
-    best, chosen = (math.fsum(logs[player] for player in five[side][:TOP]) / TOP for five in (truth.orders, found))
+    best, chosen = (
+        math.fsum(logs[player] for player in five[side][:TOP]) / TOP for five in (truth.found.orders, found)
+    )
     return 100 * math.expm1(best - chosen if side is Side.MODEL else chosen - best)

@@ -7,14 +7,14 @@ import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from evaluation.tournament.simulation import LADDER_LONGER, MEASURES, Finding
+from evaluation.tournament.simulation import MEASURES, Finding
 
 COMPARED = (
-    ("ladder", "everybody"),
-    ("ladder", "halving"),
+    ("ladder-2", "everybody"),
+    ("ladder-2", "halving"),
     ("halving", "everybody"),
+    ("ladder", "halving"),
     ("ladder-guard", "ladder"),
-    (LADDER_LONGER, "ladder"),
 )
 """The pairs of schedules that are compared, the first with the second."""
 

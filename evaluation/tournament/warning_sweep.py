@@ -1,4 +1,4 @@
-"""The sweep after a final: would an attack that does not count have broken a winning model? Pure; it scores nothing.
+"""The sweep at the end of a round: would an attack that does not count have broken a winning model? It scores nothing.
 
 By the paper's definition an attack that is strong against one model only does not count, so it can break even a winner.
 The sweep makes that public. Eliminated attacks play for it; of attacks in the last stage that do not count, their first
@@ -23,12 +23,15 @@ SAMPLES = 8
 @dataclass(frozen=True)
 class Warned:
     """An attack that does not count and would have broken a winning model: it is closer than all counted attacks on
-    `nearer` of `samples` samples."""
+    `nearer` of `samples` samples.
+
+    `median` is the model's score on these samples if the attack counted, too."""
 
     model: str
     attack: str
     nearer: int
     samples: int
+    median: float
 
 
 def swept(field: Field, plan: Plan) -> list[tuple[int, int]]:
@@ -64,7 +67,9 @@ def warnings(field: Field, plan: Plan, played: Played) -> tuple[Warned, ...]:
         counted = counted_against(field, last, Side.MODEL, field.models[model].name)
         nearest = played[model, counted, :count].min(axis=0)
         for attack in others:
-            nearer = int(np.count_nonzero(played[model, attack, :count] < nearest))
+            distances = played[model, attack, :count]
+            nearer = int(np.count_nonzero(distances < nearest))
             if 2 * nearer > count:
-                found.append(Warned(field.models[model].name, field.attacks[attack].name, nearer, count))
+                median = float(np.median(np.minimum(distances, nearest)))
+                found.append(Warned(field.models[model].name, field.attacks[attack].name, nearer, count, median))
     return tuple(found)

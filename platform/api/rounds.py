@@ -107,15 +107,17 @@ class TransferPlaceSerializer(serializers.Serializer[Any]):
 class WarningSerializer(serializers.ModelSerializer[RoundWarning]):
     """An eliminated attack that came nearer to a winning model than all counted attacks, on `nearer` of `samples`.
 
-    Both are named by their pseudonyms, as in the result bundle.
+    `median`: the model's score on these samples if the attack counted, too; null for rounds of earlier versions. Both
+    are named by their pseudonyms, as in the result bundle.
     """
 
     attack = serializers.SerializerMethodField()
     model = serializers.SerializerMethodField()
+    median = DistanceField(allow_null=True)
 
     class Meta:
         model = RoundWarning
-        fields = ("attack", "model", "nearer", "samples")
+        fields = ("attack", "model", "nearer", "samples", "median")
 
     def get_attack(self, warning: RoundWarning) -> str:
         """Return the pseudonym of the attack."""

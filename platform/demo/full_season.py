@@ -108,7 +108,7 @@ class Season:
             competition=str(self._competition.pk),
             title=chapter.title,
             kind=chapter.kind,
-            schedule=Round.Schedule.LADDER,
+            schedule=Round.Schedule.LADDER_2,
             source=str(source.pk),
             samples=str(source.count),
             starts_at_0=begins.date().isoformat(),

@@ -37,6 +37,8 @@ class Column:
     kept: int
     cut_line: str
     panel: Sequence[Opponent] | None
+    counting: int
+    """The number of opponents that count."""
     loop: int
     renewed: bool
 
@@ -144,6 +146,7 @@ def _column(stage: StageView, track_name: str, lines: Sequence[Line]) -> Column:
         kept=kept,
         cut_line=_number(line, by_median=by_median),
         panel=[Opponent(name, name.player in counted) for name in panel],
+        counting=len(counted),
         loop=stage.loop,
         renewed=stage.renewed,
     )

@@ -14,7 +14,7 @@ from competitions.models import Track
 from core import object_store
 from evaluation.charts.axis import Axis, axis_to
 from leaderboards.visibility import frozen_since
-from pages.bracket import NO_MATCHES, Bracket, bracket
+from pages.bracket import NO_MATCHES, Bracket, Column, bracket
 from pages.players import PlayerName, names_in
 from rounds import selectors
 from rounds.downloads import pairs_of
@@ -34,18 +34,28 @@ class Progress:
 
 
 @dataclass(frozen=True)
+class Special:
+    """The score of a model against a special attack, on the first `samples` samples."""
+
+    value: float
+    samples: int
+
+
+@dataclass(frozen=True)
 class Row:
     """A row of the standings of a round.
 
     `cut` names the stage and the reason of the elimination, "" for the players of the last stage. `shares`: another
     team submitted the same content and has the same place. `tries`: the number of pairs of opponent and sample that
-    `failures` refers to, 0 if none counted.
+    `failures` refers to, 0 if none counted. `special`: for a model that a warning names, its score on some samples if
+    the attack of the warning counted; the smallest of several.
     """
 
     of: StandingRow
     shares: bool
     cut: str
     tries: int
+    special: Special | None
 
     @property
     def hardest(self) -> tuple[int, int | None]:
@@ -62,6 +72,7 @@ class WarningRow:
     players: tuple[int, int]
     nearer: int
     samples: int
+    median: float | None
 
 
 @dataclass(frozen=True)
@@ -86,6 +97,11 @@ class Results:
         if len(scored) <= TOP:
             return ""
         return "is" if scored[TOP - 1].separated_from_next else "is not"
+
+    @property
+    def last_stage(self) -> Column | None:
+        """The last stage of the track's bracket."""
+        return self.bracket.columns[-1] if self.bracket.columns else None
 
     @property
     def own_team(self) -> bool:
@@ -148,13 +164,24 @@ def results(
     rows = standings[shown.name]
     drawn = bracket(stages, shown.name, rows, without_first_panel=hidden, matches=matches)
     tries = _tries(stages, shown.name, rows)
+    warned = _warnings(played, [*standings[Track.Name.MODEL], *standings[Track.Name.UNTARGETED]])
+    special = _special(warned)
     sharing = Counter(row.player for row in rows)
     return Results(
         top=[(track, _top(standings[track.name]), len(standings[track.name])) for track in tracks],
         track=shown,
-        rows=[Row(row, sharing[row.player] > 1, drawn.cuts.get(row.player, ""), tries[row.player]) for row in rows],
+        rows=[
+            Row(
+                row,
+                sharing[row.player] > 1,
+                drawn.cuts.get(row.player, ""),
+                tries[row.player],
+                special.get(row.player),
+            )
+            for row in rows
+        ],
         bracket=drawn,
-        warnings=_warnings(played, [*standings[Track.Name.MODEL], *standings[Track.Name.UNTARGETED]]),
+        warnings=warned,
     )
 
 
@@ -171,11 +198,21 @@ def _warnings(played: Round, rows: Iterable[StandingRow]) -> Sequence[WarningRow
         known = titles.get(row.player)
         titles[row.player] = f"{known}, {row.team}" if known else str(PlayerName(row.title, row.team))
     return [
-        WarningRow(titles[attack], titles[model], (attack, model), nearer, samples)
-        for attack, model, nearer, samples in RoundWarning.objects.filter(round=played).values_list(
-            "attack", "model", "nearer", "samples"
+        WarningRow(titles[attack], titles[model], (attack, model), nearer, samples, median)
+        for attack, model, nearer, samples, median in RoundWarning.objects.filter(round=played).values_list(
+            "attack", "model", "nearer", "samples", "median"
         )
     ]
+
+
+def _special(warned: Sequence[WarningRow]) -> dict[int, Special]:
+    """Return the smallest figure of each model."""
+    found: dict[int, Special] = {}
+    for row in warned:
+        model = row.players[1]
+        if row.median is not None and (model not in found or row.median < found[model].value):
+            found[model] = Special(row.median, row.samples)
+    return found
 
 
 def _top(rows: Sequence[StandingRow]) -> Sequence[StandingRow]:

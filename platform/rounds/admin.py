@@ -229,7 +229,7 @@ class RoundWarningAdmin(ReadOnlyAdmin):
     """Attacks that do not count but would have broken a winning model."""
 
     organised_by = "round__competition__organisers"
-    list_display = ("__str__", linked("round"), linked("model"), linked("attack"), "nearer", "samples")
+    list_display = ("__str__", linked("round"), linked("model"), linked("attack"), "nearer", "samples", "median")
     list_filter = (IN_A_COMPETITION, OF_ROUND)
     list_select_related = ("round__competition", "model", "attack")
     search_fields = ("model__title", "attack__title", "model__digest", "attack__digest")

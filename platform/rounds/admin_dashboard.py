@@ -383,10 +383,14 @@ def _names(names: Iterable[Name]) -> str:
 
 def _warnings(round_: Round) -> list[Table]:
     rows = [
-        (row.attack.title, row.model.title, f"nearer on {row.nearer} of {row.samples} samples")
+        (row.attack.title, row.model.title, f"nearer on {row.nearer} of {row.samples} samples{_with_it(row.median)}")
         for row in round_.warnings.select_related("model", "attack")
     ]
     return [Table("", ("attack", "would have broken", ""), rows)] if rows else []
+
+
+def _with_it(median: float | None) -> str:
+    return "" if median is None else f"; the model's score on these, with it: {median:.3f}"
 
 
 def _releases(round_: Round) -> list[Table]:

@@ -13,7 +13,9 @@ from competitions.sample_store import sample_hashes, worst_cases
 from core.errors import Fault
 from evaluation.bundle.canonical_json import MOST_SAMPLES
 from evaluation.bundle.pseudonymisation import rename_facts, rename_pairs, rename_players
+from evaluation.bundle.records import FORMAT as BUNDLE_FORMAT
 from evaluation.bundle.records import (
+    NARROW_FIELD,
     BundleHead,
     BundlePiece,
     BundleSample,
@@ -42,6 +44,7 @@ from rounds.audit_state import PieceAudit, failed_on
 from rounds.models import Round, RoundEntry
 
 __all__ = [
+    "BUNDLE_FORMAT",
     "MOST_SAMPLES",
     "NobodyLeftError",
     "RoundFacts",
@@ -109,19 +112,10 @@ def outcome_of(round_: Round, facts: RoundFacts, entries: Iterable[RoundEntry]) 
         raise Fault(f"{round_} has no rules: it was never frozen")
     name = partial(public_name, round_.competition)
     facts, submissions = rename_facts(facts, name), rename_players(_submissions(entries), name)
-    if field_commitment_of(round_.field_salt, facts, submissions) != round_.field_commitment:
-        raise Fault(f"the entries of {round_} differ from the commitment made at its freeze")
-    head = BundleHead(
-        competition=round_.competition.slug,
-        number=round_.number,
-        title=round_.title,
-        kind=round_.kind,
-        rules_version=round_.rules.version,
-        rules=query_rules(round_.rules.values, round_.rules.version).as_dict(),
-        commitment=round_.commitment,
-        field_salt=round_.field_salt,
-        field_commitment=round_.field_commitment,
-    )
+    eligible = rename_players(_eligible_at_freeze(entries), name)
+    head = _head(round_, round_.rules)
+    if field_commitment_of(head, facts, submissions, eligible) != round_.field_commitment:
+        raise Fault(f"the entries or the rules of {round_} differ from the commitment made at its freeze")
     hashes, worst = sample_hashes(round_.sample_set, round_.salt), worst_cases(round_.sample_set)
     seeds = round_.round_matches.values_list("match__model__digest", "match__attack__digest", "match__seed")
     record = Record(
@@ -131,6 +125,7 @@ def outcome_of(round_: Round, facts: RoundFacts, entries: Iterable[RoundEntry]) 
         submissions=submissions,
         seeds=rename_pairs({(model, attack): seed for model, attack, seed in seeds}, name),
         pieces=rename_pairs(_pieces(round_), name),
+        eligible_at_freeze=eligible,
     )
     try:
         return body(record)
@@ -139,10 +134,39 @@ def outcome_of(round_: Round, facts: RoundFacts, entries: Iterable[RoundEntry]) 
 
 
 def commitment_to_field(round_: Round, entries: Sequence[RoundEntry], salt: str) -> str:
-    """Return the salted hash of the entries and their order, when a round starts with `entries`."""
+    """Return the salted hash of the entries, their order and the rules, when a round starts with `entries`."""
+    if round_.rules is None:
+        raise Fault(f"{round_} has no rules: they are part of its field")
     name = partial(public_name, round_.competition)
-    facts, submissions = field_of(round_, entries), _submissions(entries)
-    return field_commitment_of(salt, rename_facts(facts, name), rename_players(submissions, name))
+    return field_commitment_of(
+        replace(_head(round_, round_.rules), field_salt=salt),
+        rename_facts(field_of(round_, entries), name),
+        rename_players(_submissions(entries), name),
+        rename_players(_eligible_at_freeze(entries), name),
+    )
+
+
+def _head(round_: Round, rules: RulesVersion) -> BundleHead:
+    return BundleHead(
+        competition=round_.competition.slug,
+        number=round_.number,
+        title=round_.title,
+        kind=round_.kind,
+        rules_version=rules.version,
+        rules=query_rules(rules.values, rules.version).as_dict(),
+        commitment=round_.commitment,
+        field_salt=round_.field_salt,
+        field_commitment=round_.field_commitment,
+        format=round_.bundle_format,
+    )
+
+
+def _eligible_at_freeze(entries: Iterable[RoundEntry]) -> dict[str, list[bool]]:
+    """Return the eligibility of the submissions of each player, in the order of `_submissions`."""
+    eligible: dict[str, list[bool]] = {}
+    for entry in sorted(entries, key=lambda entry: entry.order):
+        eligible.setdefault(entry.player.digest, []).append(entry.eligible_at_freeze)
+    return eligible
 
 
 def _submissions(entries: Iterable[RoundEntry]) -> dict[str, list[BundleSubmission]]:
@@ -180,7 +204,10 @@ def _facts(round_: Round, entries: Iterable[RoundEntry], results: Results) -> Ro
     teams: dict[tuple[Track, str], dict[str, None]] = {}
     prior: dict[tuple[Track, str], int] = {}
     kept: dict[str, str] = {}
-    bundled = {entry.player.digest for entry in entries if entry.player.baseline}
+    frozen_baselines = round_.bundle_format != NARROW_FIELD
+    bundled = {
+        entry.player.digest for entry in entries if (entry.bundled if frozen_baselines else entry.player.baseline)
+    }
     for entry in sorted(entries, key=lambda entry: entry.order):
         key = Track(entry.track.name), entry.player.digest
         teams.setdefault(key, {})[entry.submission.repository.entry.team.slug] = None
@@ -191,7 +218,7 @@ def _facts(round_: Round, entries: Iterable[RoundEntry], results: Results) -> Ro
         schedule=round_.schedule,
         guard=round_.guard,
         samples=round_.sample_set.count,
-        sweep=round_.kind == Round.Kind.FINAL,
+        sweep=round_.bundle_format != NARROW_FIELD or round_.kind == Round.Kind.FINAL,
         entrants=tuple(
             RoundEntrant(track, player, tuple(of), player in bundled)
             for side in Track

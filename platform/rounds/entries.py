@@ -73,6 +73,8 @@ def _entry(round_: Round, submission: Submission, order: int, prior: int) -> Rou
         order=order,
         prior=prior,
         eligible=not because,
+        eligible_at_freeze=not because,
+        bundled=bool(_player(submission).baseline),
         ineligible_because=because,
     )
 

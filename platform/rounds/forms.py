@@ -45,14 +45,15 @@ class PlanForm(ReasonForm):
         choices=[(each.value, each.label) for each in Round.Schedule if each is not Round.Schedule.ALL],
         required=False,
         widget=UnfoldAdminSelectWidget,
-        help_text="The panel ladder costs about two fifths of halving. Ignored in the transfer format, where every "
-        "attack meets every defence.",
+        help_text="The ladder costs about two fifths of halving. The panel ladder is its earlier version, which loses "
+        "the best where attacks beat each other in cycles. Ignored in the transfer format, where every attack meets "
+        "every defence.",
     )
     guard = BooleanField(
         required=False,
         widget=UnfoldBooleanSwitchWidget,
         label="Guarded cuts",
-        help_text="Cuts of the ladder also keep entrants that are not significantly worse than 5th place. "
+        help_text="Cuts of the panel ladder also keep entrants that are not significantly worse than 5th place. "
         "Not recommended: it costs more and, in simulations, finds no more. Ignored in the transfer format.",
     )
     source = ModelChoiceField(

@@ -14,6 +14,7 @@ from core import clock, faults
 from core.errors import GauntletError, Refusal
 from core.times import in_words
 from rounds import salts
+from rounds.engine_adapter import BUNDLE_FORMAT
 from rounds.entries import eligible_entries
 from rounds.formats import format_of
 from rounds.models import Round, RoundEntry
@@ -45,6 +46,7 @@ def freeze(*, round_: Round, by: User | None = None, reason: str = "") -> None:
         _check_window(current.window, by)
         _check_no_other(current)
         entries = eligible_entries(current, current.window.starts_at)
+        current.bundle_format = BUNDLE_FORMAT
         round_format = format_of(current)
         round_format.check_sides(current, entries)
         current.rules = rules_in_force(current.competition)

@@ -22,6 +22,7 @@ class Round(models.Model):
         FINAL = "final", gettext_noop("final")
 
     class Schedule(models.TextChoices):
+        LADDER_2 = "ladder-2", gettext_noop("ladder")
         LADDER = "ladder", gettext_noop("panel ladder")
         HALVING = "halving", gettext_noop("halving, as in 2018")
         ALL = "all", gettext_noop("every attack against every defence")
@@ -41,7 +42,7 @@ class Round(models.Model):
     number = models.PositiveIntegerField()
     title = models.CharField(max_length=120)
     kind = models.CharField(max_length=11, choices=Kind.choices)
-    schedule = models.CharField(max_length=8, choices=Schedule.choices, default=Schedule.LADDER)
+    schedule = models.CharField(max_length=8, choices=Schedule.choices, default=Schedule.LADDER_2)
     guard = models.BooleanField(
         default=False,
         help_text="Keep entrants not significantly worse than 5th place (sign test, 5 %), up to 30 % more.",
@@ -56,7 +57,9 @@ class Round(models.Model):
     field_salt = models.CharField(max_length=64, blank=True, editable=False)
     """Secret until the bundle is released."""
     field_commitment = models.CharField(max_length=64, blank=True, editable=False)
-    """The salted hash of the entries and their order, public from the freeze."""
+    """The salted hash of the entries, their order and the rules, public from the freeze."""
+    bundle_format = models.PositiveSmallIntegerField(default=2, editable=False)
+    """The format of the result bundle in the query format, set at the freeze: what the field commits to."""
     state = models.CharField(max_length=9, choices=State.choices, default=State.PLANNED, db_index=True)
     state_since = models.DateTimeField()
     planned_at = models.DateTimeField()
@@ -109,6 +112,10 @@ class RoundEntry(models.Model):
     """Position in the initial seeding of its track, from 1."""
     eligible = models.BooleanField(default=True)
     """Whether it may win prizes; it is ranked in any case."""
+    eligible_at_freeze = models.BooleanField(default=True, editable=False)
+    """The same when the field was committed to."""
+    bundled = models.BooleanField(default=False, editable=False)
+    """Whether its player was a bundled one at the freeze; a competition may get new baselines afterwards."""
     ineligible_because = models.CharField(max_length=200, blank=True)
     licence_confirmed_at = models.DateTimeField(null=True, blank=True)
     """Time at which an organiser confirmed that its licence is open source; its code may be released then."""
@@ -221,6 +228,8 @@ class RoundWarning(models.Model):
     attack = models.ForeignKey(Player, on_delete=models.PROTECT, related_name="+")
     nearer = models.PositiveIntegerField()
     samples = models.PositiveIntegerField()
+    median = models.FloatField(null=True, blank=True)
+    """The model's score on these samples if the attack counted, too; null for rounds of earlier versions."""
 
     class Meta:
         ordering = ["round", "pk"]

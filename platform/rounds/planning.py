@@ -17,7 +17,7 @@ from core import clock, events
 from core.errors import Refusal
 from matches.selectors import ever_played
 from rounds import salts
-from rounds.engine_adapter import MOST_SAMPLES
+from rounds.engine_adapter import BUNDLE_FORMAT, MOST_SAMPLES
 from rounds.entries import eligible_entries
 from rounds.formats import FORMATS
 from rounds.models import Round
@@ -82,6 +82,7 @@ def plan_round(
             commitment=commitment,
             state_since=now,
             planned_at=now,
+            bundle_format=BUNDLE_FORMAT,
         )
         # as if it were frozen now: better refused here than on the day
         round_format.check_field(planned, eligible_entries(planned, now), rules_in_force(competition))

@@ -256,6 +256,7 @@ def _score(round_: Round, outcome: str, state: RoundState, entries: Sequence[Rou
             attack=by_digest[warned.attack],
             nearer=warned.nearer,
             samples=warned.samples,
+            median=warned.median,
         )
         for warned in state.warnings
     )

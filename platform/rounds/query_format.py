@@ -39,7 +39,7 @@ class QueryFormat:
             raise Refusal(f"{schedule!r} is not a schedule", fix=f"choose one of {', '.join(known)}")
         if guard and schedule != Round.Schedule.LADDER:
             raise Refusal(
-                f"the schedule {schedule} has no guarded cuts", fix="choose the ladder, or turn guarded cuts off"
+                f"the schedule {schedule} has no guarded cuts", fix="choose the panel ladder, or turn guarded cuts off"
             )
         return Round.Schedule(schedule), guard
 

@@ -78,14 +78,16 @@ def played() -> Record:
         one.player: (replace(submission, team=one.teams[0]), *[twin][: len(one.teams) - 1]) for one in entrants
     }
     rules = QueryRules().as_dict()
-    field = field_commitment_of(FIELD_SALT, facts, submissions)
+    eligible = {player: tuple(one.eligible for one in of) for player, of in submissions.items()}
+    head = BundleHead("digits", 3, "The final", "final", 1, rules, commitment_of(hashes), FIELD_SALT, "")
     return Record(
-        BundleHead("digits", 3, "The final", "final", 1, rules, commitment_of(hashes), FIELD_SALT, field),
+        replace(head, field_commitment=field_commitment_of(head, facts, submissions, eligible)),
         facts,
         tuple(BundleSample(*of) for of in zip(hashes, worst, strict=True)),
         submissions,
         {pair: 2**40 + place for place, pair in enumerate(sorted(results))},
         {pair: _pieces(len(rows)) for pair, rows in results.items()},
+        eligible,
     )
 
 

@@ -126,7 +126,7 @@ CHEATS: dict[str, tuple[Callable[[Lines], object], str, str]] = {
     "another 0": (lambda lines: set_row(lines, "clean_wrong", -0.0), "results", "from 0 to"),
     "a distance below 0": (lambda lines: set_row(lines, "adversarial", -1.0), "results", "from 0 to"),
     "another sample list": (lambda lines: lines[1].update(hash="9" * 64), "head", "commitment"),
-    "an unknown schedule": (lambda lines: lines[0].update(schedule="lottery"), "head", "lottery"),
+    "an unknown schedule": (lambda lines: lines[0].update(schedule="lottery"), "head", "commitment to the field"),
     "no sample": (lambda lines: lines[0].update(samples=0), "head", "samples must be a whole number from 1"),
     "endless samples": (lambda lines: lines[0].update(samples=10**18), "head", "from 1 to 10000"),
     "fewer samples than stand there": (lambda lines: lines[0].update(samples=15), "sample", "only 15 samples"),
@@ -136,7 +136,7 @@ CHEATS: dict[str, tuple[Callable[[Lines], object], str, str]] = {
     "a field too many": (lambda lines: lines[0].update(more=1), "head", "unknown fields"),
     "a field too few": (lambda lines: lines[0].pop("rules"), "head", "rules is missing"),
     "an object for a name": (lambda lines: lines[-1].update(model={"a": []}), "warning", "this line does not follow"),
-    "another form": (lambda lines: lines[0].update(format=1), "head", "format is not 2"),
+    "another form": (lambda lines: lines[0].update(format=1), "head", "format is neither 2 nor 3"),
     "a hash that is none": (lambda lines: lines[1].update(hash="0" * 63 + "F"), "sample", "64 hexadecimal digits"),
     "a sample twice": (lambda lines: lines[2].update(hash=lines[1]["hash"]), "sample", "listed twice"),
     "nobody's player": (lambda lines: entrant(lines).update(teams=[], submissions=[]), "entrant", "at least one"),
@@ -159,11 +159,15 @@ CHEATS: dict[str, tuple[Callable[[Lines], object], str, str]] = {
         "more than the 1000 queries",
     ),
     "a budget of words": (lambda lines: lines[0]["rules"].update(query_budget="many"), "head", "query_budget"),
-    "a final without a sweep": (lambda lines: lines[0].update(sweep=False), "head", "a final needs a sweep"),
-    "a sweep without a final": (
+    "a final without a sweep": (
+        lambda lines: lines[0].update(sweep=False),
+        "head",
+        "every round of this format needs a sweep",
+    ),
+    "a round of another kind": (
         lambda lines: lines[0].update(round_kind="development"),
         "head",
-        "a final needs a sweep",
+        "commitment to the field",
     ),
     "a player twice": (
         lambda lines: lines[first(lines, "entrant") + 1].update(player="model-00"),
@@ -183,7 +187,7 @@ CHEATS: dict[str, tuple[Callable[[Lines], object], str, str]] = {
     "no player at all": (
         desert,
         "head",
-        "the outcome cannot be computed",
+        "commitment to the field",
     ),
     "a pair twice": (
         lambda lines: lines.insert(first(lines, "results"), lines[first(lines, "results")]),

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from evaluation.tournament.ladder import Ladder
-from evaluation.tournament.simulation import GPU_DAYS_PER_TRIPLE, LADDER_LONGER
+from evaluation.tournament.simulation import GPU_DAYS_PER_TRIPLE
 
 
 def test_it_works(gauntlet: Callable[..., Any]) -> None:
@@ -19,11 +19,13 @@ def test_it_works(gauntlet: Callable[..., Any]) -> None:
     assert status == 0, err
     rows = {row["schedule"]: row for row in json.loads(out)}
     alone = [name for name in rows if " - " not in name]
-    assert alone == ["everybody", "halving-in-full", "halving", "ladder", "ladder-guard", LADDER_LONGER, "truth-again"]
+    assert alone == ["everybody", "halving-in-full", "halving", "ladder-2", "ladder", "ladder-guard", "truth-again"]
     # 2,000,000, 195,000 and 153,500 triples of 40 s
     assert rows["everybody"]["gpu_days"] == pytest.approx(925.93, abs=0.01)
     assert rows["halving-in-full"]["gpu_days"] == pytest.approx(90.28, abs=0.01)
     assert rows["halving"]["gpu_days"] == pytest.approx(71.06, abs=0.01)
+    # 60,200 triples: 39 % of halving
+    assert rows["ladder-2"]["gpu_days"] == pytest.approx(27.87, abs=0.01)
     assert 15 < rows["ladder"]["gpu_days"] < Ladder().ceiling(100, 100, 200) * GPU_DAYS_PER_TRIPLE
     for row in (rows[name] for name in alone):
         shares = (f"{name}_{side}" for name in ("recall", "agreement") for side in ("models", "attacks"))
@@ -31,8 +33,8 @@ def test_it_works(gauntlet: Callable[..., Any]) -> None:
         assert all(row[name] in (0, 1) for name in ("rank1_models", "rank1_attacks"))
         assert all(0 <= row[name] < 8 for name in ("loss_models", "loss_attacks"))
         assert row["recall_models_error"] is None
-    gap = rows["ladder - everybody"]["recall_models"]
-    assert gap == pytest.approx(rows["ladder"]["recall_models"] - rows["everybody"]["recall_models"])
+    gap = rows["ladder-2 - everybody"]["recall_models"]
+    assert gap == pytest.approx(rows["ladder-2"]["recall_models"] - rows["everybody"]["recall_models"])
 
 
 def test_processes_change_nothing(gauntlet: Callable[..., Any]) -> None:
@@ -47,8 +49,8 @@ def test_it_prints_tables_with_standard_errors(gauntlet: Callable[..., Any]) -> 
     assert status == 0
     assert [words for words in ("models", "attacks") if f"2 tournaments each: {words}, difference" in out]
     assert re.search(r"^ ladder-guard +\d+\.\d( +[01]\.\d{3} \(\d\.\d{3}\)){2} ", out, re.MULTILINE)
-    assert re.search(r"^ ladder - everybody +-\d+\.\d +[+-]\d\.\d{3} \(\d\.\d{3}\) ", out, re.MULTILINE)
-    assert "2,000 new samples" in out
+    assert re.search(r"^ ladder-2 - everybody +-\d+\.\d +[+-]\d\.\d{3} \(\d\.\d{3}\) ", out, re.MULTILINE)
+    assert "1,000 new samples" in out
 
 
 @pytest.mark.parametrize("words", [("--regimes", "easy"), ("--tournaments", 0), ("--seed", -1)])

@@ -168,7 +168,7 @@ def test_it_works() -> None:
     assert (strong.met, strong.opponents, strong.value_against_all) == (2, 2, 8.0)
     assert (strong.rank_low, strong.rank_high, strong.separated_from_next, strong.prize_place) == (1, 1, True, 1)
     assert places[Track.MODEL, "weak"] == Place(Track.MODEL, "weak", 3, 1)
-    assert states[-1].warnings == (Warned("middle", "dull", 3, 4),)
+    assert states[-1].warnings == (Warned("middle", "dull", 3, 4, 0.5),)
 
 
 def test_without_a_sweep_there_are_no_warnings() -> None:

@@ -31,9 +31,9 @@ def test_differences_are_paired() -> None:
     found = [one for one in found if one.schedule != "halving"] + findings("halving", {"base": [0.0, 5.5]})
     lines = {line.schedule: line.estimates["recall_models"] for line in differences(found)}
     # 1 and -0.5: mean 0.25, deviation 1.5 / sqrt(2)
-    assert lines["ladder - halving"].mean == pytest.approx(0.25)
-    assert lines["ladder - halving"].error == pytest.approx(0.75)
-    assert lines["ladder - everybody"].error == 0
+    assert lines["ladder-2 - halving"].mean == pytest.approx(0.25)
+    assert lines["ladder-2 - halving"].error == pytest.approx(0.75)
+    assert lines["ladder-2 - everybody"].error == 0
 
 
 def test_one_tournament_has_no_standard_error() -> None:

@@ -9,10 +9,11 @@ from hypothesis import strategies as st
 
 from evaluation.tournament.halving import Halving
 from evaluation.tournament.ladder import Ladder
+from evaluation.tournament.ladder_2 import Ladder2
 from evaluation.tournament.schedule import Schedule
 from evaluation.tournament.schedule_names import schedule_named
 
-SCHEDULES = {"halving": Halving(), "ladder": Ladder(), "ladder with guard": Ladder(guard=True)}
+SCHEDULES = {"halving": Halving(), "ladder-2": Ladder2(), "ladder": Ladder(), "ladder with guard": Ladder(guard=True)}
 
 
 @st.composite
@@ -107,13 +108,15 @@ def test_in_a_field_of_one_team_attacks_stand_in_the_order_of_entry(make_field: 
 
 
 def test_they_have_names() -> None:
+    assert schedule_named("ladder-2") == Ladder2()
     assert schedule_named("ladder") == Ladder()
     assert schedule_named("ladder", guard=True) == Ladder(guard=True)
     assert schedule_named("halving") == Halving()
 
 
 @pytest.mark.parametrize(
-    ("name", "guard", "message"), [("swiss", False, "choose ladder or"), ("halving", True, "guard")]
+    ("name", "guard", "message"),
+    [("swiss", False, "choose ladder-2, halving or ladder"), ("halving", True, "guard"), ("ladder-2", True, "guard")],
 )
 def test_it_rejects_what_does_not_exist(name: str, guard: bool, message: str) -> None:
     with pytest.raises(ValueError, match=message):

@@ -25,7 +25,7 @@ def test_it_warns_of_finalists_that_do_not_count_as_of_those_that_were_cut(make_
     played[0, 4] = [1.0] * 8 + [np.nan] * 2
     assert swept(field, plan) == [(0, 4)]
     assert warnings(field, plan, played) == (
-        Warned("m0", "a1", 5, 8),
-        Warned("m0", "a3", 5, 8),
-        Warned("m0", "a4", 8, 8),
+        Warned("m0", "a1", 5, 8, 1.0),
+        Warned("m0", "a3", 5, 8, 1.0),
+        Warned("m0", "a4", 8, 8, 1.0),
     )

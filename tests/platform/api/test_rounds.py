@@ -52,7 +52,7 @@ def played(scored: Submission, sample_sets: dict[str, SampleSet], competition: C
         ineligible_because="its licence is not open source",
         **score,
     )
-    RoundWarning.objects.create(round=made, model=player, attack=player, nearer=5, samples=8)
+    RoundWarning.objects.create(round=made, model=player, attack=player, nearer=5, samples=8, median=0.25)
     return made
 
 
@@ -72,7 +72,7 @@ def test_it_works(program: Any, played: Round, olga: User, scored: Submission) -
     assert (row["eligible"], row["ineligible_because"]) == (False, "its licence is not open source")
     assert shown["standings"]["targeted"] == []
     name = public_name(played.competition, "sha256:1")
-    assert shown["warnings"] == [{"attack": name, "model": name, "nearer": 5, "samples": 8}]
+    assert shown["warnings"] == [{"attack": name, "model": name, "nearer": 5, "samples": 8, "median": 0.25}]
     file = shown["releases"][0]
     assert file["address"] == "http://testserver/competitions/digits/rounds/1/files/bundle"
     assert file["sha256"] == object_store.put(b"{}\n")

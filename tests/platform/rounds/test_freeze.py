@@ -12,6 +12,7 @@ import pytest
 from accounts.models import Membership, User
 from competitions.models import Competition, Entry
 from competitions.pseudonyms import public_name
+from competitions.rules import query_rules
 from core.errors import Fault, Refusal
 from core.models import Event
 from leaderboards.choosing import choose, choose_newest
@@ -69,14 +70,32 @@ def test_the_entries_are_committed_to(env: RoundFixture) -> None:
     assert round_.field_commitment == ""
     freeze(round_=in_window(env, round_), by=env.organiser)
     entries = round_.entries.select_related("track", "player", "submission__repository__entry__team")
+    assert round_.rules is not None
     field = [
         [
             *(entry.track.name, entry.order, entry.prior, public_name(env.competition, entry.player.digest)),
-            [[entry.submission.repository.entry.team.slug, entry.submission.commit]],
+            entry.bundled,
+            [entry.submission.repository.entry.team.slug],
+            [
+                [
+                    *(entry.submission.repository.entry.team.slug, entry.submission.commit, entry.submission.licence),
+                    entry.eligible,
+                ]
+            ],
         ]
         for entry in entries.order_by("track__name", "order")
     ]
-    written = json.dumps([round_.field_salt, field], separators=(",", ":"))
+    rules = {
+        "guard": round_.guard,
+        "round_kind": round_.kind,
+        "rules": query_rules(round_.rules.values, round_.rules.version).as_dict(),
+        "rules_version": round_.rules.version,
+        "samples": round_.sample_set.count,
+        "schedule": round_.schedule,
+        "sweep": True,
+    }
+    digest = hashlib.sha256(json.dumps(rules, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
+    written = json.dumps([round_.field_salt, digest, field], separators=(",", ":"))
     assert round_.field_commitment == hashlib.sha256(written.encode()).hexdigest()
     assert Event.objects.get(verb="freeze").data["field_commitment"] == round_.field_commitment
     services.start(round_=round_, by=env.organiser)
