@@ -17,7 +17,6 @@ from core import object_store
 from evaluation.domain.players import Track
 from evaluation.domain.results import Failure, PieceResult
 from evaluation.domain.rules import QueryRules
-from evaluation.referee.fresh_instances import AUDIT_STARTS
 from evaluation.referee.match import Match as Refereed
 from evaluation.referee.players import RESTARTS
 from evaluation.referee.time_limits import MODEL_GRACE_SECONDS
@@ -96,10 +95,10 @@ def _failure(failure: Failure) -> dict[str, Any]:
 def longest_seconds(rules: QueryRules, samples: int, calibration: float) -> float:
     """Return the maximum time that a worker may hold a piece of `samples`: beyond it the worker hangs.
 
-    Both players may use every start and all their time. Twice that and an hour cover the referee's own queries, the
-    restarts of the audit, and players that must be rebuilt on this host.
+    Both players may use every start and all their time. Twice that and an hour cover the referee's own queries, and
+    players that must be rebuilt on this host.
     """
-    starts = (2 * (1 + RESTARTS) + AUDIT_STARTS) * rules.setup_seconds
+    starts = 2 * (1 + RESTARTS) * rules.setup_seconds
     model = samples * (rules.query_budget + 1) * rules.model_seconds_per_image + (1 + RESTARTS) * MODEL_GRACE_SECONDS
     attack = samples * rules.attack_seconds_per_sample
     return 2 * calibration * (starts + model + attack) + _MARGIN_SECONDS
