@@ -9,10 +9,14 @@ from evaluation.domain.images import Image, Images
 
 @dataclass(frozen=True, eq=False)
 class KeptFrame:
-    """A frame that the model was asked about: uint8 images (n, bytes of an image), and the labels it gave."""
+    """A frame that the model was asked about: uint8 images (n, bytes of an image), and the labels it gave.
+
+    `distance` is the largest L2 distance of its images from the clean images, over pixels / 255.
+    """
 
     images: Images
     labels: tuple[int, ...]
+    distance: float
 
 
 @dataclass(frozen=True, eq=False)

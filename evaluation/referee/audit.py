@@ -53,10 +53,11 @@ MOST_ALONE = 16
 
 @dataclass(frozen=True, eq=False)
 class Replay:
-    """A forwarded image, (bytes of an image,), and its label at that time."""
+    """A forwarded image, (bytes of an image,), its label at that time, and its squared distance to the clean image."""
 
     image: Image
     label: int
+    squared: float
 
 
 def fresh_report(frame: KeptFrame, now: Sequence[int] | None) -> AuditReport:
@@ -69,6 +70,10 @@ def fresh_report(frame: KeptFrame, now: Sequence[int] | None) -> AuditReport:
 def lone_report(frame: KeptFrame, now: Sequence[int] | None) -> AuditReport:
     """Return the counts of one image that this model was asked about alone; `now` is None without an answer."""
     return AuditReport(replayed=1, changed=now is None or now[0] != frame.labels[0])
+
+
+def _distance(squared: float) -> float:
+    return float(squared**0.5 / 255.0)
 
 
 class Reservoir(Generic[Kept]):
@@ -104,7 +109,7 @@ class Audit:
         self._frames = Reservoir[KeptFrame](MOST_FRAMES, self._rng)
         self._report = AuditReport()
 
-    def watch(self, images: Images, labels: Sequence[int], *, whole: bool = True) -> None:
+    def watch(self, images: Images, labels: Sequence[int], squared: Sequence[float], *, whole: bool = True) -> None:
         """Note a forwarded frame, (n, bytes of an image): its size, some of its images, and the frame if `whole`.
 
         The frame of the clean images must not be kept: a model with memory remembers exactly these.
@@ -114,12 +119,12 @@ class Audit:
         for index, label in enumerate(labels):
             slot = self._images.slot()
             if slot is not None:
-                self._images.put(slot, Replay(images[index].copy(), label))
+                self._images.put(slot, Replay(images[index].copy(), label, squared[index]))
         slot = self._frames.slot() if whole else None
         if slot is not None:
             self._make_room(images.nbytes)
             slot = min(slot, len(self._frames.kept))
-            self._frames.put(slot, KeptFrame(images.copy(), tuple(labels)))
+            self._frames.put(slot, KeptFrame(images.copy(), tuple(labels), _distance(max(squared))))
 
     def _make_room(self, size: int) -> None:
         kept = self._frames.kept
@@ -142,7 +147,8 @@ class Audit:
 
     def alone(self) -> tuple[KeptFrame, ...]:
         """Return the images that the same model is asked about one by one."""
-        return tuple(KeptFrame(one.image[np.newaxis], (one.label,)) for one in self.replays()[:MOST_ALONE])
+        chosen = self.replays()[:MOST_ALONE]
+        return tuple(KeptFrame(one.image[np.newaxis], (one.label,), _distance(one.squared)) for one in chosen)
 
     def count(self, before: int, now: int) -> None:
         """Note the outcome of one replay in another frame."""

@@ -194,7 +194,7 @@ class Exchange:
         f = forwarded
         self.record.add(f.numbers, f.payers, f.ordinals, f.images, f.answers, f.squared, failure=f.failure)
         if f.failure is None:
-            self._audit.watch(f.images, f.labels)
+            self._audit.watch(f.images, f.labels, f.squared)
 
     def _read_statuses(self, frame: Frame) -> None:
         for number, status in frames.FINISH_SAMPLE.iter_unpack(frame.payload):

@@ -87,6 +87,7 @@ def _frame_columns(name: str, frames: Sequence[KeptFrame]) -> dict[str, NDArray[
         f"{name}_images": _stack([frame.images for frame in frames]),
         f"{name}_labels": np.array([label for frame in frames for label in frame.labels], np.int16),
         f"{name}_sizes": np.array([len(frame.labels) for frame in frames], np.uint16),
+        f"{name}_distance": np.array([frame.distance for frame in frames], np.float64),
     }
 
 
@@ -95,11 +96,13 @@ def _stack(images: Sequence[Images]) -> Images:
 
 
 def _frames(name: str, columns: Any) -> tuple[KeptFrame, ...]:
-    images, labels, sizes = (columns[f"{name}_{column}"] for column in ("images", "labels", "sizes"))
+    images, labels, sizes, distances = (
+        columns[f"{name}_{column}"] for column in ("images", "labels", "sizes", "distance")
+    )
     if not len(images) == len(labels) == sizes.sum(dtype=int):
         raise ValueError(f"{len(images)} images and {len(labels)} labels in {name}")
     ends = np.cumsum(sizes, dtype=int).tolist()
     return tuple(
-        KeptFrame(images[end - size : end], tuple(labels[end - size : end].tolist()))
-        for end, size in zip(ends, sizes.tolist(), strict=True)
+        KeptFrame(images[end - size : end], tuple(labels[end - size : end].tolist()), distance)
+        for end, size, distance in zip(ends, sizes.tolist(), distances.tolist(), strict=True)
     )

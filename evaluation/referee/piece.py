@@ -124,7 +124,7 @@ class Piece:
             self._clean_failure = context.model.failures[-1]
             labels = [frames.UNCLASSIFIED] * len(self._samples)
         else:
-            self._audit.watch(images, labels, whole=False)
+            self._audit.watch(images, labels, [0.0] * len(labels), whole=False)
         self._clean_label = {sample.number: label for sample, label in zip(self._samples, labels, strict=True)}
 
     def _is_clean_wrong(self, sample: Sample) -> bool:

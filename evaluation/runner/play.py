@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from evaluation.baselines.catalogue import is_bundled
 from evaluation.domain.players import Player, Track
 from evaluation.domain.results import MatchResult, PieceResult, sum_reports, with_inconsistency
 from evaluation.domain.rules import QueryRules
@@ -37,13 +36,15 @@ def play(
     resources: Resources | None = None,
     calibration: float = 1.0,
     fresh_audit: bool = True,
+    level_caches: bool = True,
     reuse_attack: bool = False,
     sizes: Sequence[int] = (),
     on_piece: Callable[[PieceResult], None] | None = None,
 ) -> Played:
     """Play `attack` against `model` on `samples`, in the attack's track.
 
-    `fresh_audit` and `reuse_attack` are those of `Match`, `sizes` those of its `play`. A failure of a player is part of
+    `fresh_audit` and `reuse_attack` are those of `Match`, `sizes` those of its `play`, `level_caches` that of
+    `audit_model`; a bundled model needs neither audit nor levelling. A failure of a player is part of
     the result; a failure of the host raises `Fault`, after both players were ended. `on_piece` gets each piece before
     its audit, which follows when both players have ended.
     """
@@ -80,7 +81,7 @@ def play(
         seed=derive_seed(seed, "deferred audit", samples[0].number if samples else 0),
         resources=resources,
         calibration=calibration,
-        level_caches=not is_bundled(model.directory),
+        level_caches=level_caches,
         logs=model_player.logs,
     )
     audited = with_audits(pieces, reports)

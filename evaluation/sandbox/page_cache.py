@@ -48,7 +48,7 @@ def level_page_cache(trees: Iterable[str]) -> int:
             if not found.st_size:
                 continue
             os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
-            if _may_ask(found) and any(resident_pages(descriptor, found.st_size)):
+            if _may_ask(found) and 1 in resident_pages(descriptor, found.st_size):
                 while os.read(descriptor, _PIECE):
                     pass
         except OSError:
@@ -68,12 +68,12 @@ def resident_pages(descriptor: int, size: int) -> bytes:
     if address == _FAILED:
         raise OSError(ctypes.get_errno(), "mmap")
     try:
-        answer = ctypes.create_string_buffer(pages)
+        answer = (ctypes.c_char * pages)()
         if _libc.mincore(address, size, answer):
             raise OSError(ctypes.get_errno(), "mincore")
     finally:
         _libc.munmap(address, size)
-    return bytes(page & 1 for page in answer.raw)
+    return answer.raw  # the other bits are reserved, and 0
 
 
 def _may_ask(found: os.stat_result) -> bool:

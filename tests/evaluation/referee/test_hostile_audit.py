@@ -260,9 +260,9 @@ def test_an_attack_cannot_compute_from_its_seed_what_is_asked_again(game: Any, w
     game.play(raw_model=model, raw_attack=attack)
     foreseen = audit.Audit(derive_seed(received[0], "audit"), 3 * (1 + game.rules.query_budget))
     clean = np.stack([sample.image.reshape(-1) for sample in game.samples(3)])
-    foreseen.watch(clean, [3] * 3, whole=False)
+    foreseen.watch(clean, [3] * 3, [0.0] * 3, whole=False)
     for image, label in sent:
-        foreseen.watch(np.frombuffer(image, np.uint8)[np.newaxis], [label])
+        foreseen.watch(np.frombuffer(image, np.uint8)[np.newaxis], [label], [1.0])
     frames = {frame.images.tobytes() for frame in foreseen.fresh_frames()}
     assert len(frames) == game.audit.fresh == 32
     assert not frames <= lives[-1]
@@ -313,7 +313,7 @@ def test_the_audit_of_every_piece_is_open_until_the_match_is_over(game: Any) -> 
     assert all(piece.audit.fresh > 10 for piece in game.pieces)
 
 
-def test_a_fresh_model_gets_the_frames_of_all_pieces_in_mixed_order(game: Any) -> None:
+def test_a_fresh_model_gets_the_frames_of_all_pieces_together_the_most_perturbed_first(game: Any) -> None:
     lives: list[list[bytes]] = []
 
     def model(connected: socket.socket) -> None:
@@ -330,6 +330,8 @@ def test_a_fresh_model_gets_the_frames_of_all_pieces_in_mixed_order(game: Any) -
     pieces = [{image.tobytes() for frame in piece.kept.frames for image in frame.images} for piece in game.played]
     order = [next(place for place, piece in enumerate(pieces) if image in piece) for image in lives[1][:60]]
     assert sum(before != after for before, after in itertools.pairwise(order)) > 10
+    values = [np.frombuffer(image, np.uint8).mean() for image in lives[1][: game.audit.fresh]]
+    assert all(after < before + 1.0 for before, after in itertools.pairwise(values))
 
 
 def test_after_a_failed_audit_the_first_answers_decide(game: Any) -> None:
