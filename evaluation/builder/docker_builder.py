@@ -38,7 +38,7 @@ from evaluation.builder.pack_detection import LEAN
 from evaluation.builder.run_script import require_script
 from evaluation.builder.settings import BuildSettings
 from evaluation.builder.source_tree import tree_entries
-from evaluation.domain.errors import BuildRefusal, Fault, SlowBuildRefusal
+from evaluation.domain.errors import BuildRefusal, Fault, HostFault, SlowBuildRefusal
 from evaluation.domain.players import Player
 from evaluation.sandbox.base import Guard
 from evaluation.sandbox.docker_run import as_fault
@@ -113,11 +113,11 @@ class DockerBuilder(Builder):
         return None if image is None else str(image["Id"])
 
     def fetch(self, identity: str) -> None:
-        """Load the image `identity` from the store if the engine does not have it. Raise `Fault`."""
+        """Load the image `identity` from the store if the engine does not have it. Raise `HostFault` if neither has."""
         if self._inspect(identity) is not None:
             return
         if self._store is None or not self._store.has(_hexadecimal(identity)):
-            raise Fault(f"the image {identity} is neither on this engine nor in the layer store")
+            raise HostFault(f"the image {identity} is neither on this engine nor in the layer store")
         with self._store.open(_hexadecimal(identity)) as file:
             config = file.read()
         # if the engine has the base image, it needs only the layers on top
@@ -127,7 +127,7 @@ class DockerBuilder(Builder):
         needed = names[len(known) :] if names[: len(known)] == known else names
         for name in needed:
             if not self._store.has(_hexadecimal(name)):
-                raise Fault(f"the layer {name} of the image {identity} is not in the layer store")
+                raise HostFault(f"the layer {name} of the image {identity} is not in the layer store")
         self._load(config, {name: partial(self._store.open, _hexadecimal(name)) for name in needed}, identity)
 
     def keep(self, identity: str) -> None:
@@ -173,13 +173,13 @@ class DockerBuilder(Builder):
     def _base_image(self) -> Image:
         base = self._inspect(self._settings.base_image)
         if base is None:
-            raise Fault(f"the base image {self._settings.base_image} is not on this engine: run `make base-image`")
+            raise HostFault(f"the base image {self._settings.base_image} is not on this engine: run `make base-image`")
         return base
 
     def _builder_image(self, base: Image) -> str:
         name = builder_image_name(base["Id"])
         if self._inspect(name) is None:
-            raise Fault(f"the builder image {name} is not on this engine: run `make base-image`")
+            raise HostFault(f"the builder image {name} is not on this engine: run `make base-image`")
         return name
 
     def _inspect(self, name: str) -> Image | None:

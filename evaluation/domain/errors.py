@@ -9,7 +9,7 @@
     │   ├── DatasetRefusal      files of a data set are missing, corrupt, of the wrong size or unlabelled
     │   └── HostRefusal         this host lacks a guard that untrusted code requires
     └── Fault                   platform error: retried, refunded, logged at ERROR and sent to the operators
-        └── HostFault           this host certainly failed during a run, in a way that no player can cause
+        └── HostFault           this host failed, or lacks files that the site has, in a way that no player can cause
 
 A player that breaks the rules in a match raises no exception: the match still ends with a result, which contains the
 `Reason` (see `evaluation.domain.results`).
@@ -68,4 +68,4 @@ class Fault(GauntletError):
 
 
 class HostFault(Fault):
-    """This host certainly failed during a run, in a way that no player can cause."""
+    """This host failed, or lacks a file, an image or a guard that the site's hosts have. No player can cause it."""

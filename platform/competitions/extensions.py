@@ -4,11 +4,23 @@ from __future__ import annotations
 
 from django.contrib.auth.base_user import AbstractBaseUser
 
-from competitions.models import Organiser
+from competitions.models import Organiser, SampleSet
+from core import object_store
 from core.administration.permissions import is_organiser
+from core.site_identity import has_files
+
+_NEWEST = 20
+"""Number of sample sets that are looked for."""
 
 
 @is_organiser.add
 def organises(user: AbstractBaseUser) -> bool:
     """Return whether the user organises a competition."""
     return Organiser.objects.filter(user_id=user.pk).exists()
+
+
+@has_files.add
+def has_samples() -> bool | None:
+    """Return whether one of the newest sample sets is in the object store; None if there is none."""
+    digests = list(SampleSet.objects.order_by("-pk").values_list("digest", flat=True)[:_NEWEST])
+    return any(object_store.size(digest) is not None for digest in digests) if digests else None

@@ -33,6 +33,7 @@ _UNFOLD = {
     "SITE_SYMBOL": "swords",
     "SITE_FAVICONS": [{"rel": "icon", "type": "image/svg+xml", "href": _icon}],
     "SHOW_BACK_BUTTON": True,
+    "DASHBOARD_CALLBACK": "pages.admin_incidents.dashboard",
     "SIDEBAR": {
         "show_search": True,
         "show_all_applications": False,
@@ -111,7 +112,11 @@ _UNFOLD = {
                 _item("Releases", "public", "rounds_release"),
                 _item("Signing keys", "key", "rounds_signingkey"),
             ),
-            _group("Log", _item("Events", "history", "core_event", SUPERUSER)),
+            _group(
+                "Log",
+                _item("Events", "history", "core_event", SUPERUSER),
+                _item("Site identity", "fingerprint", "core_siteidentity", SUPERUSER),
+            ),
         ],
     },
 }

@@ -6,6 +6,9 @@ import os
 
 from django.core.asgi import get_asgi_application
 
+from config.start import require_site
+
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 
 application = get_asgi_application()
+require_site()

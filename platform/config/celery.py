@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import os
+import sys
 from typing import Any
 
 from celery import Celery, Task, signals
 from django.conf import settings
+from django.core.exceptions import ImproperlyConfigured
 from django.utils.log import configure_logging
 from kombu.transport import TRANSPORT_ALIASES
 
+from config.start import require_site
 from core.logs import replace_log_ids
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
@@ -25,6 +28,15 @@ app.autodiscover_tasks()
 def set_up_logging(**_: Any) -> None:
     """Log as the web server does. Where this signal has a receiver, Celery's own configuration stays out."""
     configure_logging(settings.LOGGING_CONFIG, settings.LOGGING)
+
+
+@signals.worker_init.connect  # type: ignore[untyped-decorator]
+def check_site(**_: Any) -> None:
+    """Do not start a worker whose state folder is not that of the database."""
+    try:
+        require_site()
+    except ImproperlyConfigured as problem:
+        sys.exit(str(problem))  # Celery logs any other exception of a receiver, and starts
 
 
 @signals.task_prerun.connect  # type: ignore[untyped-decorator]

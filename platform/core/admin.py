@@ -1,4 +1,4 @@
-"""Admin page of the event log."""
+"""Admin pages of the event log and of the site's identity."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from django.core.exceptions import ObjectDoesNotExist
 
 from core.administration.columns import link_to
 from core.administration.permissions import ReadOnlyAdmin
-from core.models import Event
+from core.models import Event, SiteIdentity
 
 
 @admin.register(Event)
@@ -37,3 +37,10 @@ class EventAdmin(ReadOnlyAdmin):
                 except (ObjectDoesNotExist, ValueError):
                     return event.subject
         return event.subject
+
+
+@admin.register(SiteIdentity)
+class SiteIdentityAdmin(ReadOnlyAdmin):
+    """The identifier of this site, which its state folder has, too."""
+
+    list_display = ("value", "made_at")

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from evaluation.domain.errors import Fault, GauntletError, Refusal
+from evaluation.domain.errors import Fault, GauntletError, HostFault, Refusal
 
-__all__ = ["Fault", "GauntletError", "Refusal", "RefusedForNow"]
+__all__ = ["Fault", "GauntletError", "HostFault", "Refusal", "RefusedForNow"]
 
 
 class RefusedForNow(Refusal):

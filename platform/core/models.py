@@ -1,4 +1,4 @@
-"""The event log: who changed what, when and why. Rows are only added."""
+"""The event log (who changed what, when and why; rows are only added), and the identity of the site."""
 
 from __future__ import annotations
 
@@ -33,3 +33,16 @@ class Event(models.Model):
 
     def delete(self, *args: Any, **options: Any) -> tuple[int, dict[str, int]]:
         raise TypeError("events cannot be deleted")
+
+
+class SiteIdentity(models.Model):
+    """The identifier of this site; one row. The state folder has the same (`core.site_identity`)."""
+
+    value = models.CharField(max_length=32)
+    made_at = models.DateTimeField()
+
+    class Meta:
+        verbose_name_plural = "site identities"
+
+    def __str__(self) -> str:
+        return f"site {self.value}"

@@ -15,7 +15,7 @@ from typing import IO, cast
 from django.core.files.base import ContentFile, File
 from django.core.files.storage import FileSystemStorage, Storage, storages
 
-from core.errors import Fault
+from core.errors import HostFault
 
 _CHECK_BYTES = 4 << 20
 """More than the images and the trace of a piece need."""
@@ -46,7 +46,7 @@ class ObjectFolder(FileSystemStorage):
 
 
 def put(content: bytes) -> str:
-    """Store `content` and return its digest, 64 hexadecimal digits. Safe to repeat."""
+    """Store `content` and return its digest, 64 hexadecimal digits. Safe to repeat. Raise `HostFault` if it fails."""
     return _store(hashlib.sha256(content).hexdigest(), ContentFile(content))
 
 
@@ -58,20 +58,20 @@ def put_file(source: Path) -> str:
 
 
 def get(digest: str) -> bytes:
-    """Return the object `digest`. Raise `Fault` if it is missing or damaged."""
+    """Return the object `digest`. Raise `HostFault` if it is missing or damaged."""
     with open_object(digest) as file:
         content = file.read()
     if hashlib.sha256(content).hexdigest() != digest:
-        raise Fault(f"object {digest} is damaged: its bytes have another digest")
+        raise HostFault(f"object {digest} is damaged: its bytes have another digest")
     return content
 
 
 def open_object(digest: str) -> IO[bytes]:
-    """Open the object `digest`, which may be large. Raise `Fault` if it is missing."""
+    """Open the object `digest`, which may be large. Raise `HostFault` if it is missing."""
     try:
         return cast("IO[bytes]", _storage().open(_name(digest)))
     except OSError as error:
-        raise Fault(f"object {digest} cannot be read: {error}") from error
+        raise HostFault(f"object {digest} cannot be read: {error}") from error
 
 
 def size(digest: str) -> int | None:
@@ -86,19 +86,22 @@ def remove(digest: str) -> None:
 
 
 def check() -> None:
-    """Raise `Fault` if the store cannot be written, for example because the disk is full."""
+    """Raise `HostFault` if the store cannot be written, for example because the disk is full."""
     name = f"check-{uuid.uuid4().hex}"
     try:
         _storage().save(name, ContentFile(bytes(_CHECK_BYTES)))
         _storage().delete(name)
     except OSError as error:
-        raise Fault(f"the object store cannot be written: {error}") from error
+        raise HostFault(f"the object store cannot be written: {error}") from error
 
 
 def _store(digest: str, content: File[bytes]) -> str:
     storage, name = _storage(), _name(digest)
-    if not storage.exists(name):
-        storage.save(name, content)
+    try:
+        if not storage.exists(name):
+            storage.save(name, content)
+    except OSError as error:
+        raise HostFault(f"object {digest} cannot be written: {error}") from error
     return digest
 
 

@@ -11,7 +11,7 @@ from competitions.admin import RulesVersionAdmin, SampleSetAdmin
 from core.administration.actions import AdminAction, confirmed_action
 from core.administration.columns import labelled, linked
 from core.administration.permissions import ReadOnlyAdmin, model_field_names
-from matches import services
+from matches import queue, services
 from matches.extension_points import replay_notes
 from matches.models import Match, Piece, SampleResult, Worker, WorkerTime
 from submissions.admin import PlayerAdmin
@@ -100,6 +100,8 @@ class PieceAdmin(ReadOnlyAdmin):
         linked("worker"),
         "fence",
         "faults",
+        "host_faults",
+        "fault_hosts",
         "lease_until",
         "paused_until",
         "played_at",
@@ -109,6 +111,26 @@ class PieceAdmin(ReadOnlyAdmin):
     list_select_related = ("match", "worker", "entry__team", "entry__competition")
     search_fields = ("=match__pk", "worker__name")
     show_full_result_count = False
+    actions = ("retry_now", "give_up")
+    actions_detail = ("retry_now", "give_up")
+
+    retry_now = confirmed_action(
+        AdminAction(
+            "Retry now",
+            "Forgets the faults on each waiting piece, so that the next free worker plays it.",
+            "queued",
+            lambda row, by, reason: queue.retry_now(row, by, reason),
+        )
+    )
+    give_up = confirmed_action(
+        AdminAction(
+            "Give up",
+            "Fails each waiting piece that had faults, and its match. An evaluation that needs it ends without a "
+            "score, at no cost to its team. You can replay the match.",
+            "given up",
+            lambda row, by, reason: queue.give_up(row, by, reason),
+        )
+    )
 
 
 @admin.register(SampleResult)

@@ -10,7 +10,7 @@ from django.utils.translation import gettext_noop
 
 from competitions.models import Entry, RulesVersion, SampleSet
 from core import clock
-from core.lease import Leased
+from core.fault_record import Retried
 from core.times import in_words
 from submissions.models import Player
 
@@ -82,7 +82,7 @@ class Match(models.Model):
         return f"match {self.pk}"
 
 
-class Piece(Leased):
+class Piece(Retried):
     """A batch of a match's samples, claimed, played and committed as one.
 
     Each claim raises `fence`; only the holder of the newest fence may write a result or renew the lease.
@@ -112,10 +112,6 @@ class Piece(Leased):
     worker = models.ForeignKey(Worker, null=True, blank=True, on_delete=models.SET_NULL, related_name="pieces")
     claimed_at = models.DateTimeField(null=True, blank=True)
     fence = models.PositiveIntegerField(default=0)
-    paused_until = models.DateTimeField(null=True, blank=True)
-    """It waits at least until then after a fault."""
-    faults = models.PositiveSmallIntegerField(default=0)
-    """Number of platform errors on it: faults raised and expired leases."""
     played_at = models.DateTimeField(null=True, blank=True)
     seconds = models.FloatField(null=True, blank=True)
     worker_class = models.CharField(max_length=3, choices=Worker.Class.choices, blank=True)

@@ -9,25 +9,23 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import asdict, dataclass
-from datetime import datetime, timedelta
-from typing import TypeVar
+from datetime import datetime
+from typing import Any, TypeVar
 
 from django.db import transaction
 from django.db.models import Exists, Model, OuterRef, QuerySet
 
-from core import clock, events, faults
+from accounts.models import User
+from core import clock, events, faults, notify
+from core.errors import Refusal
+from core.fault_record import columns_after
 from core.lease import LostClaimError
+from core.worker_slot import host_of
 from matches.models import Match, Piece, SampleResult, Worker
 from matches.piece_result import PlayedPiece, sum_audits
 from matches.queue_order import IN_ORDER, charge, fair_order, held_pieces
 from matches.selectors import waiting
 from matches.signals import match_ended
-
-MAX_FAULTS = 3
-"""Number of platform errors after which a piece is given up, and its match with it."""
-
-PAUSES = (timedelta(seconds=10), timedelta(seconds=120))
-"""Waiting time of a piece after its first and second fault, in which an operator may fix the host."""
 
 log = logging.getLogger(__name__)
 
@@ -104,17 +102,40 @@ def commit(held: Claim, played: PlayedPiece) -> None:
         charge(piece, now)
 
 
-def release_claim(held: Claim, *, fault: str = "") -> bool:
-    """Release a claim without a result; with `fault`, count a failure. Return False if the claim is lost."""
-    if fault:
-        return _count_fault(held.piece, fault, pauses=True)
-    return held.piece.release(state=Piece.State.WAITING, worker=None)
+def release_claim(held: Claim, *, fault: str = "", host_failed: bool = False) -> bool:
+    """Release a claim without a result; return False if the claim is lost.
+
+    `fault` counts against the piece, unless `host_failed`.
+    """
+    piece = held.piece
+    if fault and not host_failed:
+        return _count_fault(piece, fault, expired=False)
+    columns: dict[str, Any] = {}
+    if host_failed:
+        columns = columns_after(piece.fault_record.after_host_fault(), clock.database_now(), pause_first=False)
+    return piece.release(state=Piece.State.WAITING, worker=None, **columns)
+
+
+def retry_now(piece: Piece, by: User, reason: str = "") -> None:
+    """Forget the faults on a waiting piece, so that it is claimed next. Raise `Refusal` for one without any."""
+    with transaction.atomic():
+        _require_faulty(piece).update(**Piece.NO_FAULTS)
+        events.record("retry_now", piece, by=by, reason=reason)
+        notify.notify("matches.play")
+
+
+def give_up(piece: Piece, by: User, reason: str = "") -> None:
+    """Give up a waiting piece, and its match with it. Raise `Refusal` for one without faults."""
+    with transaction.atomic():
+        _require_faulty(piece).update(state=Piece.State.FAILED)
+        events.record("give_up", piece, by=by, reason=reason)
+        _fail(piece, f"by an organiser: {reason}")
 
 
 def expire() -> int:
     """Return the pieces of workers without a heartbeat to the queue, each with a fault; return how many."""
     expired = Piece.expired().filter(state=Piece.State.CLAIMED).select_related("worker")  # the state has an index
-    return _count(expired, lambda piece: _count_fault(piece, f"no heartbeat from {piece.worker}", pauses=False))
+    return _count(expired, lambda piece: _count_fault(piece, f"no heartbeat from {piece.worker}", expired=True))
 
 
 def finish_played(*, among: Sequence[int] | None = None) -> int:
@@ -127,7 +148,7 @@ def finish_played(*, among: Sequence[int] | None = None) -> int:
 def fail_given_up() -> int:
     """Fail open matches with a piece that was given up; return how many."""
     stuck = Piece.objects.filter(state=Piece.State.FAILED, match__state__in=OPEN_MATCH).select_related("match")
-    return _count(stuck, lambda piece: _fail(piece, "see its events"))
+    return _count(stuck, lambda piece: _fail(piece, "while the match was suspended; see its events"))
 
 
 def waiting_for(worker: Worker, now: datetime | None = None) -> QuerySet[Piece]:
@@ -196,35 +217,54 @@ def _take(piece: Piece, worker: Worker, now: datetime) -> bool:
     return True
 
 
-def _count_fault(piece: Piece, fault: str, *, pauses: bool) -> bool:
-    """Return `piece` (as read while claimed) to the queue, or give it up; return False if the claim has changed."""
-    faults, now = piece.faults + 1, clock.database_now()
-    given_up = faults >= MAX_FAULTS
-    claimed = piece.held() if pauses else piece.held().filter(lease_until__lt=now)
+def _count_fault(piece: Piece, fault: str, *, expired: bool) -> bool:
+    """Return `piece` (as read while claimed) to the queue, or give it up; return False if the claim has changed.
+
+    Without a pause after the first lease that expires: the worker was probably stopped.
+    """
+    now = clock.database_now()
+    host = host_of(piece.worker.name) if piece.worker else ""
+    record = piece.fault_record.after_fault(host)
+    claimed = piece.held().filter(lease_until__lt=now) if expired else piece.held()
     with transaction.atomic():
         returned = claimed.update(
-            state=Piece.State.FAILED if given_up else Piece.State.WAITING,
-            faults=faults,
+            state=Piece.State.FAILED if record.is_given_up else Piece.State.WAITING,
             worker=None,
             lease_until=None,
-            paused_until=now + PAUSES[faults - 1] if pauses and not given_up else None,
+            **columns_after(record, now, pause_first=not expired),
         )
         if not returned:
             return False
-        events.record("return_piece", piece, reason=fault, match=piece.match_id, number=piece.number, faults=faults)
-        if given_up:
-            _fail(piece, fault)
+        events.record(
+            "return_piece",
+            piece,
+            reason=fault,
+            match=piece.match_id,
+            number=piece.number,
+            faults=record.faults,
+            host=host,
+        )
+        if record.is_given_up:
+            _fail(piece, f"after {record.faults} platform errors on {', '.join(record.hosts or {})}; the last: {fault}")
     return True
 
 
-def _fail(piece: Piece, fault: str) -> bool:
-    """Fail the match of a piece that was given up. In the transaction that gives it up."""
+def _require_faulty(piece: Piece) -> QuerySet[Piece]:
+    """Return the row of a waiting piece that had a fault, locked. Raise `Refusal` for any other."""
+    waiting = Piece.objects.filter(pk=piece.pk, state=Piece.State.WAITING).exclude(faults=0, host_faults=0)
+    if waiting.select_for_update(of=("self",)).first() is None:
+        raise Refusal(f"{piece} does not wait after a fault", fix="choose a piece that waits and had faults")
+    return Piece.objects.filter(pk=piece.pk)
+
+
+def _fail(piece: Piece, reason: str) -> bool:
+    """Fail the match of a piece that was given up; `reason` follows "given up". In the transaction that does so."""
     # locked: otherwise a concurrent replay misses this piece, and this call misses that the match is open again
     match = Match.objects.select_for_update(no_key=True).get(pk=piece.match_id)
     if match.state not in OPEN_MATCH or not match.pieces.filter(state=Piece.State.FAILED).exists():
         return False
     match.state = Match.State.FAILED
-    match.fault = f"piece {piece.number} failed {MAX_FAULTS} times by platform errors; the last one: {fault}"
+    match.fault = f"piece {piece.number} was given up {reason}"
     match.finished_at = clock.database_now()
     match.save(update_fields=["state", "fault", "finished_at"])
     events.record("fail_match", match, reason=match.fault)

@@ -193,7 +193,7 @@ def _add_pieces(matches: Sequence[Match], stops: Sequence[int], share: _Share) -
 def _reopen(cancelled: Sequence[Match], at: datetime) -> None:
     """Open cancelled matches again, with their played pieces; failed pieces are tried again."""
     keys = [match.pk for match in cancelled]
-    Piece.objects.filter(match__in=keys, state=Piece.State.FAILED).update(state=Piece.State.WAITING, faults=0)
+    Piece.objects.filter(match__in=keys, state=Piece.State.FAILED).update(state=Piece.State.WAITING, **Piece.NO_FAULTS)
     Piece.objects.filter(match__in=keys, state=Piece.State.WAITING).update(queued_at=at)
     begun = Piece.objects.filter(match__in=keys).exclude(state=Piece.State.WAITING).values_list("match", flat=True)
     playing = set(begun)

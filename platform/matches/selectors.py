@@ -10,6 +10,7 @@ from django.db.models import Count, Prefetch, Q, QuerySet
 
 from competitions.models import SampleSet
 from core import clock
+from core.worker_slot import host_of
 from matches.models import Match, Piece, Worker
 from matches.queue_order import over_limit
 from submissions.selectors import hosts_out_of_service
@@ -150,7 +151,7 @@ def workers() -> list[WorkerStatus]:
             worker=row,
             live=row.last_seen_at >= since,
             holds=tuple(getattr(row, "held", ())),
-            out_of_service=row.name.rpartition("/")[0] in out,
+            out_of_service=host_of(row.name) in out,
         )
         for row in rows
     ]
@@ -160,6 +161,11 @@ def waiting(now: datetime | None = None) -> QuerySet[Piece]:
     """Return the pieces that may be claimed now (by the database's clock), by workers of the class that they need."""
     rested = Q(paused_until__isnull=True) | Q(paused_until__lte=now or clock.database_now())
     return Piece.objects.filter(OPEN_PIECES, rested, state=Piece.State.WAITING)
+
+
+def stuck_pieces() -> QuerySet[Piece]:
+    """Return the waiting pieces that would have been given up, if their faults had been on two hosts."""
+    return Piece.objects.filter(OPEN_PIECES, Piece.STUCK, state=Piece.State.WAITING)
 
 
 def waiting_for_live() -> QuerySet[Piece]:

@@ -68,7 +68,7 @@ def replay_failed(match: Match, by: User | None, reason: str = "") -> None:
         begun = Match.State.PLAYING if locked.pieces.filter(state=Piece.State.PLAYED).exists() else Match.State.WAITING
         state = Match.State.SUSPENDED if locked.suspended_when_replayed else begun
         Match.objects.filter(pk=match.pk).update(state=state, suspended_when_replayed=False, fault="", finished_at=None)
-        locked.pieces.filter(state=Piece.State.FAILED).update(state=Piece.State.WAITING, faults=0, paused_until=None)
+        locked.pieces.filter(state=Piece.State.FAILED).update(state=Piece.State.WAITING, **Piece.NO_FAULTS)
         events.record("replay", match, by=by, reason=reason, fault=locked.fault)
         notify.notify("matches.play")
     match.refresh_from_db()

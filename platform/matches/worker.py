@@ -58,17 +58,20 @@ def _play_match(claim: Claim, heartbeat: Heartbeat, ends: float) -> Claim | None
         with log_ids(piece=claim.piece.pk):
             faults.report(log, failure, "%s could not be played", claim.piece)
             # if this host cannot play, the piece is not to blame and must not be given up
-            fault = f"{type(failure).__name__}: {failure}" if host_health.check_after(failure) else ""
-        _release_claim(claim, following, heartbeat, fault=fault)
+            host_failed = not host_health.check_after(failure)
+        fault = f"{type(failure).__name__}: {failure}"
+        _release_claim(claim, following, heartbeat, fault=fault, host_failed=host_failed)
     except BaseException:  # the worker is stopped: no fault, and the pieces are free immediately
         _release_claim(claim, following, heartbeat)
         raise
     return None
 
 
-def _release_claim(claim: Claim, following: Claim | None, heartbeat: Heartbeat, fault: str = "") -> None:
+def _release_claim(
+    claim: Claim, following: Claim | None, heartbeat: Heartbeat, fault: str = "", *, host_failed: bool = False
+) -> None:
     heartbeat.drop(claim.piece)
-    queue.release_claim(claim, fault=fault)
+    queue.release_claim(claim, fault=fault, host_failed=host_failed)
     if following is not None:
         heartbeat.drop(following.piece)
         queue.release_claim(following)

@@ -7,19 +7,18 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from django.contrib.humanize.templatetags.humanize import intcomma
-from django.db.models import Max, QuerySet
+from django.db.models import Max
 from django.utils.translation import gettext, ngettext
 
-from competitions.models import Competition
 from core import clock
 from leaderboards.evaluation_basis import COUNTED
 from leaderboards.models import Evaluation
 from matches.models import Match, Piece, Worker
-from matches.selectors import OPEN_PIECES, WorkerStatus, workers, workers_without_heartbeat
+from matches.selectors import OPEN_PIECES, WorkerStatus, stuck_pieces, workers, workers_without_heartbeat
+from pages import platform_errors
 from submissions.models import Submission
-from tournaments.boards import tournaments_in_force
-from tournaments.models import Entrant, Tournament
-from tournaments.selectors import RunQueue, failed_in, held_by_workers
+from tournaments.models import Entrant
+from tournaments.selectors import KINDS, RunQueue, held_by_workers, stuck_runs
 
 LONGEST_BUILD = timedelta(hours=24)
 """A submission that is neither ready nor rejected for this long is an incident."""
@@ -88,35 +87,11 @@ def incidents(lines: Sequence[WorkerLine], runs: RunQueue) -> list[Incident]:
                 % {"count": intcomma(count)},
             )
         )
-    if count := Match.objects.filter(state=Match.State.FAILED, evaluations__in=_playing()).distinct().count():
-        found.append(
-            Incident(
-                gettext("Some matches failed"),
-                ngettext(
-                    "Platform errors ended %(count)s match. The scores that need them are late until an organiser "
-                    "replays them. No team loses a slot.",
-                    "Platform errors ended %(count)s matches. The scores that need them are late until an organiser "
-                    "replays them. No team loses a slot.",
-                    count,
-                )
-                % {"count": intcomma(count)},
-            )
-        )
-    if count := failed_in(_under_way()):
-        found.append(
-            Incident(
-                gettext("Some runs failed"),
-                ngettext(
-                    "Platform errors ended %(count)s run. The scores that need it are late until an organiser replays "
-                    "it. No team loses a slot.",
-                    "Platform errors ended %(count)s runs. The scores that need them are late until an organiser "
-                    "replays them. No team loses a slot.",
-                    count,
-                )
-                % {"count": intcomma(count)},
-            )
-        )
-    if count := Match.objects.filter(state=Match.State.SUSPENDED, evaluations__in=_playing()).distinct().count():
+    found += _failures()
+    suspended = Match.objects.filter(
+        state=Match.State.SUSPENDED, evaluations__in=platform_errors.playing_evaluations()
+    ).distinct()
+    if count := suspended.count():
         found.append(
             Incident(
                 gettext("Some matches are suspended"),
@@ -140,6 +115,92 @@ def incidents(lines: Sequence[WorkerLine], runs: RunQueue) -> list[Incident]:
     return found
 
 
+def _failures() -> list[Incident]:
+    """Return what platform errors ended, and what they hold up."""
+    found = []
+    if count := platform_errors.failed_matches().count():
+        found.append(
+            Incident(
+                gettext("Some matches failed"),
+                ngettext(
+                    "Platform errors ended %(count)s match. The scores that need them are late until an organiser "
+                    "replays them. No team loses a slot.",
+                    "Platform errors ended %(count)s matches. The scores that need them are late until an organiser "
+                    "replays them. No team loses a slot.",
+                    count,
+                )
+                % {"count": intcomma(count)},
+            )
+        )
+    if count := sum(platform_errors.failed_runs(kind).count() for kind in KINDS):
+        found.append(
+            Incident(
+                gettext("Some runs failed"),
+                ngettext(
+                    "Platform errors ended %(count)s run. The scores that need it are late until an organiser replays "
+                    "it. No team loses a slot.",
+                    "Platform errors ended %(count)s runs. The scores that need them are late until an organiser "
+                    "replays them. No team loses a slot.",
+                    count,
+                )
+                % {"count": intcomma(count)},
+            )
+        )
+    if count := platform_errors.void_evaluations().count():
+        found.append(
+            Incident(
+                gettext("Some submissions have no score"),
+                ngettext(
+                    "Platform errors ended %(count)s evaluation. It is repeated once, after an hour, or by an "
+                    "organiser. No team loses a slot.",
+                    "Platform errors ended %(count)s evaluations. They are repeated once, after an hour, or by an "
+                    "organiser. No team loses a slot.",
+                    count,
+                )
+                % {"count": intcomma(count)},
+            )
+        )
+    if count := platform_errors.failed_submissions().count():
+        found.append(
+            Incident(
+                gettext("Some submissions could not be built or checked"),
+                ngettext(
+                    "Platform errors ended %(count)s submission. An organiser can retry it.",
+                    "Platform errors ended %(count)s submissions. An organiser can retry them.",
+                    count,
+                )
+                % {"count": intcomma(count)},
+            )
+        )
+    if count := platform_errors.slots_to_refund().count():
+        found.append(
+            Incident(
+                gettext("Some slots wait for a refund"),
+                ngettext(
+                    "Platform errors used %(count)s slot. An organiser decides on its refund.",
+                    "Platform errors used %(count)s slots. An organiser decides on their refund.",
+                    count,
+                )
+                % {"count": intcomma(count)},
+            )
+        )
+    if count := stuck_pieces().count() + sum(stuck_runs(kind).count() for kind in KINDS):
+        found.append(
+            Incident(
+                gettext("Some work waits after platform errors"),
+                ngettext(
+                    "%(count)s piece or run failed several times, on one host or because of hosts. It is tried again, "
+                    "less and less often. No result is lost.",
+                    "%(count)s pieces and runs failed several times, on one host or because of hosts. They are tried "
+                    "again, less and less often. No result is lost.",
+                    count,
+                )
+                % {"count": intcomma(count)},
+            )
+        )
+    return found
+
+
 def _waiting(pieces: int, runs: int) -> str:
     """Return a sentence for each kind of work that waits, "" without any."""
     sentences = [
@@ -153,17 +214,6 @@ def _waiting(pieces: int, runs: int) -> str:
         else "",
     ]
     return " ".join(filter(None, sentences))
-
-
-def _under_way() -> list[Tournament]:
-    """Return the tournaments of the leaderboards in force, and those of rounds that have not ended."""
-    competitions = Competition.objects.filter(format=Competition.Format.TRANSFER)
-    rounds = Tournament.objects.filter(fixed=True, ended_at=None)
-    return [*tournaments_in_force(competitions).values(), *rounds]
-
-
-def _playing() -> QuerySet[Evaluation]:
-    return Evaluation.objects.filter(COUNTED, state=Evaluation.State.PLAYING)
 
 
 def last_score_at() -> datetime | None:

@@ -7,7 +7,8 @@ import shutil
 import tempfile
 from pathlib import Path
 
-from repositories.git_command import git
+from core.errors import HostFault
+from repositories.git_command import git, has_commit
 
 
 def check_out(path: Path, commit: str, target: Path) -> None:
@@ -15,10 +16,12 @@ def check_out(path: Path, commit: str, target: Path) -> None:
 
     Without committed bytecode: Python runs it instead of the source, and the digest of a submission leaves it out, so
     other code could pass for a baseline. Safe to repeat and under concurrent calls. Uses no clone, hook or filter. The
-    commit must have passed `file_rules.check_files`. Raise `Fault` where git fails.
+    commit must have passed `file_rules.check_files`. Raise `HostFault` if this host lacks it, `Fault` where git fails.
     """
     if target.exists():
         return
+    if not has_commit(path, commit):
+        raise HostFault(f"this host does not have the commit {commit} of the repository {path}")
     target.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=target.parent, prefix=".checkout-") as name:
         fresh = Path(name) / "files"

@@ -89,6 +89,17 @@ def git(folder: Path, *arguments: str, extra: Mapping[str, str] | None = None) -
     return printed
 
 
+def has_commit(folder: Path, commit: str) -> bool:
+    """Return True if the bare repository `folder` exists and has `commit`."""
+    if not folder.is_dir():
+        return False
+    try:
+        git(folder, "cat-file", "-e", f"{commit}^{{commit}}")
+    except Fault:
+        return False
+    return True
+
+
 class GitTimeoutError(Fault):
     """git did not answer within its time limit."""
 

@@ -21,7 +21,7 @@ from evaluation.domain.results import Outcome
 from matches.models import Match, Piece
 from matches.queue import OPEN_MATCH
 from matches.scheduling import request_matches
-from matches.selectors import worker_is_missing
+from matches.selectors import stuck_pieces, worker_is_missing
 from rounds.audit_state import open_audits
 from rounds.engine_adapter import (
     NobodyLeftError,
@@ -36,7 +36,7 @@ from rounds.engine_adapter import (
     state_of,
 )
 from rounds.models import Decision, Round, RoundEntry, RoundMatch, RoundStage, RoundWarning
-from rounds.transitions import locked, move, record_problem
+from rounds.transitions import STUCK, locked, move, record_problem
 from submissions.models import Player
 
 Players = Mapping[tuple[str, str], Player]
@@ -110,7 +110,9 @@ def _is_due(round_: Round) -> bool:
 
 
 def _missing(matches: QuerySet[Match]) -> str:
-    """Return which kind of worker the open matches lack, "" if none."""
+    """Return which kind of worker or host the open matches lack, "" if none."""
+    if stuck := stuck_pieces().filter(match__in=matches).order_by("match", "number").first():
+        return STUCK.format(stuck, "pieces")
     # check one match, preferably one that needs a GPU
     neediest = matches.filter(state__in=OPEN_MATCH).order_by("-needs_gpu")[:1]
     if not worker_is_missing(neediest):

@@ -16,7 +16,7 @@ from matches.selectors import live_workers
 from rounds.engine_adapter import frozen, prizes_of
 from rounds.models import Round, RoundEntry
 from rounds.transfer_adapter import Placed, body_of, places_of, record_of
-from rounds.transitions import locked, move, record_problem
+from rounds.transitions import STUCK, locked, move, record_problem
 from tournaments import fixed_fields
 from tournaments.models import AttackRun, DefenceRun, Tournament
 
@@ -54,7 +54,7 @@ def advance_transfer_round(round_: Round) -> None:
         )
         return
     if requested or not fixed_fields.is_over(tournament):
-        record_problem(round_, "" if live_workers().exists() else f"{NO_WORKER} The round then continues by itself.")
+        record_problem(round_, _missing(tournament))
         return
     # before the lock, from rows that no longer change
     committed = frozen(round_)
@@ -70,6 +70,13 @@ def advance_transfer_round(round_: Round) -> None:
         _score(current, entries, placed)
         current.outcome = outcome
         move(current, "score", by=None, reason="", outcome=outcome)
+
+
+def _missing(tournament: Tournament) -> str:
+    """Return what the open runs lack, "" if nothing."""
+    if stuck := fixed_fields.stuck_run(tournament):
+        return STUCK.format(stuck, "runs")
+    return "" if live_workers().exists() else f"{NO_WORKER} The round then continues by itself."
 
 
 def _score(round_: Round, entries: Sequence[RoundEntry], placed: Sequence[Placed]) -> None:

@@ -95,6 +95,13 @@ def move(current: Round, verb: str, *, by: User | None, reason: str, **data: Any
     events.record(verb, current, by=by, reason=reason, **data)
 
 
+STUCK = (
+    "{} failed several times, on one host or because of hosts. Fix the host or start another one, or choose Retry now "
+    "or Give up in the list of {}."
+)
+"""The problem of a round in which work waits after faults."""
+
+
 def record_problem(round_: Round, problem: str) -> None:
     """Store on the round what stops it, with one event per problem."""
     standing = Round.objects.filter(pk=round_.pk, state=round_.state)

@@ -1,11 +1,12 @@
 """Health checks of this host: a failed check takes it out of service until a later check succeeds.
 
-A check starts control players in the sandboxes of this process, writes a result file and asks the builder. All worker
-processes of one name share the state in one row, and one of them makes each check.
+A check compares the identity of the site, writes a result file, starts control players in the sandboxes of this process
+and asks the builder. All worker processes of one name share the state in one row, and one of them makes each check.
 """
 
 from __future__ import annotations
 
+import errno
 import logging
 import time
 from datetime import timedelta
@@ -15,6 +16,7 @@ from django.db import DatabaseError, transaction
 
 from core import clock, events, faults, object_store
 from core.errors import Fault, Refusal
+from core.site_identity import require_identity
 from core.worker_slot import device_of, slot
 from evaluation.domain.errors import HostFault
 from submissions import player_builds
@@ -38,6 +40,7 @@ def in_service() -> bool:
     if host is not None:
         return _begin_check(host) and _resume_or_wait(host)
     try:
+        require_identity()  # the shared folder may have been unmounted since the start
         open_sandbox()
     except (Fault, OSError) as problem:
         _suspend(str(problem), problem)
@@ -58,13 +61,14 @@ def wait_for_service(seconds: float) -> bool:
 def check_after(failure: BaseException) -> bool:
     """Check this host after a platform error; return False if it is out of service from now on.
 
-    A `HostFault` takes it out even if the check passes: a sandbox that fails sometimes would pass many checks.
+    A `HostFault` and a full disk take it out even if the check passes: a sandbox that fails sometimes would pass many
+    checks, and a disk has space again after the files of the failure are removed.
     """
     found = _problem()
     if found is not None:
         problem = str(found) or type(found).__name__
     else:
-        problem = "it fails sometimes" if isinstance(failure, HostFault) else ""
+        problem = "it fails sometimes" if isinstance(failure, HostFault) or _disk_was_full(failure) else ""
     if problem:
         try:
             _suspend(f"{problem} (checked after: {type(failure).__name__}: {failure})", found)
@@ -73,9 +77,20 @@ def check_after(failure: BaseException) -> bool:
     return not problem
 
 
+def _disk_was_full(failure: BaseException) -> bool:
+    """Return True if the failure or one of its causes is the error of a full disk."""
+    cause: BaseException | None = failure
+    while cause is not None:
+        if isinstance(cause, OSError) and cause.errno in {errno.ENOSPC, errno.EDQUOT}:
+            return True
+        cause = cause.__cause__ or cause.__context__
+    return False
+
+
 def _problem() -> Exception | None:
     """Return the problem that a check finds; None if there is none."""
     try:
+        require_identity()
         object_store.check()
         device = device_of(slot())
         for sandbox in opened_sandboxes():

@@ -15,7 +15,7 @@ from competitions.bundled_baselines import bundled_repository
 from competitions.models import Track
 from competitions.smoke_opponents import unpack_opponent
 from core import clock
-from core.errors import Fault
+from core.errors import Fault, HostFault
 from evaluation.baselines.catalogue import find_baseline
 from evaluation.builder.base import Builder
 from evaluation.builder.choose_builder import choose_builder
@@ -38,6 +38,8 @@ LogLine = Callable[[str], None]
 """Called with each line of a build's log as it appears, without the newline."""
 
 _LAYERS = ObjectLayers()
+
+_NO_IMAGES = "this host runs players without images: set GAUNTLET_SANDBOX as on the other hosts"
 
 _UNUSED = timedelta(days=1)
 """Time that an unused checkout is kept: longer than any match needs its own. A missing one is made again."""
@@ -76,10 +78,12 @@ def ready_player(player: Player, on_log: LogLine) -> EnginePlayer:
     """Return `player` as the engine starts it here.
 
     A player that Docker built is the image of its first successful build, fetched from the store if this host does not
-    have it. Others are rebuilt from their files. Raise `Fault` if that fails or gives another digest: its matches were
-    played with other content.
+    have it. Others are rebuilt from their files. Raise `HostFault` if this host lacks image or files, `Fault` if the
+    build fails or gives another digest: its matches were played with other content.
     """
     builder = _builder()
+    if player.image and not isinstance(builder, DockerBuilder):
+        raise HostFault(_NO_IMAGES)
     if isinstance(builder, DockerBuilder) and player.image:
         builder.fetch(player.image)
         return EnginePlayer(
@@ -123,14 +127,14 @@ def build_limit() -> timedelta:
     try:
         return timedelta(seconds=build_settings_from_environment().seconds)
     except HostRefusal as refusal:
-        raise Fault(f"this host is misconfigured: {refusal}") from refusal
+        raise HostFault(f"this host is misconfigured: {refusal}") from refusal
 
 
 def docker_builder() -> DockerBuilder:
-    """Return the builder of images; raise `Fault` if this host builds none."""
+    """Return the builder of images; raise `HostFault` if this host builds none."""
     builder = _builder()
     if not isinstance(builder, DockerBuilder):
-        raise Fault("this host runs players without images")
+        raise HostFault(_NO_IMAGES)
     return builder
 
 
@@ -169,13 +173,15 @@ def _builder() -> Builder:
     try:
         return any_year_builder(settings.SANDBOX, _LAYERS)
     except HostRefusal as refusal:
-        raise Fault(f"this host is misconfigured: {refusal}") from refusal
+        raise HostFault(f"this host is misconfigured: {refusal}") from refusal
 
 
 def _rebuild(builder: Builder, source: Path, on_log: LogLine) -> EnginePlayer:
-    """Build what was built before or is bundled: a failure is a platform error."""
+    """Build what was built before or is bundled: a failure is a platform error, of the host where it lacks a guard."""
     try:
         return builder.build(source, on_log=on_log)
+    except HostRefusal as refusal:
+        raise HostFault(f"this host is misconfigured: {refusal}") from refusal
     except Refusal as refusal:
         raise Fault(f"{source.name} can no longer be built: {refusal}") from refusal
 

@@ -8,9 +8,9 @@ from django.conf import settings
 
 from competitions.bundled_baselines import bundled_digest, bundled_repository
 from competitions.models import Track
-from core.errors import Fault
+from core.errors import Fault, HostFault
 from evaluation.builder.tree_digest import tree_digest
-from evaluation.domain.errors import BuildRefusal, ManifestRefusal, Refusal
+from evaluation.domain.errors import BuildRefusal, HostRefusal, ManifestRefusal, Refusal
 from evaluation.domain.players import Program
 from evaluation.domain.transfer_rules import TransferTrack
 from evaluation.transfer.build import build_player
@@ -115,6 +115,8 @@ def _rebuilt(source: Path, on_log: LogLine) -> TransferPlayer:
     """Build what was built before or is bundled: a failure is a platform error."""
     try:
         return _built(source, on_log)
+    except HostRefusal as refusal:
+        raise HostFault(f"this host is misconfigured: {refusal}") from refusal
     except Refusal as refusal:
         raise Fault(f"{source.name} can no longer be built: {refusal}") from refusal
 

@@ -29,6 +29,23 @@ _REPLAY = confirmed_action(
     )
 )
 
+_RETRY_NOW = confirmed_action(
+    AdminAction(
+        "Retry now",
+        "Forgets the faults on each waiting run, so that the next free worker plays it.",
+        "queued",
+        lambda row, by, reason: queue.retry_now(row, by, reason),
+    )
+)
+_GIVE_UP = confirmed_action(
+    AdminAction(
+        "Give up",
+        "Fails each waiting run that had faults. Its submission enters the leaderboard when it is replayed and played.",
+        "given up",
+        lambda row, by, reason: queue.give_up(row, by, reason),
+    )
+)
+
 
 @admin.register(Tournament)
 class TournamentAdmin(ReadOnlyAdmin):
@@ -97,6 +114,8 @@ class AttackRunAdmin(ReadOnlyAdmin):
         "worker",
         "fence",
         "faults",
+        "host_faults",
+        "fault_hosts",
         "fault",
         "played_at",
     )
@@ -104,9 +123,11 @@ class AttackRunAdmin(ReadOnlyAdmin):
     list_select_related = ("tournament", "attack", "entry__team", "entry__competition")
     search_fields = ("=pk", "attack__title", "worker")
     show_full_result_count = False
-    actions = ("replay",)
-    actions_detail = ("replay",)
+    actions = ("replay", "retry_now", "give_up")
+    actions_detail = ("replay", "retry_now", "give_up")
     replay = _REPLAY
+    retry_now = _RETRY_NOW
+    give_up = _GIVE_UP
 
 
 @admin.register(DefenceRun)
@@ -128,6 +149,8 @@ class DefenceRunAdmin(ReadOnlyAdmin):
         "worker",
         "fence",
         "faults",
+        "host_faults",
+        "fault_hosts",
         "fault",
         "played_at",
     )
@@ -136,6 +159,8 @@ class DefenceRunAdmin(ReadOnlyAdmin):
     search_fields = ("=pk", "defence__title", "worker")
     show_full_result_count = False
     fields = model_field_names(DefenceRun, without=["labels"])
-    actions = ("replay",)
-    actions_detail = ("replay",)
+    actions = ("replay", "retry_now", "give_up")
+    actions_detail = ("replay", "retry_now", "give_up")
     replay = _REPLAY
+    retry_now = _RETRY_NOW
+    give_up = _GIVE_UP

@@ -13,7 +13,7 @@ from tournaments.engine_adapter import sizes_of, tournament_seed
 from tournaments.models import AttackRun, DefenceRun, Entrant, Run, Tournament
 from tournaments.ranking import rank
 from tournaments.run_requests import request_runs
-from tournaments.selectors import Participant, current_entrants, progress_of
+from tournaments.selectors import Participant, current_entrants, progress_of, stuck_runs
 from tournaments.signals import field_played
 
 
@@ -103,6 +103,17 @@ def failed_runs(tournament: Tournament) -> list[AttackRun | DefenceRun]:
     attacks = tournament.attack_runs.filter(state=Run.State.FAILED).select_related("attack")
     defences = DefenceRun.objects.filter(attack_run__tournament=tournament, state=Run.State.FAILED)
     return [*attacks.order_by("pk"), *defences.select_related("attack_run__attack", "defence").order_by("pk")]
+
+
+def stuck_run(tournament: Tournament) -> AttackRun | DefenceRun | None:
+    """Return the first run that waits after faults, which only another host or an organiser can settle."""
+    attacks = stuck_runs(AttackRun).filter(tournament=tournament).select_related("attack")
+    defences = stuck_runs(DefenceRun).filter(attack_run__tournament=tournament)
+    first: AttackRun | DefenceRun | None = (
+        attacks.order_by("pk").first()
+        or defences.select_related("attack_run__attack", "defence").order_by("pk").first()
+    )
+    return first
 
 
 def run_counts(tournament: Tournament) -> tuple[int, int]:

@@ -10,7 +10,7 @@ from django.utils.translation import gettext_noop
 
 from competitions.models import Competition, Entry, RulesVersion, SampleSet, Track
 from core import clock
-from core.lease import Leased
+from core.fault_record import Retried
 from submissions.models import Player, Submission
 
 
@@ -78,7 +78,7 @@ class Entrant(models.Model):
         return f"{self.player} in {self.tournament}"
 
 
-class Run(Leased):
+class Run(Retried):
     """A submission on one batch, run once. Each claim raises `fence`; only the newest one may write a result."""
 
     class State(models.TextChoices):
@@ -99,10 +99,6 @@ class Run(Leased):
     worker = models.CharField(max_length=120, blank=True)
     claimed_at = models.DateTimeField(null=True, blank=True)
     fence = models.PositiveIntegerField(default=0)
-    paused_until = models.DateTimeField(null=True, blank=True)
-    """It waits at least until then after a fault."""
-    faults = models.PositiveSmallIntegerField(default=0)
-    """Number of platform errors on it: faults raised and expired leases."""
     fault = models.TextField(blank=True)
     """The last platform error, for organisers."""
     played_at = models.DateTimeField(null=True, blank=True)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator, Mapping
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any
 
 from django.conf import settings
@@ -20,15 +20,11 @@ from competitions.models import Entry
 from core import clock, events, faults, notify
 from core.errors import Refusal
 from core.fair_share import DAY, NOTHING, RECENT, Use, precedence
+from core.fault_record import columns_after
 from core.lease import LostClaimError
+from core.worker_slot import host_of
 from tournaments.models import AttackRun, DefenceRun, Run
 from tournaments.selectors import KINDS, open_runs
-
-MAX_FAULTS = 3
-"""Number of platform errors after which a run is given up."""
-
-PAUSES = (timedelta(seconds=10), timedelta(seconds=120))
-"""Waiting time of a run after its first and second fault, in which an operator may fix the host."""
 
 PLAYED_WITH = {
     AttackRun: ("tournament__rules__competition", "tournament__sample_set", "attack__repository"),
@@ -72,11 +68,18 @@ def commit(run: AttackRun | DefenceRun, result: Mapping[str, Any]) -> None:
         raise LostClaimError(f"{run} was lost")
 
 
-def release_claim(run: AttackRun | DefenceRun, *, fault: str = "") -> bool:
-    """Release a claim without a result; with `fault`, count a failure. Return False if the claim is lost."""
-    if fault:
-        return _count_fault(run, fault, pauses=True)
-    return run.release(state=Run.State.WAITING, worker="")
+def release_claim(run: AttackRun | DefenceRun, *, fault: str = "", host_failed: bool = False) -> bool:
+    """Release a claim without a result; return False if the claim is lost.
+
+    `fault` counts against the run, unless `host_failed`.
+    """
+    if fault and not host_failed:
+        return _count_fault(run, fault, expired=False)
+    columns: dict[str, Any] = {}
+    if host_failed:
+        record = run.fault_record.after_host_fault()
+        columns = {"fault": fault} | columns_after(record, clock.database_now(), pause_first=False)
+    return run.release(state=Run.State.WAITING, worker="", **columns)
 
 
 def expire() -> int:
@@ -84,7 +87,7 @@ def expire() -> int:
     changed = 0
     for kind in KINDS:
         for run in kind.expired().filter(state=Run.State.CLAIMED):
-            changed += _count_fault(run, f"no heartbeat from {run.worker}", pauses=False)
+            changed += _count_fault(run, f"no heartbeat from {run.worker}", expired=True)
     return changed
 
 
@@ -103,10 +106,25 @@ def replay_failed(run: AttackRun | DefenceRun, by: User | None, reason: str = ""
     """Put a run that was given up back into the queue. Raise `Refusal` for any other."""
     with transaction.atomic():
         given_up = type(run).objects.filter(pk=run.pk, state=Run.State.FAILED)
-        if not given_up.update(state=Run.State.WAITING, faults=0, paused_until=None):
+        if not given_up.update(state=Run.State.WAITING, **Run.NO_FAULTS):
             raise Refusal(f"{run} has not failed", fix="no action needed")
         events.record("replay", run, by=by, reason=reason)
         notify.notify("tournaments.play")
+
+
+def retry_now(run: AttackRun | DefenceRun, by: User, reason: str = "") -> None:
+    """Forget the faults on a waiting run, so that it is claimed next. Raise `Refusal` for one without any."""
+    with transaction.atomic():
+        _require_faulty(run).update(**Run.NO_FAULTS)
+        events.record("retry_now", run, by=by, reason=reason)
+        notify.notify("tournaments.play")
+
+
+def give_up(run: AttackRun | DefenceRun, by: User, reason: str = "") -> None:
+    """Give up a waiting run. Raise `Refusal` for one without faults."""
+    with transaction.atomic():
+        _require_faulty(run).update(state=Run.State.FAILED)
+        events.record("give_up", run, by=by, reason=reason)
 
 
 def _take(run: AttackRun | DefenceRun, worker: str, now: datetime) -> bool:
@@ -121,22 +139,33 @@ def _waiting(kind: type[AttackRun] | type[DefenceRun], now: datetime) -> QuerySe
     return open_runs(kind).filter(state=Run.State.WAITING).exclude(paused_until__gt=now)
 
 
-def _count_fault(run: AttackRun | DefenceRun, fault: str, *, pauses: bool) -> bool:
-    number = run.faults + 1
-    given_up = number >= MAX_FAULTS
-    pause = PAUSES[min(number, len(PAUSES)) - 1] if pauses else timedelta(0)
+def _require_faulty(run: AttackRun | DefenceRun) -> QuerySet[Any]:
+    """Return the row of a waiting run that had a fault, locked. Raise `Refusal` for any other."""
+    rows = type(run).objects.filter(pk=run.pk)
+    waiting = rows.filter(state=Run.State.WAITING).exclude(faults=0, host_faults=0)
+    if waiting.select_for_update(of=("self",)).first() is None:
+        raise Refusal(f"{run} does not wait after a fault", fix="choose a run that waits and had faults")
+    return rows
+
+
+def _count_fault(run: AttackRun | DefenceRun, fault: str, *, expired: bool) -> bool:
+    """Return `run` (as read while claimed) to the queue, or give it up; return False if the claim has changed."""
+    host = host_of(run.worker)
+    record = run.fault_record.after_fault(host)
+    given_up = record.is_given_up
     with transaction.atomic():
         changed = run.release(
             state=Run.State.FAILED if given_up else Run.State.WAITING,
             worker="",
-            faults=number,
             fault=fault,
-            paused_until=clock.database_now() + pause,
+            # without a pause after the first lease that expires: the worker was probably stopped
+            **columns_after(record, clock.database_now(), pause_first=not expired),
         )
         if changed:
-            events.record("give_up" if given_up else "fault", run, fault=fault, number=number)
+            verb = "give_up" if given_up else "fault"
+            events.record(verb, run, fault=fault, number=record.faults, host=host)
     if changed and given_up:
-        faults.report(log, RuntimeError(fault), "%s was given up after %s platform errors", run, number)
+        faults.report(log, RuntimeError(fault), "%s was given up after %s platform errors", run, record.faults)
     return changed
 
 

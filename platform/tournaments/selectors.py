@@ -244,12 +244,9 @@ def open_runs(kind: type[AttackRun] | type[DefenceRun]) -> QuerySet[Any]:
     return kind.objects.filter(**{f"{tournament}__suspended": False, f"{tournament}__ended_at": None})
 
 
-def failed_in(tournaments: Iterable[Tournament]) -> int:
-    """Return the number of runs of some tournaments that were given up after platform errors."""
-    keys = [each.pk for each in tournaments]
-    attacks = AttackRun.objects.filter(tournament__in=keys, state=Run.State.FAILED)
-    defences = DefenceRun.objects.filter(attack_run__tournament__in=keys, state=Run.State.FAILED)
-    return attacks.count() + defences.count()
+def stuck_runs(kind: type[AttackRun] | type[DefenceRun]) -> QuerySet[Any]:
+    """Return the waiting runs that would have been given up, if their faults had been on two hosts."""
+    return open_runs(kind).filter(Run.STUCK, state=Run.State.WAITING)
 
 
 def held_by_workers() -> Counter[str]:

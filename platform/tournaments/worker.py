@@ -49,8 +49,8 @@ def _play(run: AttackRun | DefenceRun, heartbeat: Heartbeat) -> bool:
     except Exception as failure:  # always a platform error: errors of submissions are in the result
         faults.report(log, failure, "%s could not be played", run)
         # if this host cannot play, the run is not to blame and must not be given up
-        fault = f"{type(failure).__name__}: {failure}" if host_health.check_after(failure) else ""
-        queue.release_claim(run, fault=fault)
+        host_failed = not host_health.check_after(failure)
+        queue.release_claim(run, fault=f"{type(failure).__name__}: {failure}", host_failed=host_failed)
         return False
     except BaseException:  # the worker is stopped: no fault, and the run is free immediately
         queue.release_claim(run)

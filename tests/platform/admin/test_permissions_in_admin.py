@@ -16,6 +16,7 @@ from competitions.models import Competition, Entry, FreezeWindow, RulesVersion, 
 from core.models import Event
 
 SUPERUSERS_ONLY = {
+    "siteidentity",
     "user",
     "group",
     "emailaddress",

@@ -27,7 +27,10 @@ def _printed(state: Path, code: str, **variables: str) -> int:
 
 @pytest.mark.parametrize(
     "begins",
-    ["from config import celery_app; celery_app.loader.init_worker()", "import config.wsgi"],
+    [
+        "from config import celery_app; celery_app.loader.init_worker()",
+        "import config.web_server, django; django.setup()",
+    ],
     ids=["worker", "web server"],
 )
 def test_each_program_calculates_in_one_thread(tmp_path: Path, begins: str) -> None:
@@ -35,4 +38,4 @@ def test_each_program_calculates_in_one_thread(tmp_path: Path, begins: str) -> N
 
 
 def test_an_operator_may_choose_another_number(tmp_path: Path) -> None:
-    assert _printed(tmp_path, f"import config.wsgi; {CHOSEN}", OPENBLAS_NUM_THREADS="2") == 2
+    assert _printed(tmp_path, f"import config.web_server; {CHOSEN}", OPENBLAS_NUM_THREADS="2") == 2

@@ -18,6 +18,7 @@ from pytest_django import Settings
 
 from core import clock
 from core.models import Event
+from core.site_identity import require_identity
 from evaluation.sandbox.docker import RUNNER_LABEL, DockerSandbox
 from evaluation.sandbox.host_process import runner_label
 from matches import tasks
@@ -214,6 +215,7 @@ state, disk = Path(sys.argv[1]), Path(sys.argv[2])
 for name in ("state", "temporary"):
     (disk / name).mkdir()
 shutil.copytree(state / "objects", disk / "state" / "objects")
+shutil.copy(state / "site-identity", disk / "state")
 import django
 django.setup()
 from matches.heartbeat import Heartbeat, register
@@ -267,6 +269,7 @@ def test_a_full_disk_costs_nobody_anything(game: Game, root: Path, tmp_path: Pat
         "GAUNTLET_SANDBOX": "process",
         "GAUNTLET_BROKER": f"filesystem://{tmp_path}/broker",
     }
+    require_identity()
     # bubblewrap makes the small file system without privileges
     mounted = ["bwrap", "--dev-bind", "/", "/", "--size", str(32 << 20), "--tmpfs", str(disk)]
     program = [sys.executable, "-c", ON_A_SMALL_DISK, str(tmp_path), str(disk)]

@@ -175,15 +175,15 @@ def test_a_piece_waits_after_a_fault(match: Match, one: Worker, the_clock: Clock
     assert claimed(one).piece == claim.piece
 
 
-def test_the_third_fault_fails_the_match(match: Match, one: Worker, the_clock: Clock) -> None:
-    for _ in range(3):
+def test_the_third_fault_fails_the_match(match: Match, one: Worker, two: Worker, the_clock: Clock) -> None:
+    for worker in (one, two, one):
         the_clock.forward(minutes=3)
-        claim = claimed(one, prefer=match)
+        claim = claimed(worker, prefer=match)
         assert claim.piece.number == 0
         queue.release_claim(claim, fault="the engine is away")
     assert state_of(match) == "failed"
     assert match.finished_at is not None
-    assert "the engine is away" in match.fault
+    assert match.fault == "piece 0 was given up after 3 platform errors on one, two; the last: the engine is away"
     assert match.pieces.get(number=0).state == "failed"
     assert Event.objects.filter(verb="fail_match").count() == 1
     assert queue.claim(one) is None

@@ -25,7 +25,7 @@ def test_a_piece_given_up_meanwhile_does_not_leave_its_match_open(
     claim = queue.claim(make_worker())
     assert claim is not None
     match.pieces.filter(number=0).update(faults=2)
-    claim.piece.faults = 2
+    claim.piece.faults, claim.piece.fault_hosts = 2, {"another": 2}
     match.pieces.filter(number=1).update(state="failed")
     Match.objects.update(state="failed", fault="the engine is away", finished_at=clock.now() - timedelta(minutes=1))
 

@@ -71,7 +71,7 @@ def test_a_match_whose_last_piece_was_played_meanwhile_finishes_when_resumed(
 
 def test_a_piece_given_up_while_its_match_is_suspended_fails_it_afterwards(match: Match, worker: Worker) -> None:
     claim = claimed(worker)
-    claim.piece.faults = 2
+    claim.piece.faults, claim.piece.fault_hosts = 2, {"another": 2}
     suspend(Match.objects.all())
     queue.release_claim(claim, fault="the engine is away")
     assert (state_of(match), queue.fail_given_up()) == ("suspended", 0)

@@ -40,7 +40,7 @@ def test_it_fails_an_open_match_with_a_piece_that_was_given_up(match: Match, not
     tasks.sweep()
     match.refresh_from_db()
     assert (match.state, match.finished_at is None) == ("failed", False)
-    assert "piece 1 failed 3 times" in match.fault
+    assert "piece 1 was given up while the match was suspended" in match.fault
     assert notifications.count("leaderboards.score") == 1
 
 

@@ -6,13 +6,14 @@ import re
 from datetime import timedelta
 
 import pytest
+from django.core.cache import cache
 from django.test import Client
 
 from accounts.models import User
 from core import clock
 from leaderboards.models import Evaluation
 from matches.models import Match, Piece, Worker
-from submissions.models import Host, Submission
+from submissions.models import Host, QuotaSlot, Submission
 
 
 @pytest.fixture(autouse=True)
@@ -112,3 +113,43 @@ def test_late_builds_and_a_site_without_workers_are_incidents(client: Client, sh
     assert "Builds are late</strong> 1 submission waits for more than a day" in text_of(client)
     Worker.objects.all().delete()
     assert "No worker is online</strong> New submissions wait." in text_of(client)
+
+
+def test_platform_errors_that_wait_for_somebody_are_incidents(
+    client: Client, shown: dict[str, Submission], played_match: Match
+) -> None:
+    """After everything has ended: nothing is played, and yet teams wait."""
+    failed = shown["building"]
+    Submission.objects.filter(pk=failed.pk).update(
+        state="rejected", cause="platform", state_since=clock.now(), problem="a secret path"
+    )
+    QuotaSlot.objects.create(
+        repository=failed.repository,
+        commit=failed.commit,
+        tag="submission-9",
+        reserved_by=failed.submitted_by,
+        reserved_at=clock.now(),
+        state="used",
+        reason="awaits_organiser",
+    )
+    evaluation = Evaluation.objects.filter(matches=played_match)[0]
+    Evaluation.objects.filter(pk=evaluation.pk).update(state="void", cause="platform")
+    Match.objects.filter(pk=played_match.pk).update(state="failed", fault="a secret path")
+    waits = Match.objects.create(
+        rules=played_match.rules,
+        sample_set=played_match.sample_set,
+        model=played_match.model,
+        attack=played_match.model,
+        seed=1,
+        created_at=clock.now(),
+    )
+    Piece.objects.create(match=waits, number=0, first=0, count=2, host_faults=3)
+    cache.set("void-evaluations", [evaluation.pk])
+    page = text_of(client)
+    assert "Some submissions have no score</strong> Platform errors ended 1 evaluation." in page
+    assert "Some matches failed</strong> Platform errors ended 1 match." in page
+    assert "Some submissions could not be built or checked</strong> Platform errors ended 1 submission." in page
+    assert "Some slots wait for a refund</strong> Platform errors used 1 slot." in page
+    assert "Some work waits after platform errors</strong> 1 piece or run failed several times" in page
+    assert "No incidents" not in page
+    assert "a secret path" not in page

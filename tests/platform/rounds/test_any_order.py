@@ -38,6 +38,7 @@ from competitions.models import Competition, FreezeWindow
 from competitions.windows import plan_window
 from core import clock
 from core.errors import Refusal
+from core.fault_record import PAUSES
 from core.models import Event
 from leaderboards import board_freeze
 from leaderboards import services as boards
@@ -256,11 +257,11 @@ class Site(RuleBasedStateMachine):
 
     @rule()
     def fail(self) -> None:
-        """A piece fails three times on a broken host."""
-        for pause in (*queue.PAUSES, timedelta(0)):
-            if claim := queue.claim(self.env.worker()):
+        """A piece fails three times, on two hosts."""
+        for name, pause in (("arena-1/play/0", PAUSES[0]), ("arena-2/play/0", PAUSES[1]), ("arena-1/play/0", None)):
+            if claim := queue.claim(self.env.worker(name)):
                 queue.release_claim(claim, fault="a full disk")
-                self.env.clock.forward(seconds=pause.total_seconds())
+                self.env.clock.forward(seconds=pause.total_seconds() if pause else 0.0)
 
     @rule(factor=st.sampled_from([1.0, 0.5, 2.0]))
     def err(self, factor: float) -> None:

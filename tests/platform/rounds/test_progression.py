@@ -155,12 +155,12 @@ def test_an_unexpected_error_at_the_freeze_does_not_stop_other_rounds(
 
 def test_a_failed_match_stops_it_until_it_is_replayed(env: RoundFixture, small: Round) -> None:
     advance_round(small)
-    worker = env.worker()
+    worker, other = env.worker(), env.worker("arena-3/play/0")
     claim = queue.claim(worker)
     while claim is not None and claim.piece.faults < 2:
         queue.release_claim(claim, fault="no disk")
         env.clock.forward(minutes=5)
-        claim = queue.claim(worker, prefer=claim.piece.match)
+        claim = queue.claim(other, prefer=claim.piece.match)
     assert claim is not None
     queue.release_claim(claim, fault="no disk")
     env.play()
@@ -181,6 +181,25 @@ def test_a_failed_match_stops_it_until_it_is_replayed(env: RoundFixture, small: 
     assert small.problem == ""
     env.run(small)
     assert small.state == "scored"
+
+
+def test_a_piece_that_only_one_host_tried_is_a_problem_of_the_round(env: RoundFixture, small: Round) -> None:
+    advance_round(small)
+    worker, held = env.worker(), None
+    for _ in range(3):
+        claim = queue.claim(worker, prefer=held and held.piece.match)
+        assert claim is not None
+        queue.release_claim(claim, fault="no disk")
+        env.clock.forward(minutes=30)
+        held = claim
+    assert held is not None
+    advance_round(small)
+    small.refresh_from_db()
+    assert small.problem.startswith(f"{held.piece} failed several times, on one host or because of hosts.")
+    queue.retry_now(Piece.objects.get(pk=held.piece.pk), env.organiser, "the disk is empty")
+    advance_round(small)
+    small.refresh_from_db()
+    assert "failed several times" not in small.problem
 
 
 def test_a_round_that_no_live_worker_can_play_says_so_until_one_comes(env: RoundFixture, small: Round) -> None:

@@ -9,8 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from accounts.models import User
 from competitions.models import Competition, Entry
 from core.errors import Refusal
+from core.fault_record import PAUSES
 from core.lease import LostClaimError
 from evaluation.sandbox.host_process import HostProcess, host_name
 from evaluation.transfer.workspace import workspace
@@ -20,6 +22,7 @@ from tests.platform.tournaments.conftest import BRIGHTNESS, COPY
 from tests.platform.tournaments.results import result
 from tournaments import queue, services, tasks
 from tournaments.models import AttackRun, Run, Tournament
+from tournaments.selectors import stuck_runs
 
 Submit = Callable[..., Submission]
 
@@ -34,8 +37,8 @@ def tournament(transfer: Competition, submit: Submit) -> Tournament:
     return made
 
 
-def claimed() -> AttackRun:
-    run = queue.claim("host/0")
+def claimed(worker: str = "host/0") -> AttackRun:
+    run = queue.claim(worker)
     assert isinstance(run, AttackRun)
     return run
 
@@ -72,8 +75,8 @@ def test_a_lost_worker_writes_nothing(tournament: Tournament, the_clock: FakeClo
 
 def test_a_run_is_given_up_after_three_faults_and_can_be_replayed(tournament: Tournament, the_clock: FakeClock) -> None:
     AttackRun.objects.filter(batch=1).delete()
-    for _ in range(3):
-        run = claimed()
+    for worker in ("host/0", "other/0", "host/1"):
+        run = claimed(worker)
         assert queue.release_claim(run, fault="the disk is full")
         assert queue.claim("host/0") is None  # it waits
         the_clock.forward(seconds=121)
@@ -83,6 +86,52 @@ def test_a_run_is_given_up_after_three_faults_and_can_be_replayed(tournament: To
     assert claimed().pk == run.pk
     with pytest.raises(Refusal, match="has not failed"):
         queue.replay_failed(run, None)
+
+
+def test_with_one_host_a_run_waits_longer_each_time(tournament: Tournament, the_clock: FakeClock) -> None:
+    AttackRun.objects.filter(batch=1).delete()
+    waits = []
+    for slot in range(5):
+        run = claimed(f"host/{slot}")
+        queue.release_claim(run, fault="the disk is full")
+        run.refresh_from_db()
+        assert run.paused_until is not None
+        waits.append(run.paused_until - the_clock.at)
+        the_clock.at = run.paused_until
+    assert waits == [*PAUSES, PAUSES[-1]]
+    assert (run.state, run.fault_hosts) == (Run.State.WAITING, {"host": 5})
+    assert list(stuck_runs(AttackRun)) == [run]
+    queue.release_claim(claimed("other/0"), fault="the disk is full")
+    run.refresh_from_db()
+    assert run.state == Run.State.FAILED
+
+
+def test_a_failure_of_the_host_does_not_count(tournament: Tournament, the_clock: FakeClock) -> None:
+    AttackRun.objects.filter(batch=1).delete()
+    for host in ("a", "b", "c"):
+        run = claimed(f"{host}/0")
+        queue.release_claim(run, fault="no such object", host_failed=True)
+        the_clock.forward(hours=1)
+    run.refresh_from_db()
+    assert (run.state, run.faults, run.host_faults, run.fault) == (Run.State.WAITING, 0, 3, "no such object")
+    assert list(stuck_runs(AttackRun)) == [run]
+
+
+def test_an_organiser_gives_a_run_up_or_lets_it_be_tried_now(
+    tournament: Tournament, the_clock: FakeClock, root_user: User
+) -> None:
+    AttackRun.objects.filter(batch=1).delete()
+    run = AttackRun.objects.get()
+    for act in (queue.give_up, queue.retry_now):
+        with pytest.raises(Refusal, match="does not wait after a fault"):
+            act(run, root_user)
+    queue.release_claim(claimed(), fault="the disk is full")
+    assert queue.claim("host/0") is None
+    queue.retry_now(run, root_user, "it is empty")
+    queue.release_claim(claimed(), fault="the disk is full")
+    queue.give_up(run, root_user, "it is broken")
+    run.refresh_from_db()
+    assert run.state == Run.State.FAILED
 
 
 def test_a_stopped_worker_frees_its_run_without_a_fault(tournament: Tournament) -> None:

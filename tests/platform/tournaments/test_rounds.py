@@ -221,9 +221,9 @@ def test_it_stops_at_a_failed_run_until_it_is_replayed(planned: Round, olga: Use
     begin(planned, olga, the_clock)
     format_of(planned).advance(planned)
     run = None
-    for _ in range(queue.MAX_FAULTS):
+    for worker in ("a/0", "b/0", "a/0"):
         the_clock.forward(hours=1)
-        run = queue.claim("worker")
+        run = queue.claim(worker)
         assert isinstance(run, AttackRun)
         queue.release_claim(run, fault="the disk is full")
         AttackRun.objects.exclude(pk=run.pk).update(queued_at=clock.now())
@@ -239,6 +239,18 @@ def test_it_stops_at_a_failed_run_until_it_is_replayed(planned: Round, olga: Use
     format_of(planned).advance(planned)
     planned.refresh_from_db()
     assert planned.problem == ""
+
+
+def test_a_run_that_only_one_host_tried_is_a_problem_of_the_round(
+    planned: Round, olga: User, the_clock: FakeClock
+) -> None:
+    begin(planned, olga, the_clock)
+    format_of(planned).advance(planned)
+    run = AttackRun.objects.order_by("pk")[0]
+    AttackRun.objects.filter(pk=run.pk).update(faults=3, fault_hosts={"a": 3})
+    format_of(planned).advance(planned)
+    planned.refresh_from_db()
+    assert planned.problem.startswith(f"{run} failed several times, on one host or because of hosts.")
 
 
 def test_it_is_planned_in_the_admin(transfer: Competition, olga: User, client: Client) -> None:

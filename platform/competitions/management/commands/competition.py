@@ -15,6 +15,7 @@ from competitions.models import Competition
 from competitions.services import export_competition, import_competition
 from core.errors import GauntletError
 from core.migration_state import require_migrated
+from core.site_identity import require_identity
 
 
 class Command(BaseCommand):
@@ -33,6 +34,7 @@ class Command(BaseCommand):
         try:
             require_migrated()
             if options["act"] == "import":
+                require_identity()  # otherwise the samples would be written where no other host finds them
                 competition = import_competition(_parsed(options["file"]))
                 self.stdout.write(f"imported {competition.slug}: {competition.title}")
                 for note in import_notes(competition):

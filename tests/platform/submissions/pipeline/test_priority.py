@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable
 
 import pytest
@@ -33,13 +34,19 @@ def low_priority(submit: Submit) -> Submission:
 
 @pytest.fixture
 def newcomer(low_priority: Submission, competition: Competition, tracks: dict[str, Track], alice: User) -> Submission:
-    """A later submission of another team. It cannot be built: its repository is empty."""
+    """A later submission of another team, of the same commit."""
     now = clock.now()
     team = Team.objects.create(slug="newts", name="Newts", created_at=now)
     entry = Entry.objects.create(team=team, competition=competition, joined_at=now)
     repository = Repository.objects.create(entry=entry, track=tracks["model"], created_at=now)
+    shutil.copytree(low_priority.repository.path, repository.path)
     return Submission.objects.create(
-        repository=repository, commit="a" * 40, tag="submission-1", submitted_by=alice, received_at=now, state_since=now
+        repository=repository,
+        commit=low_priority.commit,
+        tag="submission-1",
+        submitted_by=alice,
+        received_at=now,
+        state_since=now,
     )
 
 

@@ -331,6 +331,7 @@ def _as_here(settings: Settings) -> dict[str, str]:
     folders = (settings.REPOSITORIES, settings.CHECKOUTS, settings.STORAGES["objects"]["OPTIONS"]["location"])
     return dict(os.environ) | {
         "DJANGO_SETTINGS_MODULE": "config.settings",
+        "GAUNTLET_STATE": str(settings.STATE),
         "TEST_DATABASE": str(connection.settings_dict["NAME"]),
         "TEST_FOLDERS": ":".join(map(str, folders)),
     }

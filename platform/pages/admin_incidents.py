@@ -1,0 +1,100 @@
+"""The first page of the admin: what needs a person, with links to the rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlencode
+
+from django.contrib import admin
+from django.db.models import Model, QuerySet
+from django.http import HttpRequest
+from django.urls import reverse
+
+from core.administration.permissions import is_superuser
+from matches.selectors import stuck_pieces, workers_without_heartbeat
+from pages import platform_errors
+from submissions.selectors import hosts_out_of_service
+from tournaments.models import AttackRun, DefenceRun
+from tournaments.selectors import stuck_runs
+
+MOST_LINKED = 200
+"""Maximum number of rows in the address of a list; a card with more links to the first ones."""
+
+
+@dataclass(frozen=True)
+class Card:
+    """A kind of rows that need a person: how many, what to do, and the address of their list."""
+
+    title: str
+    count: int
+    text: str
+    link: str
+
+
+def dashboard(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
+    """Add the cards of the first page to its context; a kind without rows has none."""
+    cards = [_card(request, title, rows, text) for title, rows, text in _kinds() if _visible(request, rows).exists()]
+    if is_superuser(request):
+        cards = [*_host_cards(), *cards]
+    return context | {"incidents": cards}
+
+
+def _kinds() -> list[tuple[str, QuerySet[Any], str]]:
+    """Return the kinds of rows that belong to competitions, the most urgent first."""
+    replay = "Fix the cause that each one names, then select them and choose Replay."
+    wait = (
+        "Faults on one host, or failures of hosts: another host tries again, or the same one later. Choose Retry now "
+        "or Give up."
+    )
+    return [
+        ("Failed matches", platform_errors.failed_matches(), replay),
+        ("Failed runs of attacks", platform_errors.failed_runs(AttackRun), replay),
+        ("Failed runs of defences", platform_errors.failed_runs(DefenceRun), replay),
+        (
+            "Evaluations without a score",
+            platform_errors.void_evaluations(),
+            "Platform errors ended them. The site repeats each one once, after an hour; otherwise choose Re-evaluate.",
+        ),
+        ("Pieces that wait after faults", stuck_pieces(), wait),
+        ("Runs of attacks that wait after faults", stuck_runs(AttackRun), wait),
+        ("Runs of defences that wait after faults", stuck_runs(DefenceRun), wait),
+        (
+            "Submissions ended by platform errors",
+            platform_errors.failed_submissions(),
+            "Their logs name the cause. Fix it, then choose Retry.",
+        ),
+        (
+            "Slots that only an organiser refunds",
+            platform_errors.slots_to_refund(),
+            "Platform errors used more slots of these teams in a day than the site refunds. Open the submission and "
+            "choose Refund slot.",
+        ),
+    ]
+
+
+def _host_cards() -> list[Card]:
+    hosts, late = hosts_out_of_service(), workers_without_heartbeat()
+    found = []
+    if hosts:
+        problems = "; ".join(f"{host.name}: {host.problem.splitlines()[0]}" for host in hosts if host.problem)
+        link = reverse("admin:submissions_host_changelist") + "?out_since__isempty=0"
+        found.append(Card("Hosts out of service", len(hosts), problems, link))
+    if late:
+        link = reverse("admin:matches_worker_changelist") + "?o=7"
+        found.append(Card("Workers without a heartbeat", late, "Other workers play their pieces again.", link))
+    return found
+
+
+def _card(request: HttpRequest, title: str, rows: QuerySet[Any], text: str) -> Card:
+    keys = list(_visible(request, rows).order_by("pk").values_list("pk", flat=True))
+    model: type[Model] = rows.model
+    address = reverse(f"admin:{model._meta.app_label}_{model._meta.model_name}_changelist")
+    shown = ",".join(map(str, keys[:MOST_LINKED]))
+    return Card(title, len(keys), text, f"{address}?{urlencode({'id__in': shown})}")
+
+
+def _visible(request: HttpRequest, rows: QuerySet[Any]) -> QuerySet[Any]:
+    """Return those of `rows` that the user sees in the admin."""
+    page = admin.site._registry[rows.model]
+    return rows.filter(pk__in=page.get_queryset(request).order_by().values("pk"))
