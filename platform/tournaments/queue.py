@@ -21,8 +21,8 @@ from core import clock, events, faults, notify
 from core.errors import Refusal
 from core.fair_share import DAY, NOTHING, RECENT, Use, precedence
 from core.lease import LostClaimError
-from tournaments.models import AttackRun, DefenceRun, Run
-from tournaments.selectors import KINDS, open_runs
+from tournaments.models import AttackRun, DefenceRun, RepeatRun, Run
+from tournaments.selectors import KINDS, AnyRun, open_runs
 
 MAX_FAULTS = 3
 """Number of platform errors after which a run is given up."""
@@ -38,13 +38,14 @@ PLAYED_WITH = {
         "attack_run__attack",
         "defence__repository",
     ),
+    RepeatRun: ("tournament__rules__competition", "tournament__sample_set", "defence__repository"),
 }
 """Relations that are needed to play a run."""
 
 log = logging.getLogger(__name__)
 
 
-def claim(worker: str) -> AttackRun | DefenceRun | None:
+def claim(worker: str) -> AnyRun | None:
     """Claim the next run for `worker`; return None if nothing waits.
 
     Runs of rounds come first. Of one priority, teams are served by `core.fair_share`.
@@ -66,13 +67,13 @@ def claim(worker: str) -> AttackRun | DefenceRun | None:
     return None
 
 
-def commit(run: AttackRun | DefenceRun, result: Mapping[str, Any]) -> None:
+def commit(run: AnyRun, result: Mapping[str, Any]) -> None:
     """Write the result of a claimed run. Raise `LostClaimError` if another worker holds it now."""
     if not run.release(state=Run.State.PLAYED, played_at=clock.database_now(), fault="", **result):
         raise LostClaimError(f"{run} was lost")
 
 
-def release_claim(run: AttackRun | DefenceRun, *, fault: str = "") -> bool:
+def release_claim(run: AnyRun, *, fault: str = "") -> bool:
     """Release a claim without a result; with `fault`, count a failure. Return False if the claim is lost."""
     if fault:
         return _count_fault(run, fault, pauses=True)
@@ -99,7 +100,7 @@ def anything_is_held() -> bool:
     return any(kind.objects.filter(state=Run.State.CLAIMED).exists() for kind in KINDS)
 
 
-def replay_failed(run: AttackRun | DefenceRun, by: User | None, reason: str = "") -> None:
+def replay_failed(run: AnyRun, by: User | None, reason: str = "") -> None:
     """Put a run that was given up back into the queue. Raise `Refusal` for any other."""
     with transaction.atomic():
         given_up = type(run).objects.filter(pk=run.pk, state=Run.State.FAILED)
@@ -109,7 +110,7 @@ def replay_failed(run: AttackRun | DefenceRun, by: User | None, reason: str = ""
         notify.notify("tournaments.play")
 
 
-def _take(run: AttackRun | DefenceRun, worker: str, now: datetime) -> bool:
+def _take(run: AnyRun, worker: str, now: datetime) -> bool:
     free = type(run).objects.filter(pk=run.pk, state=Run.State.WAITING)
     taken: int = free.update(
         state=Run.State.CLAIMED, worker=worker, claimed_at=now, lease_until=now + run.LEASE, fence=F("fence") + 1
@@ -117,11 +118,11 @@ def _take(run: AttackRun | DefenceRun, worker: str, now: datetime) -> bool:
     return taken == 1
 
 
-def _waiting(kind: type[AttackRun] | type[DefenceRun], now: datetime) -> QuerySet[Any]:
+def _waiting(kind: type[AnyRun], now: datetime) -> QuerySet[Any]:
     return open_runs(kind).filter(state=Run.State.WAITING).exclude(paused_until__gt=now)
 
 
-def _count_fault(run: AttackRun | DefenceRun, fault: str, *, pauses: bool) -> bool:
+def _count_fault(run: AnyRun, fault: str, *, pauses: bool) -> bool:
     number = run.faults + 1
     given_up = number >= MAX_FAULTS
     pause = PAUSES[min(number, len(PAUSES)) - 1] if pauses else timedelta(0)
