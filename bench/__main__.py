@@ -1,17 +1,19 @@
-"""The command `python -m bench [names] [--write PAGE]`: runs measurements and prints their tables."""
+"""The command `python -m bench [names] [--write PAGE] [--smallest]`: runs measurements and prints their tables."""
 
 from __future__ import annotations
 
 import argparse
 import importlib
+import os
 import sys
 from pathlib import Path
 
 from bench.interleaved import say
 from bench.programs import NotAvailableError
 from bench.report import Section, machine, write_generated, write_sections
+from bench.sizes import SMALLEST_VARIABLE
 
-NAMES = ("chain", "lockstep", "sandboxes", "memory", "leaderboard", "pages", "pushes", "rounds", "platform")
+NAMES = ("chain", "lockstep", "sandboxes", "memory", "leaderboard", "pages", "pushes", "rounds", "whole_site")
 
 
 def main() -> int:
@@ -19,7 +21,12 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m bench", description="Run benchmarks; Markdown tables on stdout.")
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"which measurements: {', '.join(NAMES)}; default all")
     parser.add_argument("--write", type=Path, metavar="PAGE", help="write the tables into this page")
+    parser.add_argument("--smallest", action="store_true", help="run all code at the smallest size; no figure is valid")
     chosen = parser.parse_args()
+    if chosen.smallest:
+        if chosen.write:
+            parser.error("--smallest measures nothing, so there is nothing to write: leave out --write")
+        os.environ[SMALLEST_VARIABLE] = "1"  # read by the measurements when they are imported, below
     unknown = set(chosen.names) - set(NAMES)
     if unknown:
         parser.error(f"unknown measurement {', '.join(sorted(unknown))}: choose from {', '.join(NAMES)}")

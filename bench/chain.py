@@ -13,9 +13,10 @@ from bench import programs
 from bench.interleaved import Spread, ratios, take_turns
 from bench.programs import Program
 from bench.report import Section, table
+from bench.sizes import sized
 
-ROUNDS = 9
-SECONDS = 0.15
+ROUNDS = sized(9, smallest=1)
+SECONDS = sized(0.15, smallest=0.001)
 
 FLOOR = "floor: three processes in C that only copy"
 RAW = "the referee; the attack speaks frames, the model through the SDK"
@@ -42,7 +43,7 @@ SINGLE = Setting(1, True)
 TEN, MOST = Setting(10, True), Setting(64, True)
 SETTINGS = (SINGLE, TEN, MOST, Setting(1, False))
 
-TARGETS = ((SINGLE, 2.5, 2.5), (TEN, 2.5, 5.0), (MOST, 2.0, 4.0))
+TARGETS = ((SINGLE, 2.0, 2.0), (TEN, 2.0, 3.0), (MOST, 2.0, 3.0))
 """The largest ratios to the floor: with raw frames, and with the SDK in lock-step."""
 
 Medians = dict[tuple[str, Setting], list[float]]

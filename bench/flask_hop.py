@@ -1,6 +1,7 @@
 """One hop as in 2018: an attack sends BSON by HTTP to a model behind Flask. A program of its own, in .venv-bench.
 
-usage: flask_hop.py HEIGHT WIDTH CHANNELS [ATTACK_CPU MODEL_CPU], then blocks on stdin (see bench/blocks.py)
+usage: python -m bench.flask_hop HEIGHT WIDTH CHANNELS [ATTACK_CPU MODEL_CPU]
+Then it answers blocks on stdin (see bench/blocks.py).
 """
 
 from __future__ import annotations

@@ -11,6 +11,7 @@ from datetime import timedelta
 import numpy as np
 from django.db import connection
 
+from bench.sizes import sized
 from bench.synthetic_competition import make_competition, make_entries, make_player, make_pool, make_submissions, score
 from competitions.models import Competition, FreezeWindow, RulesVersion, SampleSet, Track
 from competitions.rules import query_rules
@@ -26,9 +27,9 @@ from rounds.models import Round, RoundEntry, RoundMatch
 from submissions.models import Player, Submission
 
 SEASON, MATRIX = "season", "matrix"
-TEAMS, EACH, POOLS, DAYS = 2_000, 5, 6, 60
-SIDE = 100
-SAMPLES, QUERIES = 500, 1_000
+TEAMS, EACH, POOLS, DAYS = sized(2_000, smallest=10), 5, 6, 60
+SIDE = sized(100, smallest=5)
+SAMPLES, QUERIES = sized(500, smallest=20), sized(1_000, smallest=20)
 
 
 def make_season() -> None:

@@ -20,9 +20,10 @@ from django.urls import NoReverseMatch, reverse
 from bench.interleaved import Spread, ratios, say, take_turns
 from bench.programs import NotAvailableError
 from bench.report import Section, table
+from bench.sizes import sized
 
-TEAMS = 10_000
-ROUNDS = 15
+TEAMS = sized(10_000, smallest=10)
+ROUNDS = sized(15, smallest=1)
 SLUG = "bench"
 CROWDED, EMPTY = "model", "targeted"
 

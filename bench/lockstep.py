@@ -13,9 +13,10 @@ from bench import programs
 from bench.interleaved import Spread, ratios, take_turns
 from bench.programs import Program
 from bench.report import Section, table
+from bench.sizes import sized
 
-ROUNDS = 7
-SECONDS = 1.5
+ROUNDS = sized(7, smallest=1)
+SECONDS = sized(1.5, smallest=0.001)
 TOGETHER = 10
 
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from bench import programs
 from bench.interleaved import say
 from bench.report import Section, table
+from bench.sizes import sized
 
-QUERIES = 1_000_000
+QUERIES = sized(1_000_000, smallest=10_000)
 IMAGES = 50
-SECONDS = 0.5
+SECONDS = sized(0.5, smallest=0.001)
 MARKS = (0.1, 0.5, 1.0)
 
 

@@ -27,8 +27,9 @@ from django.test.utils import CaptureQueriesContext
 from bench.interleaved import Spread, ratios, say, take_turns
 from bench.programs import NotAvailableError
 from bench.report import Section, table
+from bench.sizes import sized
 
-ROUNDS = 9
+ROUNDS = sized(9, smallest=1)
 TRIVIAL = "what every page has (`/docs`)"
 LIMIT_BYTES = 150_000
 

@@ -114,4 +114,4 @@ def flask_hop(*, cpus: Sequence[int] = ()) -> Program:
     """Return one hop of Flask and BSON as in 2018."""
     if not FLASK_PYTHON.exists():
         raise NotAvailableError("the Flask hop needs the environment .venv-bench: run `make bench`, which creates it")
-    return Program([str(FLASK_PYTHON), str(BENCH / "flask_hop.py"), *map(str, (*QueryRules().shape, *cpus))])
+    return Program([str(FLASK_PYTHON), "-m", "bench.flask_hop", *map(str, (*QueryRules().shape, *cpus))])

@@ -15,14 +15,15 @@ from pathlib import Path
 from bench.interleaved import say
 from bench.programs import ROOT
 from bench.report import Section, table
+from bench.sizes import sized
 from demo.git_push import push_copy
 from demo.supervisor import Supervisor
 from demo.virtual_teams import Change
 from demo.web_client import WebClient
 
-TEAMS = 10
-PUSHES_EACH = 5
-MINUTE = 60.0
+TEAMS = sized(10, smallest=2)
+PUSHES_EACH = sized(5, smallest=1)
+MINUTE = sized(60.0, smallest=1.0)
 LIKE = "numpy-classifier"
 COMPETITION = ROOT / "tests" / "journeys" / "small.toml"
 

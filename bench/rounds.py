@@ -22,12 +22,13 @@ from django.test.utils import CaptureQueriesContext
 
 from bench.interleaved import Spread, ratios, say, take_turns
 from bench.report import Section, table
+from bench.sizes import sized
 from bench.synthetic_results import drawn_facts, play
 from evaluation.domain.players import Track
 from evaluation.tournament.rounds import RoundFacts, advance
 
-TURNS = 15
-PAGE_TURNS = 60
+TURNS = sized(15, smallest=1)
+PAGE_TURNS = sized(60, smallest=2)
 LAST = "the last, which scores"
 PAGE, SMALL = "the round, 100 models and 100 untargeted attacks", "the same site's rules"
 

@@ -11,6 +11,7 @@ import docker
 from bench.interleaved import Spread, ratios, say, take_turns
 from bench.programs import BENCH, NotAvailableError
 from bench.report import Section, table
+from bench.sizes import sized
 from evaluation.baselines.catalogue import find_baseline
 from evaluation.builder.choose_builder import choose_builder
 from evaluation.datasets.load import load_dataset
@@ -23,7 +24,7 @@ from evaluation.sandbox.base import Resources, Sandbox
 from evaluation.sandbox.docker import DockerSandbox
 from evaluation.sandbox.process import ProcessSandbox
 
-ROUNDS = 9
+ROUNDS = sized(9, smallest=1)
 SANDBOXES: dict[str, Callable[[], Sandbox]] = {"process": ProcessSandbox, "docker": DockerSandbox}
 MODEL = "numpy-classifier"
 ATTACK = BENCH / "players" / "noise-attack"

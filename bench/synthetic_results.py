@@ -8,13 +8,17 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
+from bench.sizes import sized
 from evaluation.domain.players import Track
 from evaluation.domain.results import Outcome
 from evaluation.tournament.rounds import Request, RoundEntrant, RoundFacts, SampleRow
 from evaluation.tournament.simulated_players import REGIMES, World
 
-SAMPLES = 200
-SIDES = {Track.MODEL: 100, Track.UNTARGETED: 100, Track.TARGETED: 20}
+SAMPLES = sized(200, smallest=20)
+SIDES = sized(
+    {Track.MODEL: 100, Track.UNTARGETED: 100, Track.TARGETED: 20},
+    smallest={Track.MODEL: 8, Track.UNTARGETED: 8, Track.TARGETED: 6},
+)
 QUERIES = 1000
 
 Results = Mapping[tuple[str, str], Mapping[int, SampleRow]]

@@ -14,7 +14,7 @@ from evaluation.domain.images import Images
 LIBRARY = Path(__file__).with_name("_distances.so")
 
 _POINTER = ctypes.c_void_p
-_NO_LIMIT = np.iinfo(np.int64).max
+_SIZE = ctypes.c_size_t
 
 
 def load(library: Path = LIBRARY) -> ctypes.CDLL | None:
@@ -23,9 +23,10 @@ def load(library: Path = LIBRARY) -> ctypes.CDLL | None:
         loaded = ctypes.CDLL(str(library))
     except OSError:
         return None
-    numbers = [_POINTER] * 4
-    loaded.squared_distances.argtypes = [_POINTER, _POINTER, ctypes.c_size_t, ctypes.c_size_t, *numbers]
+    loaded.squared_distances.argtypes = [_POINTER, _POINTER, _SIZE, _SIZE, _POINTER, _POINTER]
     loaded.squared_distances.restype = None
+    loaded.distance_bounds.argtypes = [_POINTER, _POINTER, _SIZE, _SIZE, _SIZE, _POINTER, _POINTER]
+    loaded.distance_bounds.restype = None
     return loaded
 
 
@@ -34,30 +35,36 @@ class CompiledDistances:
 
     def __init__(self, clean: Images, library: ctypes.CDLL) -> None:
         """Keep the images `clean`, uint8 (samples, bytes of an image)."""
-        self._call = library.squared_distances
+        self._library = library
         self._clean = np.ascontiguousarray(clean, np.uint8)
+        self._clean_pointer = self._clean.ctypes.data
 
     def squared(self, images: Images, columns: Sequence[int]) -> NDArray[np.float64]:
         """Return the squared distance of each of `images` to the clean image at its place in `columns`."""
-        second = np.array(columns, np.int64)
-        return self._pairs(images, np.arange(len(columns)), second, np.full(len(columns), _NO_LIMIT))
+        images, count = self._checked(images), len(columns)
+        if len(images) != count:
+            raise ValueError(f"{len(images)} images cannot be compared with {count} clean images")
+        places, result = np.array(columns, np.int64), np.empty(count)
+        self._library.squared_distances(
+            images.ctypes.data, self._clean_pointer, images.shape[1], count, places.ctypes.data, result.ctypes.data
+        )
+        return result
 
     def bounds(self, images: Images, limits: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return for each of `images` a lower bound of its squared distance to each clean image: (images, samples).
 
         It is exact where it is below its place in `limits`.
         """
-        first = np.repeat(np.arange(limits.shape[0]), limits.shape[1])
-        second = np.tile(np.arange(limits.shape[1]), limits.shape[0])
-        return self._pairs(images, first, second, np.ceil(limits).astype(np.int64).reshape(-1)).reshape(limits.shape)
+        images, shape = self._checked(images), (len(images), len(self._clean))
+        if limits.shape != shape:
+            raise ValueError(f"limits of shape {limits.shape} do not fit {shape[0]} images and {shape[1]} samples")
+        limits, result = np.ascontiguousarray(limits, np.float64), np.empty(shape)
+        self._library.distance_bounds(
+            images.ctypes.data, self._clean_pointer, images.shape[1], *shape, limits.ctypes.data, result.ctypes.data
+        )
+        return result
 
-    def _pairs(
-        self, images: Images, first: NDArray[np.int64], second: NDArray[np.int64], limits: NDArray[np.int64]
-    ) -> NDArray[np.float64]:
+    def _checked(self, images: Images) -> Images:
         if images.shape != (len(images), self._clean.shape[1]) or images.dtype != np.uint8:
             raise ValueError(f"images of shape {images.shape} and type {images.dtype} cannot be compared")
-        images = np.ascontiguousarray(images)
-        result = np.empty(len(first), np.int64)
-        pointers = [array.ctypes.data for array in (first, second, limits, result)]
-        self._call(images.ctypes.data, self._clean.ctypes.data, self._clean.shape[1], len(first), *pointers)
-        return result.astype(np.float64)
+        return np.ascontiguousarray(images)

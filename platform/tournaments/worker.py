@@ -9,7 +9,8 @@ from core import clock, faults, notify
 from core.lease import Heartbeat, LostClaimError
 from submissions import host_health
 from tournaments import engine_adapter, queue
-from tournaments.models import AttackRun, DefenceRun, Tournament
+from tournaments.models import DefenceRun, Tournament
+from tournaments.selectors import AnyRun
 
 log = logging.getLogger(__name__)
 
@@ -33,14 +34,11 @@ def play_runs(worker: str, heartbeat: Heartbeat, *, seconds: float) -> None:
         run = queue.claim(worker)
 
 
-def _play(run: AttackRun | DefenceRun, heartbeat: Heartbeat) -> bool:
+def _play(run: AnyRun, heartbeat: Heartbeat) -> bool:
     """Play and commit a claimed run; return False after a platform error."""
     heartbeat.hold(run, until=clock.database_now() + engine_adapter.longest(_tournament(run)))
     try:
-        if isinstance(run, AttackRun):
-            queue.commit(run, engine_adapter.play_attack(run))
-        else:
-            queue.commit(run, engine_adapter.play_defence(run))
+        queue.commit(run, engine_adapter.play(run))
         notify.notify("tournaments.advance", tournament=_tournament(run).pk)
         return True
     except LostClaimError:
@@ -59,5 +57,5 @@ def _play(run: AttackRun | DefenceRun, heartbeat: Heartbeat) -> bool:
         heartbeat.drop(run)
 
 
-def _tournament(run: AttackRun | DefenceRun) -> Tournament:
-    return run.tournament if isinstance(run, AttackRun) else run.attack_run.tournament
+def _tournament(run: AnyRun) -> Tournament:
+    return run.attack_run.tournament if isinstance(run, DefenceRun) else run.tournament

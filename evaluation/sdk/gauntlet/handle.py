@@ -54,7 +54,7 @@ class ModelHandle:
 
     def __init__(
         self,
-        ask: Callable[[List[Any]], Tuple[List[int], int]],
+        ask: Callable[[List[bytes]], Tuple[List[int], int]],
         *,
         image: Any,
         label: Optional[int],
@@ -63,11 +63,12 @@ class ModelHandle:
         budget: int,
         clock: Clock,
     ) -> None:
-        """`ask` sends a list of uint8 images to the referee and gives as many labels, and the queries left."""
+        """`ask` sends the bytes of uint8 images to the referee and gives as many labels, and the queries left."""
         self._ask = ask
         self._clean = np.asarray(image, np.float32)
         self._clean64 = np.asarray(image, np.float64)
         self._clock = clock
+        # by the hash of the bytes, 64 bits: of a thousand images, two have the same one once in 10^13 times
         self._seen: Dict[int, int] = {}
         self.shape = tuple(image.shape)
         self.classes = classes
@@ -90,16 +91,16 @@ class ModelHandle:
 
     def knows(self, image: Any) -> bool:
         """Whether this image, rounded, has been queried on this sample before."""
-        return _key(as_uint8(image, self.shape)) in self._seen
+        return hash(as_uint8(image, self.shape).tobytes()) in self._seen
 
     def __call__(self, image: Any) -> int:
         """The label of one image, -1 where the model gives none. Raises BudgetExhausted."""
-        rounded = as_uint8(image, self.shape)
-        key = _key(rounded)
+        content = as_uint8(image, self.shape).tobytes()
+        key = hash(content)
         if key not in self._seen:
             if not self.queries_left:
                 raise BudgetExhausted("the queries of this sample are used up")
-            self._query([key], [rounded])
+            self._query([key], [content])
         return self._seen[key]
 
     def many(self, images: Sequence[Any]) -> List[int]:
@@ -108,9 +109,9 @@ class ModelHandle:
         Where the budget does not reach, the first images are still asked (and count for `best`), then
         BudgetExhausted is raised.
         """
-        rounded = [as_uint8(image, self.shape) for image in images]
-        keys = [_key(image) for image in rounded]
-        new = {key: image for key, image in zip(keys, rounded) if key not in self._seen}
+        contents = [as_uint8(image, self.shape).tobytes() for image in images]
+        keys = [hash(content) for content in contents]
+        new = {key: content for key, content in zip(keys, contents) if key not in self._seen}
         asked = list(new)[: self.queries_left]
         if asked:
             self._query(asked, [new[key] for key in asked])
@@ -118,28 +119,23 @@ class ModelHandle:
             raise BudgetExhausted("the queries of this sample are used up")
         return [self._seen[key] for key in keys]
 
-    def _query(self, keys: List[int], images: List[Any]) -> None:
-        if self.seconds_left < TIME_MARGIN + self._clock.longest_stretch:
+    def _query(self, keys: List[int], contents: List[bytes]) -> None:
+        clock = self._clock
+        if clock.seconds_left < TIME_MARGIN + clock.longest_stretch:
             raise BudgetExhausted("the attack's time is used up")
-        copies = [image.copy() for image in images]  # another sample may share the array and change it
-        labels, self.queries_left = self._ask(copies)
-        for key, image, label in zip(keys, copies, labels):
+        labels, self.queries_left = self._ask(contents)
+        for key, content, label in zip(keys, contents, labels):
             if label == frames.EXHAUSTED:
                 raise BudgetExhausted("the queries of this sample are used up")
             self._seen[key] = label
             if self.is_adversarial(label):
-                self._keep(image)
+                self._keep(np.frombuffer(content, np.uint8).reshape(self.shape))
 
-    def _keep(self, image: Any) -> None:
+    def _keep(self, image: np.ndarray) -> None:
         # in single precision, rounding adds far less than the hundredth by which an image is ruled out at once
         difference = np.subtract(image, self._clean, dtype=np.float32).ravel()
         if float(np.dot(difference, difference)) > 1.01 * (255 * self.best_distance) ** 2:
             return
         distance = float(np.linalg.norm((image - self._clean64).ravel() / 255.0))
         if distance < self.best_distance:
-            self.best, self.best_distance = image, distance
-
-
-def _key(image: Any) -> int:
-    """A number of 64 bits: in a thousand images, two have the same one once in 10^13 times."""
-    return hash(image.tobytes())
+            self.best, self.best_distance = image.copy(), distance

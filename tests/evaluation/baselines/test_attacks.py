@@ -26,6 +26,11 @@ every_attack = pytest.mark.parametrize(
 )
 
 
+def stacked(images: list[bytes], shape: tuple[int, ...]) -> NDArray[np.uint8]:
+    """The images of a question as one array (n, height, width, channels)."""
+    return np.frombuffer(b"".join(images), np.uint8).reshape(-1, *shape)
+
+
 def attack_one(
     load_main: Callable[[str], ModuleType],
     baseline: Baseline,
@@ -41,11 +46,11 @@ def attack_one(
     target = None if label is not None else (truth + 1) % 10
     left = BUDGET
 
-    def ask(images: list[NDArray[np.uint8]]) -> tuple[list[int], int]:
+    def ask(images: list[bytes]) -> tuple[list[int], int]:
         nonlocal left
         left -= len(images)
         assert left >= 0
-        return [int(found) for found in predict(np.stack(images))], left
+        return [int(found) for found in predict(stacked(images, image.shape))], left
 
     handle = ModelHandle(
         ask, image=image, label=label, target=target, classes=classes, budget=BUDGET, clock=Clock(600.0)
@@ -86,9 +91,10 @@ def test_gaussian_noise_is_foolboxs(load_main: Callable[[str], ModuleType]) -> N
     label = int(predict(image[np.newaxis])[0])
     asked: list[NDArray[np.uint8]] = []
 
-    def ask(images: list[NDArray[np.uint8]]) -> tuple[list[int], int]:
-        asked.extend(images)
-        return [int(found) for found in predict(np.stack(images))], BUDGET - len(asked)
+    def ask(images: list[bytes]) -> tuple[list[int], int]:
+        decoded = stacked(images, image.shape)
+        asked.extend(decoded)
+        return [int(found) for found in predict(decoded)], BUDGET - len(asked)
 
     def handle() -> ModelHandle:
         np.random.seed(0)

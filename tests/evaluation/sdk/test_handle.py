@@ -20,8 +20,8 @@ class Referee:
         self.left = budget
         self.asked: list[list[int]] = []
 
-    def ask(self, images: list[np.ndarray]) -> tuple[list[int], int]:
-        values = [int(image[0, 0, 0]) for image in images]
+    def ask(self, images: list[bytes]) -> tuple[list[int], int]:
+        values = [image[0] for image in images]
         self.asked.append(values)
         labels = []
         for value in values:

@@ -1,6 +1,6 @@
 """A worker of the measured site: plays what waits at each line of stdin, and answers with a line.
 
-usage: python -m bench.platform_worker NAME
+usage: python -m bench.whole_site_worker NAME
 """
 
 from __future__ import annotations

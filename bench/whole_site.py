@@ -22,14 +22,15 @@ from django.db import connection
 from bench.interleaved import say
 from bench.programs import ROOT, NotAvailableError
 from bench.report import Section, table
+from bench.sizes import sized
 
-SAMPLES, PIECE, QUERIES = 60, 10, 100
+SAMPLES, PIECE, QUERIES = sized(60, smallest=20), 10, sized(100, smallest=5)
 NETWORK, QUICK, ATTACK = "plain-resnet", "numpy-classifier", "boundary"
-WORKERS = (1, 2, 4)
-LARGE = 30
+WORKERS = sized((1, 2, 4), smallest=(1, 2))
+LARGE = sized(30, smallest=2)
 """So many times the small network take as long as one ResNet-18."""
 
-FRAMES = 1500
+FRAMES = sized(1500, smallest=20)
 
 
 def measure() -> Section:
@@ -45,10 +46,10 @@ def measure() -> Section:
             "DATABASE_URL": fresh,
         }
         django.setup()
-        say("platform: creating the site")
+        say("whole site: creating the site")
         call_command("migrate", verbosity=0)
         try:
-            return _measure(importlib.import_module("bench.platform_site"))
+            return _measure(importlib.import_module("bench.whole_site_setup"))
         finally:
             connection.close()
 
@@ -78,7 +79,7 @@ class Worker:
         one_thread = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
         path = os.pathsep.join((str(ROOT), str(ROOT / "platform")))
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "bench.platform_worker", f"bench/{number}"],
+            [sys.executable, "-m", "bench.whole_site_worker", f"bench/{number}"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
@@ -138,7 +139,7 @@ def _measure(site: Any) -> Section:
 
 def _play(site: Any, competition: Any, model: Any, workers: list[Worker]) -> list[Any]:
     """Play one new match by `workers`; return its pieces in the order of their claims."""
-    say(f"platform: {model}, workers: {len(workers)}")
+    say(f"whole site: {model}, workers: {len(workers)}")
     match = site.new_match(competition, model, ATTACK)
     for worker in workers:
         worker.start()

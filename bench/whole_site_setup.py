@@ -1,4 +1,4 @@
-"""The site of `bench.platform`. Import only after Django is set up."""
+"""The site of `bench.whole_site`. Import only after Django is set up."""
 
 from __future__ import annotations
 
