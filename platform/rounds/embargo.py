@@ -12,7 +12,7 @@ from matches.models import Match
 from rounds.models import Round
 from tournaments.models import AttackRun, DefenceRun, RepeatRun, Run, Tournament
 
-OPEN = (Match.State.WAITING, Match.State.PLAYING, Match.State.SUSPENDED)
+OPEN = (Match.State.WAITING, Match.State.PLAYING, Match.State.AUDIT, Match.State.SUSPENDED)
 OVER = (Round.State.PUBLISHED, Round.State.CANCELLED)
 
 
