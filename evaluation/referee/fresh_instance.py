@@ -31,8 +31,9 @@ def ask_fresh_model(
 
     The frames of all pieces come in one order, as they were, the most perturbed first: a model that repeats the labels
     of similar earlier images then remembers only images beyond the boundary, and its later answers change. The images
-    to be asked alone follow in random order. The instance has seen nothing, and is ended afterwards. One that fails is replaced once, so that an accident of the host costs
-    nothing; an image without an answer after that counts as changed.
+    to be asked alone follow in random order. The instance has seen nothing, and is ended afterwards. One that fails is
+    replaced once, so that an accident of the host costs nothing; an image without an answer after that counts as
+    changed.
     """
     reports = [AuditReport() for _ in kept]
     instance = _FreshInstance(Model(connection, track, rules, calibration))
