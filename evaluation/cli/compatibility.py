@@ -118,6 +118,7 @@ def _play(player: Player, opponent: Player, given: argparse.Namespace, chosen: C
         sandbox=sandbox,
         seed=given.seed,
         calibration=calibrate(),
+        level_caches=False,  # it compares programs, and ranks none
     )
 
 

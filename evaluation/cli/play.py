@@ -6,6 +6,7 @@ import argparse
 from pathlib import Path
 from typing import Any
 
+from evaluation.baselines.catalogue import is_bundled
 from evaluation.cli.options import (
     add_samples,
     add_sandbox,
@@ -75,6 +76,7 @@ def run(given: argparse.Namespace) -> int:
             seed=given.seed,
             calibration=calibrate(),
             sizes=given.pieces,
+            level_caches=not is_bundled(model.directory),
             on_piece=lambda piece: bar.step(len(piece.samples)),
         )
     result = played.result

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evaluation.domain.images import Images
+from evaluation.domain.kept_frames import KeptFrames
 from evaluation.domain.players import Side
 from evaluation.domain.rules import QueryRules
 from evaluation.domain.text import Text
@@ -138,9 +139,10 @@ class AuditReport:
     """The counts of an audit, which queries the model again, and their tolerances.
 
     `replayed` images were queried again in other batches, and `changed` of them got another label; of `judged` verdict
-    queries, `denied` images were no longer adversarial. A freshly started model is queried with `fresh_due` images in
-    their original frames, and `fresh` of them are done; `fresh_changed` of these got another label, among them
-    `fresh_unanswered` without an answer after two starts. Each count has its own limit, so that none dilutes another.
+    queries, `denied` images were no longer adversarial. After the match, a freshly started model is queried with
+    `fresh_due` images in their original frames, and `fresh` of them are done; `fresh_changed` of these got another
+    label, among them `fresh_unanswered` without an answer after two starts. Each count has its own limit, so that none
+    dilutes another.
     """
 
     replayed: int = 0
@@ -192,11 +194,17 @@ def sum_reports(reports: Iterable[AuditReport]) -> AuditReport:
     return sum(reports, AuditReport())
 
 
+def with_inconsistency(failures: Iterable[Failure], audit: AuditReport) -> tuple[Failure, ...]:
+    """Return the failures of a match with that of its audit, if it did not pass."""
+    return (*failures, *([] if audit.passed else [Failure(Side.MODEL, Reason.INCONSISTENT, str(audit))]))
+
+
 @dataclass(frozen=True, eq=False)
 class PieceResult:
     """The result of one piece, the unit that is committed. `perturbed` is (n, h, w, c): the scored image, or grey.
 
-    `audit` and `failures` are those of this piece.
+    `audit` and `failures` are those of this piece. With `kept`, the audit is open: a freshly started model is asked
+    about these frames after the match, and `evaluation.referee.kept_frames.with_audit` gives the final result.
     """
 
     samples: tuple[SampleResult, ...]
@@ -205,6 +213,7 @@ class PieceResult:
     seconds: float
     audit: AuditReport = field(default_factory=AuditReport)
     failures: tuple[Failure, ...] = ()
+    kept: KeptFrames | None = None
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from enum import StrEnum
 from itertools import pairwise
+from math import comb
 
 import numpy as np
 from numpy.typing import NDArray
 
 from evaluation.domain.images import Images
 from evaluation.domain.text import Text
+
+REPEAT_LEVEL = 0.001
+"""Share of independent defences that the images labelled again mark as inconsistent at most."""
 
 NO_LABEL = -1
 """The label of an image that a defence did not label, or an attack did not make."""
@@ -171,3 +175,35 @@ class PairCounts:
     def fooled(self) -> int:
         """The points of the attack: labels that are the target class, or in the untargeted track wrong."""
         return self.hits if self.targeted else self.labelled - self.correct
+
+
+@dataclass(frozen=True)
+class RepeatCounts:
+    """What became of the labels of images that a defence labelled again, in other company and under other names.
+
+    Of `repeated` images, `changed` got another label, among them `lost` the true one before and not now, and `gained`
+    the true one now and not before. A random defence changes labels, but loses as many true ones as it gains.
+    """
+
+    repeated: int = 0
+    changed: int = 0
+    lost: int = 0
+    gained: int = 0
+
+    def __add__(self, other: RepeatCounts) -> RepeatCounts:
+        return RepeatCounts(**{name: count + getattr(other, name) for name, count in asdict(self).items()})
+
+    @property
+    def level(self) -> float:
+        """Return the chance of at least `lost` losses among all losses and gains if both are equally likely.
+
+        That of the exact sign test (one-sided).
+        """
+        either = self.lost + self.gained
+        at_least: int = sum(comb(either, count) for count in range(self.lost, either + 1))
+        return at_least / 2.0**either
+
+    @property
+    def inconsistent(self) -> bool:
+        """True if labels were right more often in the original runs than chance explains: runs are not independent."""
+        return self.level < REPEAT_LEVEL

@@ -4,7 +4,9 @@ It asks two questions and counts them separately:
 
 1. Function of one image: about one forwarded image in a hundred is asked again in another order and in other frames,
    among the verdict queries of its piece, and some images alone.
-2. No state: a freshly started model, which has seen nothing yet, is asked again about whole frames as they were.
+2. No state: whole frames are kept, and after the match a freshly started model, which has seen nothing yet, is asked
+   about them as they were (`evaluation.referee.fresh_instance`). It never runs beside another instance of the model:
+   two instances on one host could talk to each other.
 
 Nobody can know what is replayed. The second question gives the stronger evidence: labels of equal frames are equal,
 whatever they hold. In other frames, rounding may flip a label at the decision boundary, and an attack can look for
@@ -19,7 +21,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Generic, TypeVar
 
+import numpy as np
+
 from evaluation.domain.images import Image, Images
+from evaluation.domain.kept_frames import KeptFrame
 from evaluation.domain.results import AuditReport
 
 Kept = TypeVar("Kept")
@@ -34,7 +39,7 @@ MOST_SIZES = 4096
 """Number of frame sizes of a piece that are remembered."""
 
 MOST_FRAMES = 32
-"""Number of frames of a piece that are kept for a freshly started model."""
+"""Number of frames of a piece among which those for a freshly started model are drawn."""
 
 MOST_FRAME_BYTES = 64 << 20
 """Memory that the kept frames of a piece may take, in bytes."""
@@ -47,21 +52,28 @@ MOST_ALONE = 16
 
 
 @dataclass(frozen=True, eq=False)
-class ReplayFrame:
-    """A forwarded frame, (n, bytes of an image), its labels, and its largest squared distance to a clean image."""
-
-    images: Images
-    labels: tuple[int, ...]
-    squared: float
-
-
-@dataclass(frozen=True, eq=False)
 class Replay:
     """A forwarded image, (bytes of an image,), its label at that time, and its squared distance to the clean image."""
 
     image: Image
     label: int
     squared: float
+
+
+def fresh_report(frame: KeptFrame, now: Sequence[int] | None) -> AuditReport:
+    """Return the counts of one frame that a freshly started model was asked about; `now` is None without an answer."""
+    due = len(frame.labels)
+    changed = due if now is None else sum(map(operator.ne, frame.labels, now))
+    return AuditReport(fresh=due, fresh_changed=changed, fresh_unanswered=due if now is None else 0)
+
+
+def lone_report(frame: KeptFrame, now: Sequence[int] | None) -> AuditReport:
+    """Return the counts of one image that this model was asked about alone; `now` is None without an answer."""
+    return AuditReport(replayed=1, changed=now is None or now[0] != frame.labels[0])
+
+
+def _distance(squared: float) -> float:
+    return float(squared**0.5 / 255.0)
 
 
 class Reservoir(Generic[Kept]):
@@ -87,14 +99,14 @@ class Reservoir(Generic[Kept]):
 
 
 class Audit:
-    """The frames and images kept of one piece, and the outcome of asking about them again."""
+    """The frames and images kept of one piece, and the outcome of asking about them again in the piece."""
 
     def __init__(self, seed: int, most_queries: int) -> None:
         """Prepare for a piece in which at most `most_queries` images are forwarded."""
         self._rng = random.Random(seed)
         self._sizes: list[int] = []
         self._images = Reservoir[Replay](max(LEAST_PER_PIECE, int(most_queries * RATE)), self._rng)
-        self._frames = Reservoir[ReplayFrame](MOST_FRAMES, self._rng)
+        self._frames = Reservoir[KeptFrame](MOST_FRAMES, self._rng)
         self._report = AuditReport()
 
     def watch(self, images: Images, labels: Sequence[int], squared: Sequence[float], *, whole: bool = True) -> None:
@@ -112,7 +124,7 @@ class Audit:
         if slot is not None:
             self._make_room(images.nbytes)
             slot = min(slot, len(self._frames.kept))
-            self._frames.put(slot, ReplayFrame(images.copy(), tuple(labels), max(squared)))
+            self._frames.put(slot, KeptFrame(images.copy(), tuple(labels), _distance(max(squared))))
 
     def _make_room(self, size: int) -> None:
         kept = self._frames.kept
@@ -123,36 +135,28 @@ class Audit:
         """Return the images to replay, in random order."""
         return self._rng.sample(self._images.kept, len(self._images.kept))
 
-    def fresh_frames(self) -> list[ReplayFrame]:
-        """Return the frames for a freshly started model, the most perturbed first, and count their images as due.
-
-        A model that repeats the labels of similar earlier images then remembers only images beyond the boundary, and
-        its later answers change.
-        """
-        chosen: list[ReplayFrame] = []
+    def fresh_frames(self) -> tuple[KeptFrame, ...]:
+        """Return the frames for a freshly started model, and count their images as due."""
+        chosen: list[KeptFrame] = []
         for frame in self._rng.sample(self._frames.kept, len(self._frames.kept)):
             if sum(len(one.labels) for one in chosen) >= ENOUGH_FRESH:
                 break
             chosen.append(frame)
         self._add(fresh_due=sum(len(frame.labels) for frame in chosen))
-        return sorted(chosen, key=lambda frame: -frame.squared)
+        return tuple(chosen)
 
-    def alone(self) -> list[Replay]:
+    def alone(self) -> tuple[KeptFrame, ...]:
         """Return the images that the same model is asked about one by one."""
-        return self.replays()[:MOST_ALONE]
+        chosen = self.replays()[:MOST_ALONE]
+        return tuple(KeptFrame(one.image[np.newaxis], (one.label,), _distance(one.squared)) for one in chosen)
 
-    def count(self, before: int, now: int | None) -> None:
-        """Note the outcome of one replay in another frame; `now` is None where there was no answer."""
+    def count(self, before: int, now: int) -> None:
+        """Note the outcome of one replay in another frame."""
         self._add(replayed=1, changed=before != now)
 
     def judge(self, *, denied: bool) -> None:
         """Note the outcome of one verdict query."""
         self._add(judged=1, denied=denied)
-
-    def count_fresh(self, before: Sequence[int], now: Sequence[int] | None) -> None:
-        """Note the labels that the freshly started model gave to a frame; `now` is None where it did not answer."""
-        changed = len(before) if now is None else sum(map(operator.ne, before, now))
-        self._add(fresh=len(before), fresh_changed=changed, fresh_unanswered=0 if now else len(before))
 
     def _add(self, **more: int) -> None:
         self._report = replace(self._report, **{name: getattr(self._report, name) + n for name, n in more.items()})

@@ -18,15 +18,15 @@ _SIZE = ctypes.c_size_t
 
 
 def load(library: Path = LIBRARY) -> ctypes.CDLL | None:
-    """Return the compiled library; None where it was not built, or not for this machine."""
+    """Return the compiled library; None where it was not built, or not for this machine and this version."""
     try:
         loaded = ctypes.CDLL(str(library))
-    except OSError:
+        loaded.squared_distances.argtypes = [_POINTER, _POINTER, _SIZE, _SIZE, _POINTER, _POINTER]
+        loaded.squared_distances.restype = None
+        loaded.distance_bounds.argtypes = [_POINTER, _POINTER, _SIZE, _SIZE, _SIZE, _POINTER, _POINTER]
+        loaded.distance_bounds.restype = None
+    except (OSError, AttributeError):
         return None
-    loaded.squared_distances.argtypes = [_POINTER, _POINTER, _SIZE, _SIZE, _POINTER, _POINTER]
-    loaded.squared_distances.restype = None
-    loaded.distance_bounds.argtypes = [_POINTER, _POINTER, _SIZE, _SIZE, _SIZE, _POINTER, _POINTER]
-    loaded.distance_bounds.restype = None
     return loaded
 
 

@@ -24,11 +24,6 @@ class EarlyStart:
         self._thread = threading.Thread(target=self._open, args=(seconds,), name="ahead start", daemon=True)
         self._thread.start()
 
-    @property
-    def ready(self) -> bool:
-        """True if `take` would return immediately."""
-        return not self._thread.is_alive()
-
     def take(self) -> tuple[socket.socket, float] | None:
         """Wait for the connection and return it with the deadline of its HELLO; None where the start failed.
 

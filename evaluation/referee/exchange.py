@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import struct
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -56,18 +56,11 @@ class _Forwarded:
 class Exchange:
     """The samples under attack, their budgets, and the record of the queries."""
 
-    def __init__(
-        self, context: MatchContext, attackable: list[Sample], audit: Audit, before_forwarding: Callable[[int], None]
-    ) -> None:
-        """Prepare for queries of the samples `attackable`.
-
-        `before_forwarding` is called with the number of images of each frame before the model gets it; it may raise
-        `PlayerFailedError`.
-        """
+    def __init__(self, context: MatchContext, attackable: list[Sample], audit: Audit) -> None:
+        """Prepare for queries of the samples `attackable`."""
         self._context = context
         self._attackable = attackable
         self._audit = audit
-        self._before_forwarding = before_forwarding
         self.budget = Budget([s.number for s in attackable], context.rules.query_budget)
         self.record = QueryRecord(attackable, context.track, context.rules.query_budget)
         self.raised: set[int] = set()
@@ -75,15 +68,14 @@ class Exchange:
         self._differences = PixelDifferences(attackable, context.rules.shape)
         self._attribution = Attribution(attackable, self._differences)
 
-    def run(self, channel: Channel, seed: int, *, started: Callable[[], None]) -> None:
-        """Send the piece, call `started`, and answer queries until FINISH.
+    def run(self, channel: Channel, seed: int) -> None:
+        """Send the piece, and answer queries until FINISH.
 
         Raise `ChannelError` where the attack fails, `PlayerFailedError` where the model does for good.
         """
         rules = self._context.rules
         bank = TimeBank(rules.attack_seconds_per_sample * len(self._attackable) * self._context.attack.calibration)
         self._send_piece(channel, seed, bank)
-        started()
         due = {
             frames.QUERY: Layout(1, frames.MAX_COUNT, 0, 2 + rules.shape.size),
             frames.FINISH: Layout(0, frames.MAX_COUNT, 0, frames.FINISH_SAMPLE.size),
@@ -171,7 +163,6 @@ class Exchange:
         failed: PlayerFailedError | None = None
         squared: list[float] | None = None
         try:
-            self._before_forwarding(count)
             model.ask(count, pixels)
             squared, owners = self._attribute(numbers, images)
             labels = model.labels(count)

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from itertools import chain, repeat
 
 from evaluation.domain.players import Side, Track
-from evaluation.domain.results import AuditReport, Failure, PieceResult, Reason, sum_reports
+from evaluation.domain.results import Failure, PieceResult
 from evaluation.domain.rules import QueryRules
 from evaluation.domain.samples import Sample
 from evaluation.referee.exchange import MatchContext
@@ -37,13 +37,13 @@ class Match:
     ) -> None:
         """Prepare a match; `calibration` is this worker's factor on time limits (`evaluation.referee.time_limits`).
 
-        `fresh_audit`: start the model again for every piece and repeat frames there. `reuse_attack`: one process plays
+        `fresh_audit`: keep frames of every piece for a freshly started model, which is asked after this match was
+        closed (`evaluation.referee.fresh_instance`). Until then the audit is open. `reuse_attack`: one process plays
         all pieces, for attacks that are known to keep no state between pieces.
         """
         self._rules = rules
         self._seed = seed
         self._track = track
-        self._reports: list[AuditReport] = []
         self._failures: list[Failure] = []
         self._table = MatchContext(
             rules=rules,
@@ -55,7 +55,7 @@ class Match:
         )
 
     def play(self, samples: Sequence[Sample], sizes: Sequence[int] = ()) -> Iterator[PieceResult]:
-        """Play `samples` in pieces; each result is final when it is yielded.
+        """Play `samples` in pieces; each result is final when it is yielded, except for an open audit.
 
         The first pieces have these `sizes`, the others the size in the rules.
         """
@@ -77,18 +77,10 @@ class Match:
         first = samples[0].number
         # the attack learns the first seed: the referee's own random choices must not follow from it
         seed, own_seed = derive_seed(self._seed, "piece", first), derive_seed(self._seed, "referee", first)
-        # later pieces start on the instance that audited the piece before
-        restart = self._table.fresh_audit and not self._reports
-        result = Piece(self._table, samples, seed, own_seed, restart=restart, more=more).play()
-        self._reports.append(result.audit)
+        result = Piece(self._table, samples, seed, own_seed, more=more).play()
         # a player that failed in set-up has failed once, however many pieces that costs
         self._failures += [f for f in result.failures if not (f.in_setup and f in self._failures)]
         return result
-
-    @property
-    def audit(self) -> AuditReport:
-        """The audit's counts, summed over all pieces."""
-        return sum_reports(self._reports)
 
     @property
     def model_seconds_per_image(self) -> float:
@@ -97,11 +89,8 @@ class Match:
 
     @property
     def failures(self) -> tuple[Failure, ...]:
-        """All failures of the players so far."""
-        failures = sorted(self._failures, key=lambda failure: failure.side is Side.ATTACK)
-        if self.audit.passed:
-            return tuple(failures)
-        return (*failures, Failure(Side.MODEL, Reason.INCONSISTENT, str(self.audit)))
+        """All failures of the players so far, without the result of the audit."""
+        return tuple(sorted(self._failures, key=lambda failure: failure.side is Side.ATTACK))
 
     def close(self) -> None:
         """End both players."""

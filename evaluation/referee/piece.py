@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import time
-from contextlib import suppress
 
 import numpy as np
 
 from evaluation.domain.images import Image, grey_image
+from evaluation.domain.kept_frames import KeptFrames, NearestAnswer
 from evaluation.domain.players import Track
 from evaluation.domain.results import Failure, Outcome, PieceResult, Reason, SampleResult
 from evaluation.domain.samples import Sample
 from evaluation.protocol.channel import ChannelError
 from evaluation.referee.audit import Audit
 from evaluation.referee.exchange import Exchange, MatchContext
-from evaluation.referee.fresh_instances import ask_fresh_model, restart_place
 from evaluation.referee.players import PlayerFailedError
 from evaluation.referee.query_record import Candidate, is_adversarial
 from evaluation.referee.seeds import derive_seed
@@ -26,12 +25,10 @@ from gauntlet import frames
 class Piece:
     """One play of `samples`; `play` returns the result whatever the players do."""
 
-    def __init__(
-        self, context: MatchContext, samples: list[Sample], seed: int, own_seed: int, *, restart: bool, more: bool
-    ) -> None:
-        """Prepare a piece: the attack gets `seed`; the referee draws its audit and restart from the secret `own_seed`.
+    def __init__(self, context: MatchContext, samples: list[Sample], seed: int, own_seed: int, *, more: bool) -> None:
+        """Prepare a piece: the attack gets `seed`; the referee draws its audit from the secret `own_seed`.
 
-        `restart`: restart the model at a random place while the attack plays. `more`: another piece follows.
+        `more`: another piece follows.
         """
         self._context = context
         self._samples = samples
@@ -39,8 +36,6 @@ class Piece:
         self._more = more
         queries = len(samples) * context.rules.query_budget
         self._audit = Audit(derive_seed(own_seed, "audit"), len(samples) + queries)
-        self._restart_at = restart_place(derive_seed(own_seed, "restart"), queries) if restart else None
-        self._forwarded = 0
         self._clean_label: dict[int, int] = {}
         self._clean_failure: Failure | None = None
         self._cut_short: Failure | None = None
@@ -52,8 +47,8 @@ class Piece:
         1. Ask the model about the clean images while the attack is set up.
         2. Let the attack play.
         3. Reach the verdict.
-        4. Audit the model on an instance that has seen nothing of this piece.
-        5. Write the rows.
+        4. Write the rows.
+        5. Keep frames for the audit by a freshly started model, which follows when this one no longer plays.
         """
         context = self._context
         started = time.monotonic()
@@ -64,7 +59,7 @@ class Piece:
             context.attack.start_early()
         self._ask_clean()
         attackable = [s for s in self._samples if not self._is_clean_wrong(s)]
-        self._exchange = Exchange(context, attackable, self._audit, self._restart_if_due)
+        self._exchange = Exchange(context, attackable, self._audit)
         record = self._exchange.record
         # 2. play
         if attackable and not context.model.gone and not context.attack.gone:
@@ -72,20 +67,17 @@ class Piece:
         elif context.attack.gone:
             self._cut_short = context.attack.failures[-1]
         self._release_attack()
-        if self._restart_at is not None and not context.model.gone:
-            with suppress(PlayerFailedError):  # the verdict handles the failure
-                self._restart_model()
         # 3. verdict
         verdict = Verdict(context.model, self._audit, attackable, context.track)
         verdict.reach(record)
         self._model_gone = context.model.gone
-        # 4. audit by a fresh instance
-        if context.fresh_audit and not self._model_gone:
-            ask_fresh_model(context.model, self._audit)
         if not self._audit.report.passed:
             verdict.accept_all(record)
+        # 4. rows
         seconds = time.monotonic() - started
         rows = [self._row(s, verdict.accepted.get(s.number), seconds / len(self._samples)) for s in self._samples]
+        # 5. frames for the audit
+        kept = self._keep(attackable, verdict) if context.fresh_audit and not self._model_gone else None
         return PieceResult(
             samples=tuple(row for row, _ in rows),
             perturbed=np.stack([image for _, image in rows]),
@@ -93,7 +85,26 @@ class Piece:
             seconds=seconds,
             audit=self._audit.report,
             failures=(*context.model.failures, *context.attack.failures),
+            kept=kept,
         )
+
+    def _keep(self, attackable: list[Sample], verdict: Verdict) -> KeptFrames | None:
+        """Return what the audit by a freshly started model needs; None where the attack asked nothing."""
+        frames = self._audit.fresh_frames()
+        if not frames:
+            return None
+        nearest = [
+            NearestAnswer(
+                sample=sample.number,
+                image=candidates[0].image,
+                label=candidates[0].label,
+                distance=_distance(candidates[0], worst_case(sample.image)),
+            )
+            for sample in attackable
+            if (candidates := self._exchange.record.candidates[sample.number])
+            and candidates[0] is not verdict.accepted.get(sample.number)
+        ]
+        return KeptFrames(frames, self._audit.alone(), tuple(nearest))
 
     def _release_attack(self) -> None:
         """End the attack's process with its piece, so that it cannot carry anything into the next one.
@@ -104,18 +115,6 @@ class Piece:
             self._context.attack.renew()
             if self._more:
                 self._context.attack.start_early()
-
-    def _restart_model(self) -> None:
-        """Continue with another instance of the model, which has seen nothing. Raise `PlayerFailedError`."""
-        self._restart_at = None
-        self._context.model.renew()
-        self._context.model.channel()
-        self._context.model.start_early()  # the instance for the audit
-
-    def _start_ahead(self) -> None:
-        """Start the model instance for the audit in the background."""
-        if self._context.fresh_audit:
-            self._context.model.start_early()
 
     def _ask_clean(self) -> None:
         context = self._context
@@ -138,18 +137,11 @@ class Piece:
             channel = attack.channel()
             if fresh:
                 self._context.sequence, self._context.last_reply = 0, None
-            self._exchange.run(channel, self._seed, started=self._start_ahead)
+            self._exchange.run(channel, self._seed)
         except ChannelError as error:
             self._cut_short = attack.fail(error).failure
         except PlayerFailedError as failed:
             self._cut_short = failed.failure
-
-    def _restart_if_due(self, count: int) -> None:
-        """Restart the model where, with `count` more images, the random place is reached and an instance is ready."""
-        self._forwarded += count
-        due = self._restart_at is not None and self._forwarded >= self._restart_at
-        if due and self._context.model.early_start_is_ready:
-            self._restart_model()
 
     def _row(self, sample: Sample, accepted: Candidate | None, seconds: float) -> tuple[SampleResult, Image]:
         """Return the row of one sample and the image that was scored."""
@@ -181,7 +173,7 @@ class Piece:
                 reason = self._clean_failure.reason
             return Outcome.CLEAN_WRONG, 0.0, reason, sample.image
         if accepted is not None:
-            distance = min(float(accepted.squared**0.5 / 255.0), worst)
+            distance = _distance(accepted, worst)
             return Outcome.ADVERSARIAL, distance, self._reason_of_found(accepted), accepted.image
         if self._model_gone:
             # the model is gone and no adversarial was found: its clean image is not classified either
@@ -203,3 +195,7 @@ class Piece:
         if self._cut_short:
             return self._cut_short.reason
         return Reason.ATTACK_RAISED if sample.number in self._exchange.raised else Reason.NO_ADVERSARIAL
+
+
+def _distance(candidate: Candidate, worst: float) -> float:
+    return min(float(candidate.squared**0.5 / 255.0), worst)

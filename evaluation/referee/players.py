@@ -83,11 +83,6 @@ class ConnectedPlayer:
         if self._ahead is None and not self.gone:
             self._ahead = EarlyStart(self._connection.another(), self._setup_seconds)
 
-    @property
-    def early_start_is_ready(self) -> bool:
-        """True if an instance that was started early can be used without waiting."""
-        return self._ahead is not None and self._ahead.ready
-
     def channel(self) -> Channel:
         """Return the open connection; start a player where there is none. Raise `PlayerFailedError`."""
         if self._channel is None:
@@ -246,11 +241,6 @@ class Model(ConnectedPlayer):
         waited = self._waiting.take(asked_since)
         self._bank.allowed += waited
         self.seconds -= waited
-
-    def renew(self) -> None:
-        if self._channel is not None:
-            self._return_waiting_time()
-        super().renew()
 
     @property
     def seconds_per_image(self) -> float:

@@ -7,7 +7,7 @@ import socket
 import tempfile
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from evaluation.domain.errors import Fault
@@ -16,7 +16,8 @@ from evaluation.domain.results import Reason
 from evaluation.protocol.handshake import Listener
 from evaluation.referee.player_connection import PlayerConnection, PlayerExit
 from evaluation.runner.line_splitter import LineSplitter
-from evaluation.sandbox.base import SOCKET_NAME, Ending, Resources, Run, Sandbox
+from evaluation.runner.player_lock import InstanceLock
+from evaluation.sandbox.base import SOCKET_NAME, Ending, Folder, Resources, Run, Sandbox
 from evaluation.sandbox.host_evidence import require_working_host
 
 
@@ -24,16 +25,29 @@ class SandboxedPlayer(PlayerConnection):
     """Starts `player` in `sandbox` at each opening, with a separate socket directory."""
 
     def __init__(
-        self, sandbox: Sandbox, player: Player, resources: Resources, on_log: Callable[[str], None] | None = None
+        self,
+        sandbox: Sandbox,
+        player: Player,
+        resources: Resources,
+        on_log: Callable[[str], None] | None = None,
+        *,
+        alone: bool = False,
     ) -> None:
-        """Pass each line of the player's output to `on_log`, from other threads; it must not raise."""
+        """Pass each line of the player's output to `on_log`, from other threads; it must not raise.
+
+        `alone`: the caller holds the player's lock on this host, and each instance gets a copy of its directory, whose
+        files no other instance has seen.
+        """
         self._sandbox = sandbox
         self._player = player
         self._resources = resources
         self._run: Run | None = None
         self._directory: Path | None = None
+        self._copy: Path | None = None
         self._connected = False
         self._on_log = on_log
+        self._alone = alone
+        self._lock: InstanceLock | None = None
         self._lines = LineSplitter(on_log) if on_log else None
         self._given_up = threading.Event()
         self.logs: list[str] = []
@@ -47,7 +61,14 @@ class SandboxedPlayer(PlayerConnection):
             raise Fault(f"this host cannot create a socket for {self._player.name}: {failure}") from failure
         self._connected = False
         try:
-            self._run = self._sandbox.start(self._player, socket_directory=self._directory, resources=self._resources)
+            if not self._alone:
+                self._lock = InstanceLock(self._player)
+            self._run = self._sandbox.start(
+                self._player,
+                socket_directory=self._directory,
+                resources=self._resources,
+                folders=self._own_files() if self._alone else (),
+            )
             deadline = time.monotonic() + seconds
             if self._lines is not None:
                 self._run.follow(self._lines.feed)
@@ -74,9 +95,13 @@ class SandboxedPlayer(PlayerConnection):
                 require_working_host(self._sandbox, self._player, self._resources, ending)
             return player_exit
         finally:
-            if self._directory is not None:
-                shutil.rmtree(self._directory, ignore_errors=True)
-                self._directory = None
+            lock, self._lock = self._lock, None
+            if lock is not None:
+                lock.release()
+            for directory in (self._directory, self._copy):
+                if directory is not None:
+                    shutil.rmtree(directory, ignore_errors=True)
+            self._directory = self._copy = None
 
     def give_up(self) -> None:
         self._given_up.set()
@@ -86,9 +111,21 @@ class SandboxedPlayer(PlayerConnection):
         return None if run is None or self._player.gpu else run.processor_seconds()
 
     def another(self) -> SandboxedPlayer:
-        connection = SandboxedPlayer(self._sandbox, self._player, self._resources, self._on_log)
+        connection = SandboxedPlayer(self._sandbox, self._player, self._resources, self._on_log, alone=self._alone)
         connection.logs = self.logs
         return connection
+
+    def _own_files(self) -> Sequence[Folder]:
+        """Return a fresh copy of the player's directory at the same place; nothing for an image."""
+        directory = self._player.directory
+        if directory is None:
+            return ()
+        try:
+            self._copy = Path(tempfile.mkdtemp(prefix="gauntlet-files-"))
+            shutil.copytree(directory, self._copy, symlinks=True, dirs_exist_ok=True)
+        except (OSError, shutil.Error) as failure:
+            raise Fault(f"this host cannot copy {self._player.name}: {failure}") from failure
+        return (Folder(self._copy, str(directory.resolve()), working=True),)
 
     def _wait(self, run: Run, patience: float) -> None:
         deadline = time.monotonic() + patience

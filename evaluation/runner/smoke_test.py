@@ -11,11 +11,13 @@ import numpy as np
 from evaluation.builder.last_exception import LastException, last_exception
 from evaluation.domain.errors import Refusal
 from evaluation.domain.players import Player, Side, Track
-from evaluation.domain.results import Failure, Outcome, PieceResult, Reason, SampleResult
+from evaluation.domain.results import Failure, Outcome, PieceResult, Reason, SampleResult, sum_reports
 from evaluation.domain.rules import QueryRules
 from evaluation.domain.samples import Sample
 from evaluation.domain.smoke_checks import SmokeCheck, SmokeTestResult, not_reached
 from evaluation.referee.match import Match
+from evaluation.referee.seeds import derive_seed
+from evaluation.runner.audit import audit_model, with_audits
 from evaluation.runner.checks import check_rules, describe_failure, suggest_fix
 from evaluation.runner.in_process_player import InProcessPlayer
 from evaluation.runner.sample_disguise import disguise
@@ -74,10 +76,25 @@ def check_model(
         rules=rules, track=Track.UNTARGETED, model=connection, attack=probe, seed=seed, calibration=calibration
     )
     try:
-        rows = _rows(match, smoke_samples(samples, seed, most), on_piece)
-        audit, failures, seconds = match.audit, match.failures, match.model_seconds_per_image
+        pieces = _pieces(match, smoke_samples(samples, seed, most), on_piece)
+        failures, seconds = match.failures, match.model_seconds_per_image
     finally:
         match.close()
+    reports = audit_model(
+        model=player,
+        track=Track.UNTARGETED,
+        rules=rules,
+        kept=[piece.kept for piece in pieces if piece.kept],
+        sandbox=sandbox,
+        seed=derive_seed(seed, "deferred audit", 0),
+        resources=resources,
+        calibration=calibration,
+        level_caches=False,  # this test helps a team; what decides is the audit of matches
+        on_log=on_log,
+        logs=connection.logs,
+    )
+    pieces = with_audits(pieces, reports)
+    audit, rows = sum_reports(piece.audit for piece in pieces), [row for piece in pieces for row in piece.samples]
     right = sum(row.outcome is not Outcome.CLEAN_WRONG for row in rows)
     limit = rules.model_seconds_per_image * calibration
     log = "".join(connection.logs)
@@ -127,10 +144,11 @@ def check_attack(
         fresh_audit=False,  # the opponent is not checked
     )
     try:
-        rows = _rows(match, smoke_samples(opponent.samples, seed, most), on_piece)
+        pieces = _pieces(match, smoke_samples(opponent.samples, seed, most), on_piece)
         failures = match.failures
     finally:
         match.close()
+    rows = [row for piece in pieces for row in piece.samples]
     _require_opponent(failures, rows, opponent.name)
     log = "".join(connection.logs)
     checks = [check_rules(_of(failures, Side.ATTACK), log, player.directory)]
@@ -141,20 +159,19 @@ def check_attack(
     return SmokeTestResult(tuple(checks), log)
 
 
-def _rows(
+def _pieces(
     match: Match, samples: Sequence[Sample], on_piece: Callable[[PieceResult], None] | None
-) -> list[SampleResult]:
-    rows: list[SampleResult] = []
+) -> tuple[PieceResult, ...]:
+    pieces: list[PieceResult] = []
     for piece in match.play(samples):
-        rows += piece.samples
+        pieces.append(piece)
         if on_piece is not None:
             on_piece(piece)
-    return rows
+    return tuple(pieces)
 
 
 def _of(failures: Sequence[Failure], side: Side) -> list[Failure]:
-    """Return the failures of that side, without the result of the audit, which is a separate check."""
-    return [failure for failure in failures if failure.side is side and failure.reason is not Reason.INCONSISTENT]
+    return [failure for failure in failures if failure.side is side]
 
 
 def _require_opponent(failures: Sequence[Failure], rows: Sequence[SampleResult], name: str) -> None:

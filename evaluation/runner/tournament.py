@@ -88,6 +88,7 @@ def _play_one(
         seed=seed,
         calibration=calibration,
         fresh_audit=match.fresh_audit,
+        level_caches=not is_bundled(match.model.directory),
         reuse_attack=is_bundled(match.attack.directory),
         resources=resources,
     ).result

@@ -129,6 +129,13 @@ class Sandbox(ABC):
         """Return the path of `folder` for the program: its place, or its source where the sandbox moves nothing."""
 
     @abstractmethod
+    def level_caches(self, program: Program) -> None:
+        """Make the page cache of all files that `program` shares with other programs say nothing of what was read.
+
+        No instance of it may run. Raise `Fault` if one does, or if this host cannot do it.
+        """
+
+    @abstractmethod
     def sweep(self) -> int:
         """End and remove the leftovers of dead runners. Return their number."""
 

@@ -24,6 +24,7 @@ from evaluation.domain.players import Program
 from evaluation.sandbox.base import SOCKET_NAME, Folder, Guard, Resources, Sandbox
 from evaluation.sandbox.control_proof import ControlProof
 from evaluation.sandbox.docker_guards import examine_docker
+from evaluation.sandbox.docker_layers import level_layers
 from evaluation.sandbox.docker_run import DockerRun, as_fault
 from evaluation.sandbox.engine import connect_engine, docker_available
 from evaluation.sandbox.host_memory import HostMemory
@@ -96,6 +97,16 @@ class DockerSandbox(Sandbox):
         except (Fault, HostRefusal) as failure:
             self._guards.forget()  # a repaired engine may have other settings
             raise Fault(str(failure)) from failure
+
+    def level_caches(self, program: Program) -> None:
+        if program.image is None:
+            raise Fault(f"{program.name} was built as a directory; the docker sandbox runs images")
+        self.sweep()
+        with as_fault(f"leveling the caches of {program.name}"):
+            alive = self.client.containers.list(filters={"label": f"{_PLAYER_LABEL}={program.digest}"})
+            if alive:
+                raise Fault(f"an instance of {program.name} runs on this host; its audit must wait")
+            level_layers(self.client, program.image, self.base_image, {RUNNER_LABEL: runner_label()})
 
     def sweep(self) -> int:
         swept = 0

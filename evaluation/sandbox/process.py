@@ -30,7 +30,9 @@ from evaluation.sandbox.control_proof import ControlProof
 from evaluation.sandbox.host_memory import HostMemory
 from evaluation.sandbox.host_process import HostProcess
 from evaluation.sandbox.log_tail import LogTail
+from evaluation.sandbox.page_cache import level_page_cache
 from evaluation.sandbox.player_environment import player_environment
+from evaluation.sandbox.player_root import mounts
 from evaluation.sandbox.process_guards import examine_process
 from evaluation.sandbox.process_register import MARK, Entry, sweep_register
 from evaluation.sandbox.process_tree import children, deleted_bytes, process_tree
@@ -122,6 +124,11 @@ class ProcessSandbox(Sandbox):
 
     def prove(self, resources: Resources, *, gpu: bool = False, starts: int = 1) -> None:
         replace(_CONTROL, gpu=gpu).prove(self.start, resources, starts)
+
+    def level_caches(self, program: Program) -> None:
+        visible = [path for path in (program.directory, SDK.kept(), *program.readable) if path is not None]
+        sources = [source for _, source in mounts(visible, self._hidden) if source is not None]
+        level_page_cache(str(source) for source in sources if not source.is_relative_to("/sys"))
 
     def sweep(self) -> int:
         return sweep_register()

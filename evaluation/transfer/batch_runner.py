@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
-from evaluation.domain.transfer_results import AttackBatch, BatchReason, DefenceBatch, ImageNote
+from evaluation.domain.images import Images
+from evaluation.domain.transfer_results import AttackBatch, BatchReason, BatchRun, DefenceBatch, ImageNote, RowNote
 from evaluation.domain.transfer_rules import TransferRules, TransferTrack
 from evaluation.transfer.adversarial_images import pixel_hash, read_all, read_file
 from evaluation.transfer.batches import Batch, anonymous_names, png
@@ -62,7 +64,21 @@ class BatchRunner:
     def defence(self, player: TransferPlayer, attack: TransferPlayer, batch: Batch, made: AttackBatch) -> DefenceBatch:
         """Return the labels that the defence `player` gives to what `attack` made of `batch`, at least one image."""
         names = anonymous_names(batch, attack.digest, player.digest, self.seed)
-        files = {f"{names[index]}.png": png(made.images[index]) for index in np.flatnonzero(made.made)}
+        labels, rows, run = self.label(
+            player, [name if made.made[i] else "" for i, name in enumerate(names)], made.images
+        )
+        return DefenceBatch(
+            defence=player.name, attack=attack.name, batch=batch.number, labels=labels, rows=rows, run=run
+        )
+
+    def label(
+        self, player: TransferPlayer, names: Sequence[str], images: Images
+    ) -> tuple[NDArray[np.int16], dict[RowNote, int], BatchRun]:
+        """Return the labels that the defence `player` gives to `images`, what was noticed, and how it ran.
+
+        `names` are those of the files, without ending; an image with an empty one is not given to it.
+        """
+        files = {f"{name}.png": png(image) for name, image in zip(names, images, strict=True) if name}
         with run_batch(
             self.stage,
             player,
@@ -75,14 +91,10 @@ class BatchRunner:
             content = read_file(directory, RESULT_FILE, self.rules.result_bytes)
         if finished.run.reason is BatchReason.TOO_MUCH_OUTPUT:
             content = None
-        asked = [name if made.made[index] else "" for index, name in enumerate(names)]
-        result = read_result_file(content, asked, self.rules)
+        result = read_result_file(content, names, self.rules)
         run = finished.run
-        return DefenceBatch(
-            defence=player.name,
-            attack=attack.name,
-            batch=batch.number,
-            labels=result.labels,
-            rows=result.rows,
-            run=run if run.reason or result.reason is None else replace(run, reason=result.reason),
+        return (
+            result.labels,
+            result.rows,
+            run if run.reason or result.reason is None else replace(run, reason=result.reason),
         )

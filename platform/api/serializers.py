@@ -153,6 +153,9 @@ class TransferStandingSerializer(serializers.Serializer[Any]):
     coverage = ShareField(allow_null=True)
     opponents = serializers.IntegerField()
     median_seconds = SecondsField(allow_null=True)
+    repeated = serializers.IntegerField(source="repeats.repeated")
+    changed = serializers.IntegerField(source="repeats.changed")
+    inconsistent = serializers.BooleanField(source="repeats.inconsistent")
     entered_at = MomentField()
 
 

@@ -100,6 +100,7 @@ _UNFOLD = {
                 _item("Entrants", "groups", "tournaments_entrant"),
                 _item("Runs of attacks", "bolt", "tournaments_attackrun"),
                 _item("Runs of defences", "shield", "tournaments_defencerun"),
+                _item("Repeated runs", "replay", "tournaments_repeatrun"),
             ),
             _group(
                 "Rounds",

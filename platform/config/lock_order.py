@@ -25,6 +25,7 @@ LOCK_ORDER = (
     "tournaments.Entrant",
     "tournaments.AttackRun",
     "tournaments.DefenceRun",
+    "tournaments.RepeatRun",
     "matches.Piece",
     "matches.Match",
     "leaderboards.Evaluation",

@@ -208,7 +208,7 @@ def finished_evaluations() -> QuerySet[Evaluation]:
     """
     unfinished = Evaluation.matches.through.objects.filter(
         evaluation=OuterRef("pk"),
-        match__state__in=[Match.State.WAITING, Match.State.PLAYING, Match.State.SUSPENDED],
+        match__state__in=[Match.State.WAITING, Match.State.PLAYING, Match.State.AUDIT, Match.State.SUSPENDED],
     )
     playing = Evaluation.objects.filter(~Exists(unfinished), state=Evaluation.State.PLAYING)
     return playing.exclude(submission__state=Submission.State.WITHDRAWN)

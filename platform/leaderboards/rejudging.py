@@ -136,7 +136,7 @@ def discard_rejudging(*, rejudging: Rejudging, by: User, reason: str) -> None:
     with transaction.atomic():
         current = _locked(rejudging, by, OPEN)
         Rejudging.objects.filter(pk=current.pk).update(state=Rejudging.State.DISCARDED, settled_at=clock.database_now())
-        open_matches = [Match.State.WAITING, Match.State.PLAYING, Match.State.SUSPENDED]
+        open_matches = [Match.State.WAITING, Match.State.PLAYING, Match.State.AUDIT, Match.State.SUSPENDED]
         cancel(
             Match.objects.filter(
                 repetition=current.pk, rules__competition=current.competition_id, state__in=open_matches

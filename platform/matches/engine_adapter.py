@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import logging
 import zipfile
+from dataclasses import replace
 from types import TracebackType
 from typing import Any, Self
 
@@ -14,16 +15,21 @@ from numpy.typing import NDArray
 from competitions.rules import query_rules
 from competitions.sample_store import samples_of
 from core import object_store
+from evaluation.domain.kept_frames import KeptFrames
 from evaluation.domain.players import Track
-from evaluation.domain.results import Failure, PieceResult
+from evaluation.domain.results import AuditReport, Failure, Outcome, PieceResult, Reason, SampleResult, Trace
 from evaluation.domain.rules import QueryRules
-from evaluation.referee.fresh_instances import AUDIT_STARTS
+from evaluation.referee.kept_frames import pack as pack_kept
+from evaluation.referee.kept_frames import unpack as unpack_kept
+from evaluation.referee.kept_frames import with_audit
 from evaluation.referee.match import Match as Refereed
 from evaluation.referee.players import RESTARTS
+from evaluation.referee.seeds import derive_seed
 from evaluation.referee.time_limits import MODEL_GRACE_SECONDS
+from evaluation.runner.audit import audit_model
 from evaluation.runner.sandboxed_player import SandboxedPlayer
 from matches.models import Match, Piece, Worker
-from matches.piece_result import PlayedPiece
+from matches.piece_result import AuditedPiece, PlayedPiece
 from submissions.player_builds import ready_player
 from submissions.sandboxes import open_sandbox, resources
 
@@ -80,7 +86,65 @@ class Session:
             audit=result.audit,
             failures=[_failure(failure) for failure in result.failures],
             artefact=object_store.put(pack(result)),
+            kept=object_store.put(pack_kept(result.kept)) if result.kept and result.audit.open else "",
         )
+
+
+def audit(match: Match, worker: Worker) -> list[AuditedPiece]:
+    """Audit the model of a match on a fresh instance, alone on this host; return the pieces that wait for it.
+
+    Errors of the model are in the counts; platform errors are raised.
+    """
+    pieces = list(match.pieces.filter(state=Piece.State.PLAYED).exclude(kept="").order_by("first"))
+    kept = [unpack_kept(object_store.get(piece.kept)) for piece in pieces]
+    reports = audit_model(
+        model=ready_player(match.model, log.debug),
+        track=Track(match.attack.track_name),
+        rules=query_rules(match.rules.values, match.rules.version),
+        kept=kept,
+        sandbox=open_sandbox(),
+        seed=derive_seed(match.seed, "deferred audit", *(piece.number for piece in pieces)),
+        resources=resources(worker.device or None),
+        calibration=worker.calibration,
+    )
+    return [_audited(match, piece, frames, report) for piece, frames, report in zip(pieces, kept, reports, strict=True)]
+
+
+def _audited(match: Match, piece: Piece, kept: KeptFrames, report: AuditReport) -> AuditedPiece:
+    before = AuditReport(**piece.audit)
+    if (before + report).passed:
+        return AuditedPiece(piece.pk, piece.kept, before + report, piece.artefact)
+    result = with_audit(replace(_stored(match, piece), audit=before, kept=kept), report)
+    return AuditedPiece(piece.pk, piece.kept, result.audit, object_store.put(pack(result)), result.samples)
+
+
+def _stored(match: Match, piece: Piece) -> PieceResult:
+    """Return the result of a played piece from its rows and its artefact, without its failures."""
+    samples = {
+        sample.number: sample for sample in samples_of(match.sample_set)[piece.first : piece.first + piece.count]
+    }
+    targeted = match.attack.track_name == Track.TARGETED
+    rows = tuple(
+        SampleResult(
+            sample=row.sample,
+            label=samples[row.sample].label,
+            target=samples[row.sample].target if targeted else None,
+            outcome=Outcome(row.outcome),
+            distance=row.distance,
+            worst_case=row.worst_case,
+            queries=row.queries,
+            seconds=row.seconds,
+            reason=Reason(row.reason) if row.reason else None,
+            found_label=row.found_label,
+        )
+        for row in piece.sample_results.order_by("sample")
+    )
+    with np.load(io.BytesIO(object_store.get(piece.artefact)), allow_pickle=False) as columns:
+        order = columns["sample"].tolist()
+        trace = Trace(*(columns[f"trace_{name}"] for name in ("sample", "charged", "query", "label", "distance")))
+        images = columns[IMAGES]
+    by_sample = {row.sample: row for row in rows}
+    return PieceResult(tuple(by_sample[number] for number in order), images, trace, piece.seconds or 0.0)
 
 
 def _failure(failure: Failure) -> dict[str, Any]:
@@ -96,10 +160,10 @@ def _failure(failure: Failure) -> dict[str, Any]:
 def longest_seconds(rules: QueryRules, samples: int, calibration: float) -> float:
     """Return the maximum time that a worker may hold a piece of `samples`: beyond it the worker hangs.
 
-    Both players may use every start and all their time. Twice that and an hour cover the referee's own queries, the
-    restarts of the audit, and players that must be rebuilt on this host.
+    Both players may use every start and all their time. Twice that and an hour cover the referee's own queries, and
+    players that must be rebuilt on this host.
     """
-    starts = (2 * (1 + RESTARTS) + AUDIT_STARTS) * rules.setup_seconds
+    starts = 2 * (1 + RESTARTS) * rules.setup_seconds
     model = samples * (rules.query_budget + 1) * rules.model_seconds_per_image + (1 + RESTARTS) * MODEL_GRACE_SECONDS
     attack = samples * rules.attack_seconds_per_sample
     return 2 * calibration * (starts + model + attack) + _MARGIN_SECONDS

@@ -10,7 +10,7 @@ from matches.models import Match
 from submissions.extension_points import players_in_use
 from submissions.models import Player
 
-UNFINISHED = (Match.State.WAITING, Match.State.PLAYING, Match.State.SUSPENDED)
+UNFINISHED = (Match.State.WAITING, Match.State.PLAYING, Match.State.AUDIT, Match.State.SUSPENDED)
 
 
 @sets_in_use.add

@@ -42,13 +42,14 @@ class Worker(models.Model):
 class Match(models.Model):
     """One attack against one model over a sample set under one version of the rules. Played once, for everybody.
 
-    Its pieces cover the samples requested so far. `repetition` is 0, or the number of the rejudging that plays it
-    again. No worker claims pieces of a suspended match.
+    Its pieces cover the samples requested so far. When they are played, its model is audited, unless it is bundled.
+    `repetition` is 0, or the number of the rejudging that plays it again. No worker claims pieces of a suspended match.
     """
 
     class State(models.TextChoices):
         WAITING = "waiting", gettext_noop("waiting")
         PLAYING = "playing", gettext_noop("playing")
+        AUDIT = "audit", gettext_noop("audit")
         PLAYED = "played", gettext_noop("played")
         FAILED = "failed", gettext_noop("failed")
         SUSPENDED = "suspended", gettext_noop("suspended")
@@ -83,10 +84,15 @@ class Match(models.Model):
 
 
 class Piece(Retried):
-    """A batch of a match's samples, claimed, played and committed as one.
+    """A batch of a match's samples, claimed, played and committed as one; or the audit of the model after them.
 
-    Each claim raises `fence`; only the holder of the newest fence may write a result or renew the lease.
+    Each claim raises `fence`; only the holder of the newest fence may write a result or renew the lease. An audit
+    covers no samples (`count` is 0) and is deleted when it is done: its counts are those of the pieces.
     """
+
+    class Kind(models.TextChoices):
+        PLAY = "play", "play"
+        AUDIT = "audit", "audit"
 
     class State(models.TextChoices):
         WAITING = "waiting", "waiting"
@@ -99,6 +105,7 @@ class Piece(Retried):
         BOARD = 1, "leaderboard"
 
     match = models.ForeignKey(Match, on_delete=models.CASCADE, related_name="pieces")
+    kind = models.CharField(max_length=5, choices=Kind.choices, default=Kind.PLAY)
     number = models.PositiveIntegerField()
     first = models.PositiveIntegerField()
     """Index of its first sample in the sample set."""
@@ -118,6 +125,8 @@ class Piece(Retried):
     calibration = models.FloatField(null=True, blank=True)
     artefact = models.CharField(max_length=64, blank=True)
     """Digest of the compressed images and query trace in the object store."""
+    kept = models.CharField(max_length=64, blank=True, editable=False)
+    """Digest in the object store of the frames for the audit, until it is done."""
     audit = models.JSONField(default=dict, blank=True)
     failures = models.JSONField(default=list, blank=True)
 
@@ -127,10 +136,16 @@ class Piece(Retried):
         indexes = [
             models.Index(fields=["state", "match", "number"]),
             models.Index(fields=["state", "priority", "entry", "queued_at", "match", "number"]),
+            models.Index(fields=["state", "match"], condition=Q(kind="audit"), name="open_audits"),
         ]
 
     def __str__(self) -> str:
-        return f"piece {self.number} of {self.match}"
+        return f"audit of {self.match}" if self.is_audit else f"piece {self.number} of {self.match}"
+
+    @property
+    def is_audit(self) -> bool:
+        """True for the audit of the model, which follows the pieces of its match."""
+        return self.kind == self.Kind.AUDIT
 
     def held(self) -> QuerySet[Self]:
         """Return this row, or nothing if the claim with this fence is lost."""

@@ -13,7 +13,8 @@ from evaluation.domain.results import AuditReport, SampleResult, sum_reports
 class PlayedPiece:
     """The part of a piece's result that is committed; no output of a player.
 
-    `artefact` is the digest, in the object store, of the scored images and the trace.
+    `artefact` is the digest, in the object store, of the scored images and the trace, `kept` that of the frames for the
+    audit, empty if there is none.
     """
 
     samples: tuple[SampleResult, ...]
@@ -21,6 +22,18 @@ class PlayedPiece:
     audit: AuditReport
     failures: list[dict[str, Any]]
     artefact: str
+    kept: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class AuditedPiece:
+    """The audit of a played piece, with the frames `kept`. `samples` are its rows if these changed, otherwise empty."""
+
+    piece: int
+    kept: str
+    audit: AuditReport
+    artefact: str
+    samples: tuple[SampleResult, ...] = ()
 
 
 def sum_audits(audits: Iterable[Mapping[str, int]]) -> dict[str, int | bool]:

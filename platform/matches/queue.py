@@ -16,13 +16,14 @@ from django.db import transaction
 from django.db.models import Exists, Model, OuterRef, QuerySet
 
 from accounts.models import User
-from core import clock, events, faults, notify
+from core import clock, events, faults, notify, object_store
 from core.errors import Refusal
 from core.fault_record import columns_after
 from core.lease import LostClaimError
 from core.worker_slot import host_of
+from matches.audit_placement import withheld_from
 from matches.models import Match, Piece, SampleResult, Worker
-from matches.piece_result import PlayedPiece, sum_audits
+from matches.piece_result import AuditedPiece, PlayedPiece, sum_audits
 from matches.queue_order import IN_ORDER, charge, fair_order, held_pieces
 from matches.selectors import waiting
 from matches.signals import match_ended
@@ -34,7 +35,7 @@ Row = TypeVar("Row", bound=Model)
 PLAYED_WITH = ("rules", "sample_set", "model__repository", "attack__repository")
 """Relations of a match that are needed to play it."""
 
-OPEN_MATCH = [Match.State.WAITING, Match.State.PLAYING]
+OPEN_MATCH = [Match.State.WAITING, Match.State.PLAYING, Match.State.AUDIT]
 """States in which pieces of a match are claimed."""
 
 
@@ -79,6 +80,7 @@ def commit(held: Claim, played: PlayedPiece) -> None:
             calibration=worker.calibration,
             artefact=played.artefact,
             audit=asdict(played.audit),
+            kept=played.kept,
             failures=played.failures,
         )
         if not written:
@@ -100,6 +102,34 @@ def commit(held: Claim, played: PlayedPiece) -> None:
         )
         _finish(piece.match_id)
         charge(piece, now)
+
+
+def commit_audit(held: Claim, audited: Sequence[AuditedPiece]) -> None:
+    """Write the audits of pieces, with the rows that they change, in one transaction, and finish the match.
+
+    Raise `LostClaimError` if another worker holds the audit now.
+    """
+    piece, now = held.piece, clock.database_now()
+    with transaction.atomic():
+        if not piece.release():
+            raise LostClaimError(f"{piece} was lost by {held.worker}")
+        for each in audited:
+            Piece.objects.filter(pk=each.piece, kept=each.kept).update(
+                audit=asdict(each.audit), artefact=each.artefact, kept=""
+            )
+            for row in each.samples:
+                SampleResult.objects.filter(piece=each.piece, sample=row.sample).update(
+                    outcome=str(row.outcome),
+                    distance=row.distance,
+                    reason=str(row.reason or ""),
+                    found_label=row.found_label,
+                )
+        charge(piece, now)
+        Piece.objects.filter(pk=piece.pk).delete()
+        _finish(piece.match_id)
+    for each in audited:
+        if not Piece.objects.filter(kept=each.kept).exists():  # a rejudging may have kept the same frames
+            object_store.remove(each.kept)
 
 
 def release_claim(held: Claim, *, fault: str = "", host_failed: bool = False) -> bool:
@@ -140,7 +170,7 @@ def expire() -> int:
 
 def finish_played(*, among: Sequence[int] | None = None) -> int:
     """Finish open matches (`among` these keys) whose pieces are all played; return how many."""
-    unplayed = Piece.objects.filter(match=OuterRef("pk")).exclude(state=Piece.State.PLAYED)
+    unplayed = Piece.objects.filter(match=OuterRef("pk"), kind=Piece.Kind.PLAY).exclude(state=Piece.State.PLAYED)
     complete = Match.objects.filter(~Exists(unplayed), state__in=OPEN_MATCH)
     return _count(complete if among is None else complete.filter(pk__in=among), lambda match: _finish(match.pk))
 
@@ -152,8 +182,11 @@ def fail_given_up() -> int:
 
 
 def waiting_for(worker: Worker, now: datetime | None = None) -> QuerySet[Piece]:
-    """Return the pieces that `worker` may claim now: without a GPU, those of matches that need none."""
-    pieces = waiting(now)
+    """Return the pieces that `worker` may claim now: without a GPU, those of matches that need none.
+
+    A model is never audited while its host plays it (see `matches.audit_placement`).
+    """
+    pieces = waiting(now).exclude(withheld_from(host_of(worker.name), now or clock.database_now()))
     return pieces if worker.worker_class == Worker.Class.GPU else pieces.filter(match__needs_gpu=False)
 
 
@@ -171,8 +204,11 @@ def _count(rows: QuerySet[Row], act: Callable[[Row], bool]) -> int:
 
 def _first_for(worker: Worker, prefer: Match | None, now: datetime) -> Piece | None:
     # locked rows are being claimed by others; on databases without such locks, writers wait for each other
-    pieces = waiting_for(worker, now).select_for_update(skip_locked=True, of=("self",))
-    if prefer is not None and (warm := pieces.filter(match=prefer).order_by("number").first()):
+    claimable = waiting_for(worker, now)
+    pieces = claimable.select_for_update(skip_locked=True, of=("self",))
+    # the model's instance of a session has to end before the audit
+    ready = pieces.filter(match=prefer, kind=Piece.Kind.PLAY) if prefer is not None else pieces.none()
+    if prefer is not None and (warm := ready.order_by("number").first()):
         warm.match = prefer
         return warm
     held = held_pieces()
@@ -181,7 +217,7 @@ def _first_for(worker: Worker, prefer: Match | None, now: datetime) -> Piece | N
     rounds = pieces.filter(priority=Piece.Priority.ROUND).order_by(*IN_ORDER)
     if found := _first_of(rounds, busy):
         return found
-    teams = fair_order(waiting_for(worker, now), held, now)
+    teams = fair_order(claimable, held, now)
     # all that waits of the first team may be locked by other claims
     found_of = (_first_of(pieces.filter(**team).order_by(*IN_ORDER), busy) for team in teams)
     return next((found for found in found_of if found), None)
@@ -264,7 +300,7 @@ def _fail(piece: Piece, reason: str) -> bool:
     if match.state not in OPEN_MATCH or not match.pieces.filter(state=Piece.State.FAILED).exists():
         return False
     match.state = Match.State.FAILED
-    match.fault = f"piece {piece.number} was given up {reason}"
+    match.fault = f"{'the audit' if piece.is_audit else f'piece {piece.number}'} was given up {reason}"
     match.finished_at = clock.database_now()
     match.save(update_fields=["state", "fault", "finished_at"])
     events.record("fail_match", match, reason=match.fault)
@@ -273,11 +309,17 @@ def _fail(piece: Piece, reason: str) -> bool:
 
 
 def _finish(key: int) -> bool:
-    """Finish the match `key` if all its pieces are played. In the transaction of the last piece."""
+    """Finish the match `key` if all its pieces are played; if its model is to be audited first, queue that.
+
+    In the transaction of the last piece, or of the audit.
+    """
     # locked: otherwise two workers that commit the last two pieces concurrently miss each other's piece
     match = Match.objects.select_for_update(no_key=True).get(pk=key)
-    pieces = match.pieces.all()
+    pieces = match.pieces.filter(kind=Piece.Kind.PLAY)
     if match.state not in OPEN_MATCH or pieces.exclude(state=Piece.State.PLAYED).exists():
+        return False
+    if pieces.exclude(kept="").exists():
+        _request_audit(match)
         return False
     match.state = Match.State.PLAYED
     match.audit = sum_audits(pieces.values_list("audit", flat=True))
@@ -285,3 +327,22 @@ def _finish(key: int) -> bool:
     match.save(update_fields=["state", "audit", "finished_at"])
     match_ended.send(Match)
     return True
+
+
+def _request_audit(match: Match) -> None:
+    """Queue the audit of a played match, with the share and the place in the queue of its last piece."""
+    Match.objects.filter(pk=match.pk).exclude(state=Match.State.AUDIT).update(state=Match.State.AUDIT)
+    if match.pieces.filter(kind=Piece.Kind.AUDIT).exists():
+        return
+    last = match.pieces.latest("number")
+    Piece.objects.create(
+        match=match,
+        kind=Piece.Kind.AUDIT,
+        number=last.number + 1,
+        first=last.first + last.count,
+        count=0,
+        priority=last.priority,
+        entry_id=last.entry_id,
+        queued_at=last.queued_at,
+    )
+    notify.notify("matches.play")

@@ -182,7 +182,7 @@ def _add_pieces(matches: Sequence[Match], stops: Sequence[int], share: _Share) -
             Piece(match=match, number=number + step, first=first, count=end - first, **share._asdict())
             for step, (first, end) in enumerate(pairwise(edges))
         ]
-        if match.state == Match.State.PLAYED and len(edges) > 1:
+        if match.state in (Match.State.PLAYED, Match.State.AUDIT) and len(edges) > 1:
             match.state, match.audit, match.finished_at = Match.State.PLAYING, {}, None
             reopened.append(match.pk)
     Piece.objects.bulk_create(pieces)

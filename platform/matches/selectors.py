@@ -29,9 +29,12 @@ RECENT_PIECES = 50
 
 OPEN_PIECES = Q(
     state__in=[Piece.State.WAITING, Piece.State.CLAIMED],
-    match__state__in=[Match.State.WAITING, Match.State.PLAYING],
+    match__state__in=[Match.State.WAITING, Match.State.PLAYING, Match.State.AUDIT],
 )
-"""The pieces that are still to be played."""
+"""The pieces that are still to be played, and the audits that are still to be made."""
+
+READY = Q(kind=Piece.Kind.PLAY) | Q(match__state=Match.State.AUDIT)
+"""Audits follow all pieces of their match."""
 
 
 @dataclass(frozen=True)
@@ -160,7 +163,7 @@ def workers() -> list[WorkerStatus]:
 def waiting(now: datetime | None = None) -> QuerySet[Piece]:
     """Return the pieces that may be claimed now (by the database's clock), by workers of the class that they need."""
     rested = Q(paused_until__isnull=True) | Q(paused_until__lte=now or clock.database_now())
-    return Piece.objects.filter(OPEN_PIECES, rested, state=Piece.State.WAITING)
+    return Piece.objects.filter(OPEN_PIECES, READY, rested, state=Piece.State.WAITING)
 
 
 def stuck_pieces() -> QuerySet[Piece]:

@@ -69,6 +69,7 @@ def replay_failed(match: Match, by: User | None, reason: str = "") -> None:
         state = Match.State.SUSPENDED if locked.suspended_when_replayed else begun
         Match.objects.filter(pk=match.pk).update(state=state, suspended_when_replayed=False, fault="", finished_at=None)
         locked.pieces.filter(state=Piece.State.FAILED).update(state=Piece.State.WAITING, **Piece.NO_FAULTS)
+        finish_played(among=[match.pk])  # nothing but the audit may be left
         events.record("replay", match, by=by, reason=reason, fault=locked.fault)
         notify.notify("matches.play")
     match.refresh_from_db()

@@ -39,6 +39,11 @@ def _play_match(claim: Claim, heartbeat: Heartbeat, ends: float) -> Claim | None
     """Play the match of `claim` while there are pieces and time; return the claim on the next other match, if any."""
     match, following = claim.piece.match, None
     try:
+        if claim.piece.is_audit:
+            with log_ids(piece=claim.piece.pk):
+                queue.commit_audit(claim, engine_adapter.audit(match, claim.worker))
+            heartbeat.drop(claim.piece)
+            return None if time.monotonic() >= ends else heartbeat.hold_claim(queue.claim(claim.worker))
         with engine_adapter.Session(match, claim.worker) as session:
             while True:
                 with log_ids(piece=claim.piece.pk):
@@ -47,7 +52,7 @@ def _play_match(claim: Claim, heartbeat: Heartbeat, ends: float) -> Claim | None
                 if time.monotonic() >= ends:
                     return None
                 following = heartbeat.hold_claim(queue.claim(claim.worker, prefer=match))
-                if following is None or following.piece.match_id != match.pk:
+                if following is None or following.piece.match_id != match.pk or following.piece.is_audit:
                     return following
                 claim, following = following, None
     except LostClaimError:

@@ -15,7 +15,7 @@ from core.administration.permissions import is_superuser
 from matches.selectors import stuck_pieces, workers_without_heartbeat
 from pages import platform_errors
 from submissions.selectors import hosts_out_of_service
-from tournaments.models import AttackRun, DefenceRun
+from tournaments.models import AttackRun, DefenceRun, RepeatRun
 from tournaments.selectors import stuck_runs
 
 MOST_LINKED = 200
@@ -51,6 +51,7 @@ def _kinds() -> list[tuple[str, QuerySet[Any], str]]:
         ("Failed matches", platform_errors.failed_matches(), replay),
         ("Failed runs of attacks", platform_errors.failed_runs(AttackRun), replay),
         ("Failed runs of defences", platform_errors.failed_runs(DefenceRun), replay),
+        ("Failed repeated runs", platform_errors.failed_runs(RepeatRun), replay),
         (
             "Evaluations without a score",
             platform_errors.void_evaluations(),
@@ -59,6 +60,7 @@ def _kinds() -> list[tuple[str, QuerySet[Any], str]]:
         ("Pieces that wait after faults", stuck_pieces(), wait),
         ("Runs of attacks that wait after faults", stuck_runs(AttackRun), wait),
         ("Runs of defences that wait after faults", stuck_runs(DefenceRun), wait),
+        ("Repeated runs that wait after faults", stuck_runs(RepeatRun), wait),
         (
             "Submissions ended by platform errors",
             platform_errors.failed_submissions(),

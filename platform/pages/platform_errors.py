@@ -17,7 +17,7 @@ from rounds.models import Round
 from submissions.models import QuotaSlot, Submission
 from submissions.quota_ledger import AWAITS_ORGANISER
 from tournaments.boards import tournaments_in_force
-from tournaments.models import AttackRun, Run, Tournament
+from tournaments.models import DefenceRun, Run, Tournament
 
 SHOWN = timedelta(days=7)
 """How long a submission that ended by platform errors is an incident, unless its team submits again."""
@@ -51,7 +51,7 @@ def failed_runs(kind: type[Run]) -> QuerySet[Any]:
     competitions = Competition.objects.filter(format=Competition.Format.TRANSFER)
     rounds = Tournament.objects.filter(fixed=True, ended_at=None)
     keys = [each.pk for each in (*tournaments_in_force(competitions).values(), *rounds)]
-    tournament = "tournament" if kind is AttackRun else "attack_run__tournament"
+    tournament = "attack_run__tournament" if kind is DefenceRun else "tournament"
     return kind._default_manager.filter(**{f"{tournament}__in": keys}, state=Run.State.FAILED)
 
 

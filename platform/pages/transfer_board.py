@@ -31,6 +31,9 @@ _COLUMNS: Mapping[str, Callable[[BoardRow], Cell]] = {
     "coverage": lambda row: share(row.coverage),
     "opponents": attrgetter("opponents"),
     "median_seconds": lambda row: None if row.median_seconds is None else rounding.seconds(row.median_seconds),
+    "repeated": lambda row: row.repeats.repeated,
+    "changed": lambda row: row.repeats.changed,
+    "inconsistent": lambda row: row.repeats.inconsistent,
     "entered_at": lambda row: rounding.moment(row.entered_at).isoformat(),
 }
 """The columns of the CSV, with the names and the precision of the API."""

@@ -16,7 +16,7 @@ from submissions.models import Build, Player, Submission
 from tournaments.boards import BoardRow, in_order, progress_of_submission, row_of, tournament_in_force
 from tournaments.models import AttackRun, DefenceRun, Entrant, Run, Tournament
 from tournaments.pair_tables import success
-from tournaments.selectors import ATTACKING, current_entrants, pair_counts
+from tournaments.selectors import ATTACKING, current_entrants, pair_counts, repeat_counts
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,8 @@ def transfer_status(submission: Submission, *, hidden: bool) -> TransferStatus:
         return TransferStatus()
     inside = list(current_entrants(tournament))
     own = [each for each in inside if each.submission and each.submission.repository_id == submission.repository_id]
-    row = next((row_of(each) for each in own if each.submission_id == submission.pk), None)
+    repeats = repeat_counts(tournament, [submission.player.pk]).get(submission.player.pk)
+    row = next((row_of(each, repeats) for each in own if each.submission_id == submission.pk), None)
     newer = next((row_of(each) for each in own if each.submission and each.submission.pk > submission.pk), None)
     attacks = submission.player.track_name in ATTACKING
     opponents = in_order(each for each in inside if (each.track.name in ATTACKING) != attacks)

@@ -29,8 +29,7 @@ from rounds.suspicious_models import suspicious_models
 from rounds.transfer_progression import NO_WORKER
 from rounds.transfer_standings import TransferPlace
 from tournaments.fixed_fields import failed_runs, run_counts
-from tournaments.models import AttackRun, DefenceRun
-from tournaments.selectors import held_by_workers
+from tournaments.selectors import AnyRun, held_by_workers
 
 State = Round.State
 
@@ -180,7 +179,7 @@ def _faults(failed: Iterable[Match]) -> Table:
     return Table("", ("match", "of", "failure", ""), rows)
 
 
-def _failed_runs(failed: Iterable[AttackRun | DefenceRun]) -> Table:
+def _failed_runs(failed: Iterable[AnyRun]) -> Table:
     rows = []
     for run in failed:
         replay = reverse(f"admin:tournaments_{run._meta.model_name}_replay", args=[run.pk])

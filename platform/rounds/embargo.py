@@ -10,9 +10,9 @@ from competitions.selectors import sample_set_for
 from core import clock
 from matches.models import Match
 from rounds.models import Round
-from tournaments.models import AttackRun, DefenceRun, Run, Tournament
+from tournaments.models import AttackRun, DefenceRun, RepeatRun, Run, Tournament
 
-OPEN = (Match.State.WAITING, Match.State.PLAYING, Match.State.SUSPENDED)
+OPEN = (Match.State.WAITING, Match.State.PLAYING, Match.State.AUDIT, Match.State.SUSPENDED)
 OVER = (Round.State.PUBLISHED, Round.State.CANCELLED)
 
 
@@ -47,7 +47,8 @@ def _open_runs() -> QuerySet[Tournament]:
     unfinished = (Run.State.WAITING, Run.State.CLAIMED)
     attacks = AttackRun.objects.filter(tournament=OuterRef("pk"), state__in=unfinished)
     defences = DefenceRun.objects.filter(attack_run__tournament=OuterRef("pk"), state__in=unfinished)
-    return Tournament.objects.filter(Exists(attacks) | Exists(defences), ended_at=None)
+    repeats = RepeatRun.objects.filter(tournament=OuterRef("pk"), state__in=unfinished)
+    return Tournament.objects.filter(Exists(attacks) | Exists(defences) | Exists(repeats), ended_at=None)
 
 
 def _may_be_played(other: SampleSet) -> bool:

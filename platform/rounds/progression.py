@@ -42,7 +42,7 @@ from submissions.models import Player
 Players = Mapping[tuple[str, str], Player]
 """The players of a round by track_name and digest."""
 
-_OPEN = (Match.State.WAITING, Match.State.PLAYING, Match.State.SUSPENDED)
+_OPEN = (Match.State.WAITING, Match.State.PLAYING, Match.State.AUDIT, Match.State.SUSPENDED)
 NOBODY_LEFT = (
     "Every remaining model failed its audits, so attacks have no opponents left. "
     "Override the audits of models that you trust, or cancel the round."

@@ -19,7 +19,8 @@ from rounds.models import Round, RoundEntry
 from rounds.transfer_adapter import Placed, body_of, places_of, record_of
 from rounds.transitions import STUCK, locked, move, record_problem
 from tournaments import fixed_fields
-from tournaments.models import AttackRun, DefenceRun, Tournament
+from tournaments.models import Tournament
+from tournaments.selectors import AnyRun
 
 NO_WORKER = "No worker that plays was seen recently, and nothing is played without one. Start one."
 """The problem of a round for which nobody plays."""
@@ -100,7 +101,7 @@ def result_of(placed: Placed) -> dict[str, Any]:
     return dict(zip(RESULT, values, strict=True))
 
 
-def _listed(runs: Sequence[AttackRun | DefenceRun]) -> str:
+def _listed(runs: Sequence[AnyRun]) -> str:
     named = "; ".join(str(run) for run in runs[:_NAMED])
     more = f"; and {len(runs) - _NAMED} more" if len(runs) > _NAMED else ""
     return f"{len(runs)} of its runs: {named}{more}"

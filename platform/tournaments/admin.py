@@ -11,11 +11,11 @@ from core.administration.columns import labelled, linked
 from core.administration.permissions import ReadOnlyAdmin, model_field_names
 from submissions.admin import PlayerAdmin
 from tournaments import queue
-from tournaments.models import AttackRun, DefenceRun, Entrant, Tournament
+from tournaments.models import AttackRun, DefenceRun, Entrant, RepeatRun, Tournament
 
 RulesVersionAdmin.add_counts("tournaments")
 SampleSetAdmin.add_counts("tournaments")
-PlayerAdmin.add_counts("attack_runs", "defence_runs")
+PlayerAdmin.add_counts("attack_runs", "defence_runs", "repeat_runs")
 
 STATE_COLOURS = {"waiting": "info", "claimed": "warning", "played": "success", "failed": "danger"}
 
@@ -159,6 +159,41 @@ class DefenceRunAdmin(ReadOnlyAdmin):
     search_fields = ("=pk", "defence__title", "worker")
     show_full_result_count = False
     fields = model_field_names(DefenceRun, without=["labels"])
+    actions = ("replay", "retry_now", "give_up")
+    actions_detail = ("replay", "retry_now", "give_up")
+    replay = _REPLAY
+    retry_now = _RETRY_NOW
+    give_up = _GIVE_UP
+
+
+@admin.register(RepeatRun)
+class RepeatRunAdmin(ReadOnlyAdmin):
+    """Images that defences labelled again. Labels are not shown, as in `DefenceRunAdmin`."""
+
+    organised_by = "tournament__competition__organisers"
+    list_display = (
+        "__str__",
+        labelled("state", STATE_COLOURS),
+        linked("tournament"),
+        linked("defence"),
+        "changed",
+        "lost",
+        "gained",
+        "reason",
+        "seconds",
+        "worker",
+        "fence",
+        "faults",
+        "host_faults",
+        "fault_hosts",
+        "fault",
+        "played_at",
+    )
+    list_filter = ("state", "priority", "reason", ("tournament__competition", RelatedOnlyFieldListFilter))
+    list_select_related = ("tournament", "defence")
+    search_fields = ("=pk", "defence__title", "worker")
+    show_full_result_count = False
+    fields = model_field_names(RepeatRun, without=["labels"])
     actions = ("replay", "retry_now", "give_up")
     actions_detail = ("replay", "retry_now", "give_up")
     replay = _REPLAY

@@ -7,17 +7,18 @@ are there now, so there is none that was known at the freeze. The caller decides
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 
 from django.db.models import F, OuterRef, QuerySet, Subquery
 
 from competitions.models import Competition, Entry, RulesVersion, SampleSet, Track
 from core.rank_range import rank_range
+from evaluation.domain.transfer_results import RepeatCounts
 from submissions.models import Submission
 from tournaments.engine_adapter import sizes_of
 from tournaments.models import Entrant, Tournament
-from tournaments.selectors import ATTACKING, Participant, current_entrants, participants, progress_of
+from tournaments.selectors import ATTACKING, Participant, current_entrants, participants, progress_of, repeat_counts
 
 
 @dataclass(frozen=True)
@@ -47,6 +48,8 @@ class BoardRow:
     high: float | None
     rank_low: int | None
     rank_high: int | None
+    repeats: RepeatCounts = field(default_factory=RepeatCounts)
+    """What became of the images that a defence labelled again."""
 
     @property
     def fits(self) -> str:
@@ -109,7 +112,9 @@ def board_of(track: Track) -> Board:
     inside = list(current_entrants(tournament))
     attacks = track.name in ATTACKING
     opponents = _opponents(inside, attacks=attacks)
-    rows = [row_of(each) for each in in_order(each for each in inside if each.track_id == track.pk)]
+    repeats = {} if attacks else repeat_counts(tournament)
+    own = in_order(each for each in inside if each.track_id == track.pk)
+    rows = [row_of(each, repeats.get(each.player_id)) for each in own]
     present = {(each.player_id, each.submission_id) for each in inside}
     waiting = [each for each in participants(tournament) if each.track == track and each.key not in present]
     under_way = _under_way(tournament, waiting, opponents)
@@ -121,8 +126,8 @@ def in_order(entrants: Iterable[Entrant]) -> list[Entrant]:
     return sorted(entrants, key=lambda each: (each.rank is None, each.rank or 0, each.entered_at, each.pk))
 
 
-def row_of(entrant: Entrant) -> BoardRow:
-    """Return the row of an entrant that was read with its team."""
+def row_of(entrant: Entrant, repeats: RepeatCounts | None = None) -> BoardRow:
+    """Return the row of an entrant that was read with its team, and its repeats if they are known."""
     submission = entrant.submission
     entry = submission.repository.entry if submission else None
     return BoardRow(
@@ -144,6 +149,7 @@ def row_of(entrant: Entrant) -> BoardRow:
         high=entrant.high,
         rank_low=entrant.rank_low,
         rank_high=entrant.rank_high,
+        repeats=repeats or RepeatCounts(),
     )
 
 
@@ -173,7 +179,9 @@ def row_of_submission(submission: Submission) -> BoardRow | None:
     tournament = tournament_in_force(submission.repository.track.competition)
     own = Entrant.objects.filter(tournament=tournament, left_at=None, submission=submission)
     entrant = _with_team(own).first() if tournament else None
-    return row_of(entrant) if entrant else None
+    if tournament is None or entrant is None:
+        return None
+    return row_of(entrant, repeat_counts(tournament, [entrant.player_id]).get(entrant.player_id))
 
 
 def progress_of_submission(tournament: Tournament, submission: Submission) -> tuple[int, int] | None:

@@ -38,14 +38,15 @@ from evaluation.transfer.adversarial_images import pixel_hash
 from evaluation.transfer.batch_runner import BatchRunner
 from evaluation.transfer.batches import Batch, batch_sizes, make_batches, png
 from evaluation.transfer.player import TransferPlayer
+from evaluation.transfer.repeats import count_changes, draw_images, file_names, repeats_due
 from evaluation.transfer.run_batch import Stage
 from evaluation.transfer.workspace import sweep_workspaces
 from submissions.calibration import calibration
 from submissions.sandboxes import open_sandbox, resources
 from submissions.transfer_builds import ready_player
-from tournaments.models import AttackRun, DefenceRun, Tournament
+from tournaments.models import AttackRun, DefenceRun, RepeatRun, Tournament
 
-__all__ = ["PairCounts", "TransferStanding", "TransferTrack"]
+__all__ = ["PairCounts", "TransferStanding", "TransferTrack", "draw_images", "repeats_due"]
 
 log = logging.getLogger(__name__)
 
@@ -90,6 +91,13 @@ def remove_leftovers() -> None:
     sweep_workspaces()
 
 
+def play(run: AttackRun | DefenceRun | RepeatRun) -> dict[str, Any]:
+    """Play a run; return the columns of its result. Platform errors are raised."""
+    if isinstance(run, AttackRun):
+        return play_attack(run)
+    return play_defence(run) if isinstance(run, DefenceRun) else play_repeat(run)
+
+
 def play_attack(run: AttackRun) -> dict[str, Any]:
     """Play an attack on its batch and store its images; return the columns of the result.
 
@@ -114,6 +122,34 @@ def play_defence(run: DefenceRun) -> dict[str, Any]:
     attack = _named(attack_run)
     labels = _runner(tournament).defence(ready_player(run.defence, log.debug), attack, batch, unpack(attack_run, batch))
     return _columns(labels.run) | _counts(labels, batch, targeted=attack.track is TransferTrack.TARGETED_ATTACK)
+
+
+def play_repeat(run: RepeatRun) -> dict[str, Any]:
+    """Let a defence label images again that it labelled in several runs; return the columns of the result."""
+    tournament = run.tournament
+    batches = batches_of(tournament)
+    keys = {key for key, _ in run.images}
+    original = {each.pk: each for each in DefenceRun.objects.filter(pk__in=keys).select_related("attack_run")}
+    wanted: dict[int, list[int]] = {}
+    for key, index in run.images:
+        wanted.setdefault(key, []).append(index)
+    stored = {
+        (key, index): image
+        for key, indices in wanted.items()
+        for index, image in stored_images(original[key].attack_run, indices)
+    }
+    names = file_names(len(run.images), (tournament.seed, run.defence.digest, run.number))
+    images = np.stack([stored[key, index] for key, index in run.images])
+    labels, _, ran = _runner(tournament).label(ready_player(run.defence, log.debug), names, images)
+    before = [original[key].labels[index] for key, index in run.images]
+    truth = [batches[original[key].attack_run.batch].samples[index].label for key, index in run.images]
+    counts = count_changes(np.array(before, np.int16), labels, np.array(truth, np.int16))
+    return _columns(ran) | {
+        "labels": labels.tolist(),
+        "changed": counts.changed,
+        "lost": counts.lost,
+        "gained": counts.gained,
+    }
 
 
 def standings_of(

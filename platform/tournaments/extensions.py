@@ -38,4 +38,5 @@ def playing_players() -> QuerySet[Player]:
         Q(pk__in=Entrant.objects.filter(inside).values("player"))
         | Q(attack_runs__state__in=unfinished, attack_runs__tournament__ended_at=None)
         | Q(defence_runs__state__in=unfinished, defence_runs__attack_run__tournament__ended_at=None)
+        | Q(repeat_runs__state__in=unfinished, repeat_runs__tournament__ended_at=None)
     ).distinct()

@@ -10,10 +10,17 @@ from competitions.models import RulesVersion, SampleSet
 from core import clock, notify
 from tournaments import queue
 from tournaments.engine_adapter import sizes_of, tournament_seed
-from tournaments.models import AttackRun, DefenceRun, Entrant, Run, Tournament
+from tournaments.models import AttackRun, DefenceRun, Entrant, RepeatRun, Run, Tournament
 from tournaments.ranking import rank
 from tournaments.run_requests import request_runs
-from tournaments.selectors import Participant, current_entrants, has_unplayed_runs, progress_of, stuck_runs
+from tournaments.selectors import (
+    AnyRun,
+    Participant,
+    current_entrants,
+    has_unplayed_runs,
+    progress_of,
+    stuck_runs,
+)
 from tournaments.signals import field_played
 
 
@@ -64,7 +71,10 @@ def advance(tournament: Tournament, attack_run: int | None = None) -> None:
 
     With an `attack_run`, only the runs that follow from it are requested.
     """
-    if not request_missing(tournament, attack_run) and is_over(tournament):
+    if request_missing(tournament, attack_run) or not is_over(tournament):
+        return
+    # repeated runs follow when all others are played, and belong to no attack run
+    if attack_run is None or not request_missing(tournament):
         field_played.send(sender=Tournament, tournament=tournament)
 
 
@@ -92,7 +102,10 @@ def field_of(tournament: Tournament) -> list[Participant]:
 
 
 def is_over(tournament: Tournament) -> bool:
-    """Return True if every attack was run on every batch, and every defence on everything that they made."""
+    """Return True if every attack was run on every batch, and every defence on everything that they made.
+
+    The images that defences label again are labelled, too.
+    """
     if has_unplayed_runs(tournament):  # counted only when nothing waits any more, not at every commit
         return False
     field = field_of(tournament)
@@ -106,20 +119,27 @@ def is_over(tournament: Tournament) -> bool:
     )
 
 
-def failed_runs(tournament: Tournament) -> list[AttackRun | DefenceRun]:
+def failed_runs(tournament: Tournament) -> list[AnyRun]:
     """Return the runs that were given up after platform errors."""
     attacks = tournament.attack_runs.filter(state=Run.State.FAILED).select_related("attack")
     defences = DefenceRun.objects.filter(attack_run__tournament=tournament, state=Run.State.FAILED)
-    return [*attacks.order_by("pk"), *defences.select_related("attack_run__attack", "defence").order_by("pk")]
+    repeats = tournament.repeat_runs.filter(state=Run.State.FAILED).select_related("defence")
+    return [
+        *attacks.order_by("pk"),
+        *defences.select_related("attack_run__attack", "defence").order_by("pk"),
+        *repeats.order_by("pk"),
+    ]
 
 
-def stuck_run(tournament: Tournament) -> AttackRun | DefenceRun | None:
+def stuck_run(tournament: Tournament) -> AnyRun | None:
     """Return the first run that waits after faults, which only another host or an organiser can settle."""
     attacks = stuck_runs(AttackRun).filter(tournament=tournament).select_related("attack")
     defences = stuck_runs(DefenceRun).filter(attack_run__tournament=tournament)
-    first: AttackRun | DefenceRun | None = (
+    repeats = stuck_runs(RepeatRun).filter(tournament=tournament).select_related("defence")
+    first: AnyRun | None = (
         attacks.order_by("pk").first()
         or defences.select_related("attack_run__attack", "defence").order_by("pk").first()
+        or repeats.order_by("pk").first()
     )
     return first
 

@@ -99,6 +99,7 @@ class Run(Retried):
     class Priority(models.IntegerChoices):
         ROUND = 0, "round"
         BOARD = 1, "leaderboard"
+        REPEAT = 2, "repeat"
 
     state = models.CharField(max_length=8, choices=State.choices, default=State.WAITING)
     priority = models.PositiveSmallIntegerField(choices=Priority.choices, default=Priority.BOARD)
@@ -181,3 +182,33 @@ class DefenceRun(Run):
 
     def __str__(self) -> str:
         return f"{self.defence} on {self.attack_run}"
+
+
+class RepeatRun(Run):
+    """A defence on images that it has labelled in several of its runs: in other company, under other names, and later.
+
+    A defence whose runs are independent labels them as before, or as often right where it is random.
+    """
+
+    tournament = models.ForeignKey(Tournament, on_delete=models.CASCADE, related_name="repeat_runs")
+    defence = models.ForeignKey(Player, on_delete=models.PROTECT, related_name="repeat_runs")
+    number = models.PositiveIntegerField()
+    images = models.JSONField(default=list)
+    """The images in the order of their files: each the key of the `DefenceRun` and the index in it."""
+    labels = models.JSONField(default=list, blank=True)
+    """The label of each image now, -1 for none."""
+    changed = models.PositiveIntegerField(null=True, blank=True)
+    lost = models.PositiveIntegerField(null=True, blank=True)
+    """Number of images with the true label before, and another one now."""
+    gained = models.PositiveIntegerField(null=True, blank=True)
+
+    class Meta:
+        ordering = ["tournament", "defence", "number"]
+        constraints = [UniqueConstraint(fields=["tournament", "defence", "number"], name="repeated_once")]
+        indexes = [
+            models.Index(fields=["state", "priority", "entry", "queued_at"], name="repeat_run_queue"),
+            models.Index(fields=["played_at"], name="repeat_run_played"),
+        ]
+
+    def __str__(self) -> str:
+        return f"repeat {self.number} of {self.defence}"

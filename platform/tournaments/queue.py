@@ -23,8 +23,8 @@ from core.fair_share import DAY, NOTHING, RECENT, Use, precedence
 from core.fault_record import columns_after
 from core.lease import LostClaimError
 from core.worker_slot import host_of
-from tournaments.models import AttackRun, DefenceRun, Run
-from tournaments.selectors import KINDS, open_runs
+from tournaments.models import AttackRun, DefenceRun, RepeatRun, Run
+from tournaments.selectors import KINDS, AnyRun, open_runs
 
 PLAYED_WITH = {
     AttackRun: ("tournament__rules__competition", "tournament__sample_set", "attack__repository"),
@@ -34,13 +34,14 @@ PLAYED_WITH = {
         "attack_run__attack",
         "defence__repository",
     ),
+    RepeatRun: ("tournament__rules__competition", "tournament__sample_set", "defence__repository"),
 }
 """Relations that are needed to play a run."""
 
 log = logging.getLogger(__name__)
 
 
-def claim(worker: str) -> AttackRun | DefenceRun | None:
+def claim(worker: str) -> AnyRun | None:
     """Claim the next run for `worker`; return None if nothing waits.
 
     Runs of rounds come first. Of one priority, teams are served by `core.fair_share`.
@@ -62,13 +63,13 @@ def claim(worker: str) -> AttackRun | DefenceRun | None:
     return None
 
 
-def commit(run: AttackRun | DefenceRun, result: Mapping[str, Any]) -> None:
+def commit(run: AnyRun, result: Mapping[str, Any]) -> None:
     """Write the result of a claimed run. Raise `LostClaimError` if another worker holds it now."""
     if not run.release(state=Run.State.PLAYED, played_at=clock.database_now(), fault="", **result):
         raise LostClaimError(f"{run} was lost")
 
 
-def release_claim(run: AttackRun | DefenceRun, *, fault: str = "", host_failed: bool = False) -> bool:
+def release_claim(run: AnyRun, *, fault: str = "", host_failed: bool = False) -> bool:
     """Release a claim without a result; return False if the claim is lost.
 
     `fault` counts against the run, unless `host_failed`.
@@ -102,7 +103,7 @@ def anything_is_held() -> bool:
     return any(kind.objects.filter(state=Run.State.CLAIMED).exists() for kind in KINDS)
 
 
-def replay_failed(run: AttackRun | DefenceRun, by: User | None, reason: str = "") -> None:
+def replay_failed(run: AnyRun, by: User | None, reason: str = "") -> None:
     """Put a run that was given up back into the queue. Raise `Refusal` for any other."""
     with transaction.atomic():
         given_up = type(run).objects.filter(pk=run.pk, state=Run.State.FAILED)
@@ -112,7 +113,7 @@ def replay_failed(run: AttackRun | DefenceRun, by: User | None, reason: str = ""
         notify.notify("tournaments.play")
 
 
-def retry_now(run: AttackRun | DefenceRun, by: User, reason: str = "") -> None:
+def retry_now(run: AnyRun, by: User, reason: str = "") -> None:
     """Forget the faults on a waiting run, so that it is claimed next. Raise `Refusal` for one without any."""
     with transaction.atomic():
         _require_faulty(run).update(**Run.NO_FAULTS)
@@ -120,14 +121,14 @@ def retry_now(run: AttackRun | DefenceRun, by: User, reason: str = "") -> None:
         notify.notify("tournaments.play")
 
 
-def give_up(run: AttackRun | DefenceRun, by: User, reason: str = "") -> None:
+def give_up(run: AnyRun, by: User, reason: str = "") -> None:
     """Give up a waiting run. Raise `Refusal` for one without faults."""
     with transaction.atomic():
         _require_faulty(run).update(state=Run.State.FAILED)
         events.record("give_up", run, by=by, reason=reason)
 
 
-def _take(run: AttackRun | DefenceRun, worker: str, now: datetime) -> bool:
+def _take(run: AnyRun, worker: str, now: datetime) -> bool:
     free = type(run).objects.filter(pk=run.pk, state=Run.State.WAITING)
     taken: int = free.update(
         state=Run.State.CLAIMED, worker=worker, claimed_at=now, lease_until=now + run.LEASE, fence=F("fence") + 1
@@ -135,11 +136,11 @@ def _take(run: AttackRun | DefenceRun, worker: str, now: datetime) -> bool:
     return taken == 1
 
 
-def _waiting(kind: type[AttackRun] | type[DefenceRun], now: datetime) -> QuerySet[Any]:
+def _waiting(kind: type[AnyRun], now: datetime) -> QuerySet[Any]:
     return open_runs(kind).filter(state=Run.State.WAITING).exclude(paused_until__gt=now)
 
 
-def _require_faulty(run: AttackRun | DefenceRun) -> QuerySet[Any]:
+def _require_faulty(run: AnyRun) -> QuerySet[Any]:
     """Return the row of a waiting run that had a fault, locked. Raise `Refusal` for any other."""
     rows = type(run).objects.filter(pk=run.pk)
     waiting = rows.filter(state=Run.State.WAITING).exclude(faults=0, host_faults=0)
@@ -148,7 +149,7 @@ def _require_faulty(run: AttackRun | DefenceRun) -> QuerySet[Any]:
     return rows
 
 
-def _count_fault(run: AttackRun | DefenceRun, fault: str, *, expired: bool) -> bool:
+def _count_fault(run: AnyRun, fault: str, *, expired: bool) -> bool:
     """Return `run` (as read while claimed) to the queue, or give it up; return False if the claim has changed."""
     host = host_of(run.worker)
     record = run.fault_record.after_fault(host)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
 from django.db.models import Count, Q, QuerySet
 
 from core import clock, events
-from tournaments.models import AttackRun, DefenceRun, Run, Tournament
+from tournaments.engine_adapter import draw_images, repeats_due
+from tournaments.models import AttackRun, DefenceRun, RepeatRun, Run, Tournament
 from tournaments.selectors import Participant
 
 
@@ -24,8 +26,11 @@ def request_runs(
     """
     if attack_run is not None:
         return _request_defences(tournament, taking_part, tournament.attack_runs.filter(pk=attack_run))
-    requested = _request_attacks(tournament, taking_part, batches)
-    return requested + _request_defences(tournament, taking_part, tournament.attack_runs.all())
+    return (
+        _request_attacks(tournament, taking_part, batches)
+        + _request_defences(tournament, taking_part, tournament.attack_runs.all())
+        + _request_repeats(tournament, taking_part, max((images for _, images in batches), default=0))
+    )
 
 
 def cancel_runs(tournament: Tournament, taking_part: Sequence[Participant]) -> int:
@@ -38,6 +43,7 @@ def cancel_runs(tournament: Tournament, taking_part: Sequence[Participant]) -> i
     needed = Q(attack_run__attack__in=attacks, defence__in=defences)
     cancelled = _delete_waiting(tournament.attack_runs.exclude(attack__in=attacks))
     cancelled += _delete_waiting(DefenceRun.objects.filter(attack_run__tournament=tournament).exclude(needed))
+    cancelled += _delete_waiting(tournament.repeat_runs.exclude(defence__in=defences))
     if cancelled:
         events.record("cancel_runs", tournament, number=cancelled)
     return cancelled
@@ -115,6 +121,41 @@ def _request_defences(
         if (run, defence) not in known
     ]
     DefenceRun.objects.bulk_create(missing, ignore_conflicts=True)
+    return len(missing)
+
+
+def _request_repeats(tournament: Tournament, taking_part: Sequence[Participant], images: int) -> int:
+    """Create the repeats that defences lack whose runs are all played, of at most so many images; return how many."""
+    defences = {each.player.pk: each.player for each in taking_part if not each.attacks}
+    runs = DefenceRun.objects.filter(attack_run__tournament=tournament, defence__in=defences).order_by()
+    played = Count("pk", filter=Q(state=Run.State.PLAYED))
+    rows = runs.values_list("defence").annotate(played=played, all=Count("pk"))
+    done = {defence: count for defence, count, everything in rows if count == everything}
+    known = Counter(tournament.repeat_runs.filter(defence__in=done).values_list("defence", flat=True))
+    lacking = {defence: range(known[defence], repeats_due(count)) for defence, count in done.items()}
+    now = clock.database_now()
+    missing = []
+    for defence in filter(lacking.get, lacking):
+        labelled = {
+            run: (batch, labels)
+            for run, batch, labels in runs.filter(defence=defence)
+            .order_by("pk")
+            .values_list("pk", "attack_run__batch", "labels")
+        }
+        for number in lacking[defence]:
+            drawn = draw_images(labelled, images, (tournament.seed, defences[defence].digest, number))
+            if drawn:
+                missing.append(
+                    RepeatRun(
+                        tournament=tournament,
+                        defence_id=defence,
+                        number=number,
+                        images=[(each.run, each.index) for each in drawn],
+                        priority=Run.Priority.ROUND if tournament.fixed else Run.Priority.REPEAT,
+                        queued_at=now,
+                    )
+                )
+    RepeatRun.objects.bulk_create(missing, ignore_conflicts=True)
     return len(missing)
 
 

@@ -6,21 +6,23 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, TypeAlias
 
 from django.db.models import Count, Min, Q, QuerySet, Sum
 
 from competitions.bundled_baselines import bundled_digest
 from competitions.models import Competition, SampleSet, Track
-from evaluation.domain.transfer_results import PairCounts
+from evaluation.domain.transfer_results import PairCounts, RepeatCounts
 from evaluation.domain.transfer_rules import TransferTrack
 from submissions.models import Player, Submission
-from tournaments.models import AttackRun, DefenceRun, Entrant, Run, Tournament
+from tournaments.models import AttackRun, DefenceRun, Entrant, RepeatRun, Run, Tournament
 
 ATTACKING = (Track.Name.ATTACK, Track.Name.TARGETED_ATTACK)
 """The tracks of attacks."""
 
-KINDS: tuple[type[AttackRun], type[DefenceRun]] = (AttackRun, DefenceRun)
+AnyRun: TypeAlias = AttackRun | DefenceRun | RepeatRun
+
+KINDS: tuple[type[AttackRun], type[DefenceRun], type[RepeatRun]] = (AttackRun, DefenceRun, RepeatRun)
 """The kinds of runs, in the order in which those of one team are played."""
 
 
@@ -134,6 +136,7 @@ def has_unplayed_runs(tournament: Tournament) -> bool:
     return (
         tournament.attack_runs.exclude(state=Run.State.PLAYED).exists()
         or DefenceRun.objects.filter(attack_run__tournament=tournament).exclude(state=Run.State.PLAYED).exists()
+        or tournament.repeat_runs.exclude(state=Run.State.PLAYED).exists()
     )
 
 
@@ -250,13 +253,25 @@ def run_queue() -> RunQueue:
     return RunQueue(waiting, claimed, min(since, default=None))
 
 
-def open_runs(kind: type[AttackRun] | type[DefenceRun]) -> QuerySet[Any]:
+def open_runs(kind: type[AnyRun]) -> QuerySet[Any]:
     """Return the runs of tournaments that are neither suspended nor ended."""
-    tournament = "tournament" if kind is AttackRun else "attack_run__tournament"
+    tournament = "attack_run__tournament" if kind is DefenceRun else "tournament"
     return kind.objects.filter(**{f"{tournament}__suspended": False, f"{tournament}__ended_at": None})
 
 
-def stuck_runs(kind: type[AttackRun] | type[DefenceRun]) -> QuerySet[Any]:
+def repeat_counts(tournament: Tournament, defences: Collection[int] | None = None) -> dict[int, RepeatCounts]:
+    """Return what became of the images that each defence labelled again, by its key; only `defences`, if given."""
+    played = RepeatRun.objects.filter(tournament=tournament, state=Run.State.PLAYED)
+    if defences is not None:
+        played = played.filter(defence__in=defences)
+    found: dict[int, RepeatCounts] = {}
+    for defence, images, changed, lost, gained in played.values_list("defence", "images", "changed", "lost", "gained"):
+        counts = RepeatCounts(len(images), changed or 0, lost or 0, gained or 0)
+        found[defence] = found.get(defence, RepeatCounts()) + counts
+    return found
+
+
+def stuck_runs(kind: type[AnyRun]) -> QuerySet[Any]:
     """Return the waiting runs that would have been given up, if their faults had been on two hosts."""
     return open_runs(kind).filter(Run.STUCK, state=Run.State.WAITING)
 

@@ -9,7 +9,8 @@ from core import clock, faults, notify
 from core.lease import Heartbeat, LostClaimError
 from submissions import host_health
 from tournaments import engine_adapter, queue
-from tournaments.models import AttackRun, DefenceRun, Tournament
+from tournaments.models import AttackRun, DefenceRun, RepeatRun, Tournament
+from tournaments.selectors import AnyRun
 
 log = logging.getLogger(__name__)
 
@@ -33,16 +34,12 @@ def play_runs(worker: str, heartbeat: Heartbeat, *, seconds: float) -> None:
         run = queue.claim(worker)
 
 
-def _play(run: AttackRun | DefenceRun, heartbeat: Heartbeat) -> bool:
+def _play(run: AnyRun, heartbeat: Heartbeat) -> bool:
     """Play and commit a claimed run; return False after a platform error."""
     heartbeat.hold(run, until=clock.database_now() + engine_adapter.longest(_tournament(run)))
     try:
-        if isinstance(run, AttackRun):
-            queue.commit(run, engine_adapter.play_attack(run))
-        else:
-            queue.commit(run, engine_adapter.play_defence(run))
-        attack_run = run.pk if isinstance(run, AttackRun) else run.attack_run_id
-        notify.notify("tournaments.advance", tournament=_tournament(run).pk, attack_run=attack_run)
+        queue.commit(run, engine_adapter.play(run))
+        notify.notify("tournaments.advance", tournament=_tournament(run).pk, **_attack_run(run))
         return True
     except LostClaimError:
         log.warning("the claim on %s was lost while it was played; nothing was written", run)
@@ -60,5 +57,12 @@ def _play(run: AttackRun | DefenceRun, heartbeat: Heartbeat) -> bool:
         heartbeat.drop(run)
 
 
-def _tournament(run: AttackRun | DefenceRun) -> Tournament:
-    return run.tournament if isinstance(run, AttackRun) else run.attack_run.tournament
+def _attack_run(run: AnyRun) -> dict[str, int]:
+    """Return the key of the attack run that decides what is requested next; none after a repeated run."""
+    if isinstance(run, RepeatRun):
+        return {}
+    return {"attack_run": run.pk if isinstance(run, AttackRun) else run.attack_run_id}
+
+
+def _tournament(run: AnyRun) -> Tournament:
+    return run.attack_run.tournament if isinstance(run, DefenceRun) else run.tournament

@@ -11,10 +11,12 @@ import pytest
 
 from evaluation.domain.images import ImageShape
 from evaluation.domain.players import Track
-from evaluation.domain.results import AuditReport, Failure, PieceResult, SampleResult
+from evaluation.domain.results import AuditReport, Failure, PieceResult, SampleResult, sum_reports, with_inconsistency
 from evaluation.domain.rules import QueryRules
 from evaluation.domain.samples import Sample
+from evaluation.referee.fresh_instance import ask_fresh_model
 from evaluation.referee.match import Match
+from evaluation.runner.audit import with_audits
 from evaluation.runner.in_process_player import InProcessPlayer
 from gauntlet import serve_attack, serve_model
 
@@ -43,7 +45,9 @@ class Game:
     samples = staticmethod(make_samples)
 
     def __init__(self) -> None:
-        self.pieces: list[PieceResult] = []
+        self.played: tuple[PieceResult, ...] = ()
+        """The pieces before their audit."""
+        self.pieces: tuple[PieceResult, ...] = ()
         self.audit = AuditReport()
         self.failures: tuple[Failure, ...] = ()
         self.model_connection: InProcessPlayer
@@ -67,10 +71,15 @@ class Game:
         self.attack_connection = InProcessPlayer(raw_attack or (lambda s: serve_attack(attack or nothing, connected=s)))
         match = Match(rules=rules, track=track, model=self.model_connection, attack=self.attack_connection, seed=seed)
         try:
-            self.pieces = list(match.play(samples))
-            self.audit, self.failures = match.audit, match.failures
+            self.played = tuple(match.play(samples))
+            failures = match.failures
         finally:
             match.close()
+        kept = [piece.kept for piece in self.played if piece.kept]
+        reports = ask_fresh_model(self.model_connection, track=track, rules=rules, kept=kept, seed=seed)
+        self.pieces = with_audits(self.played, reports)
+        self.audit = sum_reports(piece.audit for piece in self.pieces)
+        self.failures = with_inconsistency(failures, self.audit)
         return [row for piece in self.pieces for row in piece.samples]
 
 

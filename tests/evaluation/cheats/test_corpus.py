@@ -23,7 +23,6 @@ from evaluation.domain.players import Player
 from evaluation.domain.rules import QueryRules
 from evaluation.domain.samples import Sample
 from evaluation.referee import players
-from evaluation.referee.players import ConnectedPlayer
 from evaluation.runner.play import Played, play
 from evaluation.sandbox.base import Resources, Sandbox
 from evaluation.sandbox.bubblewrap import bubblewrap_works
@@ -38,8 +37,6 @@ SHORT_SETUP = 6.0
 """Seconds of set-up in the matches of those that use up all of it."""
 
 SEED = 8
-"""One for which the random restart comes after the honest attack's last query, so that outcomes are exact."""
-
 RESOURCES = Resources(memory_bytes=512 << 20, processes=64, scratch_bytes=32 << 20, log_bytes=64 << 10)
 LABELLED_WELL = slice(1, 4)
 """Samples of digits dev whose clean image the honest model labels correctly."""
@@ -106,15 +103,6 @@ def temporary(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
         yield Path(directory)
 
 
-@pytest.fixture
-def restarted_after_play(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Restart the model when the attack has ended, as on a quiet host, where a new instance takes longer than the play.
-
-    A busy host may have it ready during the play. The restart is then earlier, and the model fails on other rows.
-    """
-    monkeypatch.setattr(ConnectedPlayer, "early_start_is_ready", False)
-
-
 def own_processes() -> set[str]:
     """The children of this process."""
     return {pid for listing in Path("/proc/self/task").glob("*/children") for pid in listing.read_text().split()}
@@ -143,6 +131,7 @@ def meet(honest: HonestPlayers, cheat: Path, sandbox: str, samples: list[Sample]
         seed=SEED,
         resources=RESOURCES,
         fresh_audit=wanted.get("audited", "inconsistent" in reasons_of(wanted)),
+        level_caches=wanted.get("levelled", False),
     )
 
 
@@ -161,7 +150,6 @@ def check(played: Played, wanted: dict[str, Any]) -> None:
 
 
 @pytest.mark.timeout(120)
-@pytest.mark.usefixtures("restarted_after_play")
 @pytest.mark.parametrize(("cheat", "sandbox"), GAMES)
 def test_it_is_stopped(
     honest: HonestPlayers,
@@ -210,4 +198,14 @@ def test_every_cheat_says_what_is_expected(cheat: Path) -> None:
     assert wanted["process"] in (True, False, "bubblewrap")
     assert wanted["docker"] or wanted["process"] is True, "no sandbox stops it on every host"
     assert len(wanted["outcomes"]) == 3
-    assert set(wanted) <= {"side", "reason", "audited", "docker", "process", "outcomes", "queries", "row_reasons"}
+    assert set(wanted) <= {
+        "side",
+        "reason",
+        "audited",
+        "levelled",
+        "docker",
+        "process",
+        "outcomes",
+        "queries",
+        "row_reasons",
+    }

@@ -261,7 +261,7 @@ def test_small_delays_add_up(game: Any, wire: Any, monkeypatch: pytest.MonkeyPat
         return game.brightness(images)  # type: ignore[no-any-return]
 
     def attack(model: Any, image: Any, label: int | None, **_: Any) -> None:
-        for step in range(1, 12):
+        for step in range(1, 40):  # until it is not started again, and so not audited
             model(image + float(step) / 4)
 
     game.play(

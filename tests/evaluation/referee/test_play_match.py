@@ -53,7 +53,7 @@ def test_it_plays_pieces_of_the_rules_size(game: Any) -> None:
     rows = game.play(attack=brighten, samples=game.samples(7), rules=replace(game.rules, piece_samples=3))
     assert [len(piece.samples) for piece in game.pieces] == [3, 3, 1]
     assert [row.sample for row in rows] == list(range(7))
-    assert game.model_connection.opened == 2 + 3  # start, random restart, audit of 3 pieces
+    assert game.model_connection.opened == 1 + 1  # one for all pieces, and one for their audit
     assert game.attack_connection.opened == 3
 
 

@@ -36,7 +36,7 @@ from matches.models import Match, Piece, SampleResult, Worker, WorkerTime
 from repositories.models import Repository
 from rounds.models import Decision, Release, Round, RoundEntry, RoundMatch, RoundStage, RoundWarning, SigningKey
 from submissions.models import Build, Host, LogChunk, Player, QuotaSlot, Submission
-from tournaments.models import AttackRun, DefenceRun, Entrant, Tournament
+from tournaments.models import AttackRun, DefenceRun, Entrant, RepeatRun, Tournament
 
 
 @pytest.fixture
@@ -185,7 +185,12 @@ class Rows:
             state="failed",
             entry=self.repositories["model"].entry,
         )
-        DefenceRun.objects.create(attack_run=attack_run, defence=players["model"], state="failed", labels=[1] * 6)
+        labelled = DefenceRun.objects.create(
+            attack_run=attack_run, defence=players["model"], state="failed", labels=[1] * 6
+        )
+        RepeatRun.objects.create(
+            tournament=tournament, defence=players["model"], number=0, state="failed", images=[[labelled.pk, 0]]
+        )
 
     def _match(self, players: dict[str, Player]) -> Match:
         match = Match.objects.create(

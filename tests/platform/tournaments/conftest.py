@@ -20,8 +20,8 @@ from submissions.models import Submission
 from submissions.transfer_builds import build
 from tests.platform.submissions.pipeline.conftest import push_files
 from tournaments import queue, services
-from tournaments.engine_adapter import play_attack, play_defence
-from tournaments.models import AttackRun, Tournament
+from tournaments.engine_adapter import play
+from tournaments.models import RepeatRun, Tournament
 
 COPY = 'cp "$1"/*.png "$2"/'
 """An attack that changes nothing."""
@@ -144,15 +144,15 @@ def write_repository(work: Path, track: str, script: str, **metadata: str) -> No
 
 
 def play_all(tournament: Tournament) -> int:
-    """Play and commit everything that waits, with the steps between; return how many runs were played."""
+    """Play and commit everything that waits, with the steps between; return how many runs were played, but repeats."""
     played = 0
     while True:
         services.advance(tournament)
         run = queue.claim("worker")
         if run is None:
             return played
-        queue.commit(run, play_attack(run) if isinstance(run, AttackRun) else play_defence(run))
-        played += 1
+        queue.commit(run, play(run))
+        played += not isinstance(run, RepeatRun)
 
 
 @pytest.fixture

@@ -8,14 +8,17 @@ from typing import Any
 from competitions.sample_store import samples_of
 from submissions.models import Player
 from tournaments import queue, services
-from tournaments.models import AttackRun, DefenceRun, Tournament
+from tournaments.models import AttackRun, RepeatRun, Tournament
+from tournaments.selectors import AnyRun
 
 
-def result(run: AttackRun | DefenceRun, share: float = 1.0) -> dict[str, Any]:
-    """Return a result: an attack made every image, a defence labelled all and `share` of them right."""
+def result(run: AnyRun, share: float = 1.0) -> dict[str, Any]:
+    """Return a result: an attack made every image, a defence labelled all and `share` of them right, and so again."""
     columns: dict[str, Any] = {"seconds": 2.0, "calibration": 1.0}
     if isinstance(run, AttackRun):
         return columns | {"made": run.images, "hashes": ["0" * 64] * run.images}
+    if isinstance(run, RepeatRun):
+        return columns | {"labels": [0] * len(run.images), "changed": 0, "lost": 0, "gained": 0}
     images = run.attack_run.images
     return columns | {"labelled": images, "correct": round(share * images), "hits": 0, "labels": [0] * images}
 
@@ -25,12 +28,14 @@ def is_right(attack: Player, defence: Player, sample: int) -> bool:
     return zlib.crc32(f"{attack.digest} {defence.digest} {sample}".encode()) % 3 > 0
 
 
-def true_result(run: AttackRun | DefenceRun) -> dict[str, Any]:
+def true_result(run: AnyRun) -> dict[str, Any]:
     """Return a result whose counts follow from its labels, and the labels from the contents of both players."""
     columns: dict[str, Any] = {"seconds": 1.0, "calibration": 1.0}
     if isinstance(run, AttackRun):
         hashes = [f"{run.pk:064}"] * run.images
         return columns | {"made": run.images, "hashes": hashes, "artefact": "0" * 64}
+    if isinstance(run, RepeatRun):
+        return columns | {"labels": [], "changed": 0, "lost": 0, "gained": 0}
     attack_run = run.attack_run
     first = attack_run.batch * attack_run.tournament.rules.values["batch_images"]
     samples = samples_of(attack_run.tournament.sample_set)[first : first + attack_run.images]
@@ -44,7 +49,7 @@ def true_result(run: AttackRun | DefenceRun) -> dict[str, Any]:
 
 
 def commit_all(tournament: Tournament, share: float = 1.0) -> int:
-    """Commit a result of everything that waits, with the steps between; return the number of runs."""
+    """Commit a result of everything that waits, with the steps between; return the number of runs, but repeats."""
     played = 0
     while True:
         services.advance(tournament)
@@ -52,4 +57,4 @@ def commit_all(tournament: Tournament, share: float = 1.0) -> int:
         if run is None:
             return played
         queue.commit(run, result(run, share))
-        played += 1
+        played += not isinstance(run, RepeatRun)
