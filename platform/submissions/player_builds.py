@@ -29,6 +29,8 @@ from evaluation.domain.players import Track as EngineTrack
 from evaluation.legacy.builders import any_year_builder
 from evaluation.sandbox.host_paths import HostPaths
 from repositories.checkout import check_out
+from repositories.file_rules import check_files
+from repositories.git_reader import GitReader
 from repositories.models import Repository
 from submissions.image_layers import ObjectLayers
 from submissions.models import Player, Submission
@@ -49,6 +51,8 @@ def build(submission: Submission, on_log: LogLine) -> Player:
     Raise `Refusal` (of the manifest, of the build) with the fix, or `Fault`.
     """
     repository = submission.repository
+    with GitReader(repository.path) as reader:  # it may have been accepted under wider limits
+        check_files(reader.files(submission.commit), reader)
     source = checkout_of(repository, submission.commit)
     built = _builder().build(source, on_log=on_log)
     track_name = repository.track.name
