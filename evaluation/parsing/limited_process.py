@@ -20,12 +20,14 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import IO, Any, Self
 
-from evaluation.domain.errors import Fault, HostRefusal, Refusal
+from evaluation.domain.errors import BuildRefusal, Fault, HostRefusal, ManifestRefusal, Refusal
 
 Fields = dict[str, Any]
 Parser = Callable[[Fields, bytes], tuple[Fields, bytes]]
 """A function for `LimitedProcess`: gets fields and bytes of a request, and returns those of its answer."""
 
+_REFUSALS: dict[str, type[Refusal]] = {kind.__name__: kind for kind in (BuildRefusal, HostRefusal, ManifestRefusal)}
+"""The kinds of refusals that keep their kind on the way out of the child."""
 _LENGTHS = struct.Struct(">II")
 _MOST_ANSWER_BYTES = 1 << 30
 _ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
@@ -58,7 +60,7 @@ class LimitedProcess:
     def ask(self, fields: Fields, body: bytes = b"") -> tuple[Fields, bytes]:
         """Return the parser's answer.
 
-        Raise what the parser raised of `HostRefusal` and `Refusal`, `LimitExceededError` at a limit, and `Fault` where
+        Raise the `Refusal` that the parser raised, `LimitExceededError` at a limit, and `Fault` where
         the child fails otherwise.
         """
         process = self._process = self._process or self._started()
@@ -75,8 +77,7 @@ class LimitedProcess:
         if kind == "memory":
             self._end()
             raise LimitExceededError(self._memory_limit())
-        refusal = HostRefusal if kind == "host" else Refusal
-        raise refusal(str(answer["problem"]), fix=str(answer["fix"]))
+        raise _REFUSALS.get(kind, Refusal)(str(answer["problem"]), fix=str(answer["fix"]))
 
     def _started(self) -> subprocess.Popen[bytes]:
         command = [sys.executable, "-m", "evaluation.parsing.limited_process", self._parser, str(self._memory_bytes)]
@@ -120,12 +121,12 @@ class LimitedProcess:
 def ask_once(
     parser: str, fields: Fields, body: bytes = b"", *, what: str, seconds: int, memory_bytes: int
 ) -> tuple[Fields, bytes]:
-    """Return the answer to one request; a limit that `what` exceeds is a `Refusal`."""
+    """Return the answer to one request; a limit that `what` exceeds is a `BuildRefusal`."""
     with LimitedProcess(parser, seconds=seconds, memory_bytes=memory_bytes) as process:
         try:
             return process.ask(fields, body)
         except LimitExceededError as error:
-            raise Refusal(f"{what}: {error}", fix="make the files smaller and simpler") from error
+            raise BuildRefusal(f"{what}: {error}", fix="make the files smaller and simpler") from error
 
 
 def _write(stream: IO[bytes], fields: Fields, body: bytes) -> None:
@@ -177,8 +178,7 @@ def _answer(parser: Parser, fields: Fields, body: bytes) -> tuple[Fields, bytes]
     except MemoryError:
         return {"raised": "memory"}, b""
     except Refusal as refusal:
-        kind = "host" if isinstance(refusal, HostRefusal) else "team"
-        return {"raised": kind, "problem": refusal.problem, "fix": refusal.fix}, b""
+        return {"raised": type(refusal).__name__, "problem": refusal.problem, "fix": refusal.fix}, b""
 
 
 if __name__ == "__main__":
