@@ -51,9 +51,7 @@ def build(submission: Submission, on_log: LogLine) -> Player:
     Raise `Refusal` (of the manifest, of the build) with the fix, or `Fault`.
     """
     repository = submission.repository
-    with GitReader(repository.path) as reader:  # it may have been accepted under wider limits
-        check_files(reader.files(submission.commit), reader)
-    source = checkout_of(repository, submission.commit)
+    source = first_checkout(submission)
     built = _builder().build(source, on_log=on_log)
     track_name = repository.track.name
     if built.track != track_name:
@@ -144,6 +142,17 @@ def checkout_of(repository: Repository, commit: str) -> Path:
     check_out(repository.path, commit, target)
     os.utime(target)
     return target
+
+
+def first_checkout(submission: Submission) -> Path:
+    """Return the files of `submission` for its build. Raise `Refusal` if they exceed the limits in force, or `Fault`.
+
+    It may have been accepted under wider limits.
+    """
+    repository = submission.repository
+    with GitReader(repository.path) as reader:
+        check_files(reader.files(submission.commit), reader)
+    return checkout_of(repository, submission.commit)
 
 
 def discard_checkout(player: Player) -> None:
