@@ -1,14 +1,12 @@
 """Plan of a build, from a submission's configuration files alone: nothing is built or downloaded.
 
-`python -m evaluation.builder.build_plan SANDBOX DIRECTORY` prints the plan as JSON. repo2docker reads from the working
-directory, of which a process has only one, so a process with many threads runs this module as another process.
+repo2docker reads from the working directory, of which a process has only one, and a hostile file may cost any time, so
+a process with many threads calls `plan_apart`.
 """
 
 from __future__ import annotations
 
-import json
 import platform
-import sys
 from pathlib import Path
 
 from evaluation.builder.dockerfile_images import check_images
@@ -19,13 +17,15 @@ from evaluation.builder.pack_detection import DOCKERFILE, LEAN, detect_pack, doc
 from evaluation.builder.requirements import read_requirements
 from evaluation.builder.settings import BuildSettings, build_settings_from_environment
 from evaluation.builder.source_tree import BINDER_DIRECTORIES, configuration_directory
-from evaluation.domain.errors import HostRefusal, Refusal
+from evaluation.parsing.limited_process import Fields, ask_once
 
 _NAMES = (
     "Dockerfile", "DESCRIPTION", "JuliaProject.toml", "Pipfile", "Pipfile.lock", "Project.toml", "REQUIRE", "apt.txt",
     "default.nix", "environment.yaml", "environment.yml", "install.R", "postBuild", "pyproject.toml",
     "requirements.txt", "requirements3.txt", "runtime.txt", "setup.py", "start",
 )  # fmt: skip
+
+_SECONDS, _MEMORY_BYTES = 10, 2 << 30
 
 CONFIGURATION_FILES = frozenset(_NAMES) | {f"{folder}/{name}" for folder in BINDER_DIRECTORIES for name in _NAMES}
 """The paths of all files that the plan depends on."""
@@ -61,16 +61,18 @@ def _counted(requirements: int) -> str:
     return "1 requirement" if requirements == 1 else f"{requirements} requirements"
 
 
-def main() -> None:
-    """Print `{"plan": ...}`, or `{"problem": ..., "fix": ...}` if the team must correct something."""
-    try:
-        answer = {"plan": plan_build(sys.argv[1], Path(sys.argv[2]))}
-    except HostRefusal:
-        raise
-    except Refusal as refusal:
-        answer = {"problem": refusal.problem, "fix": refusal.fix}
-    sys.stdout.write(json.dumps(answer))
+def plan_apart(sandbox_name: str, source: Path) -> str:
+    """Return `plan_build` of both, made in a process with limits; what exceeds them is a `BuildRefusal`."""
+    answer, _ = ask_once(
+        f"{__name__}:plan_request",
+        {"sandbox": sandbox_name, "source": str(source)},
+        what="the build configuration",
+        seconds=_SECONDS,
+        memory_bytes=_MEMORY_BYTES,
+    )
+    return str(answer["plan"])
 
 
-if __name__ == "__main__":
-    main()
+def plan_request(fields: Fields, _: bytes) -> tuple[Fields, bytes]:
+    """Answer a request of `plan_apart`."""
+    return {"plan": plan_build(fields["sandbox"], Path(fields["source"]))}, b""

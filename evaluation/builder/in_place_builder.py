@@ -137,13 +137,17 @@ def _check_requirement(place: str, requirement: Requirement, *, extra: str = "")
     try:
         if requirement.marker is not None and not requirement.marker.evaluate({"extra": extra}):
             return
-    except UndefinedComparison as error:
+    except (UndefinedComparison, ValueError, RecursionError) as error:
         raise BuildRefusal(f"{place}: {error}", fix="correct the marker after the semicolon") from error
     try:
         distribution = importlib.metadata.distribution(requirement.name)
     except importlib.metadata.PackageNotFoundError:
         raise _unmet(place, requirement, "is not installed") from None
-    if not requirement.specifier.contains(distribution.version, prereleases=True):
+    try:
+        met = requirement.specifier.contains(distribution.version, prereleases=True)
+    except ValueError as error:  # a number of thousands of digits
+        raise BuildRefusal(f"{place}: the version of {requirement.name} cannot be read", fix="correct it") from error
+    if not met:
         raise _unmet(place, requirement, f"is not met: {distribution.version} is installed")
     for requested_extra in requirement.extras:
         for text in distribution.requires or []:

@@ -16,7 +16,7 @@ from evaluation.domain.errors import ManifestRefusal
 from evaluation.domain.players import Track
 
 MANIFEST_NAME = "submission.toml"
-MAX_MANIFEST_BYTES = 64 << 10
+MAX_MANIFEST_BYTES = 16 << 10
 MAX_TITLE_CHARACTERS = 120
 
 _TABLE = "submission"

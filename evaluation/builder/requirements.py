@@ -50,7 +50,7 @@ def read_requirements(path: Path, *, name: str) -> list[RequirementLine]:
             continue
         line, pending = re.sub(r"(^|\s)#.*$", "", pending).strip(), ""
         if line and not _names_an_index(line):
-            found.append(RequirementLine(name, first, line, _requirement(line)))
+            found.append(RequirementLine(name, first, line, _requirement(line, f"{name}, line {first}")))
     return found
 
 
@@ -60,7 +60,7 @@ def _names_an_index(line: str) -> bool:
     return option in _INDEX_OPTIONS and not local
 
 
-def _requirement(line: str) -> Requirement | None:
+def _requirement(line: str, place: str) -> Requirement | None:
     if line.startswith("-"):
         return None
     try:
@@ -68,3 +68,5 @@ def _requirement(line: str) -> Requirement | None:
         return Requirement(re.split(r"\s--", line, maxsplit=1)[0])
     except InvalidRequirement:
         return None
+    except (ValueError, RecursionError) as error:  # digits or parentheses by the thousand
+        raise BuildRefusal(f"{place}: not a requirement that can be read", fix="write a shorter line") from error

@@ -8,13 +8,21 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
-from evaluation.domain.errors import BuildRefusal
+from evaluation.domain.errors import BuildRefusal, HostRefusal
 
 IGNORED_NAMES = frozenset({".git", "__pycache__"})
 """Names that are never part of a submission, at any depth: they change without a change of the commit."""
 
 BINDER_DIRECTORIES = ("binder", ".binder")
 """Directories where repo2docker looks for configuration files first."""
+
+
+DEFAULT_CHECKOUT_BYTES = 2 << 30
+"""The limit on the sum of all files of a submission, if `GAUNTLET_MAX_CHECKOUT_BYTES` does not set another one."""
+
+
+MAX_LINKS = 100
+"""The limit on symbolic links: following each costs time in a push."""
 
 
 @dataclass(frozen=True)
@@ -90,6 +98,31 @@ def _plain_file(item: os.DirEntry[str], path: PurePosixPath) -> TreeEntry:
 def _kind(mode: int) -> str:
     kinds = ((stat.S_ISFIFO, "fifo"), (stat.S_ISSOCK, "socket"), (stat.S_ISCHR, "device"), (stat.S_ISBLK, "device"))
     return next((name for matches, name in kinds if matches(mode)), "special file")
+
+
+def check_tree_size(source: Path) -> None:
+    """Raise `BuildRefusal` if the files below `source` have more bytes, or it has more links, than the site accepts.
+
+    Raise `HostRefusal` if `GAUNTLET_MAX_CHECKOUT_BYTES` is not a number.
+    """
+    text = os.environ.get("GAUNTLET_MAX_CHECKOUT_BYTES", "").strip() or str(DEFAULT_CHECKOUT_BYTES)
+    try:
+        most = int(text)
+    except ValueError as error:
+        name = "GAUNTLET_MAX_CHECKOUT_BYTES"
+        raise HostRefusal(f"{name}={text!r}: not a whole number", fix=f"correct {name}, or unset it") from error
+    entries = tree_entries(source)
+    total = sum((source / entry.path).lstat().st_size for entry in entries)
+    if total > most:
+        raise BuildRefusal(
+            f"the files have {total / (1 << 20):,.1f} MiB in total; at most {most / (1 << 20):,.1f} MiB are allowed",
+            fix="keep only what your player needs when it runs",
+        )
+    if (links := sum(entry.link is not None for entry in entries)) > MAX_LINKS:
+        raise BuildRefusal(
+            f"the directory has {links:,} symbolic links; at most {MAX_LINKS} are allowed",
+            fix="use the files themselves, or links to folders",
+        )
 
 
 def configuration_directory(source: Path) -> Path:

@@ -7,6 +7,7 @@ from dataclasses import asdict
 from typing import Any
 
 from evaluation.baselines.catalogue import find_baseline
+from evaluation.builder.source_tree import check_tree_size
 from evaluation.cli.options import (
     Chosen,
     add_samples,
@@ -61,6 +62,7 @@ def add_parser(subcommands: Any) -> None:
 
 
 def run(given: argparse.Namespace) -> int:
+    check_tree_size(given.directory)
     smoke = transfer_smoke_test(given) if is_2017(given.directory) else _query_smoke_test(given)
     if given.json:
         print_json(

@@ -6,7 +6,7 @@ import hashlib
 import json
 import shutil
 import tempfile
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 
 from evaluation.builder.base import Builder, LogLine
@@ -26,8 +26,10 @@ from evaluation.legacy.licence_file import UNKNOWN
 from evaluation.legacy.player_modules import PLAYER_MODULES, SOURCE, START
 from evaluation.legacy.program_check import check_program
 from evaluation.legacy.requirements_2018 import Replacement, replacements
+from evaluation.parsing.limited_process import Fields, ask_once
 
 _MOST_NAMED = 4
+_PLAN_SECONDS, _PLAN_BYTES = 10, 2 << 30
 """The most replacements that an answer to a push names."""
 
 _NO_LICENCE = "LicenseRef-scancode-unknown"
@@ -127,11 +129,25 @@ def require_environment(environment: LegacyEnvironment | None) -> LegacyEnvironm
 def plan_2018(source: Path, environment: LegacyEnvironment) -> list[Replacement]:
     """Return what is replaced in the submission of 2018 in `source`. Raise `BuildRefusal` for what cannot run.
 
+    The files are read in a process with limits of processor time and memory; what exceeds them is a `BuildRefusal`.
     Of files other than the configuration, `run.sh` and Python's, only the first bytes matter.
     """
+    answer, _ = ask_once(
+        f"{__name__}:plan_request",
+        {"source": str(source), "environment": str(environment.directory)},
+        what="the program and its requirements",
+        seconds=_PLAN_SECONDS,
+        memory_bytes=_PLAN_BYTES,
+    )
+    return [Replacement(**each) for each in answer["replacements"]]
+
+
+def plan_request(fields: Fields, _: bytes) -> tuple[Fields, bytes]:
+    """Answer a request of `plan_2018`."""
+    source, environment = Path(fields["source"]), LegacyEnvironment(Path(fields["environment"]))
     found = replacements(source, environment)
     check_program(source, tree_entries(source), environment, SOURCE)
-    return found
+    return {"replacements": [asdict(each) for each in found]}, b""
 
 
 def plan_line(found: list[Replacement]) -> str:

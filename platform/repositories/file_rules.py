@@ -19,6 +19,7 @@ MAX_PART_BYTES = 255
 """Limit of file systems for one name in a path."""
 MAX_PATH_BYTES = 3072
 """Kernels allow 4,096 with the folder of the checkout, or of the image, in front."""
+MAX_LINKS = 100
 MAX_LINK_STEPS = 256
 """Limit of names on the path of one link, with the links that it leads through: bounds the cost of a push."""
 
@@ -27,10 +28,11 @@ SUBMODULE, LINK = "160000", "120000"
 
 @dataclass(frozen=True)
 class Limits:
-    """Maximum size of one file, in bytes, and maximum number of files."""
+    """Maximum size of one file and of all files in total, in bytes, and maximum number of files."""
 
     file_bytes: int
     files: int
+    total_bytes: int
 
 
 class Contents(Protocol):
@@ -42,7 +44,7 @@ class Contents(Protocol):
 
 def limits_in_force() -> Limits:
     """Return the limits of this site."""
-    return Limits(file_bytes=settings.MAX_FILE_BYTES, files=settings.MAX_FILES)
+    return Limits(file_bytes=settings.MAX_FILE_BYTES, files=settings.MAX_FILES, total_bytes=settings.MAX_CHECKOUT_BYTES)
 
 
 def check_files(files: Sequence[TreeFile], contents: Contents, limits: Limits | None = None) -> None:
@@ -52,6 +54,12 @@ def check_files(files: Sequence[TreeFile], contents: Contents, limits: Limits | 
         raise Refusal(
             f"the commit has {len(files):,} files; at most {allowed.files:,} are allowed",
             fix="commit only what your player needs when it runs",
+        )
+    check_total_size(files, allowed.total_bytes)
+    if (number := sum(file.mode == LINK for file in files)) > MAX_LINKS:
+        raise Refusal(
+            f"the commit has {number:,} symbolic links; at most {MAX_LINKS} are allowed",
+            fix="commit the files themselves, or link to folders",
         )
     links: dict[str, str] = {}
     for file in files:
@@ -68,6 +76,20 @@ def check_files(files: Sequence[TreeFile], contents: Contents, limits: Limits | 
             _check_pointer(file, contents, allowed)
     for path in links:
         _check_link(path, links)
+
+
+def check_total_size(files: Sequence[TreeFile], most: int) -> None:
+    """Raise `Refusal` if the checked-out files exceed `most` bytes in total, however small git stores them."""
+    if (total := checkout_bytes(files)) > most:
+        raise Refusal(
+            f"the files have {_mebibytes(total)} in total when checked out; at most {_mebibytes(most)} are allowed",
+            fix="commit only what your player needs when it runs",
+        )
+
+
+def checkout_bytes(files: Sequence[TreeFile]) -> int:
+    """Return the size of `files` when checked out; a repeated file counts each time."""
+    return sum(file.size for file in files)
 
 
 def _check_name(file: TreeFile) -> None:

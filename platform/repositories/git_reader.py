@@ -22,9 +22,13 @@ from repositories.git_command import COMMAND, environment, git, git_output, in_r
 LISTING_SECONDS = 10.0
 """Time limit for listing files or refs: a commit of a few kilobytes can hold a tree of billions of paths."""
 
+MAX_FOLDER_BYTES = 3072
+"""Limit of the path of a folder: git itself dies of very deep trees, also of such without any file."""
+
 SHOWN_CHARACTERS = 200
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/+-]{0,249}")
+_FOLDER = b"040000 "
 LINE = re.compile(rb"(?P<mode>\d{6}) \w+ (?P<object>[0-9a-f]{40}) +(?P<size>\d+|-)\t(?P<path>.*)", re.DOTALL)
 
 LAST_MOMENT = 253402300799
@@ -90,12 +94,17 @@ class GitReader:
     def files(self, commit: str, at_most: int | None = None) -> list[TreeFile]:
         """Return every file of `commit`, in git's order.
 
-        Raise `Refusal` for more than `at_most` files (default: the site's limit) and for a tree that takes too long to
-        list.
+        Raise `Refusal` for more than `at_most` files or folders (default: the site's limit), for folders nested too
+        deeply, and for a tree that takes too long to list.
         """
         limit = at_most or settings.MAX_FILES
         found: list[TreeFile] = []
+        folders = 0
         for line in self._tree_lines(commit):
+            if line.startswith(_FOLDER):
+                folders += 1
+                _check_folder(line.partition(b"\t")[2], folders, limit)
+                continue
             if len(found) == limit:
                 raise Refusal(
                     f"commit {commit[:12]} has more than {limit:,} files",
@@ -161,7 +170,7 @@ class GitReader:
 
     def _tree_lines(self, commit: str) -> Iterator[bytes]:
         rest = b""
-        with self._stream("ls-tree", "-r", "-l", "-z", "--full-tree", commit) as output:
+        with self._stream("ls-tree", "-r", "-t", "-l", "-z", "--full-tree", commit) as output:
             while block := output.read1(1 << 16):
                 *lines, rest = (rest + block).split(b"\0")
                 yield from lines
@@ -213,6 +222,16 @@ class _GitStream:
             raise Refusal("the files of this commit cannot be listed: too many folders", fix="commit fewer folders")
         if complete and status > 0:
             raise Fault(f"git {' '.join(self._arguments)} ended with status {status}")
+
+
+def _check_folder(path: bytes, number: int, limit: int) -> None:
+    if len(path) > MAX_FOLDER_BYTES:
+        raise Refusal(
+            f"the folder {path[:80].decode(errors='replace')}... has a path of more than {MAX_FOLDER_BYTES:,} bytes",
+            fix="use fewer nested folders or shorter names: git mv",
+        )
+    if number > limit:
+        raise Refusal(f"the commit has more than {limit:,} folders", fix="commit fewer folders")
 
 
 def _tree_file(line: bytes) -> TreeFile:

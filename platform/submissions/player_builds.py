@@ -29,6 +29,8 @@ from evaluation.domain.players import Track as EngineTrack
 from evaluation.legacy.builders import any_year_builder
 from evaluation.sandbox.host_paths import HostPaths
 from repositories.checkout import check_out
+from repositories.file_rules import check_files
+from repositories.git_reader import GitReader
 from repositories.models import Repository
 from submissions.image_layers import ObjectLayers
 from submissions.models import Player, Submission
@@ -51,7 +53,7 @@ def build(submission: Submission, on_log: LogLine) -> Player:
     Raise `Refusal` (of the manifest, of the build) with the fix, or `Fault`.
     """
     repository = submission.repository
-    source = checkout_of(repository, submission.commit)
+    source = first_checkout(submission)
     built = _builder().build(source, on_log=on_log)
     track_name = repository.track.name
     if built.track != track_name:
@@ -144,6 +146,17 @@ def checkout_of(repository: Repository, commit: str) -> Path:
     check_out(repository.path, commit, target)
     os.utime(target)
     return target
+
+
+def first_checkout(submission: Submission) -> Path:
+    """Return the files of `submission` for its build. Raise `Refusal` if they exceed the limits in force, or `Fault`.
+
+    It may have been accepted under wider limits.
+    """
+    repository = submission.repository
+    with GitReader(repository.path) as reader:
+        check_files(reader.files(submission.commit), reader)
+    return checkout_of(repository, submission.commit)
 
 
 def discard_checkout(player: Player) -> None:

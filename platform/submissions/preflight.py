@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import subprocess
-import sys
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path, PurePosixPath
@@ -14,7 +11,7 @@ from django.utils.module_loading import import_string
 
 from competitions.models import Competition
 from core.errors import Fault, Refusal
-from evaluation.builder.build_plan import CONFIGURATION_FILES, plan_build
+from evaluation.builder.build_plan import CONFIGURATION_FILES, plan_apart
 from evaluation.builder.manifest import (
     MANIFEST_NAME,
     MAX_MANIFEST_BYTES,
@@ -36,7 +33,6 @@ from submissions.preflight_2018 import check_2018, is_2018
 MAX_CONFIGURATION_BYTES = 256 << 10
 """A configuration file larger than this is left to the build; a Dockerfile is refused."""
 
-_PLAN_SECONDS = 20.0
 _PLAIN_FILES = ("100644", "100755")
 
 
@@ -92,24 +88,11 @@ def _plan_of(files: Sequence[TreeFile], reader: GitReader) -> str:
                     f"{file.path} is not a plain file of at most {MAX_CONFIGURATION_BYTES >> 10} KiB",
                     fix="commit the Dockerfile itself instead of a link, and move long scripts into separate files",
                 )
-        return _process_plan(folder) if settings.SANDBOX == "process" else _plan_in_subprocess(folder)
+        return _plan(folder)
 
 
-def _process_plan(folder: Path) -> str:
+def _plan(folder: Path) -> str:
     try:
-        return plan_build("process", folder)
+        return plan_apart(settings.SANDBOX, folder)
     except HostRefusal as refusal:
         raise Fault(f"the site cannot plan builds: {refusal.problem}") from refusal
-
-
-def _plan_in_subprocess(folder: Path) -> str:
-    """Return the plan for Docker, made in a subprocess: repo2docker reads from the working directory."""
-    command = [sys.executable, "-m", "evaluation.builder.build_plan", settings.SANDBOX, str(folder)]
-    try:
-        process = subprocess.run(command, capture_output=True, check=True, timeout=_PLAN_SECONDS, text=True)
-        answer = json.loads(process.stdout)
-    except (OSError, ValueError, subprocess.SubprocessError) as error:
-        raise Fault(f"the site cannot plan builds: {getattr(error, 'stderr', '') or error}") from error
-    if "plan" in answer:
-        return str(answer["plan"])
-    raise Refusal(answer["problem"], fix=answer["fix"])

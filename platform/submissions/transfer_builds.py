@@ -21,6 +21,7 @@ from submissions.player_builds import (
     checkout_of,
     discard_checkout,
     docker_builder,
+    first_checkout,
     row_of,
     same_baseline,
 )
@@ -33,7 +34,7 @@ def build(submission: Submission, on_log: LogLine) -> Player:
     Raise `Refusal` (of the manifest, of the build) with the fix, or `Fault`.
     """
     repository = submission.repository
-    source = checkout_of(repository, submission.commit)
+    source = first_checkout(submission)
     built = _built(source, on_log)
     if built.track != repository.track.name:
         raise ManifestRefusal(

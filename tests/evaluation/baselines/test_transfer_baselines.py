@@ -24,7 +24,7 @@ from evaluation.builder.tree_digest import tree_digest
 from evaluation.datasets.base import with_targets
 from evaluation.datasets.digits import digits
 from evaluation.domain.transfer_rules import TransferRules, TransferTrack
-from evaluation.transfer.adversarial_images import read_adversarial
+from evaluation.transfer.adversarial_images import read_all
 from evaluation.transfer.batches import Batch, make_batches
 from evaluation.transfer.result_file import read_result_file
 
@@ -90,11 +90,9 @@ def labels_of(output: Path, batch: Batch) -> list[int]:
 
 def attacked(run: Run, name: str, images: Path, batch: Batch) -> np.ndarray[tuple[int, ...], np.dtype[np.uint8]]:
     output = run(BY_NAME[name], images)
-    found = [
-        read_adversarial(output, name, clean, EPSILON) for name, clean in zip(batch.names, batch.images, strict=True)
-    ]
-    assert {tuple(notes) for _, notes in found} == {()}
-    return np.stack([image for image, _ in found if image is not None])
+    found, notes = read_all(output, batch.names, batch.images, EPSILON)
+    assert set(notes) == {()}
+    return np.stack([image for image in found if image is not None])
 
 
 @every_baseline

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import subprocess
 import sys
 from collections.abc import Callable
@@ -10,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from evaluation.builder.build_plan import CONFIGURATION_FILES, plan_build
+from evaluation.builder.build_plan import CONFIGURATION_FILES, plan_apart, plan_build
 from evaluation.domain.errors import BuildRefusal, HostRefusal
 
 MakeRepository = Callable[..., Path]
@@ -74,8 +73,9 @@ def test_a_wrong_setting_is_not_the_submissions_cause(
         plan_build("docker", make_repository())
 
 
-def test_another_process_can_be_asked(make_repository: MakeRepository) -> None:
-    source = make_repository(files={"apt.txt": "not; a package\n"})
-    command = [sys.executable, "-m", "evaluation.builder.build_plan", "docker", str(source)]
-    done = subprocess.run(command, capture_output=True, check=True)
-    assert set(json.loads(done.stdout)) == {"problem", "fix"}
+@pytest.mark.parametrize("sandbox", ["docker", "process"])
+def test_another_process_can_be_asked(sandbox: str, make_repository: MakeRepository) -> None:
+    wrong = {"docker": {"apt.txt": "not; a package\n"}, "process": {"requirements.txt": "numpy; " + "(" * 5000}}
+    assert "requirement" in plan_apart(sandbox, make_repository(files={"requirements.txt": "numpy\n"}))
+    with pytest.raises(BuildRefusal):
+        plan_apart(sandbox, make_repository(files=wrong[sandbox]))

@@ -13,11 +13,18 @@ import numpy as np
 import pytest
 from PIL import Image as Picture
 
+from evaluation.domain.images import Image
 from evaluation.domain.transfer_results import ImageNote
-from evaluation.transfer.adversarial_images import read_adversarial
+from evaluation.transfer import adversarial_images
+from evaluation.transfer.adversarial_images import image_process
 
 CLEAN = np.random.default_rng(1).integers(0, 256, (8, 8, 3), np.uint8)
 EPSILON = 16
+
+
+def read_adversarial(directory: Path, name: str, clean: Image, epsilon: int) -> tuple[Image | None, list[ImageNote]]:
+    with image_process() as process:
+        return adversarial_images.read_adversarial(process, directory, name, clean, epsilon)
 
 
 def written(picture: Picture.Image, path: Path) -> None:
@@ -148,3 +155,23 @@ def test_an_error_of_this_host_is_not_a_missing_image(tmp_path: Path) -> None:
             read_adversarial(tmp_path, "A", CLEAN, EPSILON)
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+@pytest.mark.parametrize(
+    "filler",
+    [b"\xff\xe5\x00\x02" * 1001, b"\xff\xfe\x00\x02" * 1001, b"\xff" * 2000, b"\xff\xe5\xff\xff" + b"\0" * 0xFFFD],
+    ids=["empty segments", "empty comments", "fill bytes", "large"],
+)
+def test_a_jpeg_of_many_segments_is_no_image_and_a_large_one_is(filler: bytes, tmp_path: Path) -> None:
+    Picture.fromarray(CLEAN).save(tmp_path / "A.jpg")
+    content = (tmp_path / "A.jpg").read_bytes()
+    (tmp_path / "A.jpg").write_bytes(content[:2] + filler + content[2:])
+    image, _ = read_adversarial(tmp_path, "A", CLEAN, EPSILON)
+    assert (image is not None) == filler.endswith(b"\0")
+
+
+def test_a_file_of_many_more_bytes_than_pixels_is_no_image(tmp_path: Path) -> None:
+    written(Picture.fromarray(CLEAN), tmp_path)
+    with (tmp_path / "A.png").open("ab") as file:
+        file.write(bytes(2 << 20))
+    assert read_adversarial(tmp_path, "A", CLEAN, EPSILON) == (None, [ImageNote.UNREADABLE])

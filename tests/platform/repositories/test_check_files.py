@@ -10,7 +10,7 @@ from core.errors import Refusal
 from repositories.file_rules import Limits, check_files
 from repositories.git_reader import TreeFile
 
-LIMITS = Limits(file_bytes=2 << 20, files=3)
+LIMITS = Limits(file_bytes=2 << 20, files=3, total_bytes=4 << 20)
 
 
 class Contents:
@@ -97,6 +97,21 @@ def test_links_through_links_inside_are_accepted() -> None:
         LIMITS,
     )
     check_files([file("a/b/up", "..", "120000"), file("l", "a/b/up/../main.py", "120000")], Contents(), LIMITS)
+
+
+def test_repeated_files_count_each_time() -> None:
+    two = [file(name, holds="one object", size=3 << 20) for name in ("a", "b")]
+    with pytest.raises(Refusal, match="6 MiB in total when checked out; at most 5 MiB"):
+        check_files(two, Contents(), Limits(file_bytes=4 << 20, files=3, total_bytes=5 << 20))
+    check_files(two, Contents(), Limits(file_bytes=4 << 20, files=3, total_bytes=6 << 20))
+
+
+def test_it_rejects_too_many_links() -> None:
+    links = [file(str(number), "x", "120000") for number in range(101)]
+    limits = Limits(file_bytes=1, files=200, total_bytes=1000)
+    with pytest.raises(Refusal, match="101 symbolic links; at most 100"):
+        check_files(links, Contents(), limits)
+    check_files(links[1:], Contents(), limits)
 
 
 def test_it_rejects_too_many_files() -> None:

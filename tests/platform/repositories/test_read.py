@@ -13,7 +13,9 @@ from pytest_django import Settings
 
 from competitions.models import Entry, Track
 from core.errors import Fault, Refusal
-from repositories.checkout import check_out
+from evaluation.domain.errors import HostFault
+from repositories.checkout import check_out, require_space
+from repositories.file_rules import checkout_bytes
 from repositories.git_reader import GitReader
 from repositories.services import repository_of
 
@@ -94,6 +96,37 @@ def test_concurrent_checkouts_are_complete_and_equal(bare: Path, copy: WorkingCo
     assert (target / "big").read_bytes() == b"x" * 5000
     assert not (target / ".git").exists()
     assert [each.name for each in target.parent.iterdir()] == ["commit"]
+
+
+def test_attributes_of_a_commit_change_no_file(bare: Path, copy: WorkingCopy, tmp_path: Path) -> None:
+    text = "$Id$ of a file\n"
+    attributes = "* text eol=crlf ident\nwide working-tree-encoding=UTF-32\n"
+    head = copy.commit({"narrow": text, "wide": "w".encode("utf-32"), ".gitattributes": attributes}, message="files")
+    copy.git("push", str(bare), "main")
+    check_out(bare, head, tmp_path / "out")
+    assert (tmp_path / "out" / "narrow").read_bytes() == text.encode()
+    assert (tmp_path / "out" / "wide").read_bytes() == b"w"
+
+
+def test_a_checkout_needs_free_space(bare: Path, copy: WorkingCopy, tmp_path: Path) -> None:
+    many = "".join(f"100644 blob {copy.git('rev-parse', 'HEAD:big')}\tf{number}\n" for number in range(3))
+    tree = subprocess.run(
+        ["git", "--git-dir", str(bare), "mktree"], input=many.encode(), capture_output=True, check=True
+    ).stdout.decode()
+    reader = GitReader(bare)
+    assert checkout_bytes(reader.files(tree.strip())) == 15_000
+    with pytest.raises(HostFault, match="MiB free; a checkout of"):
+        require_space(15_000, disk=tmp_path, what="a checkout of it", reserve=1 << 60)
+
+
+def test_it_rejects_folders_without_files_that_git_cannot_read(reader: GitReader, bare: Path) -> None:
+    store = ["git", "--git-dir", str(bare), "hash-object", "-w", "-t", "tree", "--stdin"]
+    inner = subprocess.run(store, input=b"", capture_output=True, check=True).stdout.decode().strip()
+    for _ in range(13):
+        content = b"40000 " + b"d" * 250 + b"\0" + bytes.fromhex(inner)
+        inner = subprocess.run(store, input=content, capture_output=True, check=True).stdout.decode().strip()
+    with pytest.raises(Refusal, match="a path of more than 3,072 bytes"):
+        reader.files(inner)
 
 
 def test_it_rejects_a_checkout_without_a_commit(bare: Path, tmp_path: Path) -> None:

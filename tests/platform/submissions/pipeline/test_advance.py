@@ -218,6 +218,15 @@ def test_it_rejects_user_errors(submit: Submit, files: dict[str, str], reason: s
     assert slot_of(submission) == QuotaSlot.State.REFUNDED
 
 
+def test_it_rejects_a_commit_that_was_accepted_under_wider_limits(submit: Submit, settings: Settings) -> None:
+    submitted = submit("model", scripted("model", ""))
+    settings.MAX_CHECKOUT_BYTES = 10
+    submission = advanced(submitted)
+    assert (submission.state, submission.cause) == (Submission.State.REJECTED, Submission.Cause.TEAM)
+    assert "in total when checked out" in submission.problem
+    assert not list(settings.CHECKOUTS.glob("*"))
+
+
 def test_it_rejects_an_attack_that_crashes_immediately(submit: Submit) -> None:
     submission = advanced(submit("untargeted", scripted("untargeted", "raise RuntimeError('no idea')")))
 

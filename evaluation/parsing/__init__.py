@@ -1,0 +1,1 @@
+"""Parsing of bytes from strangers, in processes with limits."""

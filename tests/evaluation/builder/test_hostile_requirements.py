@@ -1,0 +1,18 @@
+"""Requirements that Python or the parser cannot handle are the team's error."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from evaluation.builder.in_place_builder import count_met_requirements
+from evaluation.domain.errors import BuildRefusal
+
+
+@pytest.mark.parametrize("line", ["numpy; " + "(" * 5000, "numpy==" + "1" * 5000], ids=["parentheses", "digits"])
+def test_it_refuses_hostile_lines(line: str, tmp_path: Path) -> None:
+    (tmp_path / "requirements.txt").write_text(line)
+    with pytest.raises(BuildRefusal, match=r"requirements\.txt, line 1: ") as refusal:
+        count_met_requirements(tmp_path)
+    assert refusal.value.fix
