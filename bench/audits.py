@@ -1,8 +1,8 @@
 """How often the audit fails an honest model.
 
 usage: python -m bench.audits COUNT [MODEL...]
-Plays COUNT pieces of three samples, of the bundled or the named models in turn, each with its own random restart and
-fresh start, against an attack that stays at the decision boundary, where rounding errors appear first. Prints a line
+Plays COUNT pieces of three samples, of the bundled or the named models in turn, each with its own fresh
+start, against an attack that stays at the decision boundary, where rounding errors appear first. Prints a line
 for each piece that did not pass, and the counts at the end.
 """
 
@@ -17,10 +17,11 @@ from evaluation.baselines.catalogue import baselines
 from evaluation.builder.choose_builder import choose_builder
 from evaluation.datasets.load import load_dataset
 from evaluation.domain.players import Player, Track
-from evaluation.domain.results import AuditReport, sum_reports
+from evaluation.domain.results import AuditReport, sum_reports, with_inconsistency
 from evaluation.domain.rules import QueryRules
 from evaluation.referee.match import Match
 from evaluation.referee.time_limits import calibrate
+from evaluation.runner.audit import audit_model, with_audits
 from evaluation.runner.in_process_player import InProcessPlayer
 from evaluation.runner.sandboxed_player import SandboxedPlayer
 from evaluation.sandbox.base import Resources
@@ -48,8 +49,9 @@ def stay_at_the_boundary(model: Any, image: Any, label: int | None, *, target: i
 
 def audit(player: Player, sandbox: ProcessSandbox, seed: int, calibration: float) -> tuple[AuditReport, list[str]]:
     """Play one piece; return its report and its failures."""
+    rules = QueryRules(classes=10, query_budget=QUERIES)
     match = Match(
-        rules=QueryRules(classes=10, query_budget=QUERIES),
+        rules=rules,
         track=Track.UNTARGETED,
         model=SandboxedPlayer(sandbox, player, Resources()),
         attack=InProcessPlayer(lambda connected: serve_attack(stay_at_the_boundary, connected=connected)),
@@ -59,10 +61,22 @@ def audit(player: Player, sandbox: ProcessSandbox, seed: int, calibration: float
     samples = load_dataset("digits").samples("validation")
     first = SAMPLES * (seed % (len(samples) // SAMPLES))
     try:
-        match.play_piece(list(samples[first : first + SAMPLES]))
+        piece = match.play_piece(list(samples[first : first + SAMPLES]))
+        failures = match.failures
     finally:
         match.close()
-    return match.audit, [str(failure) for failure in match.failures]
+    reports = audit_model(
+        model=player,
+        track=Track.UNTARGETED,
+        rules=rules,
+        kept=[piece.kept] if piece.kept else [],
+        sandbox=sandbox,
+        seed=seed,
+        calibration=calibration,
+        level_caches=False,
+    )
+    (final,) = with_audits([piece], reports)
+    return final.audit, [str(failure) for failure in with_inconsistency(failures, final.audit)]
 
 
 def main(say: Callable[[str], None] = print) -> None:

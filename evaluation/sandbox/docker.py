@@ -102,7 +102,7 @@ class DockerSandbox(Sandbox):
         if program.image is None:
             raise Fault(f"{program.name} was built as a directory; the docker sandbox runs images")
         self.sweep()
-        with as_fault(f"leveling the caches of {program.name}"):
+        with as_fault(f"levelling the caches of {program.name}"):
             alive = self.client.containers.list(filters={"label": f"{_PLAYER_LABEL}={program.digest}"})
             if alive:
                 raise Fault(f"an instance of {program.name} runs on this host; its audit must wait")

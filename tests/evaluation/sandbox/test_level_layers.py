@@ -1,0 +1,47 @@
+"""The page cache of an image's layers, as the engine stores them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import docker
+import pytest
+
+from evaluation.sandbox import page_cache
+from evaluation.sandbox.docker import DockerSandbox
+from evaluation.sandbox.docker_layers import level_layers
+
+pytestmark = [pytest.mark.docker, pytest.mark.slow(10)]
+
+LOOK = """
+import os, sys
+sys.argv = [""]
+{source}
+path = "/usr/lib/os-release"
+descriptor = os.open(path, os.O_RDONLY)
+if {read}:
+    os.pread(descriptor, 1, 0)
+print(resident_pages(descriptor, os.path.getsize(path))[0])
+"""
+
+
+def look(image: str, *, read: bool) -> str:
+    """Whether the first page of a file of the image is in memory, as root of a container sees it."""
+    source = Path(page_cache.__file__).read_text(encoding="utf-8").replace("from __future__ import annotations\n", "")
+    client = docker.from_env()
+    try:
+        program = LOOK.format(source=source.partition('if __name__ == "__main__"')[0], read=read)
+        output: bytes = client.containers.run(
+            image, entrypoint=["python3", "-c", program], network_mode="none", user="0:0", remove=True
+        )
+        return output.decode().strip()
+    finally:
+        client.close()
+
+
+def test_what_a_container_read_cannot_be_seen_in_another() -> None:
+    sandbox = DockerSandbox()
+    assert look(sandbox.base_image, read=True) == "1"
+    assert look(sandbox.base_image, read=False) == "1"
+    level_layers(sandbox.client, sandbox.base_image, sandbox.base_image, {})
+    assert look(sandbox.base_image, read=False) == "0"
