@@ -183,6 +183,11 @@ class DefenceRun(Run):
     def __str__(self) -> str:
         return f"{self.defence} on {self.attack_run}"
 
+    @property
+    def tournament(self) -> Tournament:
+        """The tournament of its attack run."""
+        return self.attack_run.tournament
+
 
 class RepeatRun(Run):
     """A defence on images that it has labelled in several of its runs: in other company, under other names, and later.

@@ -9,7 +9,7 @@ from core import clock, faults, notify
 from core.lease import Heartbeat, LostClaimError
 from submissions import host_health
 from tournaments import engine_adapter, queue
-from tournaments.models import AttackRun, DefenceRun, RepeatRun, Tournament
+from tournaments.models import AttackRun, RepeatRun
 from tournaments.selectors import AnyRun
 
 log = logging.getLogger(__name__)
@@ -36,10 +36,10 @@ def play_runs(worker: str, heartbeat: Heartbeat, *, seconds: float) -> None:
 
 def _play(run: AnyRun, heartbeat: Heartbeat) -> bool:
     """Play and commit a claimed run; return False after a platform error."""
-    heartbeat.hold(run, until=clock.database_now() + engine_adapter.longest(_tournament(run)))
+    heartbeat.hold(run, until=clock.database_now() + engine_adapter.longest(run.tournament))
     try:
         queue.commit(run, engine_adapter.play(run))
-        notify.notify("tournaments.advance", tournament=_tournament(run).pk, **_attack_run(run))
+        notify.notify("tournaments.advance", tournament=run.tournament.pk, **_attack_run(run))
         return True
     except LostClaimError:
         log.warning("the claim on %s was lost while it was played; nothing was written", run)
@@ -62,7 +62,3 @@ def _attack_run(run: AnyRun) -> dict[str, int]:
     if isinstance(run, RepeatRun):
         return {}
     return {"attack_run": run.pk if isinstance(run, AttackRun) else run.attack_run_id}
-
-
-def _tournament(run: AnyRun) -> Tournament:
-    return run.attack_run.tournament if isinstance(run, DefenceRun) else run.tournament

@@ -44,7 +44,7 @@ from tests.platform.tournaments.play_rounds import plan
 from tests.platform.tournaments.results import is_right, true_result
 from tournaments import queue, services, tasks
 from tournaments.models import AttackRun, DefenceRun, Run, Tournament
-from tournaments.selectors import ATTACKING, KINDS, current_entrants, open_runs
+from tournaments.selectors import ATTACKING, KINDS, AnyRun, current_entrants, open_runs
 from tournaments.verification import differing
 
 STEPS = int(os.environ.get("GAUNTLET_STEPS", "150"))
@@ -82,7 +82,7 @@ class Site(RuleBasedStateMachine):
                 self.repositories[slug, track.name] = Repository.objects.create(
                     entry=entry, track=track, created_at=clock.now()
                 )
-        self.held: list[AttackRun | DefenceRun] = []
+        self.held: list[AnyRun] = []
 
     def teardown(self) -> None:
         try:
@@ -275,23 +275,24 @@ class Site(RuleBasedStateMachine):
             if round_.tournament is not None:
                 assert round_.tournament.ended_at is not None
 
-    def claim(self) -> AttackRun | DefenceRun | None:
+    def claim(self) -> AnyRun | None:
         run = queue.claim("worker")
         if run is not None:
-            of = run.tournament if isinstance(run, AttackRun) else run.attack_run.tournament
-            assert of.ended_at is None
-            assert not of.suspended
+            assert run.tournament.ended_at is None
+            assert not run.tournament.suspended
         return run
 
-    def commit(self, run: AttackRun | DefenceRun, *, advanced: bool = True) -> None:
+    def commit(self, run: AnyRun, *, advanced: bool = True) -> None:
         """Commit the result that follows from the contents."""
-        attack_run = run if isinstance(run, AttackRun) else run.attack_run
-        tournament = attack_run.tournament
+        tournament = run.tournament
+        attack_run = (
+            run.pk if isinstance(run, AttackRun) else run.attack_run_id if isinstance(run, DefenceRun) else None
+        )
         queue.commit(run, true_result(run))
         Site.happened[f"{'round' if tournament.fixed else 'board'} {type(run).__name__}"] += 1
         Site.happened["into an ended tournament"] += Tournament.objects.get(pk=tournament.pk).ended_at is not None
         if advanced:
-            tasks.advance(tournament.pk, attack_run.pk)
+            tasks.advance(tournament.pk, attack_run)
 
     def counting(self) -> set[tuple[int | None, int]]:
         """Return the submissions (None for a baseline) and players that take part, as the docs say."""

@@ -24,6 +24,7 @@ from tests.platform.tournaments.play_rounds import begin, plan
 from tests.platform.tournaments.results import true_result
 from tournaments import queue, tasks
 from tournaments.models import AttackRun, DefenceRun, Run
+from tournaments.selectors import AnyRun
 
 
 @pytest.fixture
@@ -41,7 +42,7 @@ def playing(transfer: Competition, olga: User, submit: Callable[..., Submission]
     return round_
 
 
-def claimed() -> AttackRun | DefenceRun:
+def claimed() -> AnyRun:
     run = queue.claim("worker")
     assert run is not None
     assert run.priority == Run.Priority.ROUND

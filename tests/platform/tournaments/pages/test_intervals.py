@@ -23,7 +23,7 @@ from rounds.transfer_standings import differing as differing_rounds
 from submissions.models import Submission
 from tests.platform.conftest import FakeClock
 from tests.platform.tournaments.conftest import content
-from tests.platform.tournaments.pages.conftest import Send, attacked
+from tests.platform.tournaments.pages.conftest import Send, attacked, result
 from tests.platform.tournaments.pages.test_boards import rows_of, text_of
 from tests.platform.tournaments.play_rounds import begin, plan
 from tournaments import queue, services
@@ -73,8 +73,10 @@ def play(tournament: Tournament) -> None:
             return
         if isinstance(run, DefenceRun):
             queue.commit(run, labelled(run))
-        else:
+        elif isinstance(run, AttackRun):
             queue.commit(run, complete(run))
+        else:
+            queue.commit(run, result(run))
 
 
 def complete(run: AttackRun) -> dict[str, Any]:
