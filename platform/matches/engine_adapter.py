@@ -19,6 +19,7 @@ from evaluation.domain.kept_frames import KeptFrames
 from evaluation.domain.players import Track
 from evaluation.domain.results import AuditReport, Failure, Outcome, PieceResult, Reason, SampleResult, Trace
 from evaluation.domain.rules import QueryRules
+from evaluation.referee.fresh_instance import STARTS
 from evaluation.referee.kept_frames import pack as pack_kept
 from evaluation.referee.kept_frames import unpack as unpack_kept
 from evaluation.referee.kept_frames import with_audit
@@ -167,6 +168,17 @@ def longest_seconds(rules: QueryRules, samples: int, calibration: float) -> floa
     model = samples * (rules.query_budget + 1) * rules.model_seconds_per_image + (1 + RESTARTS) * MODEL_GRACE_SECONDS
     attack = samples * rules.attack_seconds_per_sample
     return 2 * calibration * (starts + model + attack) + _MARGIN_SECONDS
+
+
+def longest_audit_seconds(rules: QueryRules, images: int, calibration: float) -> float:
+    """Return the maximum time that a worker may hold an audit of `images`.
+
+    It may first wait until another worker of its host has played its piece of the model. Twice its own time covers the
+    images that are asked alone.
+    """
+    starts = STARTS * (rules.setup_seconds + MODEL_GRACE_SECONDS)
+    audit = 2 * calibration * (starts + images * rules.model_seconds_per_image)
+    return audit + longest_seconds(rules, rules.piece_samples, calibration)
 
 
 def pack(result: PieceResult) -> bytes:
