@@ -42,8 +42,8 @@ class Worker(models.Model):
 class Match(models.Model):
     """One attack against one model over a sample set under one version of the rules. Played once, for everybody.
 
-    Its pieces cover the samples requested so far. When they are played, its model is audited, unless it is bundled. `repetition` is 0, or the number of the rejudging that plays it
-    again. No worker claims pieces of a suspended match.
+    Its pieces cover the samples requested so far. When they are played, its model is audited, unless it is bundled.
+    `repetition` is 0, or the number of the rejudging that plays it again. No worker claims pieces of a suspended match.
     """
 
     class State(models.TextChoices):

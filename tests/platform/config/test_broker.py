@@ -34,3 +34,14 @@ def test_it_ignores_a_partially_written_message(tmp_path: Path) -> None:
         (tmp_path / "messages" / "1_x.begun.msg.part").write_text("")
         with pytest.raises(Empty):
             queue.get(timeout=0.5)
+
+
+def test_it_replaces_the_empty_table_of_a_process_that_was_killed(tmp_path: Path) -> None:
+    table = tmp_path / "control" / "again.exchange"
+    with connection(tmp_path) as broker:
+        table.touch()
+        assert broker.channel().get_table("again") == []
+        table.touch()
+        with broker.SimpleQueue("again") as queue:
+            queue.put({"task": "matches.play"})
+            assert queue.get(timeout=5).payload == {"task": "matches.play"}

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import logging
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -16,7 +18,9 @@ import pytest
 from django.db import connection
 from pytest_django import Settings
 
+from competitions import sample_store
 from core import clock
+from core.errors import Fault
 from core.models import Event
 from core.site_identity import require_identity
 from evaluation.sandbox.docker import RUNNER_LABEL, DockerSandbox
@@ -177,6 +181,34 @@ def test_another_slot_of_the_same_worker_claims_nothing(
     game.play()
     let_play(make_worker("two"), seconds=0.0)
     assert Piece.objects.filter(fence=0).count() == 1
+
+
+@pytest.mark.usefixtures("no_pauses")
+def test_a_missing_object_costs_nobody_anything(game: Game, tmp_path: Path) -> None:
+    require_identity()
+    sample_store._unpack.cache_clear()
+    objects = tmp_path / "objects"
+    objects.rename(tmp_path / "elsewhere")
+    game.play(3)
+    host = Host.objects.get()
+    assert "HostFault: object" in host.problem
+    assert "cannot be read" in host.problem
+    assert set(Piece.objects.values_list("state", "faults")) == {("waiting", 0)}
+    shutil.rmtree(objects)  # the check wrote to it
+    (tmp_path / "elsewhere").rename(objects)
+    Piece.objects.update(paused_until=None)
+    game.play(3)
+    assert set(Piece.objects.values_list("state", "faults")) == {("played", 0)}
+
+
+@pytest.mark.django_db
+def test_a_disk_that_was_full_takes_the_host_out_even_if_it_has_space_again() -> None:
+    failure = Fault("the opponent cannot be unpacked")
+    failure.__cause__ = OSError(errno.ENOSPC, "No space left on device")
+    assert not host_health.check_after(failure)
+    assert "it fails sometimes (checked after: Fault: the opponent" in Host.objects.get().problem
+    Host.objects.all().delete()
+    assert host_health.check_after(Fault("another cause"))
 
 
 def test_a_fault_on_a_healthy_host_counts(game: Game) -> None:

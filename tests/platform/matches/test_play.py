@@ -91,6 +91,12 @@ def test_every_piece_of_a_submitted_model_is_audited_on_a_fresh_start(
     match = ensure_match(rules=rules, sample_set=sample_sets["validation"], model=model, attack=attack)
     for name in ("one", "two", "three"):
         let_play(make_worker(name), seconds=0.0)
+    match.refresh_from_db()
+    assert match.state == "audit"
+    assert all(piece.audit["fresh_due"] > piece.audit["fresh"] == 0 for piece in match.pieces.filter(kind="play"))
+    let_play(make_worker("four"), seconds=0.0)
+    match.refresh_from_db()
+    assert match.state == "played"
     audits = [piece.audit for piece in match.pieces.all()]
     assert len(audits) == 3
     assert all(audit["fresh"] == audit["fresh_due"] > 0 for audit in audits)

@@ -185,14 +185,15 @@ def test_a_failed_match_stops_it_until_it_is_replayed(env: RoundFixture, small: 
 
 def test_a_piece_that_only_one_host_tried_is_a_problem_of_the_round(env: RoundFixture, small: Round) -> None:
     advance_round(small)
-    worker, held = env.worker(), None
+    worker = env.worker()
+    held = queue.claim(worker)
     for _ in range(3):
-        claim = queue.claim(worker, prefer=held and held.piece.match)
-        assert claim is not None
-        queue.release_claim(claim, fault="no disk")
+        assert held is not None
+        queue.release_claim(held, fault="no disk")
         env.clock.forward(minutes=30)
-        held = claim
+        held = queue.claim(worker, prefer=held.piece.match)
     assert held is not None
+    queue.release_claim(held)
     advance_round(small)
     small.refresh_from_db()
     assert small.problem.startswith(f"{held.piece} failed several times, on one host or because of hosts.")
