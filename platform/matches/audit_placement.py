@@ -40,7 +40,7 @@ def withheld_from(host: str, now: datetime) -> Q:
     }
     playing = Q(match__model__digest__in=audited) | Q(match__attack__digest__in=audited)
     withheld = Q(playing, kind=Piece.Kind.PLAY) if audited else nothing
-    waiting = [(pk, *columns) for pk, state, *columns, _ in audits if state == Piece.State.WAITING]
+    waiting = [(pk, match, digest, gpu) for pk, state, match, digest, gpu, _ in audits if state == Piece.State.WAITING]
     if not waiting:
         return withheld
     hosts, since = _played(match for _, match, _, _ in waiting)
