@@ -10,7 +10,7 @@ import pytest
 
 from core import clock, object_store
 from core.lease import LostClaimError
-from evaluation.domain.results import AuditReport
+from evaluation.domain.results import AuditReport, Reason
 from matches import queue, services
 from matches.audit_placement import IDLE_WAIT, OTHER_HOST_WAIT
 from matches.models import Match, Piece, Worker
@@ -149,13 +149,13 @@ def test_rows_of_an_inconsistent_model_change_with_the_audit(
     held = queue.claim(worker)
     assert held is not None
     first, *others = audited(match)
-    row = replace(played(match.pieces.get(number=0)).samples[0], distance=0.25, reason="inconsistent")
+    row = replace(played(match.pieces.get(number=0)).samples[0], distance=0.25, reason=Reason.INCONSISTENT)
     failed = replace(DONE, fresh_changed=8)
     queue.commit_audit(held, [replace(first, audit=failed, artefact="b" * 64, samples=(row,)), *others])
     match.refresh_from_db()
     assert (match.audit["passed"], match.audit["stateful"]) == (False, True)
     assert match.pieces.get(number=0).artefact == "b" * 64
-    changed = match.sample_results.filter(reason="inconsistent").values_list("sample", "distance")
+    changed = match.sample_results.filter(reason=Reason.INCONSISTENT).values_list("sample", "distance")
     assert list(changed) == [(row.sample, 0.25)]
 
 
