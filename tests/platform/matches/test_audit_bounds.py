@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Protocol
 
 import pytest
+from django.db import connections
 
 from core import clock, object_store
 from evaluation.domain.results import AuditReport
 from evaluation.domain.rules import QueryRules
 from matches import queue
+from matches.audit_placement import OTHER_HOST_WAIT
 from matches.engine_adapter import longest_audit_seconds, longest_seconds
 from matches.heartbeat import Heartbeat
 from matches.models import Match, Piece, Worker
-from matches.piece_result import PlayedPiece
+from matches.piece_result import AuditedPiece, PlayedPiece
 from matches.scheduling import ensure_match
 from submissions.models import Player
 
@@ -131,3 +134,36 @@ def test_the_maximum_time_of_an_audit_covers_its_images_and_a_piece_before_it() 
     before = longest_seconds(rules, rules.piece_samples, 3.0)
     # two starts with the model's grace, and a thousand images
     assert longest_audit_seconds(rules, 1000, 3.0) == before + 6 * (2 * (100 + 10) + 1000 * 0.1)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_concurrent_workers_of_two_hosts_audit_each_match_once(
+    match: Match, make_worker: MakeWorker, played: Played, match_of_twin: Callable[[], Match]
+) -> None:
+    twins = match_of_twin()
+    audits = []
+
+    def work(worker: Worker) -> None:
+        try:
+            while held := queue.claim(worker):
+                if held.piece.is_audit:
+                    audits.append(held.piece.match_id)
+                    pieces = Piece.objects.filter(match=held.piece.match_id).exclude(kept="")
+                    done = AuditReport(fresh_due=8, fresh=8)
+                    queue.commit_audit(
+                        held, [AuditedPiece(piece.pk, piece.kept, done, piece.artefact) for piece in pieces]
+                    )
+                else:
+                    kept = object_store.put(f"frames of {held.piece}".encode())
+                    queue.commit(held, replace(played(held.piece), audit=AuditReport(fresh_due=8), kept=kept))
+        finally:
+            connections.close_all()
+
+    crew = [make_worker(f"{host}/{slot}") for host in ("one", "two") for slot in range(3)]
+    with ThreadPoolExecutor(6) as pool:
+        list(pool.map(work, crew))
+    Piece.objects.filter(state=Piece.State.PLAYED).update(played_at=clock.now() - OTHER_HOST_WAIT)
+    work(crew[0])
+    assert sorted(audits) == sorted([match.pk, twins.pk])
+    assert set(Match.objects.values_list("state", "audit__open")) == {("played", False)}
+    assert not Piece.objects.exclude(kept="", state=Piece.State.PLAYED, kind=Piece.Kind.PLAY).exists()
