@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from datetime import datetime, timedelta
 
-from django.db.models import Max, Q
+from django.db.models import Max, Q, QuerySet
 
 from core.worker_slot import host_of
-from matches.models import Piece
+from matches.models import Piece, Worker
 from matches.selectors import live_workers
 
 OTHER_HOST_WAIT = timedelta(minutes=5)
@@ -29,26 +29,35 @@ def withheld_from(host: str, now: datetime) -> Q:
     audits = list(
         Piece.objects.filter(kind=Piece.Kind.AUDIT, state__in=open_states)
         .order_by()
-        .values_list("pk", "state", "match", "match__model", "worker__name")
+        .values_list("pk", "state", "match", "match__model__digest", "match__needs_gpu", "worker__name")
     )
     if not audits:
         return nothing
     audited = {
-        model for _, state, _, model, worker in audits if state == Piece.State.CLAIMED and host_of(worker or "") == host
+        digest
+        for _, state, _, digest, _, worker in audits
+        if state == Piece.State.CLAIMED and host_of(worker or "") == host
     }
-    waiting = [(pk, match, model) for pk, state, match, model, _ in audits if state == Piece.State.WAITING]
+    playing = Q(match__model__digest__in=audited) | Q(match__attack__digest__in=audited)
+    withheld = Q(playing, kind=Piece.Kind.PLAY) if audited else nothing
+    waiting = [(pk, match, digest, gpu) for pk, state, match, digest, gpu, _ in audits if state == Piece.State.WAITING]
     if not waiting:
-        return Q(kind=Piece.Kind.PLAY, match__model__in=audited)
-    hosts, since = _played(match for _, match, _ in waiting)
-    live = {host_of(name) for name in live_workers().values_list("name", flat=True)}
-    here = _models_played_on(host)
+        return withheld
+    hosts, since = _played(match for _, match, _, _ in waiting)
+    live = live_workers()
+    able = {gpu: _hosts(live.filter(worker_class=Worker.Class.GPU) if gpu else live) for gpu in (False, True)}
+    here = _played_on(host)
     later = [
         pk
-        for pk, match, model in waiting
-        if (host in hosts[match] and live - hosts[match] and now < since[match] + OTHER_HOST_WAIT)
-        or (model in here and now < since[match] + IDLE_WAIT)
+        for pk, match, digest, gpu in waiting
+        if (host in hosts[match] and able[gpu] - hosts[match] and now < since[match] + OTHER_HOST_WAIT)
+        or (digest in here and now < since[match] + IDLE_WAIT)
     ]
-    return Q(pk__in=later) | Q(kind=Piece.Kind.PLAY, match__model__in=audited)
+    return Q(pk__in=later) | withheld
+
+
+def _hosts(workers: QuerySet[Worker]) -> set[str]:
+    return {host_of(name) for name in workers.values_list("name", flat=True)}
 
 
 def _played(matches: Iterable[int]) -> tuple[dict[int, set[str]], dict[int, datetime]]:
@@ -62,9 +71,8 @@ def _played(matches: Iterable[int]) -> tuple[dict[int, set[str]], dict[int, date
     return hosts, since
 
 
-def _models_played_on(host: str) -> set[int]:
-    """Return the models that workers of `host` play now."""
+def _played_on(host: str) -> set[str]:
+    """Return the digests of the players in the pieces that workers of `host` play now."""
     held = Piece.objects.filter(kind=Piece.Kind.PLAY, state=Piece.State.CLAIMED).order_by()
-    return {
-        model for model, worker in held.values_list("match__model", "worker__name") if host_of(worker or "") == host
-    }
+    rows = held.values_list("match__model__digest", "match__attack__digest", "worker__name")
+    return {digest for *digests, worker in rows if host_of(worker or "") == host for digest in digests}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import logging
+import secrets
 import zipfile
 from dataclasses import replace
 from types import TracebackType
@@ -19,6 +20,7 @@ from evaluation.domain.kept_frames import KeptFrames
 from evaluation.domain.players import Track
 from evaluation.domain.results import AuditReport, Failure, Outcome, PieceResult, Reason, SampleResult, Trace
 from evaluation.domain.rules import QueryRules
+from evaluation.referee.fresh_instance import STARTS
 from evaluation.referee.kept_frames import pack as pack_kept
 from evaluation.referee.kept_frames import unpack as unpack_kept
 from evaluation.referee.kept_frames import with_audit
@@ -40,6 +42,9 @@ FOUND = "found_label"
 """Names in an artefact, in addition to `sample` and the columns of the trace (`trace_sample`, `trace_query`, ...)."""
 
 _FOUND_NOTHING = -1
+
+_NAME_BYTES = 16
+"""Random bytes before the kept frames: those of two pieces are never one object, so that each can be removed."""
 
 _MARGIN_SECONDS = 3600.0
 
@@ -86,7 +91,7 @@ class Session:
             audit=result.audit,
             failures=[_failure(failure) for failure in result.failures],
             artefact=object_store.put(pack(result)),
-            kept=object_store.put(pack_kept(result.kept)) if result.kept and result.audit.open else "",
+            kept=_keep(result.kept) if result.kept and result.audit.open else "",
         )
 
 
@@ -96,18 +101,26 @@ def audit(match: Match, worker: Worker) -> list[AuditedPiece]:
     Errors of the model are in the counts; platform errors are raised.
     """
     pieces = list(match.pieces.filter(state=Piece.State.PLAYED).exclude(kept="").order_by("first"))
-    kept = [unpack_kept(object_store.get(piece.kept)) for piece in pieces]
+    kept = [unpack_kept(object_store.get(piece.kept)[_NAME_BYTES:]) for piece in pieces]
+    sandbox = open_sandbox()
     reports = audit_model(
         model=ready_player(match.model, log.debug),
         track=Track(match.attack.track_name),
         rules=query_rules(match.rules.values, match.rules.version),
         kept=kept,
-        sandbox=open_sandbox(),
+        sandbox=sandbox,
         seed=derive_seed(match.seed, "deferred audit", *(piece.number for piece in pieces)),
         resources=resources(worker.device or None),
         calibration=worker.calibration,
+        # it takes ten seconds for all programs of a host, which the sandbox for trusted code shows to players
+        level_caches=sandbox.for_untrusted_code,
     )
     return [_audited(match, piece, frames, report) for piece, frames, report in zip(pieces, kept, reports, strict=True)]
+
+
+def _keep(kept: KeptFrames) -> str:
+    """Store the frames for the audit of one piece; return the digest."""
+    return object_store.put(secrets.token_bytes(_NAME_BYTES) + pack_kept(kept))
 
 
 def _audited(match: Match, piece: Piece, kept: KeptFrames, report: AuditReport) -> AuditedPiece:
@@ -167,6 +180,17 @@ def longest_seconds(rules: QueryRules, samples: int, calibration: float) -> floa
     model = samples * (rules.query_budget + 1) * rules.model_seconds_per_image + (1 + RESTARTS) * MODEL_GRACE_SECONDS
     attack = samples * rules.attack_seconds_per_sample
     return 2 * calibration * (starts + model + attack) + _MARGIN_SECONDS
+
+
+def longest_audit_seconds(rules: QueryRules, images: int, calibration: float) -> float:
+    """Return the maximum time that a worker may hold an audit of `images`.
+
+    It may first wait until another worker of its host has played its piece of the model. Twice its own time covers the
+    images that are asked alone.
+    """
+    starts = STARTS * (rules.setup_seconds + MODEL_GRACE_SECONDS)
+    audit = 2 * calibration * (starts + images * rules.model_seconds_per_image)
+    return audit + longest_seconds(rules, rules.piece_samples, calibration)
 
 
 def pack(result: PieceResult) -> bytes:

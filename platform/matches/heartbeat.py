@@ -11,7 +11,7 @@ from competitions.rules import query_rules
 from core import clock, lease
 from core.worker_slot import device_of
 from matches import services
-from matches.engine_adapter import longest_seconds
+from matches.engine_adapter import longest_audit_seconds, longest_seconds
 from matches.models import Worker
 from matches.queue import Claim
 from submissions.calibration import calibration
@@ -49,7 +49,12 @@ class Heartbeat(lease.Heartbeat):
         if claim is not None:
             match = claim.piece.match
             rules = query_rules(match.rules.values, match.rules.version)
-            seconds = longest_seconds(rules, claim.piece.count, claim.worker.calibration)
+            if claim.piece.is_audit:
+                counts = match.pieces.exclude(kept="").values_list("audit", flat=True)
+                images = sum(each.get("fresh_due", 0) for each in counts)
+                seconds = longest_audit_seconds(rules, images, claim.worker.calibration)
+            else:
+                seconds = longest_seconds(rules, claim.piece.count, claim.worker.calibration)
             self.hold(claim.piece, until=clock.database_now() + timedelta(seconds=seconds))
         return claim
 

@@ -128,8 +128,7 @@ def commit_audit(held: Claim, audited: Sequence[AuditedPiece]) -> None:
         Piece.objects.filter(pk=piece.pk).delete()
         _finish(piece.match_id)
     for each in audited:
-        if not Piece.objects.filter(kept=each.kept).exists():  # a rejudging may have kept the same frames
-            object_store.remove(each.kept)
+        object_store.remove(each.kept)
 
 
 def release_claim(held: Claim, *, fault: str = "", host_failed: bool = False) -> bool:

@@ -102,6 +102,27 @@ def test_every_piece_of_a_submitted_model_is_audited_on_a_fresh_start(
     assert all(audit["fresh"] == audit["fresh_due"] > 0 for audit in audits)
 
 
+def test_a_model_whose_labels_change_after_its_match_is_inconsistent(
+    rules: RulesVersion,
+    sample_sets: dict[str, SampleSet],
+    attack: Player,
+    commit: Callable[[str, str], Player],
+    make_worker: Callable[..., Worker],
+    let_play: Callable[..., None],
+) -> None:
+    model = commit("model", "cheats/model-stateful")
+    match = ensure_match(rules=rules, sample_set=sample_sets["validation"], model=model, attack=attack)
+    for name in ("one", "two", "three"):
+        let_play(make_worker(name), seconds=0.0)
+    kept = list(match.pieces.filter(kind="play").values_list("kept", flat=True))
+    assert all(object_store.size(digest) for digest in kept)
+    let_play(make_worker("four"), seconds=0.0)
+    match.refresh_from_db()
+    assert (match.state, match.audit["passed"]) == ("played", False)
+    assert match.audit["fresh"] == match.audit["fresh_due"] > 0
+    assert not any(object_store.size(digest) for digest in kept)
+
+
 def test_a_played_match_is_not_played_again(
     match: Match, make_worker: Callable[..., Worker], let_play: Callable[..., None], notifications: list[str]
 ) -> None:

@@ -53,6 +53,15 @@ def release(round_: Round, by: User, *parts: str) -> None:
         Release.objects.create(round=round_, part=part, released_at=round_.planned_at, released_by=by)
 
 
+def test_it_says_that_the_model_is_audited(client: Client, played_match: Match, shown: dict[str, Submission]) -> None:
+    text = "All samples are played. The model is audited now"
+    assert text not in page_of(client, played_match)
+    Match.objects.filter(pk=played_match.pk).update(state=Match.State.AUDIT, finished_at=None, audit={})
+    page = page_of(client, played_match)
+    assert text in page
+    assert "<dd>audit</dd>" in page
+
+
 def test_it_shows_what_a_score_is_made_of(client: Client, played_match: Match, shown: dict[str, Submission]) -> None:
     page = page_of(client, played_match)
     for text in (
