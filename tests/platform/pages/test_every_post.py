@@ -138,7 +138,8 @@ def test_it_works(site: dict[str, str], role: str) -> None:
         page = address(route, site)
         for body in (FIELDS,) if route.startswith("admin/") else ({}, FIELDS):
             writes = Writes()
-            client.cookies = cookies.copy()
+            client.cookies.clear()
+            client.cookies.update(cookies)
             with transaction.atomic():
                 with connection.execute_wrapper(writes):
                     answer = client.post(page, body)
