@@ -139,7 +139,11 @@ def test_it_works(site: dict[str, str], role: str) -> None:
         for body in (FIELDS,) if route.startswith("admin/") else ({}, FIELDS):
             writes = Writes()
             client.cookies.clear()
+<<<<<<< HEAD
             client.cookies.load(cookies)
+=======
+            client.cookies.update(cookies)
+>>>>>>> site
             with transaction.atomic():
                 with connection.execute_wrapper(writes):
                     answer = client.post(page, body)
