@@ -137,10 +137,12 @@ class Trace:
 class AuditReport:
     """The counts of an audit, which queries the model again, and their tolerances.
 
-    `replayed` images were queried again in other batches, and `changed` of them got another label; of `judged` verdict
-    queries, `denied` images were no longer adversarial. A freshly started model is queried with `fresh_due` images in
-    their original frames, and `fresh` of them are done; `fresh_changed` of these got another label, among them
-    `fresh_unanswered` without an answer after two starts. Each count has its own limit, so that none dilutes another.
+    The playing model was queried again with `replayed` images in other batches, and `changed` of them got another
+    label; of `judged` verdict queries, `denied` images were no longer adversarial. A freshly started model is queried
+    with `fresh_due` images in their original frames, and `fresh` of them are done; `fresh_changed` of these got
+    another label, among them `fresh_unanswered` without an answer after two starts. It is then queried with `alone`
+    images one by one, and `alone_changed` of them got another label. Each count has its own limit, so that none
+    dilutes another.
     """
 
     replayed: int = 0
@@ -151,12 +153,15 @@ class AuditReport:
     fresh: int = 0
     fresh_changed: int = 0
     fresh_unanswered: int = 0
+    alone: int = 0
+    alone_changed: int = 0
 
     @property
     def passed(self) -> bool:
-        """True within each tolerance: 2 replays or 5 %, 3 verdicts or 10 %, 2 fresh replays or 5 %."""
+        """True within each tolerance: 2 replays, lone images or fresh replays or 5 %, 3 verdicts or 10 %."""
         return (
             self.changed <= max(2, 0.05 * self.replayed)
+            and self.alone_changed <= max(2, 0.05 * self.alone)
             and self.denied <= max(3, 0.10 * self.judged)
             and not self.stateful
         )
@@ -184,6 +189,7 @@ class AuditReport:
         return (
             f"{self.changed} of {self.replayed} replayed images got another label, {self.denied} of {self.judged} "
             f"verdicts were denied, {self.fresh_changed} of {self.fresh} labels changed after a fresh start{unanswered}"
+            f", {self.alone_changed} of {self.alone} images queried alone got another label"
         )
 
 

@@ -145,6 +145,10 @@ class Audit:
         """Note the outcome of one replay in another frame; `now` is None where there was no answer."""
         self._add(replayed=1, changed=before != now)
 
+    def count_alone(self, before: int, now: int | None) -> None:
+        """Note the label of one image that a fresh instance was asked about alone; `now` is None without an answer."""
+        self._add(alone=1, alone_changed=before != now)
+
     def judge(self, *, denied: bool) -> None:
         """Note the outcome of one verdict query."""
         self._add(judged=1, denied=denied)

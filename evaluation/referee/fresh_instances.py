@@ -47,6 +47,6 @@ def ask_fresh_model(model: Model, audit: Audit) -> None:
         return
     for replay in audit.alone():
         labels = ask_or_none(model, replay.image[np.newaxis])
-        audit.count(replay.label, labels[0] if labels else None)
+        audit.count_alone(replay.label, labels[0] if labels else None)
         if labels is None:
             break

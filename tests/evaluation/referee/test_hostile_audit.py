@@ -411,6 +411,8 @@ def test_no_verdict_frame_holds_an_image_twice_where_others_could_fill_it(game: 
         (AuditReport(replayed=9000, fresh=64, fresh_changed=4), False),
         (AuditReport(replayed=1000, changed=20, judged=200, denied=20), True),
         (AuditReport(replayed=1000, changed=21, judged=200, denied=21), False),
+        (AuditReport(replayed=100, alone=16, alone_changed=2), True),
+        (AuditReport(replayed=100, alone=16, alone_changed=3), False),
     ],
 )
 def test_the_tolerance_is_what_the_rules_say(report: AuditReport, passed: bool) -> None:
