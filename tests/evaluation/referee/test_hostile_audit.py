@@ -376,6 +376,7 @@ def test_an_honest_model_whose_fresh_start_fails_once_is_not_blamed(game: Any) -
     assert len(starts) == 4
     assert game.audit.passed
     assert (game.audit.fresh, game.audit.fresh_unanswered) == (game.audit.fresh_due, 0)
+    assert (game.audit.alone, game.audit.alone_changed) == (16, 0)
     assert rows == honest
 
 
