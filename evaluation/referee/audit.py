@@ -38,13 +38,13 @@ LEAST_PER_PIECE = 16
 MOST_SIZES = 4096
 """Number of frame sizes of a piece that are remembered."""
 
-MOST_FRAMES = 32
+MOST_FRAMES = 128
 """Number of frames of a piece among which those for a freshly started model are drawn."""
 
 MOST_FRAME_BYTES = 64 << 20
 """Memory that the kept frames of a piece may take, in bytes."""
 
-ENOUGH_FRESH = 32
+ENOUGH_FRESH = 128
 """Number of images of a piece that a freshly started model is asked about; the last frame is asked about whole."""
 
 MOST_ALONE = 16
@@ -69,7 +69,7 @@ def fresh_report(frame: KeptFrame, now: Sequence[int] | None) -> AuditReport:
 
 def lone_report(frame: KeptFrame, now: Sequence[int] | None) -> AuditReport:
     """Return the counts of one image that this model was asked about alone; `now` is None without an answer."""
-    return AuditReport(replayed=1, changed=now is None or now[0] != frame.labels[0])
+    return AuditReport(alone=1, alone_changed=now is None or now[0] != frame.labels[0])
 
 
 def _distance(squared: float) -> float:

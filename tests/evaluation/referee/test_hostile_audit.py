@@ -229,8 +229,12 @@ def test_verdict_and_audit_frames_look_like_the_attacks_own(game: Any, wire: Any
         assert all(payload == count * game.rules.shape.size for _, count, _, payload in instance)
 
 
-def test_an_attack_cannot_compute_from_its_seed_what_is_asked_again(game: Any, wire: Any) -> None:
+def test_an_attack_cannot_compute_from_its_seed_what_is_asked_again(
+    game: Any, wire: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The attack knows the referee's code, its own seed, and every frame that it sent."""
+    for name in ("MOST_FRAMES", "ENOUGH_FRESH"):  # fewer than it sends
+        monkeypatch.setattr(audit, name, 32)
     sent: list[tuple[bytes, int]] = []
     received: list[int] = []
     lives: list[set[bytes]] = []
@@ -481,6 +485,7 @@ def test_an_honest_model_whose_fresh_start_fails_once_is_not_blamed(game: Any) -
     assert len(starts) == 3
     assert game.audit.passed
     assert (game.audit.fresh, game.audit.fresh_unanswered) == (game.audit.fresh_due, 0)
+    assert (game.audit.alone, game.audit.alone_changed) == (16, 0)
     assert rows == honest
 
 
@@ -516,6 +521,8 @@ def test_no_verdict_frame_holds_an_image_twice_where_others_could_fill_it(game: 
         (AuditReport(replayed=9000, fresh=64, fresh_changed=4), False),
         (AuditReport(replayed=1000, changed=20, judged=200, denied=20), True),
         (AuditReport(replayed=1000, changed=21, judged=200, denied=21), False),
+        (AuditReport(replayed=100, alone=16, alone_changed=2), True),
+        (AuditReport(replayed=100, alone=16, alone_changed=3), False),
     ],
 )
 def test_the_tolerance_is_what_the_rules_say(report: AuditReport, passed: bool) -> None:
