@@ -9,8 +9,7 @@ probabilities; the numbers of images are those that a piece keeps. "Before" are 
 from __future__ import annotations
 
 from collections.abc import Callable
-
-from scipy.stats import binom
+from math import comb
 
 from evaluation.domain.results import AuditReport
 from evaluation.referee.audit import ENOUGH_FRESH
@@ -32,7 +31,7 @@ def most_allowed_before(images: int) -> int:
 
 def passes(share: float, images: int, allowed: Callable[[int], int] = most_allowed) -> float:
     """Return the probability that a liar on this share of the queries is not found among so many images."""
-    return float(binom.cdf(allowed(images), images, share))
+    return sum(comb(images, n) * share**n * (1 - share) ** (images - n) for n in range(allowed(images) + 1))
 
 
 def main() -> None:
