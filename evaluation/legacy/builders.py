@@ -29,8 +29,10 @@ from evaluation.legacy.requirements_2018 import Replacement, replacements
 from evaluation.parsing.limited_process import Fields, ask_once
 
 _MOST_NAMED = 4
-_PLAN_SECONDS, _PLAN_BYTES = 10, 2 << 30
 """The most replacements that an answer to a push names."""
+
+_PLAN_SECONDS, _PLAN_BYTES = 10, 2 << 30
+"""Limits of the process that reads a program: seconds of its processor, bytes of its address space."""
 
 _NO_LICENCE = "LicenseRef-scancode-unknown"
 """An expression of SPDX for the manifest of an image; a build does not use it."""
@@ -144,10 +146,15 @@ def plan_2018(source: Path, environment: LegacyEnvironment) -> list[Replacement]
 
 def plan_request(fields: Fields, _: bytes) -> tuple[Fields, bytes]:
     """Answer a request of `plan_2018`."""
-    source, environment = Path(fields["source"]), LegacyEnvironment(Path(fields["environment"]))
+    found = read_plan(Path(fields["source"]), LegacyEnvironment(Path(fields["environment"])))
+    return {"replacements": [asdict(each) for each in found]}, b""
+
+
+def read_plan(source: Path, environment: LegacyEnvironment) -> list[Replacement]:
+    """Return the same as `plan_2018`, read in this process."""
     found = replacements(source, environment)
     check_program(source, tree_entries(source), environment, SOURCE)
-    return {"replacements": [asdict(each) for each in found]}, b""
+    return found
 
 
 def plan_line(found: list[Replacement]) -> str:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
-from django.db import DatabaseError, connection, transaction
+from django.db import DatabaseError, IntegrityError, connection, transaction
 
 from core import clock, events
 from core.errors import HostFault, Refusal
@@ -38,6 +38,8 @@ def require_identity() -> None:
     known, found = _in_database(), _in_folder()
     if known is None and found is None:
         known, found = _begin(), _in_folder()
+    if known is None:  # the program that wrote the file may be about to commit
+        known = _in_database_after_others()
     if known != found:
         raise HostFault(_difference(known, found))
 
@@ -92,6 +94,14 @@ def _begin() -> str | None:
 
 def _in_database() -> str | None:
     return SiteIdentity.objects.filter(pk=_KEY).values_list("value", flat=True).first()
+
+
+def _in_database_after_others() -> str | None:
+    """Return the identifier in the database once no other program is writing it: a row of the same key waits for it."""
+    with suppress(IntegrityError), transaction.atomic():
+        SiteIdentity.objects.create(pk=_KEY, value="", made_at=clock.now())
+        transaction.set_rollback(True)
+    return _in_database()
 
 
 def _in_folder() -> str | None:

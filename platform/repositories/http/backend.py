@@ -24,7 +24,7 @@ log = logging.getLogger(__name__)
 
 MAX_HEAD_BYTES = 1 << 16
 MAX_CPU_SECONDS = 300
-"""Processor time of each process of git in a clone or push. A push of 512 MiB needs about a tenth of it."""
+"""Processor time of each process of git in a clone or push, in seconds."""
 END_SECONDS = 3.0
 """Time that git has after SIGTERM to remove its files, before SIGKILL."""
 

@@ -10,7 +10,7 @@ import pytest
 from evaluation.builder.manifest import read_manifest
 from evaluation.domain.errors import BuildRefusal
 from evaluation.domain.players import Track
-from evaluation.legacy.builders import LegacyBuilder, plan_line, write_image_source
+from evaluation.legacy.builders import LegacyBuilder, plan_line, read_plan, write_image_source
 from evaluation.legacy.crowdai import read_submission
 from evaluation.legacy.environment import LegacyEnvironment
 from evaluation.legacy.requirements_2018 import Replacement
@@ -109,7 +109,7 @@ def test_it_rejects_what_cannot_run_in_one_sentence(
     monkeypatch.setitem(environment.versions, "foolbox", "1.2.0")
     (source / name).write_text(content)
     with pytest.raises(BuildRefusal) as refused:
-        LegacyBuilder(NoBuilder(), environment).build(source, on_log=print)
+        read_plan(source, environment)
     assert problem in refused.value.problem
     assert "\n" not in refused.value.problem
 
@@ -174,5 +174,5 @@ def test_each_import_is_looked_up_once(source: Path, environment: LegacyEnvironm
             return super().provides(module)
 
     with pytest.raises(BuildRefusal, match="line 3001: imports 'gone'"):
-        log_of(source, Counted(environment.directory))
+        read_plan(source, Counted(environment.directory))
     assert asked == ["numpy", "gone"]
