@@ -100,10 +100,16 @@ def test_notes_in_locks_end_with_the_instance_that_played(sandbox: Sandbox) -> N
 
 def test_notes_in_the_page_cache_outlive_the_instance_but_not_the_levelling(sandbox: Sandbox) -> None:
     match = Match60(sandbox, "cheats/model-passes-notes-by-page-cache")
+
+    def is_told() -> bool:
+        with match.played():
+            pass
+        return not match.audit(level_caches=False).stateful
+
     with match.played():
         pass
     if isinstance(sandbox, ProcessSandbox):  # in a container only the clock can read them, with errors
-        assert not match.audit(level_caches=False).stateful
+        assert any(is_told() for _ in range(3))  # another test may drop the pages of the host's files meanwhile
     assert match.audit(level_caches=True).stateful
 
 
@@ -115,4 +121,4 @@ def test_an_honest_model_passes(sandbox: Sandbox) -> None:
     assert report.passed
     assert report.fresh > 30
     assert (report.changed, report.fresh_changed) == (0, 0)
-    assert replace(report, replayed=0, fresh=0) == AuditReport()
+    assert replace(report, replayed=0, fresh=0, alone=0) == AuditReport()

@@ -139,7 +139,8 @@ def check(played: Played, wanted: dict[str, Any]) -> None:
     rows = played.result.samples
     failures = [(str(failure.side), str(failure.reason)) for failure in played.result.failures]
     assert set(failures) == {(wanted["side"], reason) for reason in reasons_of(wanted)}
-    assert [str(row.outcome) for row in rows] == wanted["outcomes"]
+    if not wanted.get("outcomes_vary", False):
+        assert [str(row.outcome) for row in rows] == wanted["outcomes"]
     assert [row.distance for row in rows if row.outcome == "failed"] == [
         row.worst_case for row in rows if row.outcome == "failed"
     ]
@@ -206,6 +207,7 @@ def test_every_cheat_says_what_is_expected(cheat: Path) -> None:
         "docker",
         "process",
         "outcomes",
+        "outcomes_vary",
         "queries",
         "row_reasons",
     }
