@@ -138,6 +138,10 @@ def meet(honest: HonestPlayers, cheat: Path, sandbox: str, samples: list[Sample]
 def check(played: Played, wanted: dict[str, Any]) -> None:
     rows = played.result.samples
     failures = [(str(failure.side), str(failure.reason)) for failure in played.result.failures]
+    if wanted.get("outcomes_vary", False) and not failures:
+        # the host was so busy that it read other notes, or saw no hurry: then it must gain nothing on any sample
+        assert "failed" not in {str(row.outcome) for row in rows}
+        return
     assert set(failures) == {(wanted["side"], reason) for reason in reasons_of(wanted)}
     if not wanted.get("outcomes_vary", False):
         assert [str(row.outcome) for row in rows] == wanted["outcomes"]
