@@ -101,7 +101,7 @@ def test_notes_in_locks_end_with_the_instance_that_played(sandbox: Sandbox) -> N
 def test_notes_in_the_page_cache_outlive_the_instance_but_not_the_levelling(sandbox: Sandbox) -> None:
     match = Match60(sandbox, "cheats/model-passes-notes-by-page-cache")
 
-    def is_told() -> bool:
+    def reads_the_notes() -> bool:
         with match.played():
             pass
         return not match.audit(level_caches=False).stateful
@@ -109,7 +109,7 @@ def test_notes_in_the_page_cache_outlive_the_instance_but_not_the_levelling(sand
     with match.played():
         pass
     if isinstance(sandbox, ProcessSandbox):  # in a container only the clock can read them, with errors
-        assert any(is_told() for _ in range(3))  # another test may drop the pages of the host's files meanwhile
+        assert any(reads_the_notes() for _ in range(3))  # another test may drop the pages of the host's files meanwhile
     assert match.audit(level_caches=True).stateful
 
 
