@@ -91,6 +91,8 @@ def test_pools_and_unfinished_matches_need_their_players(
         "attack waiting",
         "model playing",
         "attack playing",
+        "model audit",
+        "attack audit",
         "model suspended",
         "attack suspended",
     }
