@@ -78,9 +78,9 @@ _UNFOLD = {
                 _item("Matches", "sports_kabaddi", "matches_match"),
                 _item("Pieces", "extension", "matches_piece"),
                 _item("Sample results", "analytics", "matches_sampleresult"),
-                _item("Worker time", "timer", "matches_workertime"),
-                _item("Workers", "memory", "matches_worker", SUPERUSER),
-                _item("Hosts", "dns", "submissions_host", SUPERUSER),
+                _item("Worker time", "timer", "workers_workertime"),
+                _item("Workers", "memory", "workers_worker", SUPERUSER),
+                _item("Hosts", "dns", "workers_host", SUPERUSER),
             ),
             _group(
                 "Leaderboards",

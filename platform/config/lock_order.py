@@ -6,7 +6,7 @@ Of one table, rows are locked in the order of their keys. The site's tests check
 from __future__ import annotations
 
 LOCK_ORDER = (
-    "matches.Worker",
+    "workers.Worker",
     "accounts.AccountRequest",
     "accounts.SignUpLink",
     "accounts.Team",

@@ -10,7 +10,7 @@ FORMATS = ("json", "text")
 
 _OWN = (
     *("accounts", "api", "competitions", "config", "core", "demo", "evaluation", "leaderboards", "matches", "pages"),
-    *("repositories", "rounds", "submissions", "tournaments"),
+    *("repositories", "rounds", "submissions", "tournaments", "workers"),
 )
 
 

@@ -59,6 +59,7 @@ INSTALLED_APPS = [
     "core.apps.CoreConfig",
     "accounts.apps.AccountsConfig",
     "competitions.apps.CompetitionsConfig",
+    "workers.apps.WorkersConfig",
     "repositories.apps.RepositoriesConfig",
     "submissions.apps.SubmissionsConfig",
     "matches.apps.MatchesConfig",
@@ -231,8 +232,6 @@ TEAM_WORKER_SECONDS = env.number("GAUNTLET_TEAM_WORKER_SECONDS", 86_400)
 """Worker seconds of a team in 24 hours, above which its pieces come after those of other teams."""
 TEAM_BUILD_SECONDS = env.number("GAUNTLET_TEAM_BUILD_SECONDS", 14_400)
 """Build seconds of a team in 24 hours, above which its submissions are built after those of other teams."""
-GPU_LIVES = "matches.selectors.gpu_worker_is_live"
-"""Function that tells the push gate whether a GPU worker is available; it is in a higher layer than the gate."""
 
 # the queue
 CELERY_BROKER_URL, CELERY_BROKER_TRANSPORT_OPTIONS = env.broker("GAUNTLET_BROKER", f"filesystem://{STATE / 'broker'}")

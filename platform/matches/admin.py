@@ -13,7 +13,7 @@ from core.administration.columns import labelled, linked
 from core.administration.permissions import ReadOnlyAdmin, model_field_names
 from matches import queue, services
 from matches.extension_points import replay_notes
-from matches.models import Match, Piece, SampleResult, Worker, WorkerTime
+from matches.models import Match, Piece, SampleResult
 from submissions.admin import PlayerAdmin
 
 RulesVersionAdmin.add_counts("matches")
@@ -34,16 +34,6 @@ STATE_COLOURS = {
 def _before_replay(row: Any) -> list[str]:
     """Return what an organiser must still do after a replay; `row` has its counts annotated."""
     return [note for notes in replay_notes.answers(row) for note in notes]
-
-
-@admin.register(Worker)
-class WorkerAdmin(ReadOnlyAdmin):
-    """Worker processes that play, as last reported."""
-
-    counts = ("pieces",)
-    list_display = ("name", "worker_class", "device", "calibration", "clock_skew", "started_at", "last_seen_at")
-    list_filter = ("worker_class",)
-    search_fields = ("name", "device")
 
 
 @admin.register(Match)
@@ -154,15 +144,3 @@ class SampleResultAdmin(ReadOnlyAdmin):
     search_fields = ("=match__pk",)
     show_full_result_count = False
     fields = model_field_names(SampleResult, without=["found_label"])
-
-
-@admin.register(WorkerTime)
-class WorkerTimeAdmin(ReadOnlyAdmin):
-    """Seconds that workers played for each team, by hour: the basis of a team's daily share."""
-
-    organised_by = "entry__competition__organisers"
-    list_display = ("__str__", linked("entry"), "hour", "seconds")
-    list_filter = (("entry__competition", RelatedOnlyFieldListFilter),)
-    list_select_related = ("entry__team", "entry__competition")
-    search_fields = ("entry__team__name",)
-    date_hierarchy = "hour"

@@ -11,9 +11,10 @@ from datetime import datetime, timedelta
 
 from django.db.models import Max, Q, QuerySet
 
-from core.worker_slot import host_of
-from matches.models import Piece, Worker
-from matches.selectors import live_workers
+from matches.models import Piece
+from workers.models import Worker
+from workers.selectors import live_workers
+from workers.worker_slot import host_of
 
 OTHER_HOST_WAIT = timedelta(minutes=5)
 """So long an audit waits for a live host that did not play its match."""

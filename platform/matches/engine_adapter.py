@@ -30,10 +30,11 @@ from evaluation.referee.seeds import derive_seed
 from evaluation.referee.time_limits import MODEL_GRACE_SECONDS
 from evaluation.runner.audit import audit_model
 from evaluation.runner.sandboxed_player import SandboxedPlayer
-from matches.models import Match, Piece, Worker
+from matches.models import Match, Piece
 from matches.piece_result import AuditedPiece, PlayedPiece
 from submissions.player_builds import ready_player
-from submissions.sandboxes import open_sandbox, resources
+from workers.models import Worker
+from workers.sandboxes import open_sandbox, resources
 
 log = logging.getLogger(__name__)
 
@@ -168,6 +169,16 @@ def _failure(failure: Failure) -> dict[str, Any]:
         "detail": failure.detail,
         "in_setup": failure.in_setup,
     }
+
+
+def longest_seconds_of(piece: Piece, worker: Worker) -> float:
+    """Return the maximum time that `worker` may hold `piece`: beyond it the worker hangs."""
+    match = piece.match
+    rules = query_rules(match.rules.values, match.rules.version)
+    if not piece.is_audit:
+        return longest_seconds(rules, piece.count, worker.calibration)
+    counts = match.pieces.exclude(kept="").values_list("audit", flat=True)
+    return longest_audit_seconds(rules, sum(each.get("fresh_due", 0) for each in counts), worker.calibration)
 
 
 def longest_seconds(rules: QueryRules, samples: int, calibration: float) -> float:

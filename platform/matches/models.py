@@ -1,4 +1,4 @@
-"""Workers, matches, their pieces and sample results."""
+"""Matches, their pieces and sample results."""
 
 from __future__ import annotations
 
@@ -10,33 +10,9 @@ from django.utils.translation import gettext_noop
 
 from competitions.models import Entry, RulesVersion, SampleSet
 from core import clock
-from core.fault_record import Retried
-from core.times import in_words
 from submissions.models import Player
-
-
-class Worker(models.Model):
-    """A process that plays pieces, as last reported."""
-
-    class Class(models.TextChoices):
-        CPU = "cpu", "CPU"
-        GPU = "gpu", "GPU"
-
-    name = models.CharField(max_length=120, unique=True)
-    """Host, worker and slot, e.g. "arena-1/play/0"."""
-    worker_class = models.CharField(max_length=3, choices=Class.choices)
-    device = models.CharField(max_length=20, blank=True)
-    calibration = models.FloatField(default=1.0)
-    started_at = models.DateTimeField()
-    last_seen_at = models.DateTimeField()
-    clock_skew = models.FloatField(default=0.0)
-    """Seconds by which its host's clock was ahead of the database's when it was last seen; negative: behind."""
-
-    class Meta:
-        ordering = ["name"]
-
-    def __str__(self) -> str:
-        return self.name
+from workers.fault_record import Retried
+from workers.models import Worker
 
 
 class Match(models.Model):
@@ -172,24 +148,3 @@ class SampleResult(models.Model):
 
     def __str__(self) -> str:
         return f"sample {self.sample} of {self.match}"
-
-
-class WorkerTime(models.Model):
-    """Seconds that workers spent in one hour on committed leaderboard pieces of one team.
-
-    `entry` is None for pieces of no team.
-    """
-
-    entry = models.ForeignKey(Entry, null=True, blank=True, on_delete=models.PROTECT, related_name="worker_times")
-    hour = models.DateTimeField()
-    seconds = models.FloatField(default=0.0)
-
-    class Meta:
-        ordering = ["-hour", "entry"]
-        constraints = [
-            UniqueConstraint(fields=["entry", "hour"], name="worker_time_once_per_hour"),
-            UniqueConstraint(fields=["hour"], condition=Q(entry=None), name="worker_time_of_nobody_once_per_hour"),
-        ]
-
-    def __str__(self) -> str:
-        return f"worker time of {self.entry or 'no team'} from {in_words(self.hour)}"

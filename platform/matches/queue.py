@@ -18,15 +18,16 @@ from django.db.models import Exists, Model, OuterRef, QuerySet
 from accounts.models import User
 from core import clock, events, faults, notify, object_store
 from core.errors import Refusal
-from core.fault_record import columns_after
-from core.lease import LostClaimError
-from core.worker_slot import host_of
 from matches.audit_placement import withheld_from
-from matches.models import Match, Piece, SampleResult, Worker
+from matches.models import Match, Piece, SampleResult
 from matches.piece_result import AuditedPiece, PlayedPiece, sum_audits
 from matches.queue_order import IN_ORDER, charge, fair_order, held_pieces
 from matches.selectors import waiting
 from matches.signals import match_ended
+from workers.fault_record import columns_after
+from workers.lease import LostClaimError
+from workers.models import Worker
+from workers.worker_slot import host_of
 
 log = logging.getLogger(__name__)
 
@@ -50,8 +51,8 @@ class Claim:
 def claim(worker: Worker, prefer: Match | None = None) -> Claim | None:
     """Claim the next piece for `worker`; return None if nothing waits that it can play.
 
-    Order: `prefer`, the match whose players are running; rounds; the next team by `core.fair_share`. Within a round or
-    a team, matches that no worker plays go first, then the order of the queue.
+    Order: `prefer`, the match whose players are running; rounds; the next team by `workers.fair_share`. Within a round
+    or a team, matches that no worker plays go first, then the order of the queue.
     """
     expire()
     while True:

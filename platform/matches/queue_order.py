@@ -11,8 +11,9 @@ from django.conf import settings
 from django.db.models import F, OuterRef, Q, QuerySet, Subquery, Sum
 
 from competitions.models import Entry
-from core.fair_share import DAY, RECENT, Precedence, Use, precedence
-from matches.models import Piece, WorkerTime
+from matches.models import Piece
+from workers.fair_share import DAY, RECENT, Precedence, Use, precedence
+from workers.models import WorkerTime
 
 
 class Held(NamedTuple):

@@ -4,25 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from django.db.models import Count, Prefetch, Q, QuerySet
 
 from competitions.models import SampleSet
 from core import clock
-from core.worker_slot import host_of
-from matches.models import Match, Piece, Worker
+from matches.models import Match, Piece
 from matches.queue_order import over_limit
-from submissions.selectors import hosts_out_of_service
-
-HEARTBEAT_TIMEOUT = timedelta(seconds=60)
-"""A worker without a heartbeat for this long is not live."""
-
-GONE_AFTER = timedelta(hours=1)
-"""A worker without a heartbeat for this long is not notified any more."""
-
-MAX_SKEW = 3.0
-"""Difference between the clocks of a host and the database, in seconds, above which the status page warns."""
+from workers.models import Worker
+from workers.selectors import HEARTBEAT_TIMEOUT, MAX_SKEW, gpu_worker_is_live, hosts_out_of_service, live_workers
+from workers.worker_slot import host_of
 
 RECENT_PIECES = 50
 """Number of pieces from which the seconds per piece are estimated."""
@@ -178,27 +170,9 @@ def waiting_for_live() -> QuerySet[Piece]:
     return waiting() if gpu_worker_is_live() else waiting().filter(match__needs_gpu=False)
 
 
-def gpu_worker_is_live() -> bool:
-    """Return True if a worker with a GPU is live."""
-    return live_workers().filter(worker_class=Worker.Class.GPU).exists()
-
-
-def live_workers() -> QuerySet[Worker]:
-    """Return the workers with a recent heartbeat."""
-    return Worker.objects.filter(last_seen_at__gte=clock.database_now() - HEARTBEAT_TIMEOUT)
-
-
 def idle_workers() -> int:
     """Return how many live workers hold no piece."""
     return live_workers().exclude(pieces__state=Piece.State.CLAIMED).count()
-
-
-def workers_without_heartbeat() -> int:
-    """Return how many workers are late with their heartbeat by half the timeout or more, but by less than an hour."""
-    now = clock.database_now()
-    return Worker.objects.filter(
-        last_seen_at__gte=now - GONE_AFTER, last_seen_at__lt=now - HEARTBEAT_TIMEOUT / 2
-    ).count()
 
 
 def ever_played(sample_set: SampleSet) -> bool:

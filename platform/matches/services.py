@@ -1,8 +1,6 @@
-"""Services of matches: request, suspend, resume, cancel and replay them, and record workers."""
+"""Services of matches: request, suspend, resume, cancel and replay them."""
 
 from __future__ import annotations
-
-from datetime import datetime
 
 from django.db import transaction
 from django.db.models import Exists, OuterRef, QuerySet
@@ -10,7 +8,7 @@ from django.db.models import Exists, OuterRef, QuerySet
 from accounts.models import User
 from core import clock, events, notify
 from core.errors import Refusal
-from matches.models import Match, Piece, Worker
+from matches.models import Match, Piece
 from matches.queue import OPEN_MATCH, finish_played
 
 
@@ -73,26 +71,3 @@ def replay_failed(match: Match, by: User | None, reason: str = "") -> None:
         events.record("replay", match, by=by, reason=reason, fault=locked.fault)
         notify.notify("matches.play")
     match.refresh_from_db()
-
-
-def record_worker(*, name: str, worker_class: str, device: str, calibration: float, started_at: datetime) -> Worker:
-    """Create or update the row of a worker process; return it."""
-    seen_at, skew = clock.compare()
-    worker, _ = Worker.objects.update_or_create(
-        name=name,
-        defaults={
-            "worker_class": worker_class,
-            "device": device,
-            "calibration": calibration,
-            "started_at": started_at,
-            "last_seen_at": seen_at,
-            "clock_skew": skew,
-        },
-    )
-    return worker
-
-
-def record_heartbeat(worker: Worker) -> None:
-    """Record a heartbeat of a worker process and the skew of its host's clock."""
-    seen_at, skew = clock.compare()
-    Worker.objects.filter(pk=worker.pk).update(last_seen_at=seen_at, clock_skew=skew)

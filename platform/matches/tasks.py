@@ -9,11 +9,12 @@ from dataclasses import dataclass
 from celery import shared_task
 
 from core import notify
-from core.worker_slot import slot
 from matches import queue, selectors
-from matches.heartbeat import Heartbeat, register
 from matches.worker import play_pieces
 from submissions import image_collection
+from workers.heartbeat import Heartbeat, register
+from workers.selectors import live_workers, workers_without_heartbeat
+from workers.worker_slot import slot
 
 log = logging.getLogger(__name__)
 
@@ -56,10 +57,10 @@ def sweep() -> None:
     queue.expire()
     queue.finish_played()
     queue.fail_given_up()
-    notifications = selectors.workers_without_heartbeat()
+    notifications = workers_without_heartbeat()
     if selectors.waiting().exists():
         notifications += selectors.idle_workers()
-        if not notifications and not selectors.live_workers().exists():
+        if not notifications and not live_workers().exists():
             notifications = _notify_new_workers()
     for _ in range(notifications):
         notify.notify("matches.play")

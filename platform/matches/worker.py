@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import logging
 import time
+from datetime import timedelta
 
-from core import faults, notify
-from core.lease import LostClaimError
+from core import clock, faults, notify
 from core.logs import log_ids
 from matches import engine_adapter, queue
-from matches.heartbeat import Heartbeat
-from matches.models import Worker
 from matches.queue import Claim
-from submissions import host_health
+from workers import host_health
+from workers.heartbeat import Heartbeat
+from workers.lease import LostClaimError
+from workers.models import Worker
 
 log = logging.getLogger(__name__)
 
@@ -26,7 +27,7 @@ def play_pieces(worker: Worker, heartbeat: Heartbeat, *, seconds: float) -> None
     ends = time.monotonic() + seconds
     if not host_health.wait_for_service(seconds):
         return
-    claim = heartbeat.hold_claim(queue.claim(worker))
+    claim = hold(queue.claim(worker), heartbeat)
     if claim is not None and queue.waiting_for(worker).exists():
         # received by an idle worker, or by this one when it is done: messages neither grow nor run out
         notify.notify("matches.play")
@@ -43,7 +44,7 @@ def _play_match(claim: Claim, heartbeat: Heartbeat, ends: float) -> Claim | None
             with log_ids(piece=claim.piece.pk):
                 queue.commit_audit(claim, engine_adapter.audit(match, claim.worker))
             heartbeat.drop(claim.piece)
-            return None if time.monotonic() >= ends else heartbeat.hold_claim(queue.claim(claim.worker))
+            return None if time.monotonic() >= ends else hold(queue.claim(claim.worker), heartbeat)
         with engine_adapter.Session(match, claim.worker) as session:
             while True:
                 with log_ids(piece=claim.piece.pk):
@@ -51,7 +52,7 @@ def _play_match(claim: Claim, heartbeat: Heartbeat, ends: float) -> Claim | None
                 heartbeat.drop(claim.piece)
                 if time.monotonic() >= ends:
                     return None
-                following = heartbeat.hold_claim(queue.claim(claim.worker, prefer=match))
+                following = hold(queue.claim(claim.worker, prefer=match), heartbeat)
                 if following is None or following.piece.match_id != match.pk or following.piece.is_audit:
                     return following
                 claim, following = following, None
@@ -70,6 +71,14 @@ def _play_match(claim: Claim, heartbeat: Heartbeat, ends: float) -> Claim | None
         _release_claim(claim, following, heartbeat)
         raise
     return None
+
+
+def hold(claim: Claim | None, heartbeat: Heartbeat) -> Claim | None:
+    """Renew the lease of `claim` from now on, for as long as playing it may take; return `claim`."""
+    if claim is not None:
+        seconds = engine_adapter.longest_seconds_of(claim.piece, claim.worker)
+        heartbeat.hold(claim.piece, until=clock.database_now() + timedelta(seconds=seconds))
+    return claim
 
 
 def _release_claim(

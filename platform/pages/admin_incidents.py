@@ -12,11 +12,11 @@ from django.http import HttpRequest
 from django.urls import reverse
 
 from core.administration.permissions import is_superuser
-from matches.selectors import stuck_pieces, workers_without_heartbeat
+from matches.selectors import stuck_pieces
 from pages import platform_errors
-from submissions.selectors import hosts_out_of_service
 from tournaments.models import AttackRun, DefenceRun, RepeatRun
 from tournaments.selectors import stuck_runs
+from workers.selectors import hosts_out_of_service, workers_without_heartbeat
 
 MOST_LINKED = 200
 """Maximum number of rows in the address of a list; a card with more links to the first ones."""
@@ -80,10 +80,10 @@ def _host_cards() -> list[Card]:
     found = []
     if hosts:
         problems = "; ".join(f"{host.name}: {host.problem.splitlines()[0]}" for host in hosts if host.problem)
-        link = reverse("admin:submissions_host_changelist") + "?out_since__isempty=0"
+        link = reverse("admin:workers_host_changelist") + "?out_since__isempty=0"
         found.append(Card("Hosts out of service", len(hosts), problems, link))
     if late:
-        link = reverse("admin:matches_worker_changelist") + "?o=7"
+        link = reverse("admin:workers_worker_changelist") + "?o=7"
         found.append(Card("Workers without a heartbeat", late, "Other workers play their pieces again.", link))
     return found
 

@@ -13,12 +13,14 @@ from django.utils.translation import gettext, ngettext
 from core import clock
 from leaderboards.evaluation_basis import COUNTED
 from leaderboards.models import Evaluation
-from matches.models import Match, Piece, Worker
-from matches.selectors import OPEN_PIECES, WorkerStatus, stuck_pieces, workers, workers_without_heartbeat
+from matches.models import Match, Piece
+from matches.selectors import OPEN_PIECES, WorkerStatus, stuck_pieces, workers
 from pages import platform_errors
 from submissions.models import Submission
 from tournaments.models import Entrant
 from tournaments.selectors import KINDS, RunQueue, held_by_workers, stuck_runs
+from workers.models import Worker
+from workers.selectors import workers_without_heartbeat
 
 LONGEST_BUILD = timedelta(hours=24)
 """A submission that is neither ready nor rejected for this long is an incident."""

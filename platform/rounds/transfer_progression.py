@@ -13,7 +13,6 @@ from django.db import transaction
 from competitions.pseudonyms import public_name
 from core import object_store
 from core.errors import Fault
-from matches.selectors import live_workers
 from rounds.engine_adapter import frozen, prizes_of
 from rounds.models import Round, RoundEntry
 from rounds.transfer_adapter import Placed, body_of, places_of, record_of
@@ -21,6 +20,7 @@ from rounds.transitions import STUCK, locked, move, record_problem
 from tournaments import fixed_fields
 from tournaments.models import Tournament
 from tournaments.selectors import AnyRun
+from workers.selectors import live_workers
 
 NO_WORKER = "No worker that plays was seen recently, and nothing is played without one. Start one."
 """The problem of a round for which nobody plays."""

@@ -12,7 +12,7 @@ from core.administration.columns import labelled, linked
 from core.administration.permissions import ReadOnlyAdmin
 from repositories.admin import RepositoryAdmin
 from submissions import services
-from submissions.models import Build, Host, LogChunk, Player, QuotaSlot, Submission
+from submissions.models import Build, LogChunk, Player, QuotaSlot, Submission
 
 PersonAdmin.add_counts("submissions")
 CompetitionAdmin.add_counts("players")
@@ -136,15 +136,6 @@ class BuildAdmin(ReadOnlyAdmin):
     list_select_related = ("submission",)
     search_fields = ("=submission__pk", "worker")
     date_hierarchy = "started_at"
-
-
-@admin.register(Host)
-class HostAdmin(ReadOnlyAdmin):
-    """Hosts that failed a check. A host that is out of service returns when a check succeeds."""
-
-    list_display = ("name", "out_since", "check_due_at", "failed_checks", "problem")
-    list_filter = (("out_since", admin.EmptyFieldListFilter),)
-    search_fields = ("name", "problem")
 
 
 @admin.register(LogChunk)

@@ -1,4 +1,4 @@
-"""Order of the submissions that wait for a build: fair between teams, see `core.fair_share`."""
+"""Order of the submissions that wait for a build: fair between teams, see `workers.fair_share`."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from django.conf import settings
 from django.db.models import Q
 
 from core import clock
-from core.fair_share import DAY, RECENT, Use, Waiting, round_robin
 from submissions.build_queue import HOST, NOTIFY_AGAIN, PLATFORM_FAULTS
 from submissions.models import Build, Submission
+from workers.fair_share import DAY, RECENT, Use, Waiting, round_robin
 
 
 @dataclass(frozen=True)

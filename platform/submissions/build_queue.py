@@ -1,6 +1,6 @@
 """Attempts to build submissions: claim, and the transition of the submission at the end.
 
-A worker holds its `Build` by a lease (`core.lease`). Only the holder decides on the submission's next state.
+A worker holds its `Build` by a lease (`workers.lease`). Only the holder decides on the submission's next state.
 """
 
 from __future__ import annotations

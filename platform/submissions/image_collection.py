@@ -17,7 +17,7 @@ from submissions.extension_points import players_in_use
 from submissions.image_layers import remove_layers
 from submissions.models import Player, Submission
 from submissions.player_builds import docker_builder, remove_unused_checkouts
-from submissions.sandboxes import open_sandbox
+from workers.sandboxes import open_sandbox
 
 GRACE = timedelta(days=1)
 """Minimum age of an image before it is removed: a younger one may soon become a player."""

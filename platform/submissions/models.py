@@ -10,9 +10,9 @@ from django.db.models import Q, UniqueConstraint
 from django.utils.translation import gettext_noop
 
 from competitions.models import Competition, Track
-from core.lease import Leased
 from core.times import in_words
 from repositories.models import Repository
+from workers.lease import Leased
 
 
 class Player(models.Model):
@@ -164,26 +164,6 @@ class Build(Leased):
 
     def __str__(self) -> str:
         return f"build {self.attempt} of {self.submission}"
-
-
-class Host(models.Model):
-    """A worker's host that has failed a check at some time, by the worker's name."""
-
-    name = models.CharField(max_length=120, unique=True)
-    out_since = models.DateTimeField(null=True, blank=True)
-    """Since then it takes no work, because a check failed; None while it is in service."""
-    problem = models.TextField(blank=True)
-    """Problem that the last failed check found."""
-    check_due_at = models.DateTimeField(null=True, blank=True)
-    """Time of its next check."""
-    failed_checks = models.PositiveIntegerField(default=0)
-    """Number of failed checks in a row."""
-
-    class Meta:
-        ordering = ["name"]
-
-    def __str__(self) -> str:
-        return self.name
 
 
 class LogChunk(models.Model):

@@ -9,16 +9,17 @@ import time
 from django.conf import settings
 from django.db import close_old_connections
 
-from core import faults, lease
+from core import faults
 from core.errors import Refusal
-from core.lease import LostClaimError
 from core.logs import log_ids
 from evaluation.domain.errors import ManifestRefusal, SlowBuildRefusal
-from submissions import build_order, build_queue, host_health, player_builds
+from submissions import build_order, build_queue, player_builds
 from submissions.build_logs import LogWriter, clean
 from submissions.formats import FORMATS, SmokeTest
 from submissions.models import Build, LogChunk, Player
 from submissions.smoke_test import as_rows, what_failed
+from workers import host_health, lease
+from workers.lease import LostClaimError
 
 FLUSH_SECONDS = 0.5
 

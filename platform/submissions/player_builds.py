@@ -34,7 +34,7 @@ from repositories.git_reader import GitReader
 from repositories.models import Repository
 from submissions.image_layers import ObjectLayers
 from submissions.models import Player, Submission
-from submissions.sandboxes import require_trust
+from workers.sandboxes import require_trust
 
 LogLine = Callable[[str], None]
 """Called with each line of a build's log as it appears, without the newline."""

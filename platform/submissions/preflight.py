@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from pathlib import Path, PurePosixPath
 
 from django.conf import settings
-from django.utils.module_loading import import_string
 
 from competitions.models import Competition
 from core.errors import Fault, Refusal
@@ -29,6 +28,7 @@ from repositories.models import Repository
 from submissions.checked_commit import CheckedCommit
 from submissions.preflight_2017 import check_2017
 from submissions.preflight_2018 import check_2018, is_2018
+from workers.selectors import gpu_worker_is_live
 
 MAX_CONFIGURATION_BYTES = 256 << 10
 """A configuration file larger than this is left to the build; a Dockerfile is refused."""
@@ -53,7 +53,7 @@ def check_content(repository: Repository, commit: str, reader: GitReader) -> Che
             f'{MANIFEST_NAME} says track = "{manifest.track}", but this repository is for the track "{track_name}"',
             fix=f'write track = "{track_name}", or push to the team\'s repository {manifest.track}.git',
         )
-    if manifest.gpu and not import_string(settings.GPU_LIVES)():  # its build would be useless
+    if manifest.gpu and not gpu_worker_is_live():  # its build would be useless
         raise Refusal(
             f"{MANIFEST_NAME} says gpu = true, and no worker with a GPU is running now",
             fix="write gpu = false if a CPU is enough, or push again when the Status page shows a GPU worker",

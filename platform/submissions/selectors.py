@@ -14,7 +14,7 @@ from core.events import name_of
 from core.models import Event
 from evaluation.domain.submission_tags import next_tag
 from repositories.models import Repository
-from submissions.models import Build, Host, LogChunk, QuotaSlot, Submission
+from submissions.models import Build, LogChunk, QuotaSlot, Submission
 
 LATE_TAG_SHOWN = timedelta(days=7)
 """How long a team sees a tag that did not become a submission."""
@@ -62,11 +62,6 @@ def _lines_after(build: Build, after: int) -> Iterator[NumberedLine]:
         for number, text in enumerate(chunk.text.split("\n"), chunk.first_line):
             if number > after:
                 yield NumberedLine(number, chunk.stage, text)
-
-
-def hosts_out_of_service() -> list[Host]:
-    """Return the hosts that are out of service, by name."""
-    return list(Host.objects.filter(out_since__isnull=False))
 
 
 def left_out(repository: Repository) -> list[QuotaSlot]:

@@ -15,7 +15,6 @@ from competitions.sample_store import samples_of
 from competitions.selectors import rules_in_force
 from competitions.smoke_opponents import development_set, opponent_name
 from core.errors import Fault, Refusal
-from core.worker_slot import device_of, slot
 from evaluation.domain import smoke_checks
 from evaluation.domain.errors import BuildRefusal
 from evaluation.domain.rules import QueryRules
@@ -23,10 +22,11 @@ from evaluation.domain.samples import Sample
 from evaluation.domain.smoke_checks import SmokeCheck
 from evaluation.runner.smoke_opponent import Opponent, nearest_mean_opponent, player_opponent
 from evaluation.runner.smoke_test import SAMPLES, check_attack, check_model
-from submissions.calibration import calibration
 from submissions.models import Player
 from submissions.player_builds import LogLine, kept_opponent, ready_player, trusted_baseline
-from submissions.sandboxes import open_sandbox, resources, trusted_sandbox
+from workers.calibration import calibration
+from workers.sandboxes import open_sandbox, resources, trusted_sandbox
+from workers.worker_slot import device_of, slot
 
 CHECK_LOCALLY = "test the fixed version on your own machine first: `gauntlet check .`"
 MARGIN = timedelta(minutes=10)

@@ -25,7 +25,7 @@ from submissions.player_builds import (
     row_of,
     same_baseline,
 )
-from submissions.sandboxes import require_trust
+from workers.sandboxes import require_trust
 
 
 def build(submission: Submission, on_log: LogLine) -> Player:

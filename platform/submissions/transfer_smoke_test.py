@@ -14,18 +14,18 @@ from competitions.sample_store import samples_of
 from competitions.selectors import rules_in_force
 from competitions.smoke_opponents import development_set
 from core.errors import Fault, Refusal
-from core.worker_slot import device_of, slot
 from evaluation.domain.errors import BuildRefusal
 from evaluation.domain.samples import Sample
 from evaluation.domain.smoke_checks import SmokeCheck
 from evaluation.domain.transfer_rules import TransferRules
 from evaluation.transfer.run_batch import Stage
 from evaluation.transfer.smoke_test import check_submission
-from submissions.calibration import calibration
 from submissions.models import Player
 from submissions.player_builds import LogLine
-from submissions.sandboxes import open_sandbox, resources
 from submissions.transfer_builds import ready_player
+from workers.calibration import calibration
+from workers.sandboxes import open_sandbox, resources
+from workers.worker_slot import device_of, slot
 
 MARGIN = timedelta(minutes=10)
 """Time beyond the submission's own limit: the start, and the check of the host after a crash."""

@@ -22,7 +22,6 @@ from competitions.rules import transfer_rules
 from competitions.sample_store import samples_of
 from core import object_store
 from core.errors import Fault
-from core.worker_slot import device_of, slot
 from evaluation.domain.images import Image
 from evaluation.domain.transfer_results import (
     NO_LABEL,
@@ -41,10 +40,11 @@ from evaluation.transfer.player import TransferPlayer
 from evaluation.transfer.repeats import count_changes, draw_images, file_names, repeats_due
 from evaluation.transfer.run_batch import Stage
 from evaluation.transfer.workspace import sweep_workspaces
-from submissions.calibration import calibration
-from submissions.sandboxes import open_sandbox, resources
 from submissions.transfer_builds import ready_player
 from tournaments.models import AttackRun, DefenceRun, RepeatRun, Tournament
+from workers.calibration import calibration
+from workers.sandboxes import open_sandbox, resources
+from workers.worker_slot import device_of, slot
 
 __all__ = ["PairCounts", "TransferStanding", "TransferTrack", "draw_images", "repeats_due"]
 

@@ -10,8 +10,8 @@ from django.utils.translation import gettext_noop
 
 from competitions.models import Competition, Entry, RulesVersion, SampleSet, Track
 from core import clock
-from core.fault_record import Retried
 from submissions.models import Player, Submission
+from workers.fault_record import Retried
 
 
 class Tournament(models.Model):

@@ -19,12 +19,12 @@ from accounts.models import User
 from competitions.models import Entry
 from core import clock, events, faults, notify
 from core.errors import Refusal
-from core.fair_share import DAY, NOTHING, RECENT, Use, precedence
-from core.fault_record import columns_after
-from core.lease import LostClaimError
-from core.worker_slot import host_of
 from tournaments.models import AttackRun, DefenceRun, RepeatRun, Run
 from tournaments.selectors import KINDS, AnyRun, open_runs
+from workers.fair_share import DAY, NOTHING, RECENT, Use, precedence
+from workers.fault_record import columns_after
+from workers.lease import LostClaimError
+from workers.worker_slot import host_of
 
 PLAYED_WITH = {
     AttackRun: ("tournament__rules__competition", "tournament__sample_set", "attack__repository"),
@@ -44,7 +44,7 @@ log = logging.getLogger(__name__)
 def claim(worker: str) -> AnyRun | None:
     """Claim the next run for `worker`; return None if nothing waits.
 
-    Runs of rounds come first. Of one priority, teams are served by `core.fair_share`.
+    Runs of rounds come first. Of one priority, teams are served by `workers.fair_share`.
     """
     expire()
     now = clock.database_now()

@@ -9,12 +9,12 @@ from celery import shared_task
 from django.conf import settings
 
 from core import notify
-from core.worker_slot import slot
-from matches.heartbeat import Heartbeat, register
 from tournaments import queue, services
 from tournaments.engine_adapter import remove_leftovers
 from tournaments.models import Tournament
 from tournaments.worker import play_runs
+from workers.heartbeat import Heartbeat, register
+from workers.worker_slot import slot
 
 PLAY_SECONDS = 60.0
 """Time after which a worker that also builds submissions returns to its queues."""

@@ -6,11 +6,11 @@ import logging
 import time
 
 from core import clock, faults, notify
-from core.lease import Heartbeat, LostClaimError
-from submissions import host_health
 from tournaments import engine_adapter, queue
 from tournaments.models import AttackRun, RepeatRun
 from tournaments.selectors import AnyRun
+from workers import host_health
+from workers.lease import Heartbeat, LostClaimError
 
 log = logging.getLogger(__name__)
 

@@ -11,8 +11,8 @@ from core.administration.permissions import is_superuser_or_organiser
 from pages import polling
 from pages.selectors import queue
 from pages.site_status import incidents, last_score_at, worker_lines
-from submissions.selectors import hosts_out_of_service
 from tournaments.selectors import run_queue
+from workers.selectors import hosts_out_of_service
 
 STATUS_EVERY = 5
 

@@ -32,11 +32,12 @@ from leaderboards.models import (
     Standing,
     SubmissionChoice,
 )
-from matches.models import Match, Piece, SampleResult, Worker, WorkerTime
+from matches.models import Match, Piece, SampleResult
 from repositories.models import Repository
 from rounds.models import Decision, Release, Round, RoundEntry, RoundMatch, RoundStage, RoundWarning, SigningKey
-from submissions.models import Build, Host, LogChunk, Player, QuotaSlot, Submission
+from submissions.models import Build, LogChunk, Player, QuotaSlot, Submission
 from tournaments.models import AttackRun, DefenceRun, Entrant, RepeatRun, Tournament
+from workers.models import Host, Worker, WorkerTime
 
 
 @pytest.fixture

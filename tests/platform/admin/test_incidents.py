@@ -15,10 +15,11 @@ from django.urls import reverse
 from competitions.models import Competition, Organiser
 from core import clock
 from leaderboards.models import Evaluation
-from matches.models import Match, Piece, Worker
+from matches.models import Match, Piece
 from rounds.models import Round
-from submissions.models import Host, QuotaSlot, Submission
+from submissions.models import QuotaSlot, Submission
 from tournaments.models import AttackRun, DefenceRun
+from workers.models import Host, Worker
 
 
 def cards(client: Client) -> dict[str, str]:

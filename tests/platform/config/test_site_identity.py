@@ -21,8 +21,8 @@ from core.errors import HostFault
 from core.models import Event, SiteIdentity
 from core.site_identity import require_identity, require_identity_at_start
 from repositories.models import Repository
-from submissions import host_health
-from submissions.models import Host
+from workers import host_health
+from workers.models import Host
 
 WORKER = [sys.executable, "-m", "celery", "--app", "config", "worker", "--queues", "play", "--concurrency", "1"]
 WEB = [sys.executable, "-m", "gunicorn", "--config", "python:config.web_server", "--bind", "127.0.0.1:0"]

@@ -17,7 +17,7 @@ from accounts.models import User
 from core.errors import Fault
 from core.sandbox_trust import trust_problem
 from submissions.player_builds import check_host
-from submissions.sandboxes import open_sandbox, trusted_sandbox
+from workers.sandboxes import open_sandbox, trusted_sandbox
 
 LOAD = [sys.executable, "-c", "import config.settings"]
 WEB = [sys.executable, "-m", "gunicorn", "config.wsgi:application", "--check-config"]

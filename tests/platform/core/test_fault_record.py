@@ -7,7 +7,7 @@ from datetime import timedelta
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.fault_record import MAX_FAULTS, PAUSES, FaultRecord
+from workers.fault_record import MAX_FAULTS, PAUSES, FaultRecord
 
 HOST = st.sampled_from(["a", "b", "c"])
 STEPS = st.lists(st.tuples(HOST, st.booleans()), max_size=30)

@@ -12,7 +12,8 @@ from core import clock
 from leaderboards import services
 from leaderboards.models import Pool
 from matches import queue
-from matches.models import Match, Worker
+from matches.models import Match
+from workers.models import Worker
 
 if TYPE_CHECKING:
     from tests.platform.conftest import FakeClock

@@ -16,8 +16,9 @@ from leaderboards.models import Evaluation, Pool
 from leaderboards.scoring import refresh_boards
 from leaderboards.tasks import sweep
 from leaderboards.visibility import board
-from matches.models import Match, Piece, Worker
+from matches.models import Match, Piece
 from submissions.models import Player, Submission
+from workers.models import Worker
 
 if TYPE_CHECKING:
     from tests.platform.conftest import FakeClock

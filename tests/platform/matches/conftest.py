@@ -12,14 +12,15 @@ import pytest
 from competitions.models import Competition, RulesVersion, SampleSet
 from core import clock, notify
 from evaluation.domain.results import AuditReport, Outcome, SampleResult
-from matches.heartbeat import Heartbeat
-from matches.models import Match, Piece, Worker
+from matches.models import Match, Piece
 from matches.piece_result import PlayedPiece
 from matches.scheduling import ensure_match
 from matches.worker import play_pieces
 from repositories.models import Repository
 from submissions import player_builds
 from submissions.models import Player, Submission
+from workers.heartbeat import Heartbeat
+from workers.models import Worker
 
 COUNTS = AuditReport(replayed=4, judged=2)
 

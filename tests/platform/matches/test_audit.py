@@ -9,15 +9,16 @@ from datetime import timedelta
 import pytest
 
 from core import clock, object_store
-from core.lease import LostClaimError
 from evaluation.domain.results import AuditReport, Reason
 from matches import queue, services
 from matches.audit_placement import IDLE_WAIT, OTHER_HOST_WAIT
-from matches.models import Match, Piece, Worker
+from matches.models import Match, Piece
 from matches.piece_result import AuditedPiece, PlayedPiece
 from matches.scheduling import ensure_match
 from matches.selectors import progress
 from submissions import player_builds
+from workers.lease import LostClaimError
+from workers.models import Worker
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

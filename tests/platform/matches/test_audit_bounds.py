@@ -17,11 +17,13 @@ from evaluation.domain.rules import QueryRules
 from matches import queue
 from matches.audit_placement import OTHER_HOST_WAIT
 from matches.engine_adapter import longest_audit_seconds, longest_seconds
-from matches.heartbeat import Heartbeat
-from matches.models import Match, Piece, Worker
+from matches.models import Match, Piece
 from matches.piece_result import AuditedPiece, PlayedPiece
 from matches.scheduling import ensure_match
+from matches.worker import hold
 from submissions.models import Player
+from workers.heartbeat import Heartbeat
+from workers.models import Worker
 
 MakeWorker = Callable[..., Worker]
 Played = Callable[[Piece], PlayedPiece]
@@ -120,7 +122,7 @@ def test_an_audit_of_many_images_is_held_as_long_as_these_may_take(
     worker = make_worker()
     play_out(worker, images=10_000_000)
     heartbeat = Heartbeat(worker)
-    audit = heartbeat.hold_claim(queue.claim(worker))
+    audit = hold(queue.claim(worker), heartbeat)
     assert audit is not None
     assert audit.piece.is_audit
     the_clock.forward(days=1)

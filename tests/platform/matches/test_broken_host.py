@@ -26,10 +26,11 @@ from core.site_identity import require_identity
 from evaluation.sandbox.docker import RUNNER_LABEL, DockerSandbox
 from evaluation.sandbox.host_process import runner_label
 from matches import tasks
-from matches.models import Match, Piece, SampleResult, Worker
+from matches.models import Match, Piece, SampleResult
 from matches.scheduling import ensure_match
-from submissions import host_health, sandboxes
-from submissions.models import Host, Player
+from submissions.models import Player
+from workers import host_health, sandboxes
+from workers.models import Host, Worker
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow(20)]
 
@@ -103,7 +104,7 @@ def test_a_removed_sandbox_program_costs_nobody_anything(
     sandbox_program.remove()
     game.play(4)
     game.require_outage("cannot start bwrap: No such file")
-    assert [line.name for line in caplog.records if line.levelno == logging.ERROR].count("submissions.host_health") == 1
+    assert [line.name for line in caplog.records if line.levelno == logging.ERROR].count("workers.host_health") == 1
     sandbox_program.restore()
     game.play(2)
     game.require_same_outcome()
@@ -250,9 +251,9 @@ shutil.copytree(state / "objects", disk / "state" / "objects")
 shutil.copy(state / "site-identity", disk / "state")
 import django
 django.setup()
-from matches.heartbeat import Heartbeat, register
+from workers.heartbeat import Heartbeat, register
 from matches.worker import play_pieces
-from submissions import host_health
+from workers import host_health
 
 host_health.PAUSES = (timedelta(0),)
 filler = disk / "filler"

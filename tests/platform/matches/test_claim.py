@@ -12,15 +12,16 @@ import pytest
 from django.db import connections
 
 from competitions.models import SampleSet
-from core.lease import LostClaimError
 from core.models import Event
 from evaluation.domain.results import AuditReport
 from matches import queue
-from matches.models import Match, Piece, SampleResult, Worker
+from matches.models import Match, Piece, SampleResult
 from matches.piece_result import PlayedPiece
 from matches.queue import Claim
 from matches.scheduling import ensure_match
 from matches.selectors import queue_of
+from workers.lease import LostClaimError
+from workers.models import Worker
 
 HOUR = timedelta(hours=1)
 

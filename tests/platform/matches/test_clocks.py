@@ -11,10 +11,12 @@ from django.db import connection
 
 from core import clock
 from matches import queue, tasks
-from matches.heartbeat import Heartbeat
-from matches.models import Match, Worker
-from matches.selectors import live_workers
-from matches.services import record_worker
+from matches.models import Match
+from matches.worker import hold
+from workers.heartbeat import Heartbeat
+from workers.models import Worker
+from workers.selectors import live_workers
+from workers.services import record_worker
 
 OFF = [pytest.param(31.0, id="fast"), pytest.param(-31.0, id="slow")]
 
@@ -60,7 +62,7 @@ def test_a_worker_with_a_wrong_clock_keeps_its_own_leases(
     worker = make_worker()
     heartbeat = Heartbeat(worker)
     host(off)
-    assert heartbeat.hold_claim(queue.claim(worker))
+    assert hold(queue.claim(worker), heartbeat)
     for _ in range(4):
         the_clock.forward(seconds=20)
         host(off)

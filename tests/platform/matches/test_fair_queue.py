@@ -16,11 +16,12 @@ from accounts.models import Team
 from competitions.models import Competition, Entry
 from core import clock
 from matches import queue
-from matches.models import Match, Piece, Worker, WorkerTime
+from matches.models import Match, Piece
 from matches.piece_result import PlayedPiece
 from matches.scheduling import request_matches
 from matches.selectors import queue_of
 from submissions.models import Player
+from workers.models import Worker, WorkerTime
 
 HOUR = 3600.0
 

@@ -10,8 +10,10 @@ from competitions.rules import query_rules
 from evaluation.domain.rules import QueryRules
 from matches import queue
 from matches.engine_adapter import longest_seconds
-from matches.heartbeat import Heartbeat
-from matches.models import Match, Worker
+from matches.models import Match
+from matches.worker import hold
+from workers.heartbeat import Heartbeat
+from workers.models import Worker
 
 
 class Clock(Protocol):
@@ -23,7 +25,7 @@ class Clock(Protocol):
 def test_it_works(match: Match, the_clock: Clock, make_worker: Callable[..., Worker]) -> None:
     worker = make_worker()
     heartbeat = Heartbeat(worker)
-    assert heartbeat.hold_claim(queue.claim(worker))
+    assert hold(queue.claim(worker), heartbeat)
     the_clock.forward(seconds=20)
     heartbeat.beat()
     the_clock.forward(seconds=20)
@@ -35,7 +37,7 @@ def test_the_lease_of_a_hanging_claim_is_not_renewed(
 ) -> None:
     worker = make_worker()
     heartbeat = Heartbeat(worker)
-    claim = heartbeat.hold_claim(queue.claim(worker))
+    claim = hold(queue.claim(worker), heartbeat)
     assert claim is not None
     longest = longest_seconds(query_rules(match.rules.values, match.rules.version), claim.piece.count, 1.0)
     the_clock.forward(seconds=longest - 1)

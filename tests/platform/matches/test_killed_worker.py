@@ -16,10 +16,11 @@ from django.db import connection
 from competitions.models import RulesVersion, SampleSet
 from core import clock
 from evaluation.sandbox.process_register import MARK
-from matches.models import Match, Piece, SampleResult, Worker
+from matches.models import Match, Piece, SampleResult
 from matches.scheduling import ensure_match
 from submissions.models import Player
-from submissions.sandboxes import open_sandbox
+from workers.models import Worker
+from workers.sandboxes import open_sandbox
 
 PLAY = "import django; django.setup(); from matches.tasks import play; play()"
 

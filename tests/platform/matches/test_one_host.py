@@ -10,13 +10,14 @@ from pytest_django import Settings
 
 from accounts.models import User
 from core.errors import Refusal
-from core.fault_record import PAUSES
 from core.models import Event
 from matches import queue
-from matches.models import Match, Piece, Worker
+from matches.models import Match, Piece
 from matches.selectors import stuck_pieces
-from submissions.models import Host, Player
+from submissions.models import Player
 from tests.platform.conftest import FakeClock
+from workers.fault_record import PAUSES
+from workers.models import Host, Worker
 
 MakeWorker = Callable[..., Worker]
 

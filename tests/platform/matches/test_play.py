@@ -19,12 +19,13 @@ from core import object_store
 from core.models import Event
 from evaluation.runner.play import Played, play
 from matches import tasks
-from matches.heartbeat import register
-from matches.models import Match, Piece, Worker
+from matches.models import Match, Piece
 from matches.scheduling import ensure_match
 from submissions.models import Player
 from submissions.player_builds import ready_player
-from submissions.sandboxes import open_sandbox
+from workers.heartbeat import register
+from workers.models import Worker
+from workers.sandboxes import open_sandbox
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

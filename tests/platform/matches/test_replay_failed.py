@@ -12,9 +12,10 @@ from django.db import connections, transaction
 from accounts.models import User
 from core import clock
 from matches import queue
-from matches.models import Match, Worker
+from matches.models import Match
 from matches.queue import Claim
 from matches.services import replay_failed
+from workers.models import Worker
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -12,12 +12,13 @@ from django.test.utils import CaptureQueriesContext
 
 from competitions.models import Competition, RulesVersion, SampleSet
 from matches import queue
-from matches.models import Match, Piece, Worker
+from matches.models import Match, Piece
 from matches.piece_result import PlayedPiece
 from matches.scheduling import ensure_match, request_matches
 from matches.selectors import waiting
 from matches.services import cancel, suspend
 from submissions.models import Player
+from workers.models import Worker
 
 ENDS = (3, 6, 10)
 

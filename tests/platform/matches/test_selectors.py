@@ -7,10 +7,11 @@ from typing import Protocol
 
 from competitions.models import SampleSet
 from matches import queue
-from matches.models import Match, Piece, Worker
+from matches.models import Match, Piece
 from matches.piece_result import PlayedPiece
 from matches.scheduling import ensure_match
 from matches.selectors import Progress, QueuePlace, progress, queue_of, worker_is_missing, workers
+from workers.models import Worker
 
 
 class Clock(Protocol):

@@ -9,11 +9,12 @@ import pytest
 from accounts.models import User
 from competitions.models import SampleSet
 from matches import queue
-from matches.models import Match, Piece, SampleResult, Worker
+from matches.models import Match, Piece, SampleResult
 from matches.piece_result import PlayedPiece
 from matches.queue import Claim
 from matches.selectors import OPEN_PIECES, QueuePlace, ever_played, queue_of, worker_is_missing
 from matches.services import cancel, replay_failed, resume, suspend
+from workers.models import Worker
 
 Played = Callable[[Piece], PlayedPiece]
 

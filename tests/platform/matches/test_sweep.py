@@ -9,8 +9,9 @@ import pytest
 
 from competitions.models import SampleSet
 from matches import queue, tasks
-from matches.models import Match, Worker
+from matches.models import Match
 from matches.scheduling import ensure_match
+from workers.models import Worker
 
 
 class Clock(Protocol):

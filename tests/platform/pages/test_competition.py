@@ -15,9 +15,9 @@ from accounts.models import User
 from competitions.models import Competition, FreezeWindow, RulesVersion, SampleSet
 from competitions.sample_store import samples_of
 from core import clock
-from matches.models import Worker
 from pages.templatetags.gauntlet import duration, markdown
 from submissions.models import Submission
+from workers.models import Worker
 
 
 def test_it_works(client: Client, shown: dict[str, Submission], competition: Competition) -> None:

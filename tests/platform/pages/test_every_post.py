@@ -32,7 +32,7 @@ SUBMITTING = {
     *("submissions_submission", "submissions_quotaslot", "submissions_build", "repositories_repository"),
     *("competitions_termsacceptance", "leaderboards_evaluation", "leaderboards_standing", "matches_match"),
 }
-OPERATORS = {"auth_group", "auth_group_permissions", "matches_worker", "matches_host", "rounds_signingkey"}
+OPERATORS = {"auth_group", "auth_group_permissions", "workers_worker", "workers_host", "rounds_signingkey"}
 
 MAY_CHANGE: dict[str, set[str] | None] = {
     "anonymous": SIGN_UP,

@@ -12,8 +12,9 @@ from django.test import Client
 from accounts.models import User
 from core import clock
 from leaderboards.models import Evaluation
-from matches.models import Match, Piece, Worker
-from submissions.models import Host, QuotaSlot, Submission
+from matches.models import Match, Piece
+from submissions.models import QuotaSlot, Submission
+from workers.models import Host, Worker
 
 
 @pytest.fixture(autouse=True)

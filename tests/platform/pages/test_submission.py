@@ -14,8 +14,9 @@ from accounts.models import User
 from competitions.pseudonyms import public_name
 from core import clock, events
 from leaderboards.models import Evaluation, Standing
-from matches.models import Match, Piece, WorkerTime
+from matches.models import Match, Piece
 from submissions.models import Build, LogChunk, Player, QuotaSlot, Submission
+from workers.models import WorkerTime
 
 
 def page_of(submission: Submission) -> str:

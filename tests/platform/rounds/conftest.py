@@ -20,7 +20,7 @@ from competitions.sample_store import keep_samples, worst_cases
 from core import clock, notify, object_store
 from evaluation.domain.results import AuditReport, Outcome, SampleResult
 from matches import queue
-from matches.models import Piece, Worker
+from matches.models import Piece
 from matches.piece_result import PlayedPiece
 from matches.queue import Claim
 from repositories.models import Repository
@@ -30,6 +30,7 @@ from rounds.models import Round
 from rounds.planning import plan_round
 from rounds.progression import advance_round
 from submissions.models import Player, Submission
+from workers.models import Worker
 
 if TYPE_CHECKING:
     from tests.platform.conftest import FakeClock

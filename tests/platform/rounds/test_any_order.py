@@ -38,7 +38,6 @@ from competitions.models import Competition, FreezeWindow
 from competitions.windows import plan_window
 from core import clock
 from core.errors import Refusal
-from core.fault_record import PAUSES
 from core.models import Event
 from leaderboards import board_freeze
 from leaderboards import services as boards
@@ -72,6 +71,7 @@ from submissions import services as submissions
 from submissions.admission import check_may_submit
 from submissions.models import Player, QuotaSlot, Submission
 from tests.platform.rounds.conftest import RoundFixture, digest_of, distance_of
+from workers.fault_record import PAUSES
 
 STEPS = int(os.environ.get("GAUNTLET_STEPS", "200"))
 EACH = 50

@@ -13,7 +13,6 @@ from pytest_django import Settings
 from competitions.rules import query_rules
 from competitions.sample_store import samples_of
 from evaluation.runner.play import play
-from matches.heartbeat import Heartbeat
 from matches.models import Match
 from matches.services import replay_failed
 from matches.worker import play_pieces
@@ -22,7 +21,8 @@ from rounds.models import Round
 from rounds.progression import advance_round
 from submissions import player_builds
 from submissions.models import Player, Submission
-from submissions.sandboxes import open_sandbox
+from workers.heartbeat import Heartbeat
+from workers.sandboxes import open_sandbox
 
 if TYPE_CHECKING:
     from tests.platform.rounds.conftest import RoundFixture

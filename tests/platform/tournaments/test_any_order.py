@@ -27,7 +27,6 @@ from competitions.models import Competition, RulesVersion
 from competitions.services import enter
 from core import clock
 from core.errors import Refusal
-from core.lease import LostClaimError
 from repositories.models import Repository
 from rounds import services as rounds
 from rounds.formats import format_of
@@ -46,6 +45,7 @@ from tournaments import queue, services, tasks
 from tournaments.models import AttackRun, DefenceRun, Run, Tournament
 from tournaments.selectors import ATTACKING, KINDS, AnyRun, current_entrants, open_runs
 from tournaments.verification import differing
+from workers.lease import LostClaimError
 
 STEPS = int(os.environ.get("GAUNTLET_STEPS", "150"))
 EACH = 50

@@ -18,12 +18,12 @@ from evaluation.sandbox.docker import DockerSandbox
 from repositories.services import repository_of
 from submissions import pipeline
 from submissions.models import Submission
-from submissions.sandboxes import open_sandbox
 from submissions.selectors import whole_log
 from tests.platform.submissions.push_gate.conftest import Copy
 from tests.platform.tournaments.conftest import COPY, play_all, write_repository
 from tournaments import services
 from tournaments.selectors import current_entrants, pair_counts
+from workers.sandboxes import open_sandbox
 
 pytestmark = [pytest.mark.docker, pytest.mark.django_db(transaction=True)]
 

@@ -9,7 +9,6 @@ from django.utils import timezone
 
 from accounts.models import User
 from competitions.models import Competition
-from core.lease import LostClaimError
 from rounds import services as rounds
 from rounds.formats import format_of
 from rounds.models import Round
@@ -25,6 +24,7 @@ from tests.platform.tournaments.results import true_result
 from tournaments import queue, tasks
 from tournaments.models import AttackRun, DefenceRun, Run
 from tournaments.selectors import AnyRun
+from workers.lease import LostClaimError
 
 
 @pytest.fixture

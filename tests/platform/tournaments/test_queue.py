@@ -12,8 +12,6 @@ import pytest
 from accounts.models import User
 from competitions.models import Competition, Entry
 from core.errors import Refusal
-from core.fault_record import PAUSES
-from core.lease import LostClaimError
 from evaluation.sandbox.host_process import HostProcess, host_name
 from evaluation.transfer.workspace import workspace
 from submissions.models import Submission
@@ -23,6 +21,8 @@ from tests.platform.tournaments.results import result
 from tournaments import queue, services, tasks
 from tournaments.models import AttackRun, Run, Tournament
 from tournaments.selectors import stuck_runs
+from workers.fault_record import PAUSES
+from workers.lease import LostClaimError
 
 Submit = Callable[..., Submission]
 

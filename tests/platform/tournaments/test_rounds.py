@@ -22,7 +22,6 @@ from core.errors import Refusal
 from evaluation.cli import main
 from evaluation.cli.verify import DONE
 from leaderboards.models import FrozenLeaderboards
-from matches.models import Worker
 from rounds import services as rounds
 from rounds.admin_dashboard import dashboard as dashboard_of
 from rounds.formats import format_of
@@ -41,6 +40,7 @@ from tournaments import queue, services
 from tournaments.extensions import played_sets, playing_players
 from tournaments.models import AttackRun, DefenceRun, Entrant
 from tournaments.selectors import ATTACKING
+from workers.models import Worker
 
 Submit = Callable[..., Submission]
 

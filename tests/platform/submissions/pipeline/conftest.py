@@ -11,13 +11,14 @@ import pytest
 from django.utils import timezone
 
 from accounts.models import User
-from core import lease, notify
+from core import notify
 from evaluation.builder.base import LogLine
 from evaluation.builder.in_place_builder import InPlaceBuilder
 from evaluation.domain.players import Player as EnginePlayer
 from repositories.models import Repository
 from submissions import pipeline, player_builds, timeouts
 from submissions.models import QuotaSlot, Submission
+from workers import lease
 
 BuildWith = Callable[[Callable[[LogLine], None]], None]
 

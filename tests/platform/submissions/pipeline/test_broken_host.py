@@ -13,8 +13,10 @@ from core.errors import Fault
 from core.models import Event
 from evaluation.baselines.catalogue import find_baseline
 from evaluation.builder.base import LogLine
-from submissions import host_health, pipeline
-from submissions.models import Host, QuotaSlot, Submission
+from submissions import pipeline
+from submissions.models import QuotaSlot, Submission
+from workers import host_health
+from workers.models import Host
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("sample_sets")]
 

@@ -21,7 +21,7 @@ from evaluation.baselines.catalogue import find_baseline
 from evaluation.sandbox.docker import DockerSandbox
 from submissions import image_collection, pipeline, player_builds
 from submissions.models import Player, Submission
-from submissions.sandboxes import open_sandbox
+from workers.sandboxes import open_sandbox
 
 pytestmark = [pytest.mark.docker, pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("sample_sets")]
 

@@ -14,7 +14,7 @@ from pytest_django import Settings
 
 from evaluation.domain.players import Player, Track
 from evaluation.sandbox.base import SOCKET_NAME, Sandbox
-from submissions import sandboxes
+from workers import sandboxes
 
 Opened = Callable[[], Sandbox]
 

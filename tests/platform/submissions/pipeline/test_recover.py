@@ -20,7 +20,7 @@ from pytest_django import Settings
 
 from accounts.models import User
 from competitions.models import SampleSet
-from core import clock, lease
+from core import clock
 from core.errors import Fault
 from core.models import Event
 from evaluation.baselines.catalogue import find_baseline
@@ -32,6 +32,7 @@ from submissions import build_queue, pipeline, player_builds, quota_ledger, serv
 from submissions.models import Build, Player, QuotaSlot, Submission
 from submissions.quota import REFUNDED_FAULTS
 from submissions.selectors import whole_log
+from workers import lease
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("sample_sets")]
 

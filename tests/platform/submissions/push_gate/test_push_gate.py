@@ -12,12 +12,12 @@ from pytest_django import Settings
 from accounts.models import User
 from competitions.models import Competition, FreezeWindow
 from core.errors import Refusal, RefusedForNow
-from matches.services import record_worker
 from repositories.git_reader import GitReader
 from repositories.http.receive_pack import Push
 from repositories.ref_rules import NULL_OBJECT, RefUpdate
 from submissions.models import QuotaSlot, Submission
 from submissions.push_gate import submission_gate
+from workers.services import record_worker
 
 if TYPE_CHECKING:
     from tests.platform.conftest import FakeClock

@@ -6,13 +6,13 @@ import pytest
 from django.test import Client
 
 from competitions.models import Competition
-from core.worker_slot import slot
-from matches.heartbeat import register
-from matches.models import Worker
 from submissions.models import Submission
 from tournaments import queue, services
 from tournaments.models import AttackRun, Run
 from tournaments.tasks import play
+from workers.heartbeat import register
+from workers.models import Worker
+from workers.worker_slot import slot
 
 
 def text_of(client: Client) -> str:

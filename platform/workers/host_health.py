@@ -1,7 +1,8 @@
 """Health checks of this host: a failed check takes it out of service until a later check succeeds.
 
 A check compares the identity of the site, writes a result file, starts control players in the sandboxes of this process
-and asks the builder. All worker processes of one name share the state in one row, and one of them makes each check.
+and asks the apps above whether it can do their work. All worker processes of one name share the state in one row, and
+one of them makes each check.
 """
 
 from __future__ import annotations
@@ -17,11 +18,11 @@ from django.db import DatabaseError, transaction
 from core import clock, events, faults, object_store
 from core.errors import Fault, Refusal
 from core.site_identity import require_identity
-from core.worker_slot import device_of, slot
 from evaluation.domain.errors import HostFault
-from submissions import player_builds
-from submissions.models import Host
-from submissions.sandboxes import open_sandbox, opened_sandboxes, resources
+from workers.extension_points import host_checks
+from workers.models import Host
+from workers.sandboxes import open_sandbox, opened_sandboxes, resources
+from workers.worker_slot import device_of, slot
 
 CHECK_STARTS = 5
 """Control players that must answer in a row: a sandbox that fails half of the time passes one check in 32."""
@@ -96,7 +97,7 @@ def _problem() -> Exception | None:
         for sandbox in opened_sandboxes():
             sandbox.prove(resources(device), gpu=device is not None, starts=CHECK_STARTS)
             sandbox.sweep()
-        player_builds.check_host()
+        host_checks.answers()
     except (Fault, Refusal, OSError) as problem:
         return problem
     return None

@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 from django.db import models
 from django.db.models import Q
 
-from core.lease import Leased
+from workers.lease import Leased
 
 MAX_FAULTS = 3
 """Number of faults after which work is given up, if they were on different hosts."""

@@ -1,0 +1,47 @@
+"""Heartbeats of a worker process, for itself and for what it holds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.conf import settings
+
+from core import clock
+from workers import lease, services
+from workers.calibration import calibration
+from workers.models import Worker
+from workers.worker_slot import device_of
+
+
+@dataclass
+class _Process:
+    started_at: datetime | None = None
+
+
+_process = _Process()
+
+
+def register(number: int) -> Worker:
+    """Record this process as the worker in slot `number`; return its row."""
+    _process.started_at = _process.started_at or clock.database_now()
+    return services.record_worker(
+        name=f"{settings.WORKER_NAME}/{number}",
+        worker_class=settings.WORKER_CLASS,
+        device=device_of(number) or "",
+        calibration=calibration(),
+        started_at=_process.started_at,
+    )
+
+
+class Heartbeat(lease.Heartbeat):
+    """The heartbeat of a worker process that plays."""
+
+    def __init__(self, worker: Worker) -> None:
+        super().__init__()
+        self._worker = worker
+
+    def beat(self) -> None:
+        """Send one heartbeat of the worker, and renew the leases of what it holds."""
+        services.record_heartbeat(self._worker)
+        super().beat()

@@ -1,0 +1,31 @@
+"""Services of workers: record them and their heartbeats."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from core import clock
+from workers.models import Worker
+
+
+def record_worker(*, name: str, worker_class: str, device: str, calibration: float, started_at: datetime) -> Worker:
+    """Create or update the row of a worker process; return it."""
+    seen_at, skew = clock.compare()
+    worker, _ = Worker.objects.update_or_create(
+        name=name,
+        defaults={
+            "worker_class": worker_class,
+            "device": device,
+            "calibration": calibration,
+            "started_at": started_at,
+            "last_seen_at": seen_at,
+            "clock_skew": skew,
+        },
+    )
+    return worker
+
+
+def record_heartbeat(worker: Worker) -> None:
+    """Record a heartbeat of a worker process and the skew of its host's clock."""
+    seen_at, skew = clock.compare()
+    Worker.objects.filter(pk=worker.pk).update(last_seen_at=seen_at, clock_skew=skew)
