@@ -136,10 +136,13 @@ class Site(RuleBasedStateMachine):
 
     @rule(epsilon=st.sampled_from([4, 8]), back=st.booleans())
     def change_rules(self, epsilon: int, back: bool) -> None:
-        """Other rules come into force; or with `back`, earlier ones again."""
+        """Other rules come into force; or with `back`, earlier ones again.
+
+        The version of a round's rules stays, as its outcome names it.
+        """
         versions = RulesVersion.objects.filter(competition=self.competition).order_by("-version")
         newest = versions[0]
-        if back and len(versions) > 1:
+        if back and len(versions) > 1 and not Round.objects.filter(rules=newest).exists():
             lowest = versions.order_by("version")[0].version
             RulesVersion.objects.filter(pk=newest.pk).update(version=lowest - 1)
         else:
