@@ -49,7 +49,7 @@ from tournaments.selectors import ATTACKING, KINDS, AnyRun, current_entrants, op
 from tournaments.verification import differing
 
 STEPS = int(os.environ.get("GAUNTLET_STEPS", "150"))
-EACH = 50
+EACH = int(os.environ.get("GAUNTLET_EACH", "50"))
 """Steps from an empty competition on."""
 
 TEAMS = ("owls", "doves", "geese")
