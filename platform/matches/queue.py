@@ -261,7 +261,7 @@ def _count_fault(piece: Piece, fault: str, *, expired: bool) -> bool:
     now = clock.database_now()
     host = host_of(piece.worker.name) if piece.worker else ""
     record = piece.fault_record.after_fault(host)
-    claimed = piece.held().filter(lease_until__lt=now) if expired else piece.held()
+    claimed = piece.held_but_expired() if expired else piece.held()
     with transaction.atomic():
         returned = claimed.update(
             state=Piece.State.FAILED if record.is_given_up else Piece.State.WAITING,

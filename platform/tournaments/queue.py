@@ -150,12 +150,17 @@ def _require_faulty(run: AnyRun) -> QuerySet[Any]:
 
 
 def _count_fault(run: AnyRun, fault: str, *, expired: bool) -> bool:
-    """Return `run` (as read while claimed) to the queue, or give it up; return False if the claim has changed."""
+    """Return `run` (as read while claimed) to the queue, or give it up; return False if the claim has changed.
+
+    If it `expired`, also if its worker has renewed the lease since.
+    """
     host = host_of(run.worker)
     record = run.fault_record.after_fault(host)
     given_up = record.is_given_up
+    claimed = run.held_but_expired() if expired else run.held()
     with transaction.atomic():
-        changed = run.release(
+        changed = claimed.update(
+            lease_until=None,
             state=Run.State.FAILED if given_up else Run.State.WAITING,
             worker="",
             fault=fault,
@@ -167,7 +172,7 @@ def _count_fault(run: AnyRun, fault: str, *, expired: bool) -> bool:
             events.record(verb, run, fault=fault, number=record.faults, host=host)
     if changed and given_up:
         faults.report(log, RuntimeError(fault), "%s was given up after %s platform errors", run, record.faults)
-    return changed
+    return changed == 1
 
 
 def _order(now: datetime) -> Iterator[tuple[int, int | None]]:
