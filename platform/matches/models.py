@@ -175,9 +175,9 @@ class SampleResult(models.Model):
 
 
 class WorkerTime(models.Model):
-    """Seconds that workers spent in one hour on committed leaderboard pieces of one team.
+    """Seconds that workers spent in one hour on committed leaderboard pieces and runs of one team.
 
-    `entry` is None for pieces of no team.
+    `entry` is None for those of no team.
     """
 
     entry = models.ForeignKey(Entry, null=True, blank=True, on_delete=models.PROTECT, related_name="worker_times")

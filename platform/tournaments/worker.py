@@ -8,8 +8,7 @@ import time
 from core import clock, faults, notify
 from core.lease import Heartbeat, LostClaimError
 from submissions import host_health
-from tournaments import engine_adapter, queue
-from tournaments.models import AttackRun, RepeatRun
+from tournaments import engine_adapter, follow_ups, queue
 from tournaments.selectors import AnyRun
 
 log = logging.getLogger(__name__)
@@ -39,7 +38,7 @@ def _play(run: AnyRun, heartbeat: Heartbeat) -> bool:
     heartbeat.hold(run, until=clock.database_now() + engine_adapter.longest(run.tournament))
     try:
         queue.commit(run, engine_adapter.play(run))
-        notify.notify("tournaments.advance", tournament=run.tournament.pk, **_attack_run(run))
+        follow_ups.announce(run)
         return True
     except LostClaimError:
         log.warning("the claim on %s was lost while it was played; nothing was written", run)
@@ -55,10 +54,3 @@ def _play(run: AnyRun, heartbeat: Heartbeat) -> bool:
         raise
     finally:
         heartbeat.drop(run)
-
-
-def _attack_run(run: AnyRun) -> dict[str, int]:
-    """Return the key of the attack run that decides what is requested next; none after a repeated run."""
-    if isinstance(run, RepeatRun):
-        return {}
-    return {"attack_run": run.pk if isinstance(run, AttackRun) else run.attack_run_id}
