@@ -58,7 +58,7 @@ class Page:
 
 def measure() -> Section:
     """Measure with Django's test client, on a database of its own."""
-    with tempfile.TemporaryDirectory(prefix="gauntlet-bench-") as folder, _database(folder) as address:
+    with tempfile.TemporaryDirectory(prefix="gauntlet-bench-") as folder, own_database(folder) as address:
         os.environ |= {
             "DJANGO_SETTINGS_MODULE": "config.settings", "GAUNTLET_STATE": folder, "DATABASE_URL": address,
         }  # fmt: skip
@@ -159,7 +159,7 @@ def _kilobytes(size: int) -> str:
 
 
 @contextmanager
-def _database(folder: str) -> Iterator[str]:
+def own_database(folder: str) -> Iterator[str]:
     """Make a database beside the one that DATABASE_URL names, or a SQLite file; yield its address."""
     server = os.environ.get("DATABASE_URL", "")
     if not server.startswith("postgres"):
