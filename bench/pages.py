@@ -136,13 +136,13 @@ def _get(client: Client, address: str) -> Answer:
         raise RuntimeError(f"{address} answers {response.status_code}")
     content = response.getvalue()
     size = len(gzip.decompress(content)) if response.headers.get("Content-Encoding") == "gzip" else len(content)
-    start = time.process_time() + _database_seconds()
+    start = time.process_time() + database_seconds()
     client.get(address)
-    used = time.process_time() + _database_seconds() - start
+    used = time.process_time() + database_seconds() - start
     return Answer(used, queries, size, len(content))
 
 
-def _database_seconds() -> float:
+def database_seconds() -> float:
     """Return the processor time that PostgreSQL has used for this connection; SQLite runs in this process."""
     if connection.vendor != "postgresql":
         return 0.0

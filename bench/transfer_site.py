@@ -36,7 +36,7 @@ DAYS = 8.4
 
 def make_leaderboard() -> Tournament:
     """Create a tournament in which every attack has met every defence on every batch, each of a team of its own."""
-    sets = (("development", "development", "dev"), ("validation", "validation", "validation"))
+    sets = (("development", "dev", 4), ("validation", "validation", IMAGES))
     competition = import_competition(
         {
             "competition": {
@@ -57,8 +57,8 @@ def make_leaderboard() -> Tournament:
             },
             "tracks": {name: {"title": name, "quota": 5} for name in SIDES},
             "sample_sets": [
-                {"name": name, "purpose": of, "source": "digits", "split": split, "count": IMAGES, "target_seed": 7}
-                for name, of, split in sets
+                {"name": name, "purpose": name, "source": "digits", "split": split, "count": count, "target_seed": 7}
+                for name, split, count in sets
             ],
         }
     )

@@ -131,11 +131,12 @@ def advance(tournament: Tournament) -> None:
         cancel_runs(current, taking_part)
         requested = request_runs(current, taking_part, sizes)
         changed = _let_enter(current, len(sizes)) or changed
-        if changed:
+        ranked = changed or lacks_intervals(current)
+        if ranked:
             rank(current)
         if requested and not waited:  # else workers pass a notification on already
             notify.notify("tournaments.play")
-    if changed or lacks_intervals(current):
+    if ranked:
         fill_intervals(current)
 
 

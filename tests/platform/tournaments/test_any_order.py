@@ -43,8 +43,9 @@ from submissions.models import Player, Submission
 from tests.platform.conftest import FakeClock
 from tests.platform.tournaments.play_rounds import plan
 from tests.platform.tournaments.results import is_right, true_result
-from tournaments import follow_ups, queue, services, tasks
+from tournaments import follow_ups, queue, services, tasks, totals
 from tournaments.models import AttackRun, DefenceRun, Run, Tournament
+from tournaments.ranking import COLUMNS, standings
 from tournaments.selectors import ATTACKING, KINDS, AnyRun, current_entrants, open_runs
 from tournaments.verification import differing
 
@@ -211,6 +212,11 @@ class Site(RuleBasedStateMachine):
     @rule()
     def sweep(self) -> None:
         tasks.sweep()
+        assert [each for tournament in Tournament.objects.all() for each in totals.differing(tournament)] == []
+        board = services.make_tournament(self.competition)
+        assert {row.pk: [getattr(row, name) for name in COLUMNS] for row in current_entrants(board)} == {
+            row.pk: [values[name] for name in COLUMNS] for row, values in standings(board)
+        }
         needed = {player for _, player in self.counting()}
         for kind, names in ((AttackRun, ("attack_id",)), (DefenceRun, ("defence_id", "attack_run__attack_id"))):
             waiting = open_runs(kind).filter(state=Run.State.WAITING, priority=Run.Priority.BOARD)

@@ -26,8 +26,11 @@ from tests.platform.tournaments.conftest import content
 from tests.platform.tournaments.pages.conftest import Send, attacked, result
 from tests.platform.tournaments.pages.test_boards import rows_of, text_of
 from tests.platform.tournaments.play_rounds import begin, plan
-from tournaments import queue, services
+from tournaments import queue, ranking, services
+from tournaments.intervals import ScoreInterval
 from tournaments.models import AttackRun, DefenceRun, Entrant, Tournament
+from tournaments.ranking import fill_intervals, rank
+from tournaments.selectors import current_entrants
 from tournaments.verification import differing
 
 BOARD = "/competitions/transfer/leaderboards"
@@ -154,6 +157,26 @@ def test_intervals_are_verified_and_computed_for_older_standings(played: Tournam
     assert list(differing(played)) == []  # they follow after a ranking
     services.advance(played)  # the next step of the site
     assert list(differing(played)) == []
+
+
+def test_intervals_are_not_written_to_standings_that_changed_meanwhile(
+    played: Tournament, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    entrants = current_entrants(played)
+    compute = ranking.intervals_of
+
+    def compute_while_ranked(*given: Any) -> dict[str, ScoreInterval]:
+        entrants.update(raw=1)
+        return compute(*given)
+
+    entrants.update(low=None)
+    monkeypatch.setattr(ranking, "intervals_of", compute_while_ranked)
+    fill_intervals(played)
+    assert not entrants.filter(low__isnull=False).exists()
+    monkeypatch.undo()
+    rank(played)
+    fill_intervals(played)
+    assert not entrants.filter(low__isnull=True).exists()
 
 
 def test_labels_of_another_number_of_images_are_a_fault(played: Tournament) -> None:
