@@ -10,7 +10,7 @@ import os
 import tempfile
 import time
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from statistics import median, quantiles
 from typing import Any
@@ -26,6 +26,7 @@ from bench.report import Section, table
 from bench.sizes import sized
 
 CLAIMS = sized(200, smallest=3)
+RANKINGS = sized(5, smallest=1)
 WAITING = sized(10_000, smallest=10)
 OPEN_BATCHES = sized(4, smallest=2)
 """Batches of each attack that a newcomer has not labelled yet when the measurement of its commits begins."""
@@ -62,24 +63,19 @@ def _measure() -> Section:
     )
     site.analyse()
     runs = models.DefenceRun.objects.count()
-    say("transfer: ranking")
-    ranked = [_used(lambda: ranking.rank(tournament)) for _ in range(sized(5, smallest=1))]
-    rows = [["ranking from the totals", "under 1,000 ms", *_spread([each[0] for each in ranked]), _peak(ranked)]]
-    filled = [_used(lambda: ranking.fill_intervals(tournament))]
-    rows.append(
-        ["its intervals, afterwards, without a lock", "", *_spread([each[0] for each in filled]), _peak(filled)]
-    )
-    verified = [_used(lambda: ranking.standings(tournament))]
-    rows.append(
-        ["standings from all runs (verification)", "", *_spread([each[0] for each in verified]), _peak(verified)]
-    )
-    say("transfer: commits")
+    rows: list[list[str]] = []
+
+    def add(name: str, seen: Sequence[tuple[float, int]], target: str = "") -> None:
+        rows.append([name, target, *_spread([each[0] for each in seen]), _peak(seen)])
+        say(f"transfer: {', '.join(rows[-1])}")
+
+    add("ranking", [_used(lambda: ranking.rank(tournament)) for _ in range(RANKINGS)], "under 1,000 ms")
+    add("its intervals, of an existing site, once", [_used(lambda: ranking.fill_intervals(tournament))])
+    add("its intervals", [_used(lambda: ranking.fill_intervals(tournament))])
+    add("standings and intervals from all runs, as before", [_used(lambda: ranking.standings(tournament))])
     for name, seen in _commits(site, tournament).items():
-        limit = "under 50 ms" if name.startswith("commit") else ""
-        rows.append([name, limit, *_spread([each[0] for each in seen]), _peak(seen)])
-    say("transfer: claims")
-    claims = _claims(site, tournament)
-    rows.append(["claim, in the database", "under 20 ms", *_spread([each[0] for each in claims]), _peak(claims)])
+        add(name, seen, "under 50 ms" if name.startswith("commit") else "")
+    add("claim, in the database", _claims(site, tournament), "under 20 ms")
     heads = ("", "target of the 95th percentile", "median", "95th percentile", "times", "memory")
     return Section(
         f"A leaderboard of the transfer format, on {connection.vendor}",
@@ -184,7 +180,7 @@ def _spread(seconds: list[float]) -> tuple[str, str, str]:
     return f"{1000 * median(seconds):,.1f} ms", f"{1000 * highest:,.1f} ms", str(len(seconds))
 
 
-def _peak(used: list[tuple[float, int]]) -> str:
+def _peak(used: Sequence[tuple[float, int]]) -> str:
     return f"{max(each for _, each in used) / 1e6:,.0f} MB"
 
 

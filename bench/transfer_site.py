@@ -162,15 +162,22 @@ def _label(tournament: Tournament) -> None:
     copied = [field.column for field in DefenceRun._meta.concrete_fields if not field.primary_key]
     own = {"attack_run_id": "run.id", "defence_id": "defence.id",
            "hits": "case attack.track_name when 'targeted_attack' then result.hits else 0 end"}  # fmt: skip
-    chosen = ", ".join(own.get(column, f'result."{column}"') for column in copied)
-    names = ", ".join(f'"{column}"' for column in copied)
-    with connection.cursor() as cursor:
-        cursor.execute(
-            f"insert into tournaments_defencerun ({names}) select {chosen} from tournaments_attackrun run "
-            "join submissions_player attack on attack.id = run.attack_id "
-            "join submissions_player defence on defence.track_name = 'defence' "
-            "join tournaments_defencerun result on result.id = %s + (run.id * 31 + defence.id * 17) %% %s "
+    statement = " ".join(
+        (
+            "insert into tournaments_defencerun (",
+            ", ".join(f'"{column}"' for column in copied),
+            ") select",
+            ", ".join(own.get(column, f'result."{column}"') for column in copied),
+            "from tournaments_attackrun run join submissions_player attack on attack.id = run.attack_id",
+            "join submissions_player defence on defence.track_name = 'defence'",
+            "join tournaments_defencerun result on result.id = %s + (run.id * 31 + defence.id * 17) %% %s",
             "where run.state = 'played'",
-            [rows[0].pk, RESULTS],
         )
+    )
+    with connection.cursor() as cursor:
+        if connection.vendor == "postgresql":
+            cursor.execute("set session_replication_role = replica")  # without looking up each foreign key
+        cursor.execute(statement, [rows[0].pk, RESULTS])
+        if connection.vendor == "postgresql":
+            cursor.execute("set session_replication_role = origin")
     AttackRun.objects.filter(pk__in=[each.pk for each in templates]).delete()

@@ -239,6 +239,8 @@ class PairTotal(models.Model):
     hits = models.PositiveIntegerField(default=0)
     seconds = models.BinaryField(default=b"")
     """The seconds of each run, ascending, as 64-bit floats: their median over all opponents is exact."""
+    resampled = models.BinaryField(default=b"")
+    """What the resamples of intervals draw of the pair (`tournaments.pair_sums`), once all its runs are played."""
 
     class Meta:
         ordering = ["tournament", "attack", "defence"]

@@ -15,7 +15,7 @@ from core.errors import Fault
 from submissions.models import Player
 from tournaments import totals
 from tournaments.engine_adapter import PairCounts, TransferStanding, standings_of
-from tournaments.intervals import RankInterval, ScoreInterval, intervals_of, score_ranks
+from tournaments.intervals import RankInterval, ScoreInterval, intervals_from_images, intervals_from_sums, score_ranks
 from tournaments.models import Entrant, Tournament
 from tournaments.selectors import ATTACKING, counts_from_runs, current_entrants, seconds_from_runs
 
@@ -57,8 +57,11 @@ def fill_intervals(tournament: Tournament) -> None:
     Nothing is written if they are ranked anew meanwhile: whoever does so fills them.
     """
     field = _field_of(tournament)
-    rows, computed = _scored(field, _totals_of(field))
-    _add_intervals(field, rows, computed)
+    counted = _totals_of(field)
+    rows, computed = _scored(field, counted)
+    with _contradictions(tournament):
+        intervals = intervals_from_sums(tournament, rows, field.attacks, field.defences, counted[0])
+    _add_intervals(computed, intervals)
     with transaction.atomic():
         Tournament.objects.select_for_update(no_key=True).get(pk=tournament.pk)
         ranked = {each.pk: _own_of(each) for each in current_entrants(tournament)}
@@ -81,7 +84,9 @@ def standings(tournament: Tournament) -> list[tuple[Entrant, dict[str, Any]]]:
         pairs = counts_from_runs(tournament, field.attacks, field.defences)
     seconds = seconds_from_runs(tournament, [*field.attacks, *field.defences])
     rows, computed = _scored(field, (pairs, seconds))
-    _add_intervals(field, rows, computed)
+    with _contradictions(tournament):
+        intervals = intervals_from_images(tournament, rows, field.attacks, field.defences)
+    _add_intervals(computed, intervals)
     return computed
 
 
@@ -127,12 +132,8 @@ def _scored(field: _Field, counted: _Counted) -> tuple[list[TransferStanding], l
     return computed, found
 
 
-def _add_intervals(
-    field: _Field, rows: Sequence[TransferStanding], found: Sequence[tuple[Entrant, dict[str, Any]]]
-) -> None:
+def _add_intervals(found: Sequence[tuple[Entrant, dict[str, Any]]], intervals: Mapping[str, ScoreInterval]) -> None:
     """Add the intervals to the values of each entrant."""
-    with _contradictions(field.tournament):
-        intervals = intervals_of(field.tournament, rows, field.attacks, field.defences)
     compared = _rank_intervals(found, intervals)
     for entrant, values in found:
         interval, fits = intervals.get(str(entrant.player_id)), compared.get(entrant.pk)

@@ -43,6 +43,7 @@ def add(run: DefenceRun, result: Mapping[str, Any]) -> None:
         correct=total.correct + (result["correct"] or 0),
         hits=total.hits + (result["hits"] or 0),
         seconds=_packed([*_unpacked([total.seconds]), result["seconds"] or 0.0]),
+        resampled=b"",
     )
 
 
@@ -120,7 +121,7 @@ def differing(tournament: Tournament, *, repair: bool = False) -> Iterator[tuple
             if changes:
                 yield total, changes
             if changes and repair:
-                PairTotal.objects.filter(pk=total.pk).update(**changes)
+                PairTotal.objects.filter(pk=total.pk).update(**changes, resampled=b"")
             else:
                 transaction.set_rollback(True)  # a missing total is made only to be locked
 

@@ -46,6 +46,7 @@ def differing(tournament: Tournament, *, repair: bool = False) -> Iterator[Diffe
         if repair and changed:
             rank(tournament)
     if repair and changed:
+        tournament.pair_totals.update(resampled=b"")
         fill_intervals(tournament)
     for entrant, changes in changed:
         yield Difference(f"{entrant} (entrant {entrant.pk})", "; ".join(changes), repaired=repair)

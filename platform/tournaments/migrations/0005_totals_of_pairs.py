@@ -55,6 +55,7 @@ class Migration(migrations.Migration):
                 ("correct", models.PositiveIntegerField(default=0)),
                 ("hits", models.PositiveIntegerField(default=0)),
                 ("seconds", models.BinaryField(default=b"")),
+                ("resampled", models.BinaryField(default=b"")),
             ],
             options={
                 "ordering": ["tournament", "attack", "defence"],

@@ -163,14 +163,14 @@ def test_intervals_are_not_written_to_standings_that_changed_meanwhile(
     played: Tournament, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     entrants = current_entrants(played)
-    compute = ranking.intervals_of
+    compute = ranking.intervals_from_sums
 
     def compute_while_ranked(*given: Any) -> dict[str, ScoreInterval]:
         entrants.update(raw=1)
         return compute(*given)
 
     entrants.update(low=None)
-    monkeypatch.setattr(ranking, "intervals_of", compute_while_ranked)
+    monkeypatch.setattr(ranking, "intervals_from_sums", compute_while_ranked)
     fill_intervals(played)
     assert not entrants.filter(low__isnull=False).exists()
     monkeypatch.undo()
