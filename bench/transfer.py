@@ -81,8 +81,9 @@ def _measure() -> Section:
         f"A leaderboard of the transfer format, on {connection.vendor}",
         [
             f"{sum(site.SIDES.values())} entrants, {runs:,} played runs of defences on {site.BATCHES} batches of "
-            f"{site.IMAGES} images. Times are processor time of the site and of its connection to the database; memory is "
-            f"the most that the process had more than before. Counting the runs of an existing site, once: {counted:.1f} s.",
+            f"{site.IMAGES} images. Times are processor time of the site and of its connection to the "
+            "database; memory is the most that the process had more than before. "
+            f"Counting the runs of an existing site, once: {counted:.1f} s.",
             "",
             *table(heads, rows),
         ],

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from importlib import import_module
+from threading import Barrier
 
 import pytest
 from django.apps import apps
@@ -20,7 +22,7 @@ from tests.platform.tournaments.results import commit_all, true_result
 from tournaments import follow_ups, queue, services, tasks, totals
 from tournaments.models import AttackRun, DefenceRun, PairTotal, Tournament
 from tournaments.ranking import rank, standings
-from tournaments.selectors import counts_from_runs, current_entrants, seconds_from_runs
+from tournaments.selectors import AnyRun, counts_from_runs, current_entrants, seconds_from_runs
 from tournaments.verification import differing
 
 Submit = Callable[..., Submission]
@@ -156,3 +158,29 @@ def test_a_step_whose_notification_was_lost_is_taken_by_the_sweep(
     Tournament.objects.update(step_notified=True)  # and nobody received it
     tasks.sweep()
     assert not Tournament.objects.filter(step_notified=True).exists()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_runs_of_one_pair_that_are_committed_at_the_same_time_are_all_counted(
+    transfer: Competition, submit: Submit
+) -> None:
+    transfer.tracks.update(baselines=[])
+    submit("owls", "attack", COPY)
+    tournament = services.make_tournament(transfer)
+    commit_all(tournament)
+    submit("bats", "defence", BRIGHTNESS)
+    services.advance(tournament)
+    held = [queue.claim(f"worker-{number}") for number in range(2)]
+    start = Barrier(2)
+
+    def commit(run: AnyRun) -> None:
+        try:
+            start.wait(timeout=30)
+            queue.commit(run, true_result(run))
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(2) as threads:
+        list(threads.map(commit, filter(None, held)))
+    assert list(PairTotal.objects.values_list("played", "labelled")) == [(2, 6)]
+    assert list(differing(tournament)) == []
