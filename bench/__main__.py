@@ -13,7 +13,19 @@ from bench.programs import NotAvailableError
 from bench.report import Section, machine, write_generated, write_sections
 from bench.sizes import SMALLEST_VARIABLE
 
-NAMES = ("chain", "lockstep", "sandboxes", "memory", "leaderboard", "pages", "pushes", "rounds", "whole_site", "bombs")
+NAMES = (
+    "chain",
+    "lockstep",
+    "sandboxes",
+    "memory",
+    "leaderboard",
+    "pages",
+    "pushes",
+    "rounds",
+    "transfer",
+    "whole_site",
+    "bombs",
+)
 
 
 def main() -> int:

@@ -58,7 +58,7 @@ class Page:
 
 def measure() -> Section:
     """Measure with Django's test client, on a database of its own."""
-    with tempfile.TemporaryDirectory(prefix="gauntlet-bench-") as folder, _database(folder) as address:
+    with tempfile.TemporaryDirectory(prefix="gauntlet-bench-") as folder, own_database(folder) as address:
         os.environ |= {
             "DJANGO_SETTINGS_MODULE": "config.settings", "GAUNTLET_STATE": folder, "DATABASE_URL": address,
         }  # fmt: skip
@@ -136,13 +136,13 @@ def _get(client: Client, address: str) -> Answer:
         raise RuntimeError(f"{address} answers {response.status_code}")
     content = response.getvalue()
     size = len(gzip.decompress(content)) if response.headers.get("Content-Encoding") == "gzip" else len(content)
-    start = time.process_time() + _database_seconds()
+    start = time.process_time() + database_seconds()
     client.get(address)
-    used = time.process_time() + _database_seconds() - start
+    used = time.process_time() + database_seconds() - start
     return Answer(used, queries, size, len(content))
 
 
-def _database_seconds() -> float:
+def database_seconds() -> float:
     """Return the processor time that PostgreSQL has used for this connection; SQLite runs in this process."""
     if connection.vendor != "postgresql":
         return 0.0
@@ -159,7 +159,7 @@ def _kilobytes(size: int) -> str:
 
 
 @contextmanager
-def _database(folder: str) -> Iterator[str]:
+def own_database(folder: str) -> Iterator[str]:
     """Make a database beside the one that DATABASE_URL names, or a SQLite file; yield its address."""
     server = os.environ.get("DATABASE_URL", "")
     if not server.startswith("postgres"):

@@ -7,7 +7,7 @@ themselves: a fresh sample set has as many of them. Opponents and their weights 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from math import fsum, sqrt
@@ -36,6 +36,7 @@ _NORMAL = 1.959963984540054
 _SEED = 0
 
 Flags: TypeAlias = NDArray[np.bool_]
+Drawn: TypeAlias = NDArray[np.int32]
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,6 +67,36 @@ class PairImages:
     def possible(self, *, defending: bool) -> Flags:
         """Return the images that count for the defence, or else for the attack: not those that its opponent omitted."""
         return self.made if defending else self.labelled | ~self.made
+
+
+@dataclass(frozen=True, eq=False)
+class PairSums:
+    """What the resamples draw of one attack against one defence: how many images that were `made`, `labelled`,
+    `correct` and `hits`, (RESAMPLES,) each. Labelled images were made.
+
+    They depend on no other pair, so that they need not be computed again when somebody else enters a leaderboard.
+    """
+
+    counts: PairCounts
+    made: Drawn
+    labelled: Drawn
+    correct: Drawn
+    hits: Drawn
+
+    def points(self, *, defending: bool) -> Drawn:
+        """Return how many images with a point for the defence, or else for the attack, each resample draws."""
+        if defending:
+            return self.correct
+        return self.hits if self.counts.targeted else self.labelled - self.correct
+
+    def possible(self, *, defending: bool) -> Drawn:
+        """Return how many images that count for the defence, or else for the attack, each resample draws."""
+        return self.made if defending else self.counts.images - self.made + self.labelled
+
+    def images(self, *, defending: bool) -> int:
+        """Return how many images count for the defence, or else for the attack."""
+        counts = self.counts
+        return counts.made if defending else counts.images - counts.made + counts.labelled
 
 
 @dataclass(frozen=True)
@@ -129,6 +160,42 @@ def score_intervals(
     }
 
 
+def pair_sums(pairs: Sequence[PairImages], epsilons: Sequence[int]) -> list[PairSums]:
+    """Return what the resamples draw of each pair; `epsilons` are those of the images.
+
+    Raise `ValueError` where a defence labelled an image that was not made.
+    """
+    for pair in pairs:
+        if (pair.labelled & ~pair.made).any():
+            raise ValueError(f"{pair.defence} labelled images that {pair.attack} did not make")
+    times = _drawn(tuple(epsilons)).times
+    columns = [[pair.made, pair.labelled, pair.correct, pair.hits] for pair in pairs]
+    flags = np.array(columns, np.float32).reshape(-1, len(epsilons))
+    sums = (flags @ times.T).astype(np.int32).reshape(len(pairs), 4, RESAMPLES)  # whole numbers, exact in any order
+    return [PairSums(pair.counts, *own) for pair, own in zip(pairs, sums, strict=True)]
+
+
+def interval_from_sums(
+    score: float,
+    pairs: Sequence[PairSums],
+    weights: Sequence[float],
+    *,
+    epsilons: Sequence[int],
+    defending: bool,
+    images: Callable[[], int],
+) -> ScoreInterval:
+    """Return the interval of a score as `score_intervals` does, from the sums of its pairs and their weights.
+
+    `images` gives the number of images that count in at least one pair; it is asked only where the score is the same in
+    all resamples.
+    """
+    drawn = [(pair.points(defending=defending), pair.possible(defending=defending)) for pair in pairs]
+    points = np.array([got for got, _ in drawn], np.float64)
+    possible = np.array([of for _, of in drawn], np.float64)
+    count = sum(pair.images(defending=defending) for pair in pairs)
+    return _spread(score, points, possible, weights, _drawn(tuple(epsilons)), images, count)
+
+
 def score_ranks(scores: Mapping[str, float], intervals: Mapping[str, ScoreInterval]) -> Mapping[str, RankInterval]:
     """Return the simultaneous 95 % rank intervals of those who have an interval; the largest score is the best."""
     known = {name: score for name, score in scores.items() if name in intervals}
@@ -168,29 +235,54 @@ def share_interval(share: float, images: float) -> tuple[float, float]:
 def _interval(
     score: float, pairs: Sequence[PairImages], weights: Mapping[str, float], draw: _Draw, *, defending: bool
 ) -> ScoreInterval:
-    """Return Wilson's interval for the number of images that would give a single share the variance of the resamples.
-
-    A percentile interval has no width where all points are equal, and too little near 0 and 1.
-    """
     met = [(pair, weights[pair.attack if defending else pair.defence]) for pair in pairs]
     points = np.array([pair.points(defending=defending) for pair, _ in met], np.float32)
     possible = np.array([pair.possible(defending=defending) for pair, _ in met], np.float32)
+    # sums of whole numbers are exact in any order
+    got, of = ((draw.times @ each.T).T.astype(np.float64) for each in (points, possible))
+    return _spread(
+        score,
+        got,
+        of,
+        [weight for _, weight in met],
+        draw,
+        lambda: int(np.count_nonzero(possible.any(axis=0))),
+        int(np.count_nonzero(possible)),
+    )
+
+
+def _spread(
+    score: float,
+    points: NDArray[np.float64],
+    possible: NDArray[np.float64],
+    weights: Sequence[float],
+    draw: _Draw,
+    images: Callable[[], int],
+    labels: int,
+) -> ScoreInterval:
+    """Return Wilson's interval for the number of images that would give a single share the variance of the resamples.
+
+    A percentile interval has no width where all points are equal, and too little near 0 and 1. `points` and `possible`
+    are the points and the images that count of each pair in each resample, (pairs, RESAMPLES).
+
+    `images` gives the number of images, `labels` is that of the images of all pairs.
+    """
     total, weighed = np.zeros(RESAMPLES), np.zeros(RESAMPLES)
-    # sums of whole numbers are exact in any order, and opponents are added one by one: equal to the last bit anywhere
-    sums = ((draw.times @ each.T).T.astype(np.float64) for each in (points, possible))
-    for got, of, (_, weight) in zip(*sums, met, strict=True):
+    # opponents are added one by one: equal to the last bit anywhere
+    for got, of, weight in zip(points, possible, weights, strict=True):
         there = of > 0
         total += np.where(there, weight * got / np.maximum(of, 1), 0.0)
         weighed += np.where(there, weight, 0.0)
     drawn = np.where(weighed > 0, total / np.where(weighed > 0, weighed, 1.0), score)
     resampled = score + (drawn - score) * sqrt(1 + draw.strata / draw.freedom)
-    images = float(np.count_nonzero(possible.any(axis=0)))
     variance = _variance(resampled.tolist())
     if variance > 0:
         # labels carry no more than as many independent images
         few = (_NORMAL / student(_NORMAL, draw.freedom)) ** 2
-        images = min(few * score * (1 - score) / variance, float(np.count_nonzero(possible)))
-    return ScoreInterval(*share_interval(score, images), draw.freedom, resampled)
+        independent = min(few * score * (1 - score) / variance, float(labels))
+    else:
+        independent = float(images())
+    return ScoreInterval(*share_interval(score, independent), draw.freedom, resampled)
 
 
 def _variance(values: Sequence[float]) -> float:

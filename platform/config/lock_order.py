@@ -25,6 +25,7 @@ LOCK_ORDER = (
     "tournaments.AttackRun",
     "tournaments.DefenceRun",
     "tournaments.RepeatRun",
+    "tournaments.PairTotal",
     "tournaments.Entrant",
     "matches.Piece",
     "matches.Match",

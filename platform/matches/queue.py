@@ -21,7 +21,7 @@ from core.errors import Refusal
 from matches.audit_placement import withheld_from
 from matches.models import Match, Piece, SampleResult
 from matches.piece_result import AuditedPiece, PlayedPiece, sum_audits
-from matches.queue_order import IN_ORDER, charge, fair_order, held_pieces
+from matches.queue_order import IN_ORDER, charge_piece, fair_order, held_pieces
 from matches.selectors import waiting
 from matches.signals import match_ended
 from workers.fault_record import columns_after
@@ -102,7 +102,7 @@ def commit(held: Claim, played: PlayedPiece) -> None:
             for row in played.samples
         )
         _finish(piece.match_id)
-        charge(piece, now)
+        charge_piece(piece, now)
 
 
 def commit_audit(held: Claim, audited: Sequence[AuditedPiece]) -> None:
@@ -125,7 +125,7 @@ def commit_audit(held: Claim, audited: Sequence[AuditedPiece]) -> None:
                     reason=str(row.reason or ""),
                     found_label=row.found_label,
                 )
-        charge(piece, now)
+        charge_piece(piece, now)
         Piece.objects.filter(pk=piece.pk).delete()
         _finish(piece.match_id)
     for each in audited:

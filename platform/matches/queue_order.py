@@ -54,13 +54,7 @@ def uses(teams: Collection[int | None], held: Sequence[Held], now: datetime) -> 
 
     Whole hours count: "the last hour" is up to two hours, and "the last day" at least 23.
     """
-    hour = now.replace(minute=0, second=0, microsecond=0)
-    of_them = Q(entry__in=[team for team in teams if team is not None])
-    if None in teams:
-        of_them |= Q(entry=None)
-    rows = WorkerTime.objects.filter(of_them, hour__gt=hour - DAY).order_by().values_list("entry")
-    recent = Sum("seconds", filter=Q(hour__gte=hour - RECENT), default=0.0)
-    spent = {entry: seconds for entry, *seconds in rows.annotate(recent=recent, day=Sum("seconds"))}
+    spent = seconds_spent(teams, now)
     playing = [each for each in held if each.priority == Piece.Priority.BOARD]
     running = Counter(each.entry for each in playing)
     going: defaultdict[int | None, float] = defaultdict(float)
@@ -69,6 +63,17 @@ def uses(teams: Collection[int | None], held: Sequence[Held], now: datetime) -> 
     return {
         team: Use(running[team], *(seconds + going[team] for seconds in spent.get(team, (0.0, 0.0)))) for team in teams
     }
+
+
+def seconds_spent(teams: Collection[int | None], now: datetime) -> dict[int | None, tuple[float, float]]:
+    """Return the seconds of committed work of each team that has any in the last hour and day, in whole hours."""
+    hour = now.replace(minute=0, second=0, microsecond=0)
+    of_them = Q(entry__in=[team for team in teams if team is not None])
+    if None in teams:
+        of_them |= Q(entry=None)
+    rows = WorkerTime.objects.filter(of_them, hour__gt=hour - DAY).order_by().values_list("entry")
+    recent = Sum("seconds", filter=Q(hour__gte=hour - RECENT), default=0.0)
+    return {entry: (last, day) for entry, last, day in rows.annotate(recent=recent, day=Sum("seconds"))}
 
 
 def fair_order(pieces: QuerySet[Piece], held: Sequence[Held], now: datetime) -> list[_Team]:
@@ -92,13 +97,17 @@ def fair_order(pieces: QuerySet[Piece], held: Sequence[Held], now: datetime) -> 
     return [_Team(priority=Piece.Priority.BOARD, entry=first.entry) for first in sorted(firsts, key=place)]
 
 
-def charge(piece: Piece, now: datetime) -> None:
-    """Count the time from the claim to the commit of `piece`. Last in its transaction, to lock the row briefly."""
-    if piece.priority != Piece.Priority.BOARD:
-        return
+def charge(entry: Entry | None, seconds: float, now: datetime) -> None:
+    """Count seconds of a committed piece or run of a leaderboard. Last in its transaction, to lock the row briefly."""
     hour = now.replace(minute=0, second=0, microsecond=0)
-    spent, _ = WorkerTime.objects.get_or_create(entry=piece.entry, hour=hour)
-    WorkerTime.objects.filter(pk=spent.pk).update(seconds=F("seconds") + _seconds(piece.claimed_at, now))
+    spent, _ = WorkerTime.objects.get_or_create(entry=entry, hour=hour)
+    WorkerTime.objects.filter(pk=spent.pk).update(seconds=F("seconds") + seconds)
+
+
+def charge_piece(piece: Piece, now: datetime) -> None:
+    """Count the time from the claim to the commit of `piece` of a leaderboard."""
+    if piece.priority == Piece.Priority.BOARD:
+        charge(piece.entry, _seconds(piece.claimed_at, now), now)
 
 
 def over_limit(entries: Collection[int | None], now: datetime) -> set[int | None]:

@@ -22,10 +22,11 @@ from pages.players import PlayerName
 from pages.transfer_board import share
 from rounds.models import Round
 from rounds.transfer_progression import tournament_of
+from tournaments import totals
 from tournaments.boards import BoardRow, in_order, row_of, tournament_in_force
 from tournaments.models import Entrant, Tournament
 from tournaments.pair_tables import epsilons_of, success, success_interval
-from tournaments.selectors import current_entrants, pair_counts
+from tournaments.selectors import counts_from_runs, current_entrants
 
 _COLOURS = HeatColours(1.0)
 
@@ -152,7 +153,8 @@ def _filled(empty: ShareMap, tournament: Tournament, epsilon: int | None, epsilo
     inside = list(current_entrants(tournament))
     attacks = best_first(each for each in inside if each.track_id == empty.track.pk)
     defences = best_first(each for each in inside if each.track.name == Track.Name.DEFENCE)
-    pairs = pair_counts(tournament, [e.player for e in attacks], [e.player for e in defences], epsilon)
+    sides = [e.player for e in attacks], [e.player for e in defences]
+    pairs = counts_from_runs(tournament, *sides, epsilon) if epsilon else totals.pair_counts(tournament, *sides)
     return ShareMap(
         empty.title,
         empty.competition,

@@ -15,10 +15,11 @@ from pages.language import translated
 from pages.players import PlayerName, names_of
 from pages.transfer_matrix import best_first, name_of
 from submissions.models import Player
+from tournaments import totals
 from tournaments.boards import row_of
 from tournaments.models import AttackRun, DefenceRun, Run, Tournament
 from tournaments.pair_tables import class_errors, counts_by_epsilon, success, success_interval
-from tournaments.selectors import ATTACKING, current_entrants, pair_counts
+from tournaments.selectors import ATTACKING, current_entrants
 
 RUNS_PER_PAGE = 50
 
@@ -89,7 +90,7 @@ def pair_page(
         return None
     if sides[0].track_name not in ATTACKING or sides[1].track_name != Track.Name.DEFENCE:
         return None
-    whole = pair_counts(tournament, [sides[0]], [sides[1]])
+    whole = totals.pair_counts(tournament, [sides[0]], [sides[1]])
     return _page(tournament, sides[0], sides[1], whole[0], names, errors=errors, page=page) if whole else None
 
 

@@ -13,10 +13,11 @@ from pages.progress_steps import Step, steps_before_evaluation
 from pages.transfer_matrix import name_of
 from pages.transfer_pair import notes_of, row_notes_of
 from submissions.models import Build, Player, Submission
+from tournaments import totals
 from tournaments.boards import BoardRow, in_order, progress_of_submission, row_of, tournament_in_force
 from tournaments.models import AttackRun, DefenceRun, Entrant, Run, Tournament
 from tournaments.pair_tables import success
-from tournaments.selectors import ATTACKING, current_entrants, pair_counts, repeat_counts
+from tournaments.selectors import ATTACKING, current_entrants, repeat_counts
 
 
 @dataclass(frozen=True)
@@ -126,7 +127,7 @@ def _met(
     attacks = player.track_name in ATTACKING
     sides = ([player], others.values()) if attacks else (others.values(), [player])
     found = []
-    for pair in pair_counts(tournament, *sides):
+    for pair in totals.pair_counts(tournament, *sides):
         attack, defence = int(pair.attack), int(pair.defence)
         share = success(pair) if attacks else (pair.correct / pair.labelled if pair.labelled else None)
         found.append(Met(names[defence if attacks else attack], attack, defence, pair, share))

@@ -37,7 +37,7 @@ from rounds.models import Round, RoundEntry
 from submissions.models import Player
 from tournaments.engine_adapter import rules_of, sizes_of
 from tournaments.models import DefenceRun, Run, Tournament
-from tournaments.selectors import ATTACKING, pair_counts
+from tournaments.selectors import ATTACKING, counts_from_runs
 
 __all__ = [
     "Placed",
@@ -209,7 +209,7 @@ def _check_counts(record: TransferRecord, tournament: Tournament, name: Callable
     defences = [player for player in players.values() if player.track_name not in ATTACKING]
     try:
         derived = {(pair.attack, pair.defence): pair for pair in pairs_of(record)}
-        stored = pair_counts(tournament, attacks, defences)
+        stored = counts_from_runs(tournament, attacks, defences)
     except (KeyError, ValueError) as error:
         raise Fault(f"the runs of {tournament} contradict each other: {error}") from error
     for pair in stored:

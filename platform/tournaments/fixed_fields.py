@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 from django.db import transaction
 
@@ -11,8 +12,8 @@ from core import clock, notify
 from tournaments import queue
 from tournaments.engine_adapter import sizes_of, tournament_seed
 from tournaments.models import AttackRun, DefenceRun, Entrant, RepeatRun, Run, Tournament
-from tournaments.ranking import rank
-from tournaments.run_requests import request_runs
+from tournaments.ranking import fill_intervals, rank
+from tournaments.run_requests import request_following, request_runs
 from tournaments.selectors import (
     AnyRun,
     Participant,
@@ -63,36 +64,48 @@ def end(tournament: Tournament) -> None:
 def end_ranked(tournament: Tournament) -> None:
     """Rank the entrants, and end the tournament. Raise `Fault` if counts contradict each other."""
     rank(tournament)
+    fill_intervals(tournament)
     end(tournament)
 
 
-def advance(tournament: Tournament, attack_run: int | None = None) -> None:
-    """Request what is missing, and send `field_played` once nothing is. Safe to repeat and concurrently.
-
-    With an `attack_run`, only the runs that follow from it are requested.
-    """
-    if request_missing(tournament, attack_run) or not is_over(tournament):
-        return
-    # repeated runs follow when all others are played, and belong to no attack run
-    if attack_run is None or not request_missing(tournament):
+def advance(tournament: Tournament) -> None:
+    """Request what is missing, and send `field_played` once nothing is. Safe to repeat and concurrently."""
+    if not request_missing(tournament) and is_over(tournament):
         field_played.send(sender=Tournament, tournament=tournament)
 
 
-def request_missing(tournament: Tournament, attack_run: int | None = None) -> int:
-    """Request the runs that are missing; return how many. Nothing is requested while it is suspended.
+def follow_up(tournament: Tournament) -> None:
+    """Do the same after a commit, without reading all runs until everything that was requested is played."""
+    with transaction.atomic():
+        current = _playing(tournament)
+        if current is None:
+            return
+        waited = queue.anything_waits()
+        requested = request_following(current, partial(field_of, current))
+        if requested and not waited:
+            notify.notify("tournaments.play")
+    if not requested and is_over(tournament):
+        advance(tournament)  # repeated runs follow when all others are played
 
-    With an `attack_run`, only those that follow from it.
-    """
+
+def request_missing(tournament: Tournament) -> int:
+    """Request the runs that are missing; return how many. Nothing is requested while it is suspended."""
     sizes = sizes_of(tournament)
     with transaction.atomic():
-        current = Tournament.objects.select_for_update(no_key=True).get(pk=tournament.pk)
-        if current.suspended or current.ended_at is not None:
+        current = _playing(tournament)
+        if current is None:
             return 0
         waited = queue.anything_waits()
-        requested = request_runs(current, field_of(current), sizes, attack_run)
+        requested = request_runs(current, field_of(current), sizes)
         if requested and not waited:  # else workers pass a notification on already
             notify.notify("tournaments.play")
         return requested
+
+
+def _playing(tournament: Tournament) -> Tournament | None:
+    """Return the locked tournament, None while it is suspended and once it has ended."""
+    current = Tournament.objects.select_for_update(no_key=True).get(pk=tournament.pk)
+    return None if current.suspended or current.ended_at is not None else current
 
 
 def field_of(tournament: Tournament) -> list[Participant]:

@@ -3,43 +3,51 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
-from typing import TypeVar
+from collections.abc import Sequence
+from functools import partial
 
-from competitions.sample_store import classes_of
-from evaluation.domain.transfer_results import NO_LABEL
+import numpy as np
+
+from evaluation.domain.transfer_results import PairCounts
 from evaluation.domain.transfer_rules import TransferTrack
 from evaluation.scoring.rank_intervals import RankInterval
-from evaluation.scoring.transfer import TransferStanding
+from evaluation.scoring.transfer import TransferStanding, opponent_weights
 from evaluation.scoring.transfer_intervals import (
     LEAST_IMAGES,
-    PairImages,
+    PairSums,
     ScoreInterval,
-    pair_images,
+    interval_from_sums,
     score_intervals,
     score_ranks,
 )
 from submissions.models import Player
 from tournaments.engine_adapter import rules_of, sizes_of
-from tournaments.models import DefenceRun, Run, Tournament
+from tournaments.models import Tournament
+from tournaments.pair_images import images_of
+from tournaments.pair_sums import keep_sums, kept_sums
 
-__all__ = ["RankInterval", "ScoreInterval", "intervals_of", "lacks_intervals", "score_ranks"]
+__all__ = [
+    "RankInterval",
+    "ScoreInterval",
+    "intervals_from_images",
+    "intervals_from_sums",
+    "lacks_intervals",
+    "score_ranks",
+]
 
-_Value = TypeVar("_Value")
 
-
-def intervals_of(
-    tournament: Tournament, rows: Sequence[TransferStanding], attacks: Iterable[Player], defences: Iterable[Player]
+def intervals_from_images(
+    tournament: Tournament, rows: Sequence[TransferStanding], attacks: Sequence[Player], defences: Sequence[Player]
 ) -> dict[str, ScoreInterval]:
     """Return the interval of the score of each player, by its key as a text; none with too few images.
 
-    `rows` are the standings of all tracks over these attacks and defences. Raise `ValueError` if the rows of the runs
-    contradict each other.
+    `rows` are the standings of all tracks over these attacks and defences. All labels are read. Raise `ValueError` if
+    the rows of the runs contradict each other.
     """
-    epsilons = [epsilon for epsilon, images in sizes_of(tournament) for _ in range(images)]
+    epsilons = _epsilons_of(tournament)
     if len(epsilons) < LEAST_IMAGES:
         return {}
-    images, opponents = _images_of(tournament, list(attacks), list(defences)), rules_of(tournament).opponents
+    images, opponents = images_of(tournament, attacks, defences), rules_of(tournament).opponents
     found: dict[str, ScoreInterval] = {}
     for track in TransferTrack:
         own = [row for row in rows if row.track is track]
@@ -47,47 +55,70 @@ def intervals_of(
     return found
 
 
+def intervals_from_sums(
+    tournament: Tournament,
+    rows: Sequence[TransferStanding],
+    attacks: Sequence[Player],
+    defences: Sequence[Player],
+    pairs: Sequence[PairCounts],
+) -> dict[str, ScoreInterval]:
+    """Return the same to the last bit from the sums that are kept of each pair, read of one player at a time.
+
+    `pairs` are the counts that `rows` follow from.
+    """
+    epsilons = _epsilons_of(tournament)
+    if len(epsilons) < LEAST_IMAGES:
+        return {}
+    unfinished = keep_sums(tournament, attacks, defences)
+    players = {str(player.pk): player for player in (*attacks, *defences)}
+    opponents = rules_of(tournament).opponents
+    found: dict[str, ScoreInterval] = {}
+    for track in TransferTrack:
+        defending = track is TransferTrack.DEFENCE
+        weights = opponent_weights(pairs, defending=defending, opponents=opponents)
+        mine: dict[str, list[PairCounts]] = defaultdict(list)
+        for pair in pairs:
+            mine[pair.defence if defending else pair.attack].append(pair)
+        for row in rows:
+            if row.track is not track or row.score is None:
+                continue
+            own, met = players[row.name], mine[row.name]
+            finished = [pair for pair in met if (pair.attack, pair.defence) not in unfinished]
+            sums = {(each.counts.attack, each.counts.defence): each for each in kept_sums(tournament, own, finished)}
+            against = [(sums | unfinished)[pair.attack, pair.defence] for pair in met]
+            sides = (attacks, [own]) if defending else ([own], defences)
+            found[row.name] = interval_from_sums(
+                row.score,
+                against,
+                [weights[pair.attack if defending else pair.defence] for pair in met],
+                epsilons=epsilons,
+                defending=defending,
+                images=partial(_images, tournament, sides, against, defending=defending),
+            )
+    return found
+
+
 def lacks_intervals(tournament: Tournament) -> bool:
-    """Return True if an entrant that counts has a score but no interval: an older version ranked it."""
+    """Return True if an entrant that counts has a score but no interval: the step that ranked it was interrupted."""
     if tournament.sample_set.count < LEAST_IMAGES:
         return False
     return tournament.entrants.filter(left_at=None, score__isnull=False, low=None).exists()
 
 
-def _images_of(tournament: Tournament, attacks: Sequence[Player], defences: Sequence[Player]) -> list[PairImages]:
-    """Return each attack against each defence, image by image.
-
-    Images of batches that were not attacked yet count as not made, those that were not given to the defence yet as not
-    labelled.
-    """
-    truth, targets = classes_of(tournament.sample_set)
-    sizes = [images for _, images in sizes_of(tournament)]
-    made: dict[int, dict[int, list[bool]]] = defaultdict(dict)
-    runs = tournament.attack_runs.filter(attack__in=[each.pk for each in attacks], state=Run.State.PLAYED)
-    for attack_key, batch, hashes in runs.order_by().values_list("attack", "batch", "hashes"):
-        made[attack_key][batch] = list(map(bool, hashes))
-    labels: dict[tuple[int, int], dict[int, list[int]]] = defaultdict(dict)
-    labelled = DefenceRun.objects.filter(
-        attack_run__in=runs.values("pk"), defence__in=[each.pk for each in defences], state=Run.State.PLAYED
-    )
-    columns = ("attack_run__attack", "defence", "attack_run__batch", "labels")
-    for attack_key, defence_key, batch, given in labelled.order_by().values_list(*columns).iterator(chunk_size=1000):
-        labels[attack_key, defence_key][batch] = given
-    return [
-        pair_images(
-            str(attack.pk),
-            str(defence.pk),
-            targeted=attack.track_name == TransferTrack.TARGETED_ATTACK,
-            made=_joined(made[attack.pk], sizes, missing=False),
-            labels=_joined(labels[attack.pk, defence.pk], sizes, missing=NO_LABEL),
-            truth=truth,
-            targets=targets,
-        )
-        for attack in attacks
-        for defence in defences
-    ]
+def _images(
+    tournament: Tournament,
+    sides: tuple[Sequence[Player], Sequence[Player]],
+    sums: Sequence[PairSums],
+    *,
+    defending: bool,
+) -> int:
+    """Return the number of images that count in at least one of the pairs; labels are read only if no pair has all."""
+    most = max(each.images(defending=defending) for each in sums)
+    if most == sums[0].counts.images == tournament.sample_set.count:
+        return most
+    possible = [pair.possible(defending=defending) for pair in images_of(tournament, *sides)]
+    return int(np.count_nonzero(np.any(possible, axis=0)))
 
 
-def _joined(by_batch: Mapping[int, Sequence[_Value]], sizes: Sequence[int], *, missing: _Value) -> list[_Value]:
-    """Return the values of all images, `missing` for those of a batch without any."""
-    return [value for number, images in enumerate(sizes) for value in by_batch.get(number, [missing] * images)]
+def _epsilons_of(tournament: Tournament) -> list[int]:
+    return [epsilon for epsilon, images in sizes_of(tournament) for _ in range(images)]

@@ -36,6 +36,8 @@ class Tournament(models.Model):
 
     Nothing is played any more. A leaderboard's is opened again if its rules and samples come into force again.
     """
+    step_notified = models.BooleanField(default=False, editable=False)
+    """Whether a worker was notified of a step after a commit, and has not begun it yet."""
 
     class Meta:
         ordering = ["pk"]
@@ -144,13 +146,17 @@ class AttackRun(Run):
     """Number of images with each `ImageNote`."""
     artefact = models.CharField(max_length=64, blank=True)
     """Digest in the object store of the images, clipped to the ball: a zip of PNG files named by their index."""
+    defences_requested = models.BooleanField(default=False, editable=False)
+    """Whether the runs of the defences that took part when it was played were requested."""
 
     class Meta:
         ordering = ["tournament", "attack", "batch"]
         constraints = [UniqueConstraint(fields=["tournament", "attack", "batch"], name="attacked_once")]
         indexes = [
             models.Index(fields=["state", "priority", "entry", "queued_at"], name="attack_run_queue"),
-            models.Index(fields=["played_at"], name="attack_run_played"),
+            models.Index(
+                fields=["tournament"], condition=Q(state="played", defences_requested=False), name="attack_run_new"
+            ),
         ]
 
     def __str__(self) -> str:
@@ -177,7 +183,6 @@ class DefenceRun(Run):
         constraints = [UniqueConstraint(fields=["attack_run", "defence"], name="labelled_once")]
         indexes = [
             models.Index(fields=["state", "priority", "entry", "queued_at"], name="defence_run_queue"),
-            models.Index(fields=["played_at"], name="defence_run_played"),
         ]
 
     def __str__(self) -> str:
@@ -212,8 +217,35 @@ class RepeatRun(Run):
         constraints = [UniqueConstraint(fields=["tournament", "defence", "number"], name="repeated_once")]
         indexes = [
             models.Index(fields=["state", "priority", "entry", "queued_at"], name="repeat_run_queue"),
-            models.Index(fields=["played_at"], name="repeat_run_played"),
         ]
 
     def __str__(self) -> str:
         return f"repeat {self.number} of {self.defence}"
+
+
+class PairTotal(models.Model):
+    """Sums over the played runs of a defence on the images of one attack. Each commit of such a run adds to them.
+
+    They follow from the runs (`tournaments.totals`), so that neither a commit nor a ranking reads all of them.
+    """
+
+    tournament = models.ForeignKey(Tournament, on_delete=models.CASCADE, related_name="pair_totals")
+    attack = models.ForeignKey(Player, on_delete=models.PROTECT, related_name="+")
+    defence = models.ForeignKey(Player, on_delete=models.PROTECT, related_name="+")
+    played = models.PositiveIntegerField(default=0)
+    """Number of the runs."""
+    labelled = models.PositiveIntegerField(default=0)
+    correct = models.PositiveIntegerField(default=0)
+    hits = models.PositiveIntegerField(default=0)
+    seconds = models.BinaryField(default=b"")
+    """The seconds of each run, ascending, as 64-bit floats: their median over all opponents is exact."""
+    resampled = models.BinaryField(default=b"")
+    """What the resamples of intervals draw of the pair (`tournaments.pair_sums`), once all its runs are played."""
+
+    class Meta:
+        ordering = ["tournament", "attack", "defence"]
+        constraints = [UniqueConstraint(fields=["tournament", "attack", "defence"], name="total_once_per_pair")]
+        indexes = [models.Index(fields=["tournament", "defence"], name="total_of_defence")]
+
+    def __str__(self) -> str:
+        return f"total of {self.defence} on {self.attack}"

@@ -10,7 +10,7 @@ from evaluation.scoring.transfer_tables import ClassErrors, GivenLabels
 from submissions.models import Player
 from tournaments.engine_adapter import batches_of, sizes_of
 from tournaments.models import DefenceRun, Run, Tournament
-from tournaments.selectors import pair_counts
+from tournaments.selectors import counts_from_runs
 
 __all__ = ["ClassErrors", "class_errors", "counts_by_epsilon", "success", "success_interval"]
 
@@ -32,7 +32,7 @@ def epsilons_of(tournament: Tournament) -> list[int]:
 
 def counts_by_epsilon(tournament: Tournament, attack: Player, defence: Player) -> list[tuple[int, PairCounts]]:
     """Return the counts of a pair for each epsilon of which a batch is played, ascending."""
-    found = [(each, pair_counts(tournament, [attack], [defence], each)) for each in epsilons_of(tournament)]
+    found = [(each, counts_from_runs(tournament, [attack], [defence], each)) for each in epsilons_of(tournament)]
     return [(epsilon, pairs[0]) for epsilon, pairs in found if pairs]
 
 

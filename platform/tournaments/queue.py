@@ -7,21 +7,24 @@ change is one conditional UPDATE, so that no batch is played or counted twice.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from typing import Any
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models import Count, F, Min, QuerySet, Sum
+from django.db.models import F, Min, QuerySet
 
 from accounts.models import User
 from competitions.models import Entry
 from core import clock, events, faults, notify
 from core.errors import Refusal
+from matches.queue_order import charge, seconds_spent
+from tournaments import totals
 from tournaments.models import AttackRun, DefenceRun, RepeatRun, Run
 from tournaments.selectors import KINDS, AnyRun, open_runs
-from workers.fair_share import DAY, NOTHING, RECENT, Use, precedence
+from workers.fair_share import Use, precedence
 from workers.fault_record import columns_after
 from workers.lease import LostClaimError
 from workers.worker_slot import host_of
@@ -64,9 +67,18 @@ def claim(worker: str) -> AnyRun | None:
 
 
 def commit(run: AnyRun, result: Mapping[str, Any]) -> None:
-    """Write the result of a claimed run. Raise `LostClaimError` if another worker holds it now."""
-    if not run.release(state=Run.State.PLAYED, played_at=clock.database_now(), fault="", **result):
-        raise LostClaimError(f"{run} was lost")
+    """Write the result of a claimed run, and add it to the totals; `follow_ups.announce` is to follow.
+
+    Raise `LostClaimError` if another worker holds it now.
+    """
+    now = clock.database_now()
+    with transaction.atomic():
+        if not run.release(state=Run.State.PLAYED, played_at=now, fault="", **result):
+            raise LostClaimError(f"{run} was lost")
+        if isinstance(run, DefenceRun):
+            totals.add(run, result)
+        if run.priority == Run.Priority.BOARD:
+            charge(run.entry, (result["seconds"] or 0.0) * (result["calibration"] or 0.0), now)
 
 
 def release_claim(run: AnyRun, *, fault: str = "", host_failed: bool = False) -> bool:
@@ -193,31 +205,23 @@ def _fair_order(first: Mapping[int | None, datetime], now: datetime) -> Iterator
     if len(first) < 2:
         yield from first
         return
-    used = _uses(now)
+    used = _uses(first, now)
     low = set(Entry.objects.filter(pk__in=[e for e in first if e], low_priority=True).values_list("pk", flat=True))
     limit = settings.TEAM_WORKER_SECONDS
     yield from sorted(
         first,
         key=lambda entry: (
-            precedence(used.get(entry, NOTHING), limit=limit, low_priority=entry in low),
+            precedence(used[entry], limit=limit, low_priority=entry in low),
             first[entry],
         ),
     )
 
 
-def _uses(now: datetime) -> dict[int | None, Use]:
+def _uses(teams: Iterable[int | None], now: datetime) -> dict[int | None, Use]:
     """Return each team's use of the workers by leaderboards: runs now, and seconds of the last hour and day."""
-    running: dict[int | None, int] = {}
-    recent: dict[int | None, float] = {}
-    day: dict[int | None, float] = {}
+    running: Counter[int | None] = Counter()
     for kind in KINDS:
-        rows = kind.objects.filter(priority=Run.Priority.BOARD).order_by().values_list("entry")
-        for entry, count in rows.filter(state=Run.State.CLAIMED).annotate(count=Count("pk")):
-            running[entry] = running.get(entry, 0) + count
-        for period, found in ((RECENT, recent), (DAY, day)):
-            spent = rows.filter(played_at__gt=now - period).annotate(spent=Sum(F("seconds") * F("calibration")))
-            for entry, seconds in spent:
-                found[entry] = found.get(entry, 0.0) + (seconds or 0.0)
-    return {
-        entry: Use(running.get(entry, 0), recent.get(entry, 0.0), day.get(entry, 0.0)) for entry in {*running, *day}
-    }
+        held = kind.objects.filter(state=Run.State.CLAIMED, priority=Run.Priority.BOARD)
+        running.update(held.order_by().values_list("entry", flat=True))
+    spent = seconds_spent(set(teams), now)
+    return {entry: Use(running[entry], *spent.get(entry, (0.0, 0.0))) for entry in teams}

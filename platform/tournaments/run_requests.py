@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from django.db.models import Count, Q, QuerySet
@@ -14,23 +14,31 @@ from tournaments.models import AttackRun, DefenceRun, RepeatRun, Run, Tournament
 from tournaments.selectors import Participant
 
 
-def request_runs(
-    tournament: Tournament,
-    taking_part: Sequence[Participant],
-    batches: Sequence[tuple[int, int]],
-    attack_run: int | None = None,
-) -> int:
+def request_runs(tournament: Tournament, taking_part: Sequence[Participant], batches: Sequence[tuple[int, int]]) -> int:
     """Create the runs that attacks and defences lack; return how many. `batches` has the epsilon and the size of each.
 
-    Those of a round are of no team and come first. With an `attack_run`, only those of defences on its images.
+    Those of a round are of no team and come first.
     """
-    if attack_run is not None:
-        return _request_defences(tournament, taking_part, tournament.attack_runs.filter(pk=attack_run))
     return (
         _request_attacks(tournament, taking_part, batches)
         + _request_defences(tournament, taking_part, tournament.attack_runs.all())
         + _request_repeats(tournament, taking_part, max((images for _, images in batches), default=0))
     )
+
+
+def request_following(tournament: Tournament, taking_part: Callable[[], Sequence[Participant]]) -> int:
+    """Create the runs of defences that follow from attack runs played since the last request; return how many.
+
+    Nothing else is read, and those who take part only if there is such an attack run.
+    """
+    played = tournament.attack_runs.filter(state=Run.State.PLAYED, defences_requested=False)
+    keys = list(played.values_list("pk", flat=True))
+    if not keys:
+        return 0
+    requested = _request_defences(tournament, taking_part(), AttackRun.objects.filter(pk__in=keys))
+    # those of attacks that no longer take part, too: whoever comes back is looked at with all its runs
+    AttackRun.objects.filter(pk__in=keys).update(defences_requested=True)
+    return requested
 
 
 def cancel_runs(tournament: Tournament, taking_part: Sequence[Participant]) -> int:

@@ -13,8 +13,8 @@ from django.db.models import Count, Min, Q, QuerySet, Sum
 from competitions.bundled_baselines import bundled_digest
 from competitions.models import Competition, SampleSet, Track
 from evaluation.domain.transfer_results import PairCounts, RepeatCounts
-from evaluation.domain.transfer_rules import TransferTrack
 from submissions.models import Player, Submission
+from tournaments import totals
 from tournaments.models import AttackRun, DefenceRun, Entrant, RepeatRun, Run, Tournament
 
 ATTACKING = (Track.Name.ATTACK, Track.Name.TARGETED_ATTACK)
@@ -24,6 +24,10 @@ AnyRun: TypeAlias = AttackRun | DefenceRun | RepeatRun
 
 KINDS: tuple[type[AttackRun], type[DefenceRun], type[RepeatRun]] = (AttackRun, DefenceRun, RepeatRun)
 """The kinds of runs, in the order in which those of one team are played."""
+
+
+_UNPLAYED = (Run.State.WAITING, Run.State.CLAIMED, Run.State.FAILED)
+"""Named one by one, so that the queue's index finds them among the played ones."""
 
 
 @dataclass(frozen=True)
@@ -58,13 +62,12 @@ def current_entrants(tournament: Tournament) -> QuerySet[Entrant]:
     )
 
 
-def ready_submissions(competition: Competition) -> dict[int, Submission]:
-    """Return the newest ready submission of each repository, by the key of the repository."""
-    rows = Submission.objects.filter(
-        repository__track__competition=competition, state=Submission.State.READY, disqualified_at=None
-    )
-    rows = rows.select_related("repository__track", "repository__entry__team", "player").order_by("pk")
-    return {row.repository_id: row for row in rows}
+def entered_players(tournament: Tournament) -> tuple[set[int], set[int]]:
+    """Return the keys of the players that are entrants now: attacks, and defences."""
+    found: tuple[set[int], set[int]] = set(), set()
+    for player, track in tournament.entrants.filter(left_at=None).order_by().values_list("player", "track__name"):
+        found[track not in ATTACKING].add(player)
+    return found
 
 
 def baseline_players(competition: Competition) -> list[tuple[Track, Player]]:
@@ -90,15 +93,31 @@ def participants(tournament: Tournament) -> list[Participant]:
         found[entrant.player_id, entrant.submission_id] = Participant(
             entrant.track, entrant.player, entrant.submission, entrant.entered_at
         )
-    for track, player in baseline_players(tournament.competition):
-        found.setdefault((player.pk, None), Participant(track, player, None, player.created_at))
-    for submission in sorted(ready_submissions(tournament.competition).values(), key=lambda row: row.pk):
-        if submission.player is not None:
-            found.setdefault(
-                (submission.player_id or 0, submission.pk),
-                Participant(submission.repository.track, submission.player, submission, submission.received_at),
-            )
-    return list(found.values())
+    return [*found.values(), *newcomers(tournament)]
+
+
+def newcomers(tournament: Tournament) -> list[Participant]:
+    """Return the participants that are no entrants yet, in the order in which they may enter."""
+    inside: set[tuple[int, int | None]] = set(
+        tournament.entrants.filter(left_at=None).values_list("player", "submission")
+    )
+    baselines = [
+        Participant(track, player, None, player.created_at)
+        for track, player in baseline_players(tournament.competition)
+        if (player.pk, None) not in inside
+    ]
+    ready = Submission.objects.filter(
+        repository__track__competition=tournament.competition, state=Submission.State.READY, disqualified_at=None
+    )
+    newest = {row[0]: row[1:] for row in ready.order_by("pk").values_list("repository", "player", "pk")}
+    # keys first: nearly all of them are entrants
+    outside = [submission for player, submission in newest.values() if (player, submission) not in inside]
+    rows = ready.filter(pk__in=outside).select_related("repository__track", "repository__entry__team", "player")
+    return baselines + [
+        Participant(row.repository.track, row.player, row, row.received_at)
+        for row in (rows.order_by("pk") if outside else ())
+        if row.player is not None
+    ]
 
 
 @dataclass(frozen=True)
@@ -134,9 +153,9 @@ class Progress:
 def has_unplayed_runs(tournament: Tournament) -> bool:
     """Return True if a requested run is not played yet, or was given up."""
     return (
-        tournament.attack_runs.exclude(state=Run.State.PLAYED).exists()
-        or DefenceRun.objects.filter(attack_run__tournament=tournament).exclude(state=Run.State.PLAYED).exists()
-        or tournament.repeat_runs.exclude(state=Run.State.PLAYED).exists()
+        tournament.attack_runs.filter(state__in=_UNPLAYED).exists()
+        or DefenceRun.objects.filter(attack_run__tournament=tournament, state__in=_UNPLAYED).exists()
+        or tournament.repeat_runs.filter(state__in=_UNPLAYED).exists()
     )
 
 
@@ -145,21 +164,12 @@ def progress_of(tournament: Tournament, batches: int, players: Collection[int] |
 
     With `players`, only the labels given by them and to their images are counted.
     """
-    attacked: Counter[int] = Counter()
-    to_label: Counter[int] = Counter()
+    attacked: dict[int, int] = {}
+    to_label: dict[int, int] = {}
     rows = tournament.attack_runs.filter(state=Run.State.PLAYED).order_by().values_list("attack")
     for attack, count, made in rows.annotate(count=Count("pk"), made=Count("pk", filter=Q(made__gt=0))):
         attacked[attack], to_label[attack] = count, made
-    of_players = Q() if players is None else Q(attack_run__attack__in=players) | Q(defence__in=players)
-    labelled = (
-        DefenceRun.objects.filter(of_players, attack_run__tournament=tournament, state=Run.State.PLAYED)
-        .order_by()
-        .values_list("attack_run__attack", "defence")
-        .annotate(count=Count("pk"))
-    )
-    return Progress(
-        batches, dict(attacked), dict(to_label), {(attack, defence): count for attack, defence, count in labelled}
-    )
+    return Progress(batches, attacked, to_label, totals.labelled_batches(tournament, players))
 
 
 def ever_held(source: SampleSet) -> bool:
@@ -168,13 +178,10 @@ def ever_held(source: SampleSet) -> bool:
     return AttackRun.objects.filter(of_source, fence__gt=0).exists()
 
 
-def pair_counts(
+def counts_from_runs(
     tournament: Tournament, attacks: Iterable[Player], defences: Iterable[Player], epsilon: int | None = None
 ) -> list[PairCounts]:
-    """Return the counts of each attack against each defence, which name their players by key.
-
-    Over all played batches, or those of one `epsilon`. Batches that were not attacked yet are not counted.
-    """
+    """Return the same as `totals.pair_counts` from the runs themselves, all of them or those of one `epsilon`."""
     attacks, defences = list(attacks), list(defences)
     attack_runs = tournament.attack_runs.filter(attack__in=[each.pk for each in attacks], state=Run.State.PLAYED)
     defence_runs = DefenceRun.objects.filter(
@@ -191,30 +198,11 @@ def pair_counts(
         .values_list("attack_run__attack", "defence")
         .annotate(labels_given=Sum("labelled"), right=Sum("correct"), hit=Sum("hits"))
     }
-    pairs = []
-    for attack in attacks:
-        if attack.pk not in made:
-            continue
-        images, count = made[attack.pk]
-        for defence in defences:
-            labelled, correct, hits = answers.get((attack.pk, defence.pk), (0, 0, 0))
-            pairs.append(
-                PairCounts(
-                    attack=str(attack.pk),
-                    defence=str(defence.pk),
-                    targeted=attack.track_name == TransferTrack.TARGETED_ATTACK,
-                    images=images,
-                    made=count,
-                    labelled=labelled,
-                    correct=correct,
-                    hits=hits,
-                )
-            )
-    return pairs
+    return totals.paired(attacks, defences, made, answers)
 
 
-def seconds_of(tournament: Tournament, players: Iterable[Player]) -> dict[str, list[float]]:
-    """Return the seconds of each player's batches, by its key as a text."""
+def seconds_from_runs(tournament: Tournament, players: Iterable[Player]) -> dict[str, list[float]]:
+    """Return the same as `totals.seconds_of` from the runs themselves."""
     keys = [player.pk for player in players]
     found: dict[str, list[float]] = defaultdict(list)
     played = Q(state=Run.State.PLAYED)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
+from functools import partial
 
 from django.db import transaction
 from django.db.models import Q
@@ -13,18 +14,19 @@ from competitions.selectors import rules_in_force, sample_set_for
 from core import clock, events, faults, notify
 from submissions.models import Submission
 from submissions.transfer_builds import baseline_player
-from tournaments import fixed_fields, queue
+from tournaments import fixed_fields, follow_ups, queue
 from tournaments.engine_adapter import sizes_of, tournament_seed
 from tournaments.intervals import lacks_intervals
 from tournaments.models import Entrant, Tournament
-from tournaments.ranking import rank
-from tournaments.run_requests import cancel_runs, request_runs
+from tournaments.ranking import fill_intervals, rank
+from tournaments.run_requests import cancel_runs, request_following, request_runs
 from tournaments.selectors import (
-    ATTACKING,
     Participant,
     Progress,
     baseline_players,
     current_entrants,
+    entered_players,
+    newcomers,
     participants,
     progress_of,
 )
@@ -105,47 +107,71 @@ def make_baselines() -> int:
     return made
 
 
-def advance(tournament: Tournament, attack_run: int | None = None) -> None:
+def advance(tournament: Tournament) -> None:
     """Take the next step of a leaderboard's tournament: request runs, let players enter and leave, rank them.
 
     Safe to repeat and concurrently. A submission enters when it has met every entrant on every batch; it replaces the
     earlier one of its team. So scores on one leaderboard are always over the same opponents. If the field is fixed,
     runs are only requested (see `tournaments.fixed_fields`). Nothing happens in one that has ended.
 
-    With the key of the `attack_run` that was played, or on whose images a defence was, only the runs that follow from
-    it are requested: without reading all others at every commit. The next sweep finds everything.
+    It looks at all runs: after a commit, `follow_up` takes the step that may follow from it.
     """
+    follow_ups.begin(tournament)
     if tournament.fixed:
-        fixed_fields.advance(tournament, attack_run)
+        fixed_fields.advance(tournament)
         return
     sizes = sizes_of(tournament)
     with transaction.atomic():
-        current = Tournament.objects.select_for_update(no_key=True).get(pk=tournament.pk)
-        current.rules, current.sample_set, current.competition = (
-            tournament.rules,
-            tournament.sample_set,
-            tournament.competition,
-        )
+        current = _locked(tournament)
         if current.ended_at is not None:
             return
         changed = _let_leave(current)
         taking_part = participants(current)
         waited = queue.anything_waits()
-        if attack_run is None:
-            cancel_runs(current, taking_part)
-        requested = request_runs(current, taking_part, sizes, attack_run)
-        inside = set(current_entrants(current).values_list("player", "submission"))
-        # an entrant that is replaced below does not come back
-        outside = [each for each in taking_part if each.key not in inside]
-        progress = progress_of(current, len(sizes), {each.player.pk for each in outside})
-        while (entering := _next_to_enter(current, outside, progress)) is not None:
-            _enter(current, entering)
-            outside.remove(entering)
-            changed = True
-        if changed or lacks_intervals(current):
+        cancel_runs(current, taking_part)
+        requested = request_runs(current, taking_part, sizes)
+        changed = _let_enter(current, len(sizes)) or changed
+        ranked = changed or lacks_intervals(current)
+        if ranked:
             rank(current)
         if requested and not waited:  # else workers pass a notification on already
             notify.notify("tournaments.play")
+    if ranked:
+        fill_intervals(current)
+
+
+def follow_up(tournament: Tournament) -> None:
+    """Take the step that follows from commits: request runs on new images, and let those enter that have met everybody.
+
+    It reads the totals and what is new, never all runs. `advance` finds what it does not look at.
+    """
+    follow_ups.begin(tournament)
+    if tournament.fixed:
+        fixed_fields.follow_up(tournament)
+        return
+    with transaction.atomic():
+        current = _locked(tournament)
+        if current.ended_at is not None:
+            return
+        waited = queue.anything_waits()
+        requested = request_following(current, partial(participants, current))
+        entered = _let_enter(current, len(sizes_of(current)))
+        if entered:
+            rank(current)
+        if requested and not waited:
+            notify.notify("tournaments.play")
+    if entered:
+        fill_intervals(current)
+
+
+def _locked(tournament: Tournament) -> Tournament:
+    current = Tournament.objects.select_for_update(no_key=True).get(pk=tournament.pk)
+    current.rules, current.sample_set, current.competition = (
+        tournament.rules,
+        tournament.sample_set,
+        tournament.competition,
+    )
+    return current
 
 
 def _let_leave(tournament: Tournament) -> bool:
@@ -164,11 +190,24 @@ def _let_leave(tournament: Tournament) -> bool:
     return bool(Entrant.objects.filter(pk__in=gone).update(left_at=clock.database_now()) if gone else 0)
 
 
+def _let_enter(tournament: Tournament, batches: int) -> bool:
+    """Let newcomers enter that have met every entrant, one after the other; return whether any did."""
+    outside = newcomers(tournament)
+    if not outside:
+        return False
+    progress = progress_of(tournament, batches, {each.player.pk for each in outside})
+    entered = False
+    # an entrant that is replaced does not come back
+    while (entering := _next_to_enter(tournament, outside, progress)) is not None:
+        _enter(tournament, entering)
+        outside.remove(entering)
+        entered = True
+    return entered
+
+
 def _next_to_enter(tournament: Tournament, outside: Sequence[Participant], progress: Progress) -> Participant | None:
     """Return the first of the participants `outside` that has met every entrant."""
-    inside = list(current_entrants(tournament))
-    attacks = {entrant.player_id for entrant in inside if entrant.track.name in ATTACKING}
-    defences = {entrant.player_id for entrant in inside} - attacks
+    attacks, defences = entered_players(tournament)
     for each in outside:
         if each.attacks:
             met = progress.attack_is_played(each.player.pk) and all(

@@ -36,10 +36,19 @@ def play() -> None:
 
 
 @shared_task(name="tournaments.advance")  # type: ignore[untyped-decorator]
-def advance(tournament: int, attack_run: int | None = None) -> None:
-    """Request what a tournament needs next, after the `attack_run` if one is named, and rank its entrants."""
-    rows = Tournament.objects.select_related("rules__competition", "sample_set", "competition")
-    services.advance(rows.get(pk=tournament), attack_run)
+def advance(tournament: int) -> None:
+    """Request what a tournament needs next, and rank its entrants."""
+    services.advance(_with_rules(tournament))
+
+
+@shared_task(name="tournaments.follow_up")  # type: ignore[untyped-decorator]
+def follow_up(tournament: int) -> None:
+    """Take the step of a tournament that follows from commits."""
+    services.follow_up(_with_rules(tournament))
+
+
+def _with_rules(tournament: int) -> Tournament:
+    return Tournament.objects.select_related("rules__competition", "sample_set", "competition").get(pk=tournament)
 
 
 @shared_task(name="tournaments.sweep")  # type: ignore[untyped-decorator]

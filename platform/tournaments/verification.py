@@ -12,9 +12,10 @@ from competitions.sample_store import samples_of
 from core.difference import Difference
 from core.errors import Fault
 from evaluation.domain.transfer_results import NO_LABEL
+from tournaments import totals
 from tournaments.engine_adapter import sizes_of
 from tournaments.models import DefenceRun, Entrant, Run, Tournament
-from tournaments.ranking import INTERVALS, rank, standings
+from tournaments.ranking import INTERVALS, fill_intervals, rank, standings
 
 
 def differing(tournament: Tournament, *, repair: bool = False) -> Iterator[Difference]:
@@ -24,6 +25,9 @@ def differing(tournament: Tournament, *, repair: bool = False) -> Iterator[Diffe
     """
     yield from _attacks(tournament)
     yield from _defences(tournament)
+    for total, columns in totals.differing(tournament, repair=repair):
+        named = "; ".join(_change(name, *map(_shown, (getattr(total, name), value))) for name, value in columns.items())
+        yield Difference(f"{total} (total {total.pk})", named, repaired=repair)
     with transaction.atomic():
         # nobody enters, leaves or is ranked meanwhile
         Tournament.objects.select_for_update(no_key=True).get(pk=tournament.pk)
@@ -36,20 +40,23 @@ def differing(tournament: Tournament, *, repair: bool = False) -> Iterator[Diffe
             (entrant, changes)
             for entrant, values in computed
             if (changes := [_change(name, getattr(entrant, name), value)
-                            for name, value in _comparable(tournament, entrant, values).items()
+                            for name, value in _comparable(entrant, values).items()
                             if getattr(entrant, name) != value])
         ]  # fmt: skip
         if repair and changed:
             rank(tournament)
+    if repair and changed:
+        tournament.pair_totals.update(resampled=b"")
+        fill_intervals(tournament)
     for entrant, changes in changed:
         yield Difference(f"{entrant} (entrant {entrant.pk})", "; ".join(changes), repaired=repair)
 
 
-def _comparable(tournament: Tournament, entrant: Entrant, values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the values that were computed when the entrant was ranked: tournaments that ended under an older version
-    have no intervals."""
-    older = tournament.ended_at is not None and all(getattr(entrant, name) is None for name in INTERVALS)
-    return {name: value for name, value in values.items() if not (older and name in INTERVALS)}
+def _comparable(entrant: Entrant, values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the values that are there to be compared: intervals follow after a ranking, and tournaments that ended
+    under an older version have none."""
+    without = all(getattr(entrant, name) is None for name in INTERVALS)
+    return {name: value for name, value in values.items() if not (without and name in INTERVALS)}
 
 
 def _attacks(tournament: Tournament) -> Iterator[Difference]:
@@ -90,6 +97,11 @@ def _truth(tournament: Tournament) -> list[tuple[list[int], list[int | None]]]:
 
 def _equal(labels: Sequence[int], others: Sequence[int | None]) -> int:
     return sum(label == other for label, other in zip(labels, others, strict=False))
+
+
+def _shown(value: object) -> object:
+    """Return the value of a total's column as a message names it."""
+    return f"{len(value)} bytes" if isinstance(value, bytes | memoryview) else value
 
 
 def _change(name: str, value: object, expected: object) -> str:

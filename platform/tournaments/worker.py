@@ -8,8 +8,7 @@ from functools import partial
 
 from core import clock, faults, notify
 from core.database import FAILURES, persist
-from tournaments import engine_adapter, queue
-from tournaments.models import AttackRun, RepeatRun
+from tournaments import engine_adapter, follow_ups, queue
 from tournaments.selectors import AnyRun
 from workers import host_health
 from workers.lease import Heartbeat, LostClaimError
@@ -42,7 +41,7 @@ def _play(run: AnyRun, heartbeat: Heartbeat) -> bool:
     try:
         result = engine_adapter.play(run)
         persist(partial(queue.commit, run, result))
-        notify.notify("tournaments.advance", tournament=run.tournament.pk, **_attack_run(run))
+        follow_ups.announce(run)
         return True
     except LostClaimError:
         log.warning("the claim on %s was lost while it was played; nothing was written", run)
@@ -59,10 +58,3 @@ def _play(run: AnyRun, heartbeat: Heartbeat) -> bool:
         raise
     finally:
         heartbeat.drop(run)
-
-
-def _attack_run(run: AnyRun) -> dict[str, int]:
-    """Return the key of the attack run that decides what is requested next; none after a repeated run."""
-    if isinstance(run, RepeatRun):
-        return {}
-    return {"attack_run": run.pk if isinstance(run, AttackRun) else run.attack_run_id}

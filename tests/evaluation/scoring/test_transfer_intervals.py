@@ -9,11 +9,13 @@ from numpy.typing import NDArray
 from evaluation.domain.transfer_rules import Opponents, TransferTrack
 from evaluation.scoring.bootstrap import RESAMPLES
 from evaluation.scoring.rank_intervals import student
-from evaluation.scoring.transfer import TransferStanding, standings
+from evaluation.scoring.transfer import TransferStanding, opponent_weights, standings
 from evaluation.scoring.transfer_intervals import (
     LEAST_IMAGES,
     PairImages,
+    interval_from_sums,
     pair_images,
+    pair_sums,
     score_intervals,
     score_ranks,
     share_interval,
@@ -204,3 +206,43 @@ def test_intervals_cover_the_truth_and_equals_are_seldom_separated() -> None:
     assert 0.92 <= inside / (4 * boards) <= 0.99
     # 5 % and four standard errors
     assert false / boards <= 0.05 + 4 * (0.05 * 0.95 / boards) ** 0.5
+
+
+@pytest.mark.parametrize("track", [ATTACK, TARGETED, DEFENCE])
+@pytest.mark.parametrize("opponents", list(Opponents))
+@pytest.mark.parametrize("omitted", [0.0, 0.2])
+def test_intervals_from_sums_are_those_from_images(track: TransferTrack, opponents: Opponents, omitted: float) -> None:
+    random = np.random.default_rng(3)
+    labels = random.integers(0, 3, (4, 3, 40))
+    labels[0, 0] = 0  # always right
+    labels[random.random(labels.shape) < omitted] = -1
+    made = random.random((4, 40)) >= omitted
+    pairs = field(labels, made, targeted=track is TARGETED)
+    epsilons = [4] * 20 + [16] * 20
+    defending = track is DEFENCE
+    rows = rows_of(pairs, track, opponents)
+    expected = score_intervals(pairs, rows, epsilons=epsilons, opponents=opponents)
+    weights = opponent_weights([pair.counts for pair in pairs], defending=defending, opponents=opponents)
+    sums = pair_sums(pairs, epsilons)
+    for row in rows:
+        own = [number for number, pair in enumerate(pairs) if row.name == (pair.defence if defending else pair.attack)]
+        union = np.any([pairs[number].possible(defending=defending) for number in own], axis=0)
+        if row.score is None:
+            assert row.name not in expected
+            continue
+        found = interval_from_sums(
+            row.score,
+            [sums[number] for number in own],
+            [weights[pairs[number].attack if defending else pairs[number].defence] for number in own],
+            epsilons=epsilons,
+            defending=defending,
+            images=lambda union=union: int(union.sum()),  # type: ignore[misc]
+        )
+        assert found == expected[row.name]
+        assert np.array_equal(found.resampled, expected[row.name].resampled)
+
+
+def test_a_label_of_an_image_that_was_not_made_is_refused() -> None:
+    pair = pair_images("a", "d", targeted=False, made=[True, False], labels=[0, 0], truth=[0, 0], targets=[None, None])
+    with pytest.raises(ValueError, match="d labelled images that a did not make"):
+        pair_sums([pair], [4, 4])

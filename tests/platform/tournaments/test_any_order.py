@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 from django.db import transaction
+from django.test import TestCase
 from django.utils import timezone
 from hypothesis import HealthCheck, Phase, seed, settings
 from hypothesis import strategies as st
@@ -42,8 +43,9 @@ from tests.platform.conftest import FakeClock
 from tests.platform.tournaments.conftest import content
 from tests.platform.tournaments.play_rounds import plan
 from tests.platform.tournaments.results import is_right, true_result
-from tournaments import queue, services, tasks
+from tournaments import follow_ups, queue, services, tasks, totals
 from tournaments.models import AttackRun, DefenceRun, Run, Tournament
+from tournaments.ranking import COLUMNS, standings
 from tournaments.selectors import ATTACKING, KINDS, AnyRun, current_entrants, open_runs
 from tournaments.verification import differing
 from workers.lease import LostClaimError
@@ -70,6 +72,7 @@ class Site(RuleBasedStateMachine):
     organiser: User
     clock: FakeClock
     happened: Counter[str]
+    sent: list[tuple[str, dict[str, int]]]
 
     def __init__(self) -> None:
         super().__init__()
@@ -216,6 +219,11 @@ class Site(RuleBasedStateMachine):
     @rule()
     def sweep(self) -> None:
         tasks.sweep()
+        assert [each for tournament in Tournament.objects.all() for each in totals.differing(tournament)] == []
+        board = services.make_tournament(self.competition)
+        assert {row.pk: [getattr(row, name) for name in COLUMNS] for row in current_entrants(board)} == {
+            row.pk: [values[name] for name in COLUMNS] for row, values in standings(board)
+        }
         needed = {player for _, player in self.counting()}
         for kind, names in ((AttackRun, ("attack_id",)), (DefenceRun, ("defence_id", "attack_run__attack_id"))):
             waiting = open_runs(kind).filter(state=Run.State.WAITING, priority=Run.Priority.BOARD)
@@ -293,14 +301,14 @@ class Site(RuleBasedStateMachine):
     def commit(self, run: AnyRun, *, advanced: bool = True) -> None:
         """Commit the result that follows from the contents."""
         tournament = run.tournament
-        attack_run = (
-            run.pk if isinstance(run, AttackRun) else run.attack_run_id if isinstance(run, DefenceRun) else None
-        )
         queue.commit(run, true_result(run))
         Site.happened[f"{'round' if tournament.fixed else 'board'} {type(run).__name__}"] += 1
         Site.happened["into an ended tournament"] += Tournament.objects.get(pk=tournament.pk).ended_at is not None
-        if advanced:
-            tasks.advance(tournament.pk, attack_run)
+        self.sent.clear()
+        with TestCase.captureOnCommitCallbacks(execute=True):
+            follow_ups.announce(run)
+        if advanced and ("tournaments.follow_up", {"tournament": tournament.pk}) in self.sent:
+            tasks.follow_up(tournament.pk)
 
     def counting(self) -> set[tuple[int | None, int]]:
         """Return the submissions (None for a baseline) and players that take part, as the docs say."""
@@ -359,13 +367,14 @@ def transfer(db: None) -> Competition:
 @pytest.mark.slow(20)
 @pytest.mark.timeout(max(600, STEPS))
 def test_in_any_order_of_events_the_leaderboard_is_what_the_model_says(
-    transfer: Competition, olga: User, the_clock: FakeClock
+    transfer: Competition, olga: User, the_clock: FakeClock, notifications: list[tuple[str, dict[str, int]]]
 ) -> None:
     number = int(os.environ.get("GAUNTLET_SEED") or random.SystemRandom().randrange(10**9))
     sys.stdout.write(f"GAUNTLET_SEED={number} GAUNTLET_STEPS={STEPS}\n")  # shown where it fails
     transfer.tracks.update(baselines=[])
     Competition.objects.update(new_validation_set=False)  # each takes a second to draw
     Site.competition, Site.organiser, Site.clock, Site.happened = transfer, olga, the_clock, Counter()
+    Site.sent = notifications
     run_state_machine_as_test(
         seed(number)(Site),
         settings=settings(

@@ -12,7 +12,6 @@ from functools import partial
 from threading import Barrier
 
 import pytest
-from core.lease import LostClaimError
 from django.db import connection
 
 from accounts.models import User
@@ -39,6 +38,7 @@ from tournaments import queue, services, tasks
 from tournaments.models import AttackRun, DefenceRun
 from tournaments.selectors import ATTACKING, AnyRun, current_entrants
 from tournaments.verification import differing
+from workers.lease import LostClaimError
 
 RACES = int(os.environ.get("GAUNTLET_RACES", "1"))
 

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from core.lease import Heartbeat
 from django.db import OperationalError, connection
 from pytest_django import Settings
 
@@ -18,6 +17,7 @@ from tests.platform.tournaments.conftest import COPY
 from tournaments import services
 from tournaments.models import AttackRun, Run, Tournament
 from tournaments.worker import play_runs
+from workers.lease import Heartbeat
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

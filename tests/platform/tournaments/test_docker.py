@@ -21,8 +21,8 @@ from submissions.models import Submission
 from submissions.selectors import whole_log
 from tests.platform.submissions.push_gate.conftest import Copy
 from tests.platform.tournaments.conftest import COPY, play_all, write_repository
-from tournaments import services
-from tournaments.selectors import current_entrants, pair_counts
+from tournaments import services, totals
+from tournaments.selectors import current_entrants
 from workers.sandboxes import open_sandbox
 
 pytestmark = [pytest.mark.docker, pytest.mark.django_db(transaction=True)]
@@ -84,6 +84,6 @@ def test_it_works(push: Callable[..., str], transfer: Competition) -> None:
     attack, defence = sorted(current_entrants(tournament), key=lambda row: row.track.name)
     assert {attack.submission_id, defence.submission_id} == {row.pk for row in submissions.values()}
     assert (attack.coverage, defence.coverage) == (1.0, 1.0)
-    [counts] = pair_counts(tournament, [attack.player], [defence.player])
+    [counts] = totals.pair_counts(tournament, [attack.player], [defence.player])
     assert (counts.images, counts.made, counts.labelled) == (6, 6, 6)
     assert (attack.raw, defence.raw) == (6 - counts.correct, counts.correct)

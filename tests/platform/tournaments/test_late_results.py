@@ -53,7 +53,7 @@ def test_a_result_after_the_round_was_cancelled_is_kept_and_starts_nothing(playi
     run = claimed()
     rounds.cancel(round_=playing, by=olga, reason="the samples are wrong")
     queue.commit(run, true_result(run))
-    tasks.advance(playing.tournament_id or 0, run.pk)
+    tasks.follow_up(playing.tournament_id or 0)
     advance_round()
     playing.refresh_from_db()
     assert (playing.state, playing.outcome, playing.problem) == ("cancelled", "", "")
@@ -79,7 +79,7 @@ def test_a_lost_worker_changes_nothing_in_a_finished_round(
     before = Round.objects.values().get(pk=playing.pk), list(playing.entries.order_by("pk").values())
     with pytest.raises(LostClaimError):
         queue.commit(lost, true_result(lost) | {"made": 0})
-    tasks.advance(playing.tournament_id or 0, lost.pk)
+    tasks.follow_up(playing.tournament_id or 0)
     advance_round()
     assert (Round.objects.values().get(pk=playing.pk), list(playing.entries.order_by("pk").values())) == before
     assert list(differing_places()) == []

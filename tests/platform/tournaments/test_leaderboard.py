@@ -18,10 +18,10 @@ from submissions.models import Player, Submission
 from submissions.transfer_builds import ready_player
 from tests.platform.tournaments.conftest import ADD, BRIGHTNESS, COPY, play_all
 from tests.platform.tournaments.results import commit_all
-from tournaments import services
+from tournaments import services, totals
 from tournaments.boards import board_of
 from tournaments.engine_adapter import rules_of
-from tournaments.selectors import current_entrants, pair_counts
+from tournaments.selectors import current_entrants
 from tournaments.verification import differing
 from workers.sandboxes import open_sandbox
 
@@ -60,7 +60,7 @@ def test_it_works(transfer: Competition, submit: Submit, tmp_path: Path) -> None
         match, sandbox=open_sandbox(), directory=tmp_path / "alone", resources=Resources(),
         on_batch=lambda batch: None, on_log=lambda player, text: None,
     )  # fmt: skip
-    assert set(pair_counts(tournament, attacking, [defending.player])) == set(expected.pairs())
+    assert set(totals.pair_counts(tournament, attacking, [defending.player])) == set(expected.pairs())
     fooled = {pair.attack: pair.fooled for pair in expected.pairs()}
     assert {str(row.player_id): row.raw for row in rows.values()} == fooled
     assert defending.opponents == 2

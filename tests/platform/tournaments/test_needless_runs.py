@@ -18,7 +18,7 @@ from submissions.services import disqualify, reinstate, withdraw
 from submissions.transfer_builds import baseline_player
 from tests.platform.tournaments.conftest import BRIGHTNESS, COPY, content
 from tests.platform.tournaments.results import commit_all, result
-from tournaments import queue, services, tasks
+from tournaments import follow_ups, queue, services, tasks
 from tournaments.extensions import playing_players
 from tournaments.models import AttackRun, DefenceRun, Run, Tournament
 from tournaments.selectors import AnyRun, current_entrants, open_runs
@@ -117,7 +117,7 @@ def test_a_run_that_a_worker_holds_is_finished_and_kept(tournament: Tournament, 
     disqualify(submission=attack, by=olga, reason="it is harmful")
     tasks.sweep()
     queue.commit(held, result(held))
-    services.advance(tournament, held.pk)
+    services.follow_up(tournament)
     assert list(AttackRun.objects.values_list("pk", "state")) == [(held.pk, Run.State.PLAYED)]
     assert not DefenceRun.objects.exists()
 
@@ -134,7 +134,7 @@ def test_a_superseded_leaderboard_ends_when_the_next_one_is_made(
     tasks.sweep()
     renewed = Tournament.objects.exclude(pk=tournament.pk).get()
     queue.commit(held, result(held))
-    tasks.advance(tournament.pk, held.pk)
+    tasks.follow_up(tournament.pk)
     submit("rats", "attack", f"{COPY}\n# another one")
     services.advance(tournament)
     assert open_of(tournament) == (0, 0)
@@ -216,14 +216,21 @@ def test_a_sweep_has_baselines_built_by_a_builder_and_advances_meanwhile(
 
 
 def test_a_commit_reads_only_the_runs_that_follow_from_it(tournament: Tournament, submit: Submit) -> None:
-    """What a commit reads does not grow with the tournament."""
+    """What a commit and its step read does not grow with the tournament."""
     for number in range(3):
         submit(f"bats-{number}", "defence", f"{BRIGHTNESS}\n# {number}")
         submit(f"owls-{number}", "attack", f"{COPY}\n# {number}")
     commit_all(tournament)
-    run = DefenceRun.objects.order_by("-pk")[0]
-    with CaptureQueriesContext(connection) as queries:
-        services.advance(tournament, run.attack_run_id)
-    of_runs = [each["sql"] for each in queries if 'FROM "tournaments_defencerun"' in each["sql"]]
-    assert of_runs
-    assert all(f"IN ({run.attack_run_id})" in sql or sql.endswith("LIMIT 1") for sql in of_runs), of_runs
+    submit("rats", "attack", f"{COPY}\n# of the rats")
+    services.advance(tournament)
+    own = set()
+    while (run := queue.claim("worker")) is not None:
+        with CaptureQueriesContext(connection) as queries:
+            queue.commit(run, result(run))
+            follow_ups.announce(run)
+            services.follow_up(tournament)
+        own.add(run.pk if isinstance(run, AttackRun) else 0)
+        of_runs = [each["sql"] for each in queries if 'FROM "tournaments_defencerun"' in each["sql"]]
+        requests = [sql for sql in of_runs if any(f"IN ({key})" in sql for key in own)]
+        assert [sql for sql in of_runs if sql not in requests and not sql.endswith("LIMIT 1")] == []
+    assert current_entrants(tournament).count() == 7

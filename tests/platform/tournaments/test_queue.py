@@ -8,6 +8,8 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
 from accounts.models import User
 from competitions.models import Competition, Entry
@@ -23,6 +25,7 @@ from tournaments.models import AttackRun, Run, Tournament
 from tournaments.selectors import stuck_runs
 from workers.fault_record import PAUSES
 from workers.lease import LostClaimError
+from workers.models import WorkerTime
 
 Submit = Callable[..., Submission]
 
@@ -161,6 +164,18 @@ def test_the_team_that_used_less_is_served_first(tournament: Tournament, submit:
     services.advance(tournament)
     order = [claimed().entry.team.slug for _ in range(3)]  # type: ignore[union-attr]
     assert order == ["bats", "owls", "bats"] or order == ["bats", "bats", "owls"]
+
+
+def test_a_claim_sums_no_runs(tournament: Tournament, submit: Submit) -> None:
+    """The use of each team is counted by the hour, when its runs are committed."""
+    run = claimed()
+    queue.commit(run, result(run) | {"seconds": 100.0, "calibration": 2.0})
+    submit("bats", "attack", f"{COPY}\n# of the bats")
+    services.advance(tournament)
+    with CaptureQueriesContext(connection) as queries:
+        assert claimed().entry != run.entry
+    assert [each["sql"] for each in queries if "SUM(" in each["sql"] and "worker" not in each["sql"]] == []
+    assert list(WorkerTime.objects.values_list("entry", "seconds")) == [(run.entry_id, 200.0)]
 
 
 def test_runs_of_a_team_of_low_priority_come_last(tournament: Tournament, submit: Submit) -> None:

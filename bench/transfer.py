@@ -1,0 +1,189 @@
+"""A leaderboard of the transfer format of the size of 2017: commits with their steps, rankings, claims, and memory.
+
+On PostgreSQL where DATABASE_URL names one.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import tempfile
+import time
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from statistics import median, quantiles
+from typing import Any
+
+import django
+from django.apps import apps
+from django.core.management import call_command
+from django.db import connection
+
+from bench.interleaved import say
+from bench.pages import database_seconds, own_database
+from bench.report import Section, table
+from bench.sizes import sized
+
+CLAIMS = sized(200, smallest=3)
+RANKINGS = sized(5, smallest=1)
+WAITING = sized(10_000, smallest=10)
+OPEN_BATCHES = sized(4, smallest=2)
+"""Batches of each attack that a newcomer has not labelled yet when the measurement of its commits begins."""
+
+
+def measure() -> Section:
+    """Measure on a database of its own."""
+    with tempfile.TemporaryDirectory(prefix="gauntlet-bench-") as folder, own_database(folder) as address:
+        os.environ |= {
+            "DJANGO_SETTINGS_MODULE": "config.settings",
+            "GAUNTLET_STATE": folder,
+            "DATABASE_URL": address,
+        }
+        django.setup()
+        say("transfer: creating the site")
+        call_command("migrate", verbosity=0)
+        try:
+            return _measure()
+        finally:
+            connection.close()
+
+
+def _measure() -> Section:
+    # modules that import models wait until Django is set up
+    site = importlib.import_module("bench.transfer_site")
+    ranking = importlib.import_module("tournaments.ranking")
+    models = importlib.import_module("tournaments.models")
+    tournament = site.make_leaderboard()
+    say("transfer: counting the runs that are played already")
+    folder = importlib.import_module("tournaments.migrations").__path__[0]
+    [migration] = Path(folder).glob("*_totals_of_pairs.py")
+    counted = _timed(
+        lambda: importlib.import_module(f"tournaments.migrations.{migration.stem}").count_played_runs(apps, None)
+    )
+    site.analyse()
+    runs = models.DefenceRun.objects.count()
+    rows: list[list[str]] = []
+
+    def add(name: str, seen: Sequence[tuple[float, int]], target: str = "") -> None:
+        rows.append([name, target, *_spread([each[0] for each in seen]), _peak(seen)])
+        say(f"transfer: {', '.join(rows[-1])}")
+
+    add("ranking", [_used(lambda: ranking.rank(tournament)) for _ in range(RANKINGS)], "under 1,000 ms")
+    add("its intervals, of an existing site, once", [_used(lambda: ranking.fill_intervals(tournament))])
+    add("its intervals", [_used(lambda: ranking.fill_intervals(tournament))])
+    add("standings and intervals from all runs, as before", [_used(lambda: ranking.standings(tournament))])
+    for name, seen in _commits(site, tournament).items():
+        add(name, seen, "under 50 ms" if name.startswith("commit") else "")
+    add("claim, in the database", _claims(site, tournament), "under 20 ms")
+    heads = ("", "target of the 95th percentile", "median", "95th percentile", "times", "memory")
+    return Section(
+        f"A leaderboard of the transfer format, on {connection.vendor}",
+        [
+            f"{sum(site.SIDES.values())} entrants, {runs:,} played runs of defences on {site.BATCHES} batches of "
+            f"{site.IMAGES} images. Times are processor time of the site and of its connection to the "
+            "database; memory is the most that the process had more than before. "
+            f"Counting the runs of an existing site, once: {counted:.1f} s.",
+            "",
+            *table(heads, rows),
+        ],
+    )
+
+
+def _commits(site: Any, tournament: Any) -> dict[str, list[tuple[float, int]]]:
+    """Commit the last runs of a new defence, and all of a new attack, each with the step that it causes."""
+    services, queue, models = _modules("services", "queue", "models")
+    random = site.np.random.default_rng(1)
+    seen: dict[str, list[tuple[float, int]]] = defaultdict(list)
+    competition = tournament.competition
+    site.submit(competition, "defence", "new-defence")
+    seen["sweep that requests the runs of a new defence"].append(_used(lambda: services.advance(tournament)))
+    given = site.labels_of(tournament, random, 0.7)
+    early = models.DefenceRun.objects.filter(state="waiting", attack_run__batch__lt=site.BATCHES - OPEN_BATCHES)
+    for run in early.select_related("attack_run"):
+        queue.totals.add(run, given)
+    early.update(state="played", **given)
+    site.analyse()
+    site.submit(competition, "attack", "new-attack")
+    services.advance(tournament)
+    while (run := queue.claim("bench/0")) is not None:
+        if isinstance(run, models.AttackRun):
+            result = {"made": site.IMAGES, "hashes": [f"{run.batch:064x}"] * site.IMAGES, "artefact": "0" * 64}
+            result |= {"seconds": 100.0, "calibration": 1.0}
+        elif isinstance(run, models.RepeatRun):
+            break
+        else:
+            result = site.labels_of(tournament, random, 0.7)
+            result["hits"] *= run.attack_run.attack.track_name == "targeted_attack"
+        entrants = tournament.entrants.filter(left_at=None).count()
+        used = _used(lambda run=run, result=result: _commit(run, result))  # type: ignore[misc]
+        kind = "an attack" if isinstance(run, models.AttackRun) else "a defence"
+        if tournament.entrants.filter(left_at=None).count() > entrants:
+            seen["last commit of a newcomer, which ranks everybody"].append(used)
+        else:
+            seen[f"commit of a run of {kind}, with its step"].append(used)
+    seen["sweep with nothing to do"] = [_used(lambda: services.advance(tournament)) for _ in range(3)]
+    return dict(seen)
+
+
+def _commit(run: Any, result: dict[str, Any]) -> None:
+    """Commit a run as a worker does, and take the step of which it notifies."""
+    services, queue, follow_ups, models = _modules("services", "queue", "follow_ups", "models")
+    queue.commit(run, result)
+    follow_ups.announce(run)
+    if models.Tournament.objects.filter(pk=run.tournament.pk, step_notified=True).exists():
+        services.follow_up(run.tournament)
+
+
+def _claims(site: Any, tournament: Any) -> list[tuple[float, int]]:
+    """Claim while the runs of some new defences wait, and those of a day are played."""
+    services, queue, models = _modules("services", "queue", "models")
+    for number in range(-(-WAITING // (site.BATCHES * (site.SIDES["attack"] + site.SIDES["targeted_attack"])))):
+        site.submit(tournament.competition, "defence", f"waiting-{number}")
+    services.advance(tournament)
+    extra = models.DefenceRun.objects.filter(state="waiting").order_by("-pk").values_list("pk", flat=True)[WAITING:]
+    models.DefenceRun.objects.filter(pk__in=list(extra)).delete()
+    site.analyse()
+    seen = []
+    for number in range(CLAIMS):
+        before = database_seconds()
+        queue.claim(f"bench/{number}")
+        seen.append((database_seconds() - before, 0))
+    return seen
+
+
+def _modules(*names: str) -> tuple[Any, ...]:
+    return tuple(importlib.import_module(f"tournaments.{name}") for name in names)
+
+
+def _timed(work: Callable[[], object]) -> float:
+    """Return the processor seconds of the work, here and in the database: load on the host changes them little."""
+    start = time.process_time() + database_seconds()
+    work()
+    return time.process_time() + database_seconds() - start
+
+
+def _used(work: Callable[[], object]) -> tuple[float, int]:
+    """Return the seconds of the work, and the bytes by which the resident memory grew at most meanwhile."""
+    Path("/proc/self/clear_refs").write_text("5", encoding="ascii")  # the peak counts from now on
+    before = _memory("VmRSS")
+    seconds = _timed(work)
+    return seconds, max(0, _memory("VmHWM") - before)
+
+
+def _memory(name: str) -> int:
+    status = Path("/proc/self/status").read_text(encoding="ascii")
+    return next(int(line.split()[1]) for line in status.splitlines() if line.startswith(f"{name}:")) * 1024
+
+
+def _spread(seconds: list[float]) -> tuple[str, str, str]:
+    highest = quantiles(seconds, n=20, method="inclusive")[-1] if len(seconds) > 1 else seconds[0]
+    return f"{1000 * median(seconds):,.1f} ms", f"{1000 * highest:,.1f} ms", str(len(seconds))
+
+
+def _peak(used: Sequence[tuple[float, int]]) -> str:
+    return f"{max(each for _, each in used) / 1e6:,.0f} MB"
+
+
+if __name__ == "__main__":
+    print(measure().text())
