@@ -15,10 +15,12 @@ from matches import queue, services
 from matches.extension_points import replay_notes
 from matches.models import Match, Piece, SampleResult
 from submissions.admin import PlayerAdmin
+from workers.admin import WorkerAdmin
 
 RulesVersionAdmin.add_counts("matches")
 SampleSetAdmin.add_counts("matches")
 PlayerAdmin.add_counts("matches_as_model", "matches_as_attack")
+WorkerAdmin.add_counts("pieces")
 
 STATE_COLOURS = {
     "waiting": "info",

@@ -14,7 +14,6 @@ from workers.models import Host, Worker, WorkerTime
 class WorkerAdmin(ReadOnlyAdmin):
     """Worker processes that play, as last reported."""
 
-    counts = ("pieces",)
     list_display = ("name", "worker_class", "device", "calibration", "clock_skew", "started_at", "last_seen_at")
     list_filter = ("worker_class",)
     search_fields = ("name", "device")

@@ -110,7 +110,7 @@ class Field:
 
     def commit(self, run: AnyRun) -> None:
         queue.commit(run, true_result(run))
-        tasks.advance(self.tournament, run.pk if isinstance(run, AttackRun) else getattr(run, "attack_run_id", None))
+        tasks.follow_up(self.tournament)
 
     def cancel(self) -> None:
         rounds.cancel(round_=Round.objects.get(pk=self.round.pk), by=self.organiser, reason="a test")
