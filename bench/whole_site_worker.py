@@ -16,14 +16,14 @@ SECONDS = 600.0
 def main() -> None:
     django.setup()
     clock, heartbeat, models, worker = map(
-        importlib.import_module, ("core.clock", "workers.heartbeat", "matches.models", "matches.worker")
+        importlib.import_module, ("core.clock", "workers.heartbeat", "workers.models", "workers.worker")
     )
     now = clock.now()
     row = models.Worker.objects.create(name=sys.argv[1], worker_class="cpu", started_at=now, last_seen_at=now)
     print("ready", flush=True)
     for _ in sys.stdin:
         with heartbeat.Heartbeat(row) as beating:
-            worker.play_pieces(row, beating, seconds=SECONDS)
+            worker.play(row, beating, seconds=SECONDS)
         print("done", flush=True)
 
 

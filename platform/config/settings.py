@@ -248,13 +248,13 @@ CELERY_TASK_DEFAULT_QUEUE = "default"
 CELERY_TASK_ROUTES = {
     "submissions.build": {"queue": "build"},
     "submissions.collect_images": {"queue": "build"},
-    "matches.play": {"queue": "play"},
-    "tournaments.play": {"queue": "play"},
+    "workers.play": {"queue": "play"},
     "tournaments.make_baselines": {"queue": "build"},
 }
 CELERY_BEAT_SCHEDULE_FILENAME = str(STATE / "beat-schedule")
 CELERY_BEAT_SCHEDULE = {
     "submissions.sweep": {"task": "submissions.sweep", "schedule": 10.0, "options": {"expires": 10.0}},
+    "workers.sweep": {"task": "workers.sweep", "schedule": 10.0, "options": {"expires": 10.0}},
     "matches.sweep": {"task": "matches.sweep", "schedule": 10.0, "options": {"expires": 10.0}},
     "leaderboards.sweep": {"task": "leaderboards.sweep", "schedule": 10.0, "options": {"expires": 10.0}},
     "tournaments.sweep": {"task": "tournaments.sweep", "schedule": 10.0, "options": {"expires": 10.0}},

@@ -15,7 +15,7 @@ log = logging.getLogger(__name__)
 
 
 def notify(task: str, **keys: int) -> None:
-    """Send the task named `task` ("matches.play") with `keys` after the current transaction commits."""
+    """Send the task named `task` ("workers.play") with `keys` after the current transaction commits."""
     transaction.on_commit(lambda: _send(task, keys))
 
 

@@ -18,8 +18,9 @@ from leaderboards.models import Evaluation, Pool
 from leaderboards.ranking import BasisKey, Scored, order, order_before
 from leaderboards.submission_choices import chosen_at, chosen_submissions
 from matches.models import Match
-from matches.selectors import idle_workers, waiting_for_live
+from matches.selectors import waiting_for_live
 from submissions.models import Submission
+from workers.queue import idle_workers
 from workers.selectors import gpu_worker_is_live
 
 log = logging.getLogger(__name__)

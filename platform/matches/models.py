@@ -12,7 +12,7 @@ from competitions.models import Entry, RulesVersion, SampleSet
 from core import clock
 from submissions.models import Player
 from workers.fault_record import Retried
-from workers.models import Worker
+from workers.models import Priority, Worker
 
 
 class Match(models.Model):
@@ -75,10 +75,6 @@ class Piece(Retried):
         CLAIMED = "claimed", "claimed"
         PLAYED = "played", "played"
         FAILED = "failed", "failed"
-
-    class Priority(models.IntegerChoices):
-        ROUND = 0, "round"
-        BOARD = 1, "leaderboard"
 
     match = models.ForeignKey(Match, on_delete=models.CASCADE, related_name="pieces")
     kind = models.CharField(max_length=5, choices=Kind.choices, default=Kind.PLAY)

@@ -13,7 +13,7 @@ from datetime import datetime
 from typing import Any, TypeVar
 
 from django.db import transaction
-from django.db.models import Exists, Model, OuterRef, QuerySet
+from django.db.models import Exists, Model, OuterRef, Q, QuerySet
 
 from accounts.models import User
 from core import clock, events, faults, notify, object_store
@@ -21,12 +21,14 @@ from core.errors import Refusal
 from matches.audit_placement import withheld_from
 from matches.models import Match, Piece, SampleResult
 from matches.piece_result import AuditedPiece, PlayedPiece, sum_audits
-from matches.queue_order import IN_ORDER, charge_piece, fair_order, held_pieces
+from matches.queue_order import IN_ORDER, held_matches, share_of, waiting_turns
 from matches.selectors import waiting
 from matches.signals import match_ended
+from workers.fair_order import charge
 from workers.fault_record import columns_after
 from workers.lease import LostClaimError
-from workers.models import Worker
+from workers.models import Priority, Worker
+from workers.work import Turn
 from workers.worker_slot import host_of
 
 log = logging.getLogger(__name__)
@@ -48,21 +50,27 @@ class Claim:
     worker: Worker
 
 
-def claim(worker: Worker, prefer: Match | None = None) -> Claim | None:
-    """Claim the next piece for `worker`; return None if nothing waits that it can play.
+def turns(worker: Worker, now: datetime) -> list[Turn]:
+    """Return the teams with pieces that `worker` may claim."""
+    return waiting_turns(waiting_for(worker, now), now)
 
-    Order: `prefer`, the match whose players are running; rounds; the next team by `workers.fair_share`. Within a round
-    or a team, matches that no worker plays go first, then the order of the queue.
+
+def claim(worker: Worker, turn: Turn, now: datetime) -> Claim | None:
+    """Claim the first piece of a turn for `worker`; return None if other workers have taken all of them meanwhile.
+
+    Matches that no worker plays go first, then the order of the queue.
     """
-    expire()
-    while True:
-        with transaction.atomic():
-            now = clock.database_now()
-            piece = _first_for(worker, prefer, now)
-            if piece is None:
-                return None
-            if _take(piece, worker, now):
-                return Claim(piece, worker)
+    of_turn = (
+        Q(priority=turn.priority) if turn.priority == Priority.ROUND else Q(priority=turn.priority, entry=turn.entry)
+    )
+    # passed as keys, which are few: databases have planned an anti-join over every piece
+    busy = held_matches()
+    return _claim_first(worker, now, lambda pieces: _first_of(pieces.filter(of_turn).order_by(*IN_ORDER), busy))
+
+
+def claim_next(worker: Worker, match: Match) -> Claim | None:
+    """Claim the next piece of the match whose players are running; return None if none waits."""
+    return _claim_first(worker, clock.database_now(), lambda pieces: _next_of(pieces, match))
 
 
 def commit(held: Claim, played: PlayedPiece) -> None:
@@ -102,7 +110,7 @@ def commit(held: Claim, played: PlayedPiece) -> None:
             for row in played.samples
         )
         _finish(piece.match_id)
-        charge_piece(piece, now)
+        charge(share_of(piece), now)
 
 
 def commit_audit(held: Claim, audited: Sequence[AuditedPiece]) -> None:
@@ -125,7 +133,7 @@ def commit_audit(held: Claim, audited: Sequence[AuditedPiece]) -> None:
                     reason=str(row.reason or ""),
                     found_label=row.found_label,
                 )
-        charge_piece(piece, now)
+        charge(share_of(piece), now)
         Piece.objects.filter(pk=piece.pk).delete()
         _finish(piece.match_id)
     for each in audited:
@@ -151,7 +159,7 @@ def retry_now(piece: Piece, by: User, reason: str = "") -> None:
     with transaction.atomic():
         _require_faulty(piece).update(**Piece.NO_FAULTS)
         events.record("retry_now", piece, by=by, reason=reason)
-        notify.notify("matches.play")
+        notify.notify("workers.play")
 
 
 def give_up(piece: Piece, by: User, reason: str = "") -> None:
@@ -202,25 +210,24 @@ def _count(rows: QuerySet[Row], act: Callable[[Row], bool]) -> int:
     return changed
 
 
-def _first_for(worker: Worker, prefer: Match | None, now: datetime) -> Piece | None:
-    # locked rows are being claimed by others; on databases without such locks, writers wait for each other
-    claimable = waiting_for(worker, now)
-    pieces = claimable.select_for_update(skip_locked=True, of=("self",))
+def _claim_first(worker: Worker, now: datetime, first: Callable[[QuerySet[Piece]], Piece | None]) -> Claim | None:
+    """Claim the piece that `first` chooses of those that `worker` may claim."""
+    while True:
+        with transaction.atomic():
+            # locked rows are being claimed by others; on databases without such locks, writers wait for each other
+            piece = first(waiting_for(worker, now).select_for_update(skip_locked=True, of=("self",)))
+            if piece is None:
+                return None
+            if _take(piece, worker, now):
+                return Claim(piece, worker)
+
+
+def _next_of(pieces: QuerySet[Piece], match: Match) -> Piece | None:
     # the model's instance of a session has to end before the audit
-    ready = pieces.filter(match=prefer, kind=Piece.Kind.PLAY) if prefer is not None else pieces.none()
-    if prefer is not None and (warm := ready.order_by("number").first()):
-        warm.match = prefer
-        return warm
-    held = held_pieces()
-    # passed as keys, which are few: databases have planned an anti-join over every piece
-    busy = {each.match for each in held}
-    rounds = pieces.filter(priority=Piece.Priority.ROUND).order_by(*IN_ORDER)
-    if found := _first_of(rounds, busy):
-        return found
-    teams = fair_order(claimable, held, now)
-    # all that waits of the first team may be locked by other claims
-    found_of = (_first_of(pieces.filter(**team).order_by(*IN_ORDER), busy) for team in teams)
-    return next((found for found in found_of if found), None)
+    piece = pieces.filter(match=match, kind=Piece.Kind.PLAY).order_by("number").first()
+    if piece is not None:
+        piece.match = match
+    return piece
 
 
 def _first_of(pieces: QuerySet[Piece], busy: Collection[int]) -> Piece | None:
@@ -345,4 +352,4 @@ def _request_audit(match: Match) -> None:
         entry_id=last.entry_id,
         queued_at=last.queued_at,
     )
-    notify.notify("matches.play")
+    notify.notify("workers.play")

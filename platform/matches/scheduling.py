@@ -15,9 +15,10 @@ from competitions.rules import query_rules
 from core import clock, notify
 from matches.models import Match, Piece
 from matches.queue import finish_played
-from matches.queue_order import held_pieces, uses
 from matches.seeds import match_seed
 from submissions.models import Player
+from workers.fair_order import uses
+from workers.models import Priority
 
 
 class _Request(NamedTuple):
@@ -31,7 +32,7 @@ class _Request(NamedTuple):
 class _Share(NamedTuple):
     """The columns of a piece that decide when it is played."""
 
-    priority: Piece.Priority
+    priority: Priority
     entry: Entry | None
     queued_at: datetime
 
@@ -46,7 +47,7 @@ def request_matches(
     repetition: int = 0,
     delay: timedelta = timedelta(0),
     entry: Entry | None = None,
-    priority: Piece.Priority = Piece.Priority.BOARD,
+    priority: Priority = Priority.BOARD,
 ) -> list[Match]:
     """Return the matches of `pairs` (model, attack), in order, with pieces for at least the first `upto` samples.
 
@@ -76,7 +77,7 @@ def request_matches(
         share = _Share(priority, entry, at)
         _move_up([match.pk for match in matches.values()], share, now)
         if _add_pieces(list(matches.values()), stops, share) or cancelled:
-            notify.notify("matches.play")
+            notify.notify("workers.play")
         _finish_if_played(cancelled)
     return [matches[model.pk, attack.pk] for model, attack in pairs]
 
@@ -154,14 +155,14 @@ def _move_up(matches: Sequence[int], share: _Share, now: datetime) -> None:
     """Play the waiting pieces of `matches` sooner if `share` gives them a better place."""
     waiting = Piece.objects.filter(match__in=matches, state=Piece.State.WAITING)
     waiting.filter(queued_at__gt=share.queued_at).update(queued_at=share.queued_at)
-    if share.priority < Piece.Priority.BOARD:
+    if share.priority < Priority.BOARD:
         waiting.filter(priority__gt=share.priority).update(priority=share.priority, entry=share.entry)
     if share.entry is None:
         return
     others = waiting.filter(priority=share.priority, entry__isnull=False).exclude(entry=share.entry)
     owners = set(others.order_by().values_list("entry", flat=True).distinct())
     if owners:
-        used = uses([share.entry.pk, *owners], held_pieces(), now)
+        used = uses([share.entry.pk, *owners], now)
         others.filter(entry__in=[each for each in owners if used[each].day > used[share.entry.pk].day]).update(
             entry=share.entry
         )

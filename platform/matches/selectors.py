@@ -11,7 +11,7 @@ from django.db.models import Count, Prefetch, Q, QuerySet
 from competitions.models import SampleSet
 from core import clock
 from matches.models import Match, Piece
-from matches.queue_order import over_limit
+from workers.fair_order import over_limit
 from workers.models import Worker
 from workers.selectors import HEARTBEAT_TIMEOUT, MAX_SKEW, gpu_worker_is_live, hosts_out_of_service, live_workers
 from workers.worker_slot import host_of
@@ -168,11 +168,6 @@ def waiting_for_live() -> QuerySet[Piece]:
     if not live_workers().exists():
         return Piece.objects.none()
     return waiting() if gpu_worker_is_live() else waiting().filter(match__needs_gpu=False)
-
-
-def idle_workers() -> int:
-    """Return how many live workers hold no piece."""
-    return live_workers().exclude(pieces__state=Piece.State.CLAIMED).count()
 
 
 def ever_played(sample_set: SampleSet) -> bool:

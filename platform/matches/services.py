@@ -34,7 +34,7 @@ def resume(matches: QuerySet[Match]) -> int:
         held = rows.filter(state=Match.State.SUSPENDED)
         played_on = held.filter(begun).update(state=Match.State.PLAYING) + held.update(state=Match.State.WAITING)
         finish_played(among=keys)
-        notify.notify("matches.play")
+        notify.notify("workers.play")
     return played_on
 
 
@@ -69,5 +69,5 @@ def replay_failed(match: Match, by: User | None, reason: str = "") -> None:
         locked.pieces.filter(state=Piece.State.FAILED).update(state=Piece.State.WAITING, **Piece.NO_FAULTS)
         finish_played(among=[match.pk])  # nothing but the audit may be left
         events.record("replay", match, by=by, reason=reason, fault=locked.fault)
-        notify.notify("matches.play")
+        notify.notify("workers.play")
     match.refresh_from_db()

@@ -18,7 +18,7 @@ from core import object_store
 from core.errors import Fault
 from evaluation.domain.players import Side
 from evaluation.domain.results import Outcome
-from matches.models import Match, Piece
+from matches.models import Match
 from matches.queue import OPEN_MATCH
 from matches.scheduling import request_matches
 from matches.selectors import stuck_pieces, worker_is_missing
@@ -38,6 +38,7 @@ from rounds.engine_adapter import (
 from rounds.models import Decision, Round, RoundEntry, RoundMatch, RoundStage, RoundWarning
 from rounds.transitions import STUCK, locked, move, record_problem
 from submissions.models import Player
+from workers.models import Priority
 
 Players = Mapping[tuple[str, str], Player]
 """The players of a round by track_name and digest."""
@@ -144,7 +145,7 @@ def _request_matches(round_: Round, facts: RoundFacts, state: RoundState, player
             pairs=pairs,
             upto=upto,
             ends=ends,
-            priority=Piece.Priority.ROUND,
+            priority=Priority.ROUND,
         )
         RoundMatch.objects.bulk_create(
             (RoundMatch(round=round_, match=match) for match in matches), ignore_conflicts=True

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from submissions.image_collection import collect_if_due
 from submissions.player_builds import check_host
-from workers.extension_points import host_checks
+from workers.extension_points import host_checks, housekeeping
 
 host_checks.add(check_host)
+housekeeping.add(collect_if_due)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import logging
+import time
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from django.conf import settings
@@ -22,7 +24,20 @@ from workers.sandboxes import open_sandbox
 GRACE = timedelta(days=1)
 """Minimum age of an image before it is removed: a younger one may soon become a player."""
 
+COLLECT_SECONDS = 3600.0
+"""Interval at which a worker removes unused images from its host."""
+
 log = logging.getLogger(__name__)
+
+
+@dataclass
+class _Process:
+    """State of this process between tasks, in `time.monotonic()`."""
+
+    collected_at: float = -COLLECT_SECONDS
+
+
+_process = _Process()
 
 
 def needed_players() -> set[str]:
@@ -49,6 +64,17 @@ def collect() -> int:
         return 0
     sweep_builds(sandbox.client)
     return _remove_images(sandbox)
+
+
+def collect_if_due() -> None:
+    """Remove unused images here too: players are also built on hosts without a builder."""
+    if time.monotonic() < _process.collected_at + COLLECT_SECONDS:
+        return
+    _process.collected_at = time.monotonic()
+    try:
+        collect()
+    except Exception:  # the host may still be able to play
+        log.warning("unused images could not be removed from this host", exc_info=True)
 
 
 def keep() -> None:

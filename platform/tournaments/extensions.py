@@ -13,7 +13,14 @@ from core import notify
 from submissions.extension_points import players_in_use
 from submissions.models import Player, Submission
 from submissions.signals import eligibility_changed, submission_ready
+from tournaments.engine_adapter import remove_leftovers
 from tournaments.models import Entrant, Run
+from tournaments.work import RunWork
+from workers.extension_points import housekeeping
+from workers.work import kinds
+
+kinds.append(RunWork())
+housekeeping.add(remove_leftovers)
 
 
 @receiver([submission_ready, eligibility_changed])

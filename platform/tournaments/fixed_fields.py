@@ -53,7 +53,7 @@ def resume(tournament: Tournament) -> None:
     """Let runs be claimed (again)."""
     Tournament.objects.filter(pk=tournament.pk).update(suspended=False)
     notify.notify("tournaments.advance", tournament=tournament.pk)
-    notify.notify("tournaments.play")
+    notify.notify("workers.play")
 
 
 def end(tournament: Tournament) -> None:
@@ -83,7 +83,7 @@ def follow_up(tournament: Tournament) -> None:
         waited = queue.anything_waits()
         requested = request_following(current, partial(field_of, current))
         if requested and not waited:
-            notify.notify("tournaments.play")
+            notify.notify("workers.play")
     if not requested and is_over(tournament):
         advance(tournament)  # repeated runs follow when all others are played
 
@@ -98,7 +98,7 @@ def request_missing(tournament: Tournament) -> int:
         waited = queue.anything_waits()
         requested = request_runs(current, field_of(current), sizes)
         if requested and not waited:  # else workers pass a notification on already
-            notify.notify("tournaments.play")
+            notify.notify("workers.play")
         return requested
 
 

@@ -12,6 +12,7 @@ from competitions.models import Competition, Entry, RulesVersion, SampleSet, Tra
 from core import clock
 from submissions.models import Player, Submission
 from workers.fault_record import Retried
+from workers.models import Priority
 
 
 class Tournament(models.Model):
@@ -97,11 +98,6 @@ class Run(Retried):
         CLAIMED = "claimed", gettext_noop("claimed")
         PLAYED = "played", gettext_noop("played")
         FAILED = "failed", gettext_noop("failed")
-
-    class Priority(models.IntegerChoices):
-        ROUND = 0, "round"
-        BOARD = 1, "leaderboard"
-        REPEAT = 2, "repeat"
 
     state = models.CharField(max_length=8, choices=State.choices, default=State.WAITING)
     priority = models.PositiveSmallIntegerField(choices=Priority.choices, default=Priority.BOARD)

@@ -7,12 +7,10 @@ change is one conditional UPDATE, so that no batch is played or counted twice.
 from __future__ import annotations
 
 import logging
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
-from django.conf import settings
 from django.db import transaction
 from django.db.models import F, Min, QuerySet
 
@@ -20,13 +18,14 @@ from accounts.models import User
 from competitions.models import Entry
 from core import clock, events, faults, notify
 from core.errors import Refusal
-from matches.queue_order import charge, seconds_spent
 from tournaments import totals
 from tournaments.models import AttackRun, DefenceRun, RepeatRun, Run
 from tournaments.selectors import KINDS, AnyRun, open_runs
-from workers.fair_share import Use, precedence
+from workers.fair_order import charge
 from workers.fault_record import columns_after
 from workers.lease import LostClaimError
+from workers.models import Worker
+from workers.work import Held, Turn
 from workers.worker_slot import host_of
 
 PLAYED_WITH = {
@@ -44,25 +43,30 @@ PLAYED_WITH = {
 log = logging.getLogger(__name__)
 
 
-def claim(worker: str) -> AnyRun | None:
-    """Claim the next run for `worker`; return None if nothing waits.
+def turns(now: datetime) -> list[Turn]:
+    """Return the teams with waiting runs."""
+    oldest: dict[tuple[int, int | None], datetime] = {}
+    for kind in KINDS:
+        rows = _waiting(kind, now).order_by().values_list("priority", "entry").annotate(oldest=Min("queued_at"))
+        for priority, entry, queued_at in rows:
+            key = priority, entry
+            oldest[key] = min(oldest.get(key, queued_at), queued_at)
+    teams = {entry for _, entry in oldest if entry is not None}
+    low = set(Entry.objects.filter(pk__in=teams, low_priority=True).values_list("pk", flat=True)) if teams else set()
+    return [Turn(priority, entry, at, low_priority=entry in low) for (priority, entry), at in oldest.items()]
 
-    Runs of rounds come first. Of one priority, teams are served by `workers.fair_share`.
-    """
-    expire()
-    now = clock.database_now()
-    for priority, entry in _order(now):
-        for kind in KINDS:
-            while True:
-                with transaction.atomic():
-                    waiting = _waiting(kind, now).filter(priority=priority, entry=entry)
-                    found = (
-                        waiting.select_for_update(skip_locked=True, of=("self",)).order_by("queued_at", "pk").first()
-                    )
-                    if found is None:
-                        break
-                    if _take(found, worker, now):
-                        return kind.objects.select_related(*PLAYED_WITH[kind]).get(pk=found.pk)
+
+def claim(worker: Worker, turn: Turn, now: datetime) -> AnyRun | None:
+    """Claim the first run of a turn for `worker`, attacks before defences; return None if others have taken all."""
+    for kind in KINDS:
+        while True:
+            with transaction.atomic():
+                waiting = _waiting(kind, now).filter(priority=turn.priority, entry=turn.entry)
+                found = waiting.select_for_update(skip_locked=True, of=("self",)).order_by("queued_at", "pk").first()
+                if found is None:
+                    break
+                if _take(found, worker.name, now):
+                    return kind.objects.select_related(*PLAYED_WITH[kind]).get(pk=found.pk)
     return None
 
 
@@ -77,8 +81,7 @@ def commit(run: AnyRun, result: Mapping[str, Any]) -> None:
             raise LostClaimError(f"{run} was lost")
         if isinstance(run, DefenceRun):
             totals.add(run, result)
-        if run.priority == Run.Priority.BOARD:
-            charge(run.entry, (result["seconds"] or 0.0) * (result["calibration"] or 0.0), now)
+        charge(Held(run.priority, run.entry_id, run.claimed_at), now)
 
 
 def release_claim(run: AnyRun, *, fault: str = "", host_failed: bool = False) -> bool:
@@ -110,9 +113,15 @@ def anything_waits() -> bool:
     return any(_waiting(kind, now).exists() for kind in KINDS)
 
 
-def anything_is_held() -> bool:
-    """Return True if a worker plays a run."""
-    return any(kind.objects.filter(state=Run.State.CLAIMED).exists() for kind in KINDS)
+def held_runs() -> list[Held]:
+    """Return the runs that workers play now; at most one per worker."""
+    return [
+        Held(*row)
+        for kind in KINDS
+        for row in kind.objects.filter(state=Run.State.CLAIMED)
+        .order_by()
+        .values_list("priority", "entry_id", "claimed_at")
+    ]
 
 
 def replay_failed(run: AnyRun, by: User | None, reason: str = "") -> None:
@@ -122,7 +131,7 @@ def replay_failed(run: AnyRun, by: User | None, reason: str = "") -> None:
         if not given_up.update(state=Run.State.WAITING, **Run.NO_FAULTS):
             raise Refusal(f"{run} has not failed", fix="no action needed")
         events.record("replay", run, by=by, reason=reason)
-        notify.notify("tournaments.play")
+        notify.notify("workers.play")
 
 
 def retry_now(run: AnyRun, by: User, reason: str = "") -> None:
@@ -130,7 +139,7 @@ def retry_now(run: AnyRun, by: User, reason: str = "") -> None:
     with transaction.atomic():
         _require_faulty(run).update(**Run.NO_FAULTS)
         events.record("retry_now", run, by=by, reason=reason)
-        notify.notify("tournaments.play")
+        notify.notify("workers.play")
 
 
 def give_up(run: AnyRun, by: User, reason: str = "") -> None:
@@ -185,43 +194,3 @@ def _count_fault(run: AnyRun, fault: str, *, expired: bool) -> bool:
     if changed and given_up:
         faults.report(log, RuntimeError(fault), "%s was given up after %s platform errors", run, record.faults)
     return changed == 1
-
-
-def _order(now: datetime) -> Iterator[tuple[int, int | None]]:
-    """Yield the priorities and teams with waiting runs, None for runs of no team, in the order of service."""
-    first: dict[int, dict[int | None, datetime]] = {}
-    for kind in KINDS:
-        rows = _waiting(kind, now).order_by().values_list("priority", "entry").annotate(oldest=Min("queued_at"))
-        for priority, entry, oldest in rows:
-            known = first.setdefault(priority, {})
-            known[entry] = min(known.get(entry, oldest), oldest)
-    for priority, teams in sorted(first.items()):
-        for entry in _fair_order(teams, now):
-            yield priority, entry
-
-
-def _fair_order(first: Mapping[int | None, datetime], now: datetime) -> Iterator[int | None]:
-    """Yield the teams in the order in which they are served; `first` has the time of the oldest run of each."""
-    if len(first) < 2:
-        yield from first
-        return
-    used = _uses(first, now)
-    low = set(Entry.objects.filter(pk__in=[e for e in first if e], low_priority=True).values_list("pk", flat=True))
-    limit = settings.TEAM_WORKER_SECONDS
-    yield from sorted(
-        first,
-        key=lambda entry: (
-            precedence(used[entry], limit=limit, low_priority=entry in low),
-            first[entry],
-        ),
-    )
-
-
-def _uses(teams: Iterable[int | None], now: datetime) -> dict[int | None, Use]:
-    """Return each team's use of the workers by leaderboards: runs now, and seconds of the last hour and day."""
-    running: Counter[int | None] = Counter()
-    for kind in KINDS:
-        held = kind.objects.filter(state=Run.State.CLAIMED, priority=Run.Priority.BOARD)
-        running.update(held.order_by().values_list("entry", flat=True))
-    spent = seconds_spent(set(teams), now)
-    return {entry: Use(running[entry], *spent.get(entry, (0.0, 0.0))) for entry in teams}

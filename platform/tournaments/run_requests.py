@@ -12,6 +12,7 @@ from core import clock, events
 from tournaments.engine_adapter import draw_images, repeats_due
 from tournaments.models import AttackRun, DefenceRun, RepeatRun, Run, Tournament
 from tournaments.selectors import Participant
+from workers.models import Priority
 
 
 def request_runs(tournament: Tournament, taking_part: Sequence[Participant], batches: Sequence[tuple[int, int]]) -> int:
@@ -159,7 +160,7 @@ def _request_repeats(tournament: Tournament, taking_part: Sequence[Participant],
                         defence_id=defence,
                         number=number,
                         images=[(each.run, each.index) for each in drawn],
-                        priority=Run.Priority.ROUND if tournament.fixed else Run.Priority.REPEAT,
+                        priority=Priority.ROUND if tournament.fixed else Priority.REPEAT,
                         queued_at=now,
                     )
                 )
@@ -169,5 +170,5 @@ def _request_repeats(tournament: Tournament, taking_part: Sequence[Participant],
 
 def _share(tournament: Tournament, whose: Participant) -> dict[str, int | None]:
     if tournament.fixed:
-        return {"priority": Run.Priority.ROUND, "entry_id": None}
-    return {"priority": Run.Priority.BOARD, "entry_id": whose.entry_id}
+        return {"priority": Priority.ROUND, "entry_id": None}
+    return {"priority": Priority.BOARD, "entry_id": whose.entry_id}

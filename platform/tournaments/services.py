@@ -135,7 +135,7 @@ def advance(tournament: Tournament) -> None:
         if ranked:
             rank(current)
         if requested and not waited:  # else workers pass a notification on already
-            notify.notify("tournaments.play")
+            notify.notify("workers.play")
     if ranked:
         fill_intervals(current)
 
@@ -159,7 +159,7 @@ def follow_up(tournament: Tournament) -> None:
         if entered:
             rank(current)
         if requested and not waited:
-            notify.notify("tournaments.play")
+            notify.notify("workers.play")
     if entered:
         fill_intervals(current)
 

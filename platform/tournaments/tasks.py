@@ -9,30 +9,14 @@ from celery import shared_task
 from django.conf import settings
 
 from core import notify
-from tournaments import queue, services
-from tournaments.engine_adapter import remove_leftovers
+from tournaments import services
 from tournaments.models import Tournament
-from tournaments.worker import play_runs
-from workers.heartbeat import Heartbeat, register
-from workers.worker_slot import slot
-
-PLAY_SECONDS = 60.0
-"""Time after which a worker that also builds submissions returns to its queues."""
 
 NOTIFY_AGAIN_SECONDS = 60.0
 """Least interval of the notifications of one task by the sweeps of one process."""
 
 _notified_at: dict[str, float] = {}
 """By task, when a sweep of this process last notified it, in `time.monotonic()`."""
-
-
-@shared_task(name="tournaments.play")  # type: ignore[untyped-decorator]
-def play() -> None:
-    """Play waiting runs for about a minute; notify other workers while more wait."""
-    remove_leftovers()
-    worker = register(slot())
-    with Heartbeat(worker) as heartbeat:
-        play_runs(worker.name, heartbeat, seconds=PLAY_SECONDS)
 
 
 @shared_task(name="tournaments.advance")  # type: ignore[untyped-decorator]
@@ -53,13 +37,10 @@ def _with_rules(tournament: int) -> Tournament:
 
 @shared_task(name="tournaments.sweep")  # type: ignore[untyped-decorator]
 def sweep() -> None:
-    """Advance every leaderboard and return the runs of lost workers, from the database alone."""
-    queue.expire()
+    """Advance every leaderboard, from the database alone."""
     services.advance_all()
     if services.missing_baselines():
         _notify("tournaments.make_baselines")
-    if queue.anything_waits() and not queue.anything_is_held():
-        _notify("tournaments.play")  # one worker, which notifies the next one while more waits
 
 
 @shared_task(name="tournaments.make_baselines")  # type: ignore[untyped-decorator]

@@ -71,7 +71,7 @@ class Heartbeat:
 
     def __init__(self, seconds: float = BEAT_SECONDS) -> None:
         self._seconds = seconds
-        self._held: dict[int, tuple[Leased, datetime | None]] = {}
+        self._held: dict[tuple[type[Leased], int], tuple[Leased, datetime | None]] = {}
         self._stopped = threading.Event()
         # with the log ids of its creator
         self._thread = threading.Thread(target=copy_context().run, args=(self._run,), name="heartbeat", daemon=True)
@@ -88,15 +88,15 @@ class Heartbeat:
 
     def hold(self, row: Leased, until: datetime | None = None) -> None:
         """Renew the lease of `row` from now on. Work that hangs is not renewed after `until`, so that it expires."""
-        self._held[row.pk] = row, until
+        self._held[type(row), row.pk] = row, until
 
     def holds(self, row: Leased) -> bool:
         """Return False once the lease of `row` was lost or dropped."""
-        return row.pk in self._held
+        return (type(row), row.pk) in self._held
 
     def drop(self, row: Leased) -> None:
         """Stop renewing the lease of `row`."""
-        self._held.pop(row.pk, None)
+        self._held.pop((type(row), row.pk), None)
 
     def beat(self) -> None:
         """Renew the leases; drop those that are lost or too old."""

@@ -9,6 +9,14 @@ from competitions.models import Entry
 from core.times import in_words
 
 
+class Priority(models.IntegerChoices):
+    """Which work goes first: nothing of one priority is claimed while something of an earlier one waits."""
+
+    ROUND = 0, "round"
+    BOARD = 1, "leaderboard"
+    REPEAT = 2, "repeat"
+
+
 class Worker(models.Model):
     """A process that plays, as last reported."""
 

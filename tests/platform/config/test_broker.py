@@ -23,8 +23,8 @@ def connection(folder: Path) -> Connection:
 def test_it_works(tmp_path: Path) -> None:
     # a queue name that the site does not use, since Kombu remembers declared queues for the whole process
     with connection(tmp_path) as broker, broker.SimpleQueue("whole") as queue:
-        queue.put({"task": "matches.play"})
-        assert queue.get(timeout=5).payload == {"task": "matches.play"}
+        queue.put({"task": "workers.play"})
+        assert queue.get(timeout=5).payload == {"task": "workers.play"}
         assert not list(tmp_path.glob("messages/*"))
 
 
@@ -43,5 +43,5 @@ def test_it_replaces_the_empty_table_of_a_process_that_was_killed(tmp_path: Path
         assert broker.channel().get_table("again") == []
         table.touch()
         with broker.SimpleQueue("again") as queue:
-            queue.put({"task": "matches.play"})
-            assert queue.get(timeout=5).payload == {"task": "matches.play"}
+            queue.put({"task": "workers.play"})
+            assert queue.get(timeout=5).payload == {"task": "workers.play"}

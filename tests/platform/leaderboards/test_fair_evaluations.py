@@ -11,8 +11,8 @@ from competitions.models import Entry
 from core import clock
 from leaderboards import services
 from leaderboards.models import Pool
-from matches import queue
 from matches.models import Match
+from tests.platform.claims import claim_piece
 from workers.models import Worker
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def test_it_works(
         services.evaluate(env.submission(entry, "model", alice))
     the_clock.forward(minutes=1)
     services.evaluate(env.submission(env.entry("newts"), "model", alice))
-    claims = [queue.claim(worker) for _ in range(4)]
+    claims = [claim_piece(worker) for _ in range(4)]
     assert [team_of(claim.piece.match) for claim in claims if claim] == ["owls", "newts", "owls", "newts"]
 
 
@@ -50,5 +50,5 @@ def test_a_team_of_low_priority_waits(
     services.evaluate(env.submission(Entry.objects.get(pk=entry.pk), "model", alice))
     the_clock.forward(minutes=1)
     services.evaluate(env.submission(env.entry("newts"), "model", alice))
-    claims = [queue.claim(worker) for _ in range(3)]
+    claims = [claim_piece(worker) for _ in range(3)]
     assert [team_of(claim.piece.match) for claim in claims if claim] == ["newts"] * 3

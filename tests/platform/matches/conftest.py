@@ -15,12 +15,12 @@ from evaluation.domain.results import AuditReport, Outcome, SampleResult
 from matches.models import Match, Piece
 from matches.piece_result import PlayedPiece
 from matches.scheduling import ensure_match
-from matches.worker import play_pieces
 from repositories.models import Repository
 from submissions import player_builds
 from submissions.models import Player, Submission
 from workers.heartbeat import Heartbeat
 from workers.models import Worker
+from workers.worker import play as play_work
 
 COUNTS = AuditReport(replayed=4, judged=2)
 
@@ -116,6 +116,6 @@ def let_play() -> Callable[..., None]:
 
     def play(worker: Worker, seconds: float = 60.0) -> None:
         with Heartbeat(worker) as heartbeat:
-            play_pieces(worker, heartbeat, seconds=seconds)
+            play_work(worker, heartbeat, seconds=seconds)
 
     return play

@@ -17,6 +17,7 @@ from matches.piece_result import AuditedPiece, PlayedPiece
 from matches.scheduling import ensure_match
 from matches.selectors import progress
 from submissions import player_builds
+from tests.platform.claims import claim_piece
 from workers.lease import LostClaimError
 from workers.models import Worker
 
@@ -35,7 +36,7 @@ def play_out(match: Match, played: Played) -> Callable[[Worker], list[str]]:
 
     def play(worker: Worker) -> list[str]:
         digests = []
-        while (held := queue.claim(worker)) is not None and not held.piece.is_audit:
+        while (held := claim_piece(worker)) is not None and not held.piece.is_audit:
             digests.append(object_store.put(b"frames of piece %d" % held.piece.number))
             queue.commit(held, replace(played(held.piece), audit=OPEN, kept=digests[-1]))
         if held is not None:
@@ -53,7 +54,7 @@ def audited(match: Match) -> list[AuditedPiece]:
 
 
 def claimed(worker: Worker) -> Piece:
-    held = queue.claim(worker)
+    held = claim_piece(worker)
     assert held is not None
     return held.piece
 
@@ -68,7 +69,7 @@ def test_it_works(match: Match, make_worker: MakeWorker, play_out: Callable[[Wor
     digests = play_out(worker)
     assert (match.state, match.audit, match.finished_at) == ("audit", {}, None)
     assert progress([match]).pieces_played < progress([match]).pieces
-    held = queue.claim(worker)  # the only host
+    held = claim_piece(worker)  # the only host
     assert held is not None
     assert held.piece.is_audit
     queue.commit_audit(held, audited(match))
@@ -83,7 +84,7 @@ def test_another_live_host_goes_first(
 ) -> None:
     own, other = make_worker("own/0"), make_worker("other/0")
     play_out(own)
-    assert queue.claim(own) is None
+    assert claim_piece(own) is None
     assert claimed(other).is_audit
 
 
@@ -107,13 +108,13 @@ def test_a_host_that_plays_the_model_waits_and_then_plays_no_more_of_it(
     services.resume(own)
     services.suspend(other)
     play_out(first)
-    assert queue.claim(first) is None
+    assert claim_piece(first) is None
     services.resume(other)
     assert claimed(first).match_id == other_match.pk
     pass_time(match, IDLE_WAIT)
     queue.release_claim(queue.Claim(Piece.objects.get(state="claimed", worker=first), first))
     assert claimed(first).is_audit
-    assert queue.claim(make_worker("host/2")) is None
+    assert claim_piece(make_worker("host/2")) is None
     assert claimed(make_worker("elsewhere/0")).match_id == other_match.pk
 
 
@@ -130,7 +131,7 @@ def test_a_lost_claim_writes_nothing(
 ) -> None:
     worker = make_worker("one/0")
     digests = play_out(worker)
-    held = queue.claim(worker)
+    held = claim_piece(worker)
     assert held is not None
     Piece.objects.filter(pk=held.piece.pk).update(lease_until=clock.now() - timedelta(minutes=1))
     assert queue.expire() == 1
@@ -147,7 +148,7 @@ def test_rows_of_an_inconsistent_model_change_with_the_audit(
 ) -> None:
     worker = make_worker("one/0")
     play_out(worker)
-    held = queue.claim(worker)
+    held = claim_piece(worker)
     assert held is not None
     first, *others = audited(match)
     row = replace(played(match.pieces.get(number=0)).samples[0], distance=0.25, reason=Reason.INCONSISTENT)
@@ -168,7 +169,7 @@ def test_more_samples_are_played_before_the_audit(
     Match.objects.filter(pk=match.pk).update(state="playing")
     last = match.pieces.filter(kind="play").latest("number")
     match.pieces.filter(pk=last.pk).update(state="waiting")
-    held = queue.claim(worker)
+    held = claim_piece(worker)
     assert held is not None
     assert held.piece.pk == last.pk  # not the audit that waits
     match.sample_results.filter(piece=last).delete()
@@ -184,7 +185,7 @@ def test_a_cancelled_match_is_audited_when_it_is_requested_again(
     worker = make_worker("one/0")
     play_out(worker)
     assert services.cancel(Match.objects.filter(pk=match.pk)) == 1
-    assert queue.claim(worker) is None
+    assert claim_piece(worker) is None
     ensure_match(rules=match.rules, sample_set=match.sample_set, model=match.model, attack=match.attack)
     match.refresh_from_db()
     assert match.state == "audit"
@@ -197,7 +198,7 @@ def test_a_suspended_match_is_audited_when_it_is_resumed(
     worker = make_worker("one/0")
     play_out(worker)
     services.suspend(Match.objects.filter(pk=match.pk))
-    assert queue.claim(worker) is None
+    assert claim_piece(worker) is None
     services.resume(Match.objects.filter(pk=match.pk))
     match.refresh_from_db()
     assert match.state == "audit"
@@ -212,7 +213,7 @@ def test_a_failed_audit_fails_the_match_and_can_be_replayed(
     for number in range(3):
         Piece.objects.filter(kind="audit").update(paused_until=None)
         pass_time(match, OTHER_HOST_WAIT)
-        held = queue.claim(workers[number % 2])
+        held = claim_piece(workers[number % 2])
         assert held is not None
         queue.release_claim(held, fault="the sandbox does not start")
     match.refresh_from_db()

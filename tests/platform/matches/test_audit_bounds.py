@@ -20,10 +20,10 @@ from matches.engine_adapter import longest_audit_seconds, longest_seconds
 from matches.models import Match, Piece
 from matches.piece_result import AuditedPiece, PlayedPiece
 from matches.scheduling import ensure_match
-from matches.worker import hold
 from submissions.models import Player
+from tests.platform.claims import claim_piece, hold_piece
 from workers.heartbeat import Heartbeat
-from workers.models import Worker
+from workers.models import Priority, Worker
 
 MakeWorker = Callable[..., Worker]
 Played = Callable[[Piece], PlayedPiece]
@@ -41,7 +41,7 @@ def play_out(match: Match, played: Played) -> Callable[..., None]:
 
     def play(worker: Worker, images: int = 8) -> None:
         for _ in range(match.pieces.count()):
-            held = queue.claim(worker)
+            held = claim_piece(worker)
             assert held is not None
             kept = object_store.put(b"frames of piece %d" % held.piece.number)
             queue.commit(held, replace(played(held.piece), audit=AuditReport(fresh_due=images), kept=kept))
@@ -76,12 +76,12 @@ def test_a_host_that_audits_a_model_does_not_play_its_digest_as_an_attack(
 ) -> None:
     worker = make_worker("host/0")
     play_out(worker)
-    audit = queue.claim(worker)
+    audit = claim_piece(worker)
     assert audit is not None
     assert audit.piece.is_audit
     twins = match_of_twin()
-    assert queue.claim(make_worker("host/1")) is None
-    elsewhere = queue.claim(make_worker("elsewhere/0"))
+    assert claim_piece(make_worker("host/1")) is None
+    elsewhere = claim_piece(make_worker("elsewhere/0"))
     assert elsewhere is not None
     assert elsewhere.piece.match_id == twins.pk
 
@@ -92,15 +92,15 @@ def test_an_audit_waits_while_its_host_plays_the_digest_as_an_attack(
     first, second = make_worker("host/0"), make_worker("host/1")
     play_out(first)
     twins = match_of_twin()
-    Piece.objects.filter(match=twins).update(priority=Piece.Priority.ROUND)
+    Piece.objects.filter(match=twins).update(priority=Priority.ROUND)
     Piece.objects.filter(match=twins).exclude(number=0).delete()
-    held = queue.claim(first)
+    held = claim_piece(first)
     assert held is not None
     assert held.piece.match_id == twins.pk
-    assert queue.claim(second) is None
+    assert claim_piece(second) is None
     queue.release_claim(held)
     Piece.objects.filter(match=twins).delete()
-    freed = queue.claim(second)
+    freed = claim_piece(second)
     assert freed is not None
     assert freed.piece.is_audit
 
@@ -111,7 +111,7 @@ def test_a_host_without_gpu_is_no_other_host_for_a_match_that_needs_one(
     Match.objects.update(needs_gpu=True)
     own, _ = make_worker("own/0", "gpu"), make_worker("other/0")
     play_out(own)
-    audit = queue.claim(own)
+    audit = claim_piece(own)
     assert audit is not None
     assert audit.piece.is_audit
 
@@ -122,7 +122,7 @@ def test_an_audit_of_many_images_is_held_as_long_as_these_may_take(
     worker = make_worker()
     play_out(worker, images=10_000_000)
     heartbeat = Heartbeat(worker)
-    audit = hold(queue.claim(worker), heartbeat)
+    audit = hold_piece(worker, heartbeat)
     assert audit is not None
     assert audit.piece.is_audit
     the_clock.forward(days=1)
@@ -147,7 +147,7 @@ def test_concurrent_workers_of_two_hosts_audit_each_match_once(
 
     def work(worker: Worker) -> None:
         try:
-            while held := queue.claim(worker):
+            while held := claim_piece(worker):
                 if held.piece.is_audit:
                     audits.append(held.piece.match_id)
                     pieces = Piece.objects.filter(match=held.piece.match_id).exclude(kept="")

@@ -25,11 +25,10 @@ from core.models import Event
 from core.site_identity import require_identity
 from evaluation.sandbox.docker import RUNNER_LABEL, DockerSandbox
 from evaluation.sandbox.host_process import runner_label
-from matches import tasks
 from matches.models import Match, Piece, SampleResult
 from matches.scheduling import ensure_match
 from submissions.models import Player
-from workers import host_health, sandboxes
+from workers import host_health, sandboxes, tasks
 from workers.models import Host, Worker
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow(20)]
@@ -252,7 +251,7 @@ shutil.copy(state / "site-identity", disk / "state")
 import django
 django.setup()
 from workers.heartbeat import Heartbeat, register
-from matches.worker import play_pieces
+from workers.worker import play as play_work
 from workers import host_health
 
 host_health.PAUSES = (timedelta(0),)
@@ -262,7 +261,7 @@ def play(times):
     for _ in range(times):
         worker = register(0)
         with Heartbeat(worker) as heartbeat:
-            play_pieces(worker, heartbeat, seconds=0.0)
+            play_work(worker, heartbeat, seconds=0.0)
 
 play(1)
 with filler.open("wb", buffering=0) as file:

@@ -20,6 +20,7 @@ from matches.piece_result import PlayedPiece
 from matches.queue import Claim
 from matches.scheduling import ensure_match
 from matches.selectors import queue_of
+from tests.platform.claims import claim_piece
 from workers.lease import LostClaimError
 from workers.models import Worker
 
@@ -53,7 +54,7 @@ def younger(match: Match, sample_sets: dict[str, SampleSet]) -> Match:
 
 
 def claimed(worker: Worker, prefer: Match | None = None) -> Claim:
-    claim = queue.claim(worker, prefer)
+    claim = claim_piece(worker, prefer)
     assert claim is not None
     return claim
 
@@ -124,7 +125,7 @@ def test_a_piece_delayed_for_one_team_is_played_now_for_another(
 
 def test_only_a_gpu_worker_plays_a_match_that_needs_one(match: Match, one: Worker, make_worker: MakeWorker) -> None:
     Match.objects.update(needs_gpu=True)
-    assert queue.claim(one) is None
+    assert claim_piece(one) is None
     assert claimed(make_worker("three", "gpu")).piece.match == match
 
 
@@ -187,7 +188,7 @@ def test_the_third_fault_fails_the_match(match: Match, one: Worker, two: Worker,
     assert match.fault == "piece 0 was given up after 3 platform errors on one, two; the last: the engine is away"
     assert match.pieces.get(number=0).state == "failed"
     assert Event.objects.filter(verb="fail_match").count() == 1
-    assert queue.claim(one) is None
+    assert claim_piece(one) is None
 
 
 def test_the_last_piece_finishes_the_match(match: Match, one: Worker, two: Worker, played: Played) -> None:
@@ -218,7 +219,7 @@ def test_concurrent_workers_play_each_piece_once(
     def work(worker: Worker) -> list[int]:
         keys = []
         try:
-            while claim := queue.claim(worker):
+            while claim := claim_piece(worker):
                 keys.append(claim.piece.pk)
                 queue.commit(claim, played(claim.piece))
         finally:

@@ -10,9 +10,10 @@ import pytest
 from django.db import connection
 
 from core import clock
-from matches import queue, tasks
+from matches import queue
 from matches.models import Match
-from matches.worker import hold
+from tests.platform.claims import claim_piece, hold_piece
+from workers import tasks
 from workers.heartbeat import Heartbeat
 from workers.models import Worker
 from workers.selectors import live_workers
@@ -42,7 +43,7 @@ def test_a_worker_with_a_wrong_clock_fails_no_other_lease(
     match: Match, make_worker: Callable[..., Worker], the_clock: Clock, host: Callable[[float], None], off: float
 ) -> None:
     busy, other = make_worker("busy"), make_worker("other")
-    claim = queue.claim(busy)
+    claim = claim_piece(busy)
     assert claim is not None
     for _ in range(4):
         the_clock.forward(seconds=20)
@@ -50,7 +51,7 @@ def test_a_worker_with_a_wrong_clock_fails_no_other_lease(
         assert claim.piece.renew()
         host(off)
         tasks.sweep()
-        queue.claim(other, prefer=match)
+        claim_piece(other, prefer=match)
         row = match.pieces.get(number=0)
         assert (row.worker, row.faults) == (busy, 0)
 
@@ -62,7 +63,7 @@ def test_a_worker_with_a_wrong_clock_keeps_its_own_leases(
     worker = make_worker()
     heartbeat = Heartbeat(worker)
     host(off)
-    assert hold(queue.claim(worker), heartbeat)
+    hold_piece(worker, heartbeat)
     for _ in range(4):
         the_clock.forward(seconds=20)
         host(off)
@@ -75,7 +76,7 @@ def test_a_worker_with_a_wrong_clock_keeps_its_own_leases(
 def test_a_lost_lease_is_noticed_on_a_slow_host_too(
     match: Match, make_worker: Callable[..., Worker], the_clock: Clock, host: Callable[[float], None]
 ) -> None:
-    queue.claim(make_worker())
+    claim_piece(make_worker())
     the_clock.forward(seconds=31)
     host(-31.0)
     assert queue.expire() == 1
@@ -86,16 +87,16 @@ def test_a_piece_waits_equally_long_on_every_host(
     match: Match, make_worker: Callable[..., Worker], the_clock: Clock, host: Callable[[float], None], off: float
 ) -> None:
     worker = make_worker()
-    claim = queue.claim(worker)
+    claim = claim_piece(worker)
     assert claim is not None
     queue.release_claim(claim, fault="the engine is away")
     host(off)
-    other = queue.claim(worker)
+    other = claim_piece(worker)
     assert other is not None
     assert other.piece != claim.piece
     the_clock.forward(seconds=11)
     host(off)
-    again = queue.claim(worker)
+    again = claim_piece(worker)
     assert again is not None
     assert again.piece == claim.piece
 

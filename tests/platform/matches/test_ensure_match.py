@@ -25,9 +25,9 @@ def test_it_works(match: Match) -> None:
 
 @pytest.mark.django_db(transaction=True)
 def test_it_notifies_a_worker_once(match: Match, notifications: list[str]) -> None:
-    assert notifications == ["matches.play"]
+    assert notifications == ["workers.play"]
     ensure_match(rules=match.rules, sample_set=match.sample_set, model=match.model, attack=match.attack)
-    assert notifications == ["matches.play"]
+    assert notifications == ["workers.play"]
 
 
 def test_the_last_piece_has_the_remaining_samples(

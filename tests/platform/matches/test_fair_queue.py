@@ -21,7 +21,8 @@ from matches.piece_result import PlayedPiece
 from matches.scheduling import request_matches
 from matches.selectors import queue_of
 from submissions.models import Player
-from workers.models import Worker, WorkerTime
+from tests.platform.claims import claim_piece
+from workers.models import Priority, Worker, WorkerTime
 
 HOUR = 3600.0
 
@@ -70,7 +71,7 @@ class Queue:
         pairs: list[tuple[Player, Player]],
         entry: Entry | None,
         *,
-        priority: Piece.Priority = Piece.Priority.BOARD,
+        priority: Priority = Priority.BOARD,
         repetition: int = 0,
     ) -> list[Match]:
         return request_matches(
@@ -102,7 +103,7 @@ def play(
     worker = make_worker("one")
 
     def play_next(seconds: float = 10.0) -> str:
-        claim = queue.claim(worker)
+        claim = claim_piece(worker)
         assert claim is not None
         teams.clock.forward(seconds=seconds)
         assert claim.piece.renew()
@@ -114,7 +115,7 @@ def play(
 
 def claims(worker: Worker, number: int) -> list[str]:
     """Return the teams of the next pieces that a worker claims together."""
-    held = [queue.claim(worker) for _ in range(number)]
+    held = [claim_piece(worker) for _ in range(number)]
     return [claim.piece.entry.team.slug if claim.piece.entry else "none" for claim in held if claim is not None]
 
 
@@ -182,7 +183,7 @@ def test_rounds_come_first_and_count_for_no_team(teams: Queue, play: Callable[..
     settings.TEAM_WORKER_SECONDS = 1
     owls = teams.team("owls")
     teams.requests(owls, 2)
-    teams.request_matches([(teams.player("model"), teams.match.attack)], None, priority=Piece.Priority.ROUND)
+    teams.request_matches([(teams.player("model"), teams.match.attack)], None, priority=Priority.ROUND)
     assert [play() for _ in range(4)] == ["none", "none", "none", "owls"]
     assert set(WorkerTime.objects.values_list("entry", flat=True)) == {owls.pk}
 
@@ -224,7 +225,7 @@ def test_pieces_of_a_round_come_first(teams: Queue, play: Callable[..., str]) ->
     teams.requests(owls)
     pair = [(teams.player("model"), teams.match.attack)]
     teams.request_matches(pair, owls)
-    teams.request_matches(pair, None, priority=Piece.Priority.ROUND)
+    teams.request_matches(pair, None, priority=Priority.ROUND)
     teams.request_matches(pair, owls)
     assert [play() for _ in range(4)] == ["none"] * 3 + ["owls"]
 

@@ -11,7 +11,7 @@ from evaluation.domain.rules import QueryRules
 from matches import queue
 from matches.engine_adapter import longest_seconds
 from matches.models import Match
-from matches.worker import hold
+from tests.platform.claims import hold_piece
 from workers.heartbeat import Heartbeat
 from workers.models import Worker
 
@@ -25,7 +25,7 @@ class Clock(Protocol):
 def test_it_works(match: Match, the_clock: Clock, make_worker: Callable[..., Worker]) -> None:
     worker = make_worker()
     heartbeat = Heartbeat(worker)
-    assert hold(queue.claim(worker), heartbeat)
+    hold_piece(worker, heartbeat)
     the_clock.forward(seconds=20)
     heartbeat.beat()
     the_clock.forward(seconds=20)
@@ -37,7 +37,7 @@ def test_the_lease_of_a_hanging_claim_is_not_renewed(
 ) -> None:
     worker = make_worker()
     heartbeat = Heartbeat(worker)
-    claim = hold(queue.claim(worker), heartbeat)
+    claim = hold_piece(worker, heartbeat)
     assert claim is not None
     longest = longest_seconds(query_rules(match.rules.values, match.rules.version), claim.piece.count, 1.0)
     the_clock.forward(seconds=longest - 1)

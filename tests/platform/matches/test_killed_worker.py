@@ -22,7 +22,7 @@ from submissions.models import Player
 from workers.models import Worker
 from workers.sandboxes import open_sandbox
 
-PLAY = "import django; django.setup(); from matches.tasks import play; play()"
+PLAY = "import django; django.setup(); from workers.tasks import play; play()"
 
 
 def database_url() -> str:

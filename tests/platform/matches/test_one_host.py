@@ -15,6 +15,7 @@ from matches import queue
 from matches.models import Match, Piece
 from matches.selectors import stuck_pieces
 from submissions.models import Player
+from tests.platform.claims import claim_piece
 from tests.platform.conftest import FakeClock
 from workers.fault_record import PAUSES
 from workers.models import Host, Worker
@@ -28,7 +29,7 @@ def one(the_clock: FakeClock, make_worker: MakeWorker) -> Worker:
 
 
 def claimed(worker: Worker) -> queue.Claim:
-    claim = queue.claim(worker)
+    claim = claim_piece(worker)
     assert claim is not None
     return claim
 
@@ -46,7 +47,7 @@ def test_it_works(piece: Piece, one: Worker, the_clock: FakeClock, make_worker: 
         queue.release_claim(claimed(one), fault="the engine is away")
         piece.refresh_from_db()
         assert (piece.state, piece.faults, piece.fault_hosts) == ("waiting", number + 1, {"arena-1": number + 1})
-        assert queue.claim(one) is None
+        assert claim_piece(one) is None
         assert piece.paused_until is not None
         waits.append(piece.paused_until - the_clock.at)
         assert stuck_pieces().exists() == (number >= 2)
@@ -105,7 +106,7 @@ def test_an_organiser_gives_it_up_or_lets_it_be_tried_now(piece: Piece, one: Wor
     with pytest.raises(Refusal, match="does not wait after a fault"):
         queue.give_up(piece, olga, "it is broken")
     queue.release_claim(claimed(one), fault="the engine is away")
-    assert queue.claim(one) is None
+    assert claim_piece(one) is None
     queue.retry_now(piece, olga, "the engine is back")
     held = claimed(one)
     assert (held.piece.faults, held.piece.fault_hosts) == (0, {})

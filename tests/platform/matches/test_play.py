@@ -18,11 +18,12 @@ from competitions.sample_store import samples_of
 from core import object_store
 from core.models import Event
 from evaluation.runner.play import Played, play
-from matches import tasks
 from matches.models import Match, Piece
 from matches.scheduling import ensure_match
+from submissions import image_collection
 from submissions.models import Player
 from submissions.player_builds import ready_player
+from workers import tasks
 from workers.heartbeat import register
 from workers.models import Worker
 from workers.sandboxes import open_sandbox
@@ -185,7 +186,7 @@ def test_the_task_registers_its_process_and_plays(match: Match, settings: Settin
 def test_a_worker_that_plays_cleans_up_its_host_at_intervals(
     db: None, monkeypatch: pytest.MonkeyPatch, settings: Settings
 ) -> None:
-    monkeypatch.setattr(tasks, "_process", tasks._Process())
+    monkeypatch.setattr(image_collection, "_process", image_collection._Process())
     old, later = settings.CHECKOUTS / "old", settings.CHECKOUTS / "later"
     for folder in (old, later):
         folder.mkdir(parents=True)

@@ -15,6 +15,7 @@ from matches import queue
 from matches.models import Match
 from matches.queue import Claim
 from matches.services import replay_failed
+from tests.platform.claims import claim_piece
 from workers.models import Worker
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -23,7 +24,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 def test_a_piece_given_up_meanwhile_does_not_leave_its_match_open(
     match: Match, olga: User, make_worker: Callable[..., Worker]
 ) -> None:
-    claim = queue.claim(make_worker())
+    claim = claim_piece(make_worker())
     assert claim is not None
     match.pieces.filter(number=0).update(faults=2)
     claim.piece.faults, claim.piece.fault_hosts = 2, {"another": 2}

@@ -18,6 +18,7 @@ from matches.scheduling import ensure_match, request_matches
 from matches.selectors import waiting
 from matches.services import cancel, suspend
 from submissions.models import Player
+from tests.platform.claims import claim_piece
 from workers.models import Worker
 
 ENDS = (3, 6, 10)
@@ -74,7 +75,7 @@ def spans(match: Match) -> list[tuple[int, int, int]]:
 
 
 def play_all(worker: Worker, played: Played) -> None:
-    while claim := queue.claim(worker):
+    while claim := claim_piece(worker):
         queue.commit(claim, played(claim.piece))
 
 
@@ -100,10 +101,10 @@ def test_pieces_are_the_same_in_one_request_and_in_several(requester: Requester)
 @pytest.mark.django_db(transaction=True)
 def test_existing_pieces_are_not_created_again(requester: Requester, notifications: list[str]) -> None:
     requester(6)
-    assert notifications == ["matches.play"]
+    assert notifications == ["workers.play"]
     requester(3)
     requester(6)
-    assert notifications == ["matches.play"]
+    assert notifications == ["workers.play"]
     assert (Match.objects.count(), Piece.objects.count()) == (1, 3)
 
 
@@ -160,7 +161,7 @@ def test_a_cancelled_match_is_reopened_on_request(
 ) -> None:
     (match,) = requester(6)
     worker = make_worker()
-    first = queue.claim(worker)
+    first = claim_piece(worker)
     assert first is not None
     queue.commit(first, played(first.piece))
     match.pieces.filter(number=1).update(state=Piece.State.FAILED, faults=3)
@@ -179,7 +180,7 @@ def test_a_cancelled_match_with_all_pieces_played_finishes_on_request(
     requester: Requester, make_worker: Callable[..., Worker], played: Played
 ) -> None:
     (match,) = requester(3)
-    claim = queue.claim(make_worker())
+    claim = claim_piece(make_worker())
     assert claim is not None
     cancel(Match.objects.all())
     queue.commit(claim, played(claim.piece))
@@ -236,7 +237,7 @@ def test_finishing_a_match_sees_concurrently_added_pieces(
     requester: Requester, make_worker: Callable[..., Worker], played: Played
 ) -> None:
     (match,) = requester(3)
-    claim = queue.claim(make_worker())
+    claim = claim_piece(make_worker())
     assert claim is not None
 
     def finish() -> None:

@@ -11,6 +11,7 @@ from matches.models import Match, Piece
 from matches.piece_result import PlayedPiece
 from matches.scheduling import ensure_match
 from matches.selectors import Progress, QueuePlace, progress, queue_of, worker_is_missing, workers
+from tests.platform.claims import claim_piece
 from workers.models import Worker
 
 
@@ -19,7 +20,7 @@ class Clock(Protocol):
 
 
 def play_one(worker: Worker, played: Callable[[Piece], PlayedPiece], prefer: Match | None = None) -> None:
-    claim = queue.claim(worker, prefer)
+    claim = claim_piece(worker, prefer)
     assert claim is not None
     queue.commit(claim, played(claim.piece))
 
@@ -79,7 +80,7 @@ def test_workers_show_what_they_hold(match: Match, the_clock: Clock, make_worker
     silent = make_worker("silent")
     the_clock.forward(seconds=61)
     busy = make_worker("busy")
-    claim = queue.claim(busy)
+    claim = claim_piece(busy)
     assert claim is not None
     assert [(status.worker, status.live, status.holds) for status in workers()] == [
         (busy, True, (claim.piece,)),

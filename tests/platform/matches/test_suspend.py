@@ -14,6 +14,7 @@ from matches.piece_result import PlayedPiece
 from matches.queue import Claim
 from matches.selectors import OPEN_PIECES, QueuePlace, ever_played, queue_of, worker_is_missing
 from matches.services import cancel, replay_failed, resume, suspend
+from tests.platform.claims import claim_piece
 from workers.models import Worker
 
 Played = Callable[[Piece], PlayedPiece]
@@ -25,7 +26,7 @@ def worker(make_worker: Callable[..., Worker]) -> Worker:
 
 
 def claimed(worker: Worker) -> Claim:
-    claim = queue.claim(worker)
+    claim = claim_piece(worker)
     assert claim is not None
     return claim
 
@@ -38,7 +39,7 @@ def state_of(match: Match) -> str:
 def test_it_works(match: Match, worker: Worker) -> None:
     assert suspend(Match.objects.all()) == 1
     assert state_of(match) == "suspended"
-    assert queue.claim(worker) is None
+    assert claim_piece(worker) is None
     assert resume(Match.objects.all()) == 1
     assert state_of(match) == "waiting"
     assert claimed(worker).piece.match == match
@@ -90,7 +91,7 @@ def test_a_failed_match_is_suspended_too(match: Match, worker: Worker, olga: Use
     if replayed_while_held:
         replay_failed(match, olga)
         assert state_of(match) == "suspended"
-        assert queue.claim(worker) is None
+        assert claim_piece(worker) is None
     assert resume(Match.objects.all()) == int(replayed_while_held)
     if not replayed_while_held:
         replay_failed(match, olga)
@@ -104,7 +105,7 @@ def test_a_cancelled_match_stays_cancelled_with_claimed_pieces(match: Match, wor
     queue.commit(claim, played(claim.piece))
     assert (state_of(match), SampleResult.objects.count()) == ("cancelled", 2)
     assert (suspend(Match.objects.all()), resume(Match.objects.all())) == (0, 0)
-    assert queue.claim(worker) is None
+    assert claim_piece(worker) is None
 
 
 @pytest.mark.parametrize(

@@ -30,6 +30,7 @@ from rounds.models import Round
 from rounds.planning import plan_round
 from rounds.progression import advance_round
 from submissions.models import Player, Submission
+from tests.platform.claims import claim_piece
 from workers.models import Worker
 
 if TYPE_CHECKING:
@@ -169,7 +170,7 @@ class RoundFixture:
                 # PostgreSQL may have statistics of the empty tables, and then plans badly for hundreds of rows
                 cursor.execute("ANALYZE")
         played = 0
-        while claim := queue.claim(worker or self.worker()):
+        while claim := claim_piece(worker or self.worker()):
             queue.commit(claim, self.played(claim))
             played += 1
         return played

@@ -70,6 +70,7 @@ from submissions import build_queue, quota_ledger
 from submissions import services as submissions
 from submissions.admission import check_may_submit
 from submissions.models import Player, QuotaSlot, Submission
+from tests.platform.claims import claim_piece
 from tests.platform.rounds.conftest import RoundFixture, digest_of, distance_of
 from workers.fault_record import PAUSES
 
@@ -251,7 +252,7 @@ class Site(RuleBasedStateMachine):
     def play(self, share: int) -> None:
         """Workers play some of the pieces that wait."""
         for _ in range(share):
-            if (claim := queue.claim(self.env.worker())) is None:
+            if (claim := claim_piece(self.env.worker())) is None:
                 break
             queue.commit(claim, self.env.played(claim))
 
@@ -259,7 +260,7 @@ class Site(RuleBasedStateMachine):
     def fail(self) -> None:
         """A piece fails three times, on two hosts."""
         for name, pause in (("arena-1/play/0", PAUSES[0]), ("arena-2/play/0", PAUSES[1]), ("arena-1/play/0", None)):
-            if claim := queue.claim(self.env.worker(name)):
+            if claim := claim_piece(self.env.worker(name)):
                 queue.release_claim(claim, fault="a full disk")
                 self.env.clock.forward(seconds=pause.total_seconds() if pause else 0.0)
 

@@ -22,6 +22,7 @@ from rounds.models import Round, RoundEntry
 from rounds.progression import advance_round
 from submissions.models import Submission
 from submissions.services import disqualify, reinstate
+from tests.platform.claims import claim_piece
 
 if TYPE_CHECKING:
     from tests.platform.rounds.conftest import RoundFixture
@@ -134,7 +135,7 @@ def test_the_audit_of_an_inconsistent_model_is_overridden_from_the_dashboard(
     env.field(7, 5)
     round_ = env.begin(env.plan(samples=8))
     advance_round(round_)
-    while claim := queue.claim(env.worker()):
+    while claim := claim_piece(env.worker()):
         piece = env.played(claim)
         if claim.piece.match.model.title == "model 1":
             piece = replace(piece, audit=AuditReport(replayed=20, changed=9))

@@ -24,6 +24,7 @@ from rounds.downloads import bundle_of
 from rounds.models import Decision, Round, RoundEntry
 from rounds.preview import preview
 from rounds.progression import advance_round
+from tests.platform.claims import claim_piece
 from tests.platform.rounds.conftest import digest_of
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ REASON = "Its labels differ by rounding only: I checked it manually."
 def play(env: RoundFixture, model: str = "model 0", attacks: Iterable[int] = range(4)) -> None:
     """Play waiting pieces; the model's audit fails in its matches with these attacks."""
     rivals = {f"untargeted {number}" for number in attacks}
-    while claim := queue.claim(env.worker()):
+    while claim := claim_piece(env.worker()):
         match, piece = claim.piece.match, env.played(claim)
         if match.model.title == model and match.attack.title in rivals:
             piece = replace(piece, audit=FAILED)
@@ -180,7 +181,7 @@ def test_a_stage_that_all_models_would_leave_waits_for_an_organiser(env: RoundFi
     env.field(2, 4)
     round_ = env.begin(env.plan(samples=8))
     advance_round(round_)
-    while claim := queue.claim(env.worker()):
+    while claim := claim_piece(env.worker()):
         queue.commit(claim, replace(env.played(claim), audit=FAILED))
     advance_round(round_)
     round_.refresh_from_db()

@@ -22,6 +22,7 @@ from rounds import services, tasks
 from rounds.engine_adapter import facts_of
 from rounds.models import Decision, Round, RoundEntry, RoundMatch
 from rounds.progression import advance_round
+from tests.platform.claims import claim_piece
 
 if TYPE_CHECKING:
     from tests.platform.rounds.conftest import RoundFixture
@@ -55,7 +56,7 @@ def test_it_waits_while_anything_is_open_and_may_be_repeated(env: RoundFixture, 
     asked = set(Piece.objects.values_list("match", "first"))
     for _ in range(3):
         advance_round(playing)
-    claim = queue.claim(env.worker())
+    claim = claim_piece(env.worker())
     assert claim is not None
     queue.commit(claim, env.played(claim))
     tasks.sweep()
@@ -156,11 +157,11 @@ def test_an_unexpected_error_at_the_freeze_does_not_stop_other_rounds(
 def test_a_failed_match_stops_it_until_it_is_replayed(env: RoundFixture, small: Round) -> None:
     advance_round(small)
     worker, other = env.worker(), env.worker("arena-3/play/0")
-    claim = queue.claim(worker)
+    claim = claim_piece(worker)
     while claim is not None and claim.piece.faults < 2:
         queue.release_claim(claim, fault="no disk")
         env.clock.forward(minutes=5)
-        claim = queue.claim(other, prefer=claim.piece.match)
+        claim = claim_piece(other, prefer=claim.piece.match)
     assert claim is not None
     queue.release_claim(claim, fault="no disk")
     env.play()
@@ -186,12 +187,12 @@ def test_a_failed_match_stops_it_until_it_is_replayed(env: RoundFixture, small: 
 def test_a_piece_that_only_one_host_tried_is_a_problem_of_the_round(env: RoundFixture, small: Round) -> None:
     advance_round(small)
     worker = env.worker()
-    held = queue.claim(worker)
+    held = claim_piece(worker)
     for _ in range(3):
         assert held is not None
         queue.release_claim(held, fault="no disk")
         env.clock.forward(minutes=30)
-        held = queue.claim(worker, prefer=held.piece.match)
+        held = claim_piece(worker, prefer=held.piece.match)
     assert held is not None
     queue.release_claim(held)
     advance_round(small)
@@ -241,10 +242,10 @@ def test_a_stored_stage_that_does_not_follow_is_a_fault(env: RoundFixture, playi
 
 def test_paused_no_piece_starts_and_running_ones_are_committed(env: RoundFixture, small: Round) -> None:
     advance_round(small)
-    claim = queue.claim(env.worker())
+    claim = claim_piece(env.worker())
     assert claim is not None
     services.pause(round_=small, by=env.organiser, reason="a storm")
-    assert queue.claim(env.worker("b/0")) is None
+    assert claim_piece(env.worker("b/0")) is None
     queue.commit(claim, env.played(claim))
     advance_round(small)
     assert small.state == "paused"
@@ -258,7 +259,7 @@ def test_paused_no_piece_starts_and_running_ones_are_committed(env: RoundFixture
 def test_a_cancelled_round_is_not_played(env: RoundFixture, small: Round) -> None:
     advance_round(small)
     services.cancel(round_=small, by=env.organiser, reason="wrong samples")
-    assert queue.claim(env.worker()) is None
+    assert claim_piece(env.worker()) is None
     assert set(Match.objects.values_list("state", flat=True)) == {"cancelled"}
     tasks.sweep()
     assert not small.stages.exists()

@@ -15,7 +15,6 @@ from competitions.sample_store import samples_of
 from evaluation.runner.play import play
 from matches.models import Match
 from matches.services import replay_failed
-from matches.worker import play_pieces
 from rounds import tasks
 from rounds.models import Round
 from rounds.progression import advance_round
@@ -23,6 +22,7 @@ from submissions import player_builds
 from submissions.models import Player, Submission
 from workers.heartbeat import Heartbeat
 from workers.sandboxes import open_sandbox
+from workers.worker import play as play_work
 
 if TYPE_CHECKING:
     from tests.platform.rounds.conftest import RoundFixture
@@ -70,7 +70,7 @@ def test_a_different_rebuild_stops_the_round_until_it_is_fixed(
         env.clock.forward(minutes=5)
         worker = env.worker(f"arena-{next(env.numbers)}/play/0")
         with Heartbeat(worker) as heartbeat:
-            play_pieces(worker, heartbeat, seconds=60)
+            play_work(worker, heartbeat, seconds=60)
         tasks.advance_round()
         begun.refresh_from_db()
 

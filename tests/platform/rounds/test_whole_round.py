@@ -22,6 +22,7 @@ from rounds.progression import advance_round
 from rounds.publication import publish
 from rounds.selectors import progress
 from rounds.signing_keys import public_key
+from tests.platform.claims import claim_piece
 
 if TYPE_CHECKING:
     from tests.platform.rounds.conftest import RoundFixture
@@ -124,7 +125,7 @@ def disturbed(env: RoundFixture, round_: Round, draw: random.Random) -> int:
     deaths = 0
     workers = [env.worker("a/0", "cpu"), env.worker("a/1", "gpu"), env.worker("a/2", "cpu")]
     while Round.objects.filter(pk=round_.pk, state="playing").exists():
-        claims = [claim for worker in workers if (claim := queue.claim(worker))]
+        claims = [claim for worker in workers if (claim := claim_piece(worker))]
         draw.shuffle(claims)
         for claim in claims:
             played = env.played(claim)
@@ -172,7 +173,7 @@ def test_a_worker_of_another_class_and_the_clock_change_nothing(env: RoundFixtur
 
     round_ = env.begin(env.plan(samples=8))
     advance_round(round_)
-    claim = queue.claim(env.worker("a/0"))
+    claim = claim_piece(env.worker("a/0"))
     assert claim is not None
     queue.commit(claim, env.played(claim))
     env.clock.forward(days=-400)

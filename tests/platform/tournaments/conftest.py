@@ -18,6 +18,7 @@ from core import notify
 from repositories.services import repository_of
 from submissions.models import Submission
 from submissions.transfer_builds import build
+from tests.platform.claims import claim_run
 from tests.platform.submissions.pipeline.conftest import push_files
 from tournaments import queue, services
 from tournaments.engine_adapter import play
@@ -148,7 +149,7 @@ def play_all(tournament: Tournament) -> int:
     played = 0
     while True:
         services.advance(tournament)
-        run = queue.claim("worker")
+        run = claim_run("worker")
         if run is None:
             return played
         queue.commit(run, play(run))

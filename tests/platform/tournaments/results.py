@@ -7,6 +7,7 @@ from typing import Any
 
 from competitions.sample_store import samples_of
 from submissions.models import Player
+from tests.platform.claims import claim_run
 from tournaments import queue, services
 from tournaments.models import AttackRun, RepeatRun, Tournament
 from tournaments.selectors import AnyRun
@@ -53,7 +54,7 @@ def commit_all(tournament: Tournament, share: float = 1.0) -> int:
     played = 0
     while True:
         services.advance(tournament)
-        run = queue.claim("worker")
+        run = claim_run("worker")
         if run is None:
             return played
         queue.commit(run, result(run, share))

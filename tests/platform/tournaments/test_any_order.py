@@ -39,6 +39,7 @@ from rounds.tasks import advance_round
 from rounds.verification import differing_places
 from submissions import services as submissions
 from submissions.models import Player, Submission
+from tests.platform.claims import claim_run
 from tests.platform.conftest import FakeClock
 from tests.platform.tournaments.conftest import content
 from tests.platform.tournaments.play_rounds import plan
@@ -49,6 +50,7 @@ from tournaments.ranking import COLUMNS, standings
 from tournaments.selectors import ATTACKING, KINDS, AnyRun, current_entrants, open_runs
 from tournaments.verification import differing
 from workers.lease import LostClaimError
+from workers.models import Priority
 
 STEPS = int(os.environ.get("GAUNTLET_STEPS", "150"))
 EACH = int(os.environ.get("GAUNTLET_EACH", "50"))
@@ -226,7 +228,7 @@ class Site(RuleBasedStateMachine):
         }
         needed = {player for _, player in self.counting()}
         for kind, names in ((AttackRun, ("attack_id",)), (DefenceRun, ("defence_id", "attack_run__attack_id"))):
-            waiting = open_runs(kind).filter(state=Run.State.WAITING, priority=Run.Priority.BOARD)
+            waiting = open_runs(kind).filter(state=Run.State.WAITING, priority=Priority.BOARD)
             assert {key for row in waiting.values_list(*names) for key in row} <= needed
 
     # rounds
@@ -292,7 +294,7 @@ class Site(RuleBasedStateMachine):
                 assert round_.tournament.ended_at is not None
 
     def claim(self) -> AnyRun | None:
-        run = queue.claim("worker")
+        run = claim_run("worker")
         if run is not None:
             assert run.tournament.ended_at is None
             assert not run.tournament.suspended

@@ -30,6 +30,7 @@ from rounds.publication import publish
 from rounds.verification import differing_places
 from submissions import services as submissions
 from submissions.models import Player, Submission
+from tests.platform.claims import claim_run
 from tests.platform.conftest import FakeClock
 from tests.platform.tournaments.conftest import content
 from tests.platform.tournaments.play_rounds import begin, plan
@@ -85,7 +86,7 @@ class Field:
     def claims(self) -> Iterator[AnyRun]:
         """Claim runs until none waits, requesting those that follow from committed ones."""
         tasks.advance(self.tournament)
-        while (run := queue.claim("worker")) is not None:
+        while (run := claim_run("worker")) is not None:
             yield run
 
     def hold_last(self) -> list[AnyRun]:
@@ -148,7 +149,7 @@ class Field:
             self.check_points()
         if self.round.tournament is not None and self.round.state not in ("playing", "paused"):
             assert self.round.tournament.ended_at is not None
-            assert queue.claim("worker") is None
+            assert claim_run("worker") is None
 
     def check_points(self) -> None:
         assert self.round.tournament is not None
@@ -211,7 +212,7 @@ def test_a_pause_during_the_last_results_loses_none(field: Field) -> None:
     assert all(others)
     assert paused == (field.state() == "paused")
     if paused:
-        assert queue.claim("worker") is None
+        assert claim_run("worker") is None
         rounds.resume(round_=field.round, by=field.organiser)
     field.finish()
     assert field.state() == "scored"
@@ -254,14 +255,14 @@ def test_leaderboards_follow_acts_during_results(field: Field) -> None:
 
     def play(run: AnyRun) -> None:
         queue.commit(run, true_result(run))
-        tasks.advance(board.pk, run.pk if isinstance(run, AttackRun) else None)
+        tasks.follow_up(board.pk)
 
     services.advance(board)
-    held = list(iter(lambda: queue.claim("worker"), None))
+    held = list(iter(lambda: claim_run("worker"), None))
     assert {type(run) for run in held} == {AttackRun}
     acts = [partial(play, run) for run in held]
     assert all(race(field.disqualify, field.withdraw, partial(services.advance, board), *acts))
-    while (run := queue.claim("worker")) is not None:
+    while (run := claim_run("worker")) is not None:
         play(run)
     inside = set(current_entrants(board).values_list("submission", flat=True))
     assert inside == {field.submissions[1].pk, field.submissions[3].pk}

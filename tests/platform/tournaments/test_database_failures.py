@@ -16,8 +16,8 @@ from tests.platform.conftest import FakeClock
 from tests.platform.tournaments.conftest import COPY
 from tournaments import services
 from tournaments.models import AttackRun, Run, Tournament
-from tournaments.worker import play_runs
-from workers.lease import Heartbeat
+from workers.heartbeat import Heartbeat, register
+from workers.worker import play as play_work
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -58,7 +58,9 @@ def play(host: str, outage: Outage, settings: Settings) -> None:
     """Let a worker of `host` play one run during an outage."""
     settings.WORKER_NAME = host
     with connection.execute_wrapper(outage):
-        play_runs(f"{host}/0", Heartbeat(), seconds=0.0)
+        worker = register(0)
+        with Heartbeat(worker) as heartbeat:
+            play_work(worker, heartbeat, seconds=0.0)
     outage.left = 0
 
 

@@ -9,6 +9,7 @@ import pytest
 from competitions.models import Competition, RulesVersion
 from core import clock
 from submissions.models import Submission
+from tests.platform.claims import claim_run
 from tests.platform.tournaments.conftest import BRIGHTNESS, COPY
 from tests.platform.tournaments.results import commit_all, result
 from tournaments import queue, services
@@ -47,7 +48,7 @@ def test_a_new_submission_replaces_the_old_one_when_it_has_met_everybody(
     new = submit("owls", "attack", f"{COPY}\n# the second version")
     services.advance(tournament)
     for _ in range(3):  # both batches of the attack, and one of the two that the defence labels
-        run = queue.claim("worker")
+        run = claim_run("worker")
         assert run is not None
         queue.commit(run, result(run))
         services.advance(tournament)
@@ -81,7 +82,7 @@ def test_a_disqualified_submission_no_longer_counts_for_its_opponents(tournament
 def test_an_attack_without_an_image_is_given_to_no_defence(tournament: Tournament, submit: Submit) -> None:
     defence, attack = submit("bats", "defence", BRIGHTNESS), submit("owls", "attack", COPY)
     services.advance(tournament)
-    while (run := queue.claim("worker")) is not None:
+    while (run := claim_run("worker")) is not None:
         queue.commit(run, result(run) | {"made": 0, "hashes": []})
         services.advance(tournament)
     assert not DefenceRun.objects.exists()

@@ -17,6 +17,7 @@ from rounds.publication import publish
 from rounds.tasks import advance_round
 from rounds.verification import differing_places
 from submissions.models import Submission
+from tests.platform.claims import claim_run
 from tests.platform.conftest import FakeClock
 from tests.platform.tournaments.conftest import BRIGHTNESS, COPY
 from tests.platform.tournaments.play_rounds import begin, plan
@@ -25,6 +26,7 @@ from tournaments import queue, tasks
 from tournaments.models import AttackRun, DefenceRun, Run
 from tournaments.selectors import AnyRun
 from workers.lease import LostClaimError
+from workers.models import Priority
 
 
 @pytest.fixture
@@ -43,9 +45,9 @@ def playing(transfer: Competition, olga: User, submit: Callable[..., Submission]
 
 
 def claimed() -> AnyRun:
-    run = queue.claim("worker")
+    run = claim_run("worker")
     assert run is not None
-    assert run.priority == Run.Priority.ROUND
+    assert run.priority == Priority.ROUND
     return run
 
 
@@ -67,8 +69,8 @@ def test_a_lost_worker_changes_nothing_in_a_finished_round(
 ) -> None:
     lost = claimed()
     the_clock.forward(seconds=31)
-    while (run := queue.claim("another worker")) is not None:
-        if run.priority == Run.Priority.ROUND:
+    while (run := claim_run("another worker")) is not None:
+        if run.priority == Priority.ROUND:
             queue.commit(run, true_result(run))
             tasks.advance(playing.tournament_id or 0)
     advance_round()

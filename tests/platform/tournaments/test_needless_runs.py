@@ -16,6 +16,7 @@ from core import clock
 from submissions.models import Player, Submission
 from submissions.services import disqualify, reinstate, withdraw
 from submissions.transfer_builds import baseline_player
+from tests.platform.claims import claim_run
 from tests.platform.tournaments.conftest import BRIGHTNESS, COPY, content
 from tests.platform.tournaments.results import commit_all, result
 from tournaments import follow_ups, queue, services, tasks
@@ -43,7 +44,7 @@ def open_of(tournament: Tournament) -> tuple[int, int]:
 
 def play_one() -> AnyRun:
     """Claim and commit the next run, without the step after it."""
-    run = queue.claim("worker")
+    run = claim_run("worker")
     assert run is not None
     queue.commit(run, result(run))
     return run
@@ -73,7 +74,7 @@ def test_a_disqualified_submission_is_run_no_more_until_it_is_reinstated(
     disqualify(submission=attack, by=olga, reason="it is harmful")
     tasks.sweep()
     assert open_of(tournament) == (0, 0)
-    assert queue.claim("worker") is None
+    assert claim_run("worker") is None
     reinstate(submission=attack, by=olga, reason="it is not")
     tasks.sweep()
     assert open_of(tournament) == (1, 1)
@@ -112,7 +113,7 @@ def test_a_run_that_a_worker_holds_is_finished_and_kept(tournament: Tournament, 
     submit("bats", "defence", BRIGHTNESS)
     attack = submit("owls", "attack", COPY)
     services.advance(tournament)
-    held = queue.claim("worker")
+    held = claim_run("worker")
     assert held is not None
     disqualify(submission=attack, by=olga, reason="it is harmful")
     tasks.sweep()
@@ -128,7 +129,7 @@ def test_a_superseded_leaderboard_ends_when_the_next_one_is_made(
     submit("bats", "defence", BRIGHTNESS)
     submit("owls", "attack", COPY)
     services.advance(tournament)
-    held = queue.claim("worker")
+    held = claim_run("worker")
     assert held is not None
     change_rules(transfer, epsilons=[4])
     tasks.sweep()
@@ -139,7 +140,7 @@ def test_a_superseded_leaderboard_ends_when_the_next_one_is_made(
     services.advance(tournament)
     assert open_of(tournament) == (0, 0)
     assert AttackRun.objects.filter(tournament=tournament).count() == 2
-    while (run := queue.claim("worker")) is not None:
+    while (run := claim_run("worker")) is not None:
         assert run.tournament == renewed
         queue.commit(run, result(run))
         services.advance(renewed)
@@ -224,7 +225,7 @@ def test_a_commit_reads_only_the_runs_that_follow_from_it(tournament: Tournament
     submit("rats", "attack", f"{COPY}\n# of the rats")
     services.advance(tournament)
     own = set()
-    while (run := queue.claim("worker")) is not None:
+    while (run := claim_run("worker")) is not None:
         with CaptureQueriesContext(connection) as queries:
             queue.commit(run, result(run))
             follow_ups.announce(run)

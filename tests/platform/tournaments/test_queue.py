@@ -17,12 +17,14 @@ from core.errors import Refusal
 from evaluation.sandbox.host_process import HostProcess, host_name
 from evaluation.transfer.workspace import workspace
 from submissions.models import Submission
+from tests.platform.claims import claim_run
 from tests.platform.conftest import FakeClock
 from tests.platform.tournaments.conftest import BRIGHTNESS, COPY
 from tests.platform.tournaments.results import result
-from tournaments import queue, services, tasks
+from tournaments import queue, services
 from tournaments.models import AttackRun, Run, Tournament
 from tournaments.selectors import stuck_runs
+from workers import tasks
 from workers.fault_record import PAUSES
 from workers.lease import LostClaimError
 from workers.models import WorkerTime
@@ -41,7 +43,7 @@ def tournament(transfer: Competition, submit: Submit) -> Tournament:
 
 
 def claimed(worker: str = "host/0") -> AttackRun:
-    run = queue.claim(worker)
+    run = claim_run(worker)
     assert isinstance(run, AttackRun)
     return run
 
@@ -49,7 +51,7 @@ def claimed(worker: str = "host/0") -> AttackRun:
 def test_it_works(tournament: Tournament) -> None:
     first, second = claimed(), claimed()
     assert {first.batch, second.batch} == {0, 1}
-    assert queue.claim("host/1") is None
+    assert claim_run("host/1") is None
     queue.commit(first, result(first))
     first.refresh_from_db()
     assert (first.state, first.made, first.lease_until) == (Run.State.PLAYED, 4, None)
@@ -93,7 +95,7 @@ def test_a_run_is_given_up_after_three_faults_and_can_be_replayed(tournament: To
     for worker in ("host/0", "other/0", "host/1"):
         run = claimed(worker)
         assert queue.release_claim(run, fault="the disk is full")
-        assert queue.claim("host/0") is None  # it waits
+        assert claim_run("host/0") is None  # it waits
         the_clock.forward(seconds=121)
     run.refresh_from_db()
     assert (run.state, run.fault) == (Run.State.FAILED, "the disk is full")
@@ -141,7 +143,7 @@ def test_an_organiser_gives_a_run_up_or_lets_it_be_tried_now(
         with pytest.raises(Refusal, match="does not wait after a fault"):
             act(run, root_user)
     queue.release_claim(claimed(), fault="the disk is full")
-    assert queue.claim("host/0") is None
+    assert claim_run("host/0") is None
     queue.retry_now(run, root_user, "it is empty")
     queue.release_claim(claimed(), fault="the disk is full")
     queue.give_up(run, root_user, "it is broken")
@@ -191,7 +193,7 @@ def test_the_later_team_pays_for_the_runs_of_a_defence(tournament: Tournament, s
         queue.commit(run, result(run))
     submit("bats", "defence", BRIGHTNESS)
     services.advance(tournament)
-    labelling = queue.claim("host/0")
+    labelling = claim_run("host/0")
     assert labelling is not None
     assert labelling.entry is not None
     assert labelling.entry.team.slug == "bats"
@@ -210,7 +212,7 @@ def test_a_tournament_has_one_notification_at_a_time(
         services.advance(tournament)  # the runs of the Owls wait already
         claimed()
         tasks.sweep()  # and somebody plays
-    assert ("tournaments.play", {}) not in notifications
+    assert ("workers.play", {}) not in notifications
 
 
 def test_the_sweep_notifies_a_worker_if_nobody_plays(
@@ -219,12 +221,12 @@ def test_the_sweep_notifies_a_worker_if_nobody_plays(
     monkeypatch: pytest.MonkeyPatch,
     django_capture_on_commit_callbacks: Callable[..., AbstractContextManager[object]],
 ) -> None:
-    monkeypatch.setattr(tasks, "_notified_at", {})
+    monkeypatch.setattr(tasks, "_process", tasks._Process())
     notifications.clear()
     with django_capture_on_commit_callbacks(execute=True):
         tasks.sweep()
         tasks.sweep()
-    assert notifications.count(("tournaments.play", {})) == 1
+    assert notifications.count(("workers.play", {})) == 1
 
 
 @pytest.mark.django_db

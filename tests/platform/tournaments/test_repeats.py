@@ -10,6 +10,7 @@ from django.test import Client
 from competitions.models import Competition
 from evaluation.domain.transfer_results import RepeatCounts
 from submissions.models import Submission
+from tests.platform.claims import claim_run
 from tests.platform.tournaments.conftest import ADD, BRIGHTNESS, play_all
 from tournaments import queue, services
 from tournaments.boards import board_of
@@ -45,7 +46,7 @@ def test_it_waits_until_every_other_run_of_the_defence_is_played(tournament: Tou
     order = []
     while True:
         services.advance(tournament)
-        run = queue.claim("worker")
+        run = claim_run("worker")
         if run is None:
             break
         order.append(type(run))

@@ -33,6 +33,7 @@ from rounds.release import open_part, release
 from rounds.signing_keys import public_key
 from rounds.verification import differing_places, verify
 from submissions.models import Player, Submission
+from tests.platform.claims import claim_run
 from tests.platform.conftest import FakeClock
 from tests.platform.tournaments.conftest import ADD, BRIGHTNESS, COPY
 from tests.platform.tournaments.play_rounds import begin, plan, play
@@ -223,7 +224,7 @@ def test_it_stops_at_a_failed_run_until_it_is_replayed(planned: Round, olga: Use
     run = None
     for worker in ("a/0", "b/0", "a/0"):
         the_clock.forward(hours=1)
-        run = queue.claim(worker)
+        run = claim_run(worker)
         assert isinstance(run, AttackRun)
         queue.release_claim(run, fault="the disk is full")
         AttackRun.objects.exclude(pk=run.pk).update(queued_at=clock.now())
@@ -285,7 +286,7 @@ def test_its_runs_come_first_unless_it_is_paused(
 
     def claimed() -> bool | None:
         """Whether the next run is the round's; None if nothing waits."""
-        run = queue.claim("worker")
+        run = claim_run("worker")
         assert run is None or isinstance(run, AttackRun)
         return None if run is None else run.tournament_id == planned.tournament_id
 
@@ -342,5 +343,5 @@ def test_samples_count_as_seen_once_a_worker_has_held_them(planned: Round, olga:
     begin(planned, olga, the_clock)
     format_of(planned).advance(planned)
     assert planned.sample_set not in played_sets()
-    assert queue.claim("worker") is not None
+    assert claim_run("worker") is not None
     assert planned.sample_set in played_sets()

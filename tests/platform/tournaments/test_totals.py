@@ -16,6 +16,7 @@ from django.test.utils import CaptureQueriesContext
 from competitions.models import Competition
 from evaluation.domain.transfer_results import PairCounts
 from submissions.models import Submission
+from tests.platform.claims import claim_run
 from tests.platform.tournaments.conftest import BRIGHTNESS, COPY
 from tests.platform.tournaments.results import commit_all, true_result
 from tournaments import follow_ups, queue, services, tasks, totals
@@ -43,7 +44,7 @@ def tournament(transfer: Competition, submit: Submit) -> Tournament:
 
 def play(tournament: Tournament) -> None:
     services.advance(tournament)
-    while (run := queue.claim("worker")) is not None:
+    while (run := claim_run("worker")) is not None:
         queue.commit(run, true_result(run) | {"seconds": 1.0 + run.pk % 7})
         services.advance(tournament)
 
@@ -76,7 +77,7 @@ def test_counts_seconds_and_standings_from_the_totals_are_those_from_all_runs(to
 def test_a_lost_commit_adds_nothing(tournament: Tournament, submit: Submit) -> None:
     submit("rats", "defence", f"{BRIGHTNESS}\n# of the rats")
     services.advance(tournament)
-    run = queue.claim("worker")
+    run = claim_run("worker")
     assert isinstance(run, DefenceRun)
     queue.commit(run, true_result(run))
     with pytest.raises(LostClaimError):
@@ -119,7 +120,7 @@ def test_only_the_last_run_of_a_pair_is_followed_by_a_step(
     submit("rats", "defence", f"{BRIGHTNESS}\n# of the rats")
     services.advance(tournament)
     followed = []
-    while isinstance(run := queue.claim("worker"), DefenceRun):
+    while isinstance(run := claim_run("worker"), DefenceRun):
         notifications.clear()
         with TestCase.captureOnCommitCallbacks(execute=True):
             queue.commit(run, true_result(run))
@@ -135,7 +136,7 @@ def test_only_the_last_run_of_a_pair_is_followed_by_a_step(
 def test_at_most_one_step_waits_until_it_begins(tournament: Tournament, submit: Submit, notifications: Sent) -> None:
     submit("rats", "attack", f"{COPY}\n# of the rats")
     services.advance(tournament)
-    held = [queue.claim("worker"), queue.claim("worker")]
+    held = [claim_run("worker"), claim_run("worker")]
     step = ("tournaments.follow_up", {"tournament": tournament.pk})
     with TestCase.captureOnCommitCallbacks(execute=True):
         for run in held:
@@ -170,7 +171,7 @@ def test_runs_of_one_pair_that_are_committed_at_the_same_time_are_all_counted(
     commit_all(tournament)
     submit("bats", "defence", BRIGHTNESS)
     services.advance(tournament)
-    held = [queue.claim(f"worker-{number}") for number in range(2)]
+    held = [claim_run(f"worker-{number}") for number in range(2)]
     start = Barrier(2)
 
     def commit(run: AnyRun) -> None:

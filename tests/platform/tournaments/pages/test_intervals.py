@@ -22,6 +22,7 @@ from rounds.transfer_adapter import body_of, record_of
 from rounds.transfer_progression import tournament_of
 from rounds.transfer_standings import differing as differing_rounds
 from submissions.models import Submission
+from tests.platform.claims import claim_run
 from tests.platform.conftest import FakeClock
 from tests.platform.tournaments.conftest import content
 from tests.platform.tournaments.pages.conftest import Send, attacked, result
@@ -73,7 +74,7 @@ def play(tournament: Tournament) -> None:
     """Play everything."""
     while True:
         services.advance(tournament)
-        run = queue.claim("worker")
+        run = claim_run("worker")
         if run is None:
             return
         if isinstance(run, DefenceRun):
@@ -170,7 +171,7 @@ def test_intervals_do_not_depend_on_the_ranks_before(transfer: Competition, send
     tournament = services.make_tournament(transfer)
     for _ in range(3):  # attacks, defences, repeats
         services.advance(tournament)
-        while (run := queue.claim("worker")) is not None:
+        while (run := claim_run("worker")) is not None:
             queue.commit(run, true_result(run))
     services.advance(tournament)
     fill_intervals(tournament)

@@ -7,11 +7,12 @@ from django.test import Client
 
 from competitions.models import Competition
 from submissions.models import Submission
-from tournaments import queue, services
+from tests.platform.claims import claim_run
+from tournaments import services
 from tournaments.models import AttackRun, Run
-from tournaments.tasks import play
 from workers.heartbeat import register
 from workers.models import Worker
+from workers.tasks import play
 from workers.worker_slot import slot
 
 
@@ -33,7 +34,7 @@ def test_it_counts_runs_and_their_workers(client: Client, transfer: Competition,
     assert "the oldest:" in page
     assert "No worker is online</strong> 6 runs wait in the queue." in page
     worker = register(slot())
-    run = queue.claim(worker.name)
+    run = claim_run(worker.name)
     page = text_of(client)
     assert (figure(page, "Runs waiting"), figure(page, "Runs being played")) == (5, 1)
     assert "No incidents</strong> Submissions are built and played." in page

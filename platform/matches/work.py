@@ -1,0 +1,86 @@
+"""Pieces and audits as work of the workers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import datetime, timedelta
+from functools import partial
+
+from core.database import persist
+from matches import engine_adapter, queue, queue_order
+from matches.models import Piece
+from matches.queue import Claim
+from matches.selectors import waiting
+from workers.models import Worker
+from workers.work import Held, Session, Turn, Work
+
+
+class PieceWork(Work[Claim]):
+    """Pieces of matches, and the audits that follow them."""
+
+    name = "pieces"
+
+    def waits(self) -> bool:
+        return waiting().exists()
+
+    def turns(self, worker: Worker, now: datetime) -> list[Turn]:
+        return queue.turns(worker, now)
+
+    def claim(self, worker: Worker, turn: Turn, now: datetime) -> Claim | None:
+        return queue.claim(worker, turn, now)
+
+    def held(self) -> list[Held]:
+        return queue_order.held_pieces()
+
+    def row(self, claim: Claim) -> Piece:
+        return claim.piece
+
+    def longest(self, claim: Claim) -> timedelta:
+        return timedelta(seconds=engine_adapter.longest_seconds_of(claim.piece, claim.worker))
+
+    @contextmanager
+    def session(self, claim: Claim) -> Iterator[Session[Claim]]:
+        if claim.piece.is_audit:
+            yield _AuditSession()
+            return
+        with engine_adapter.Session(claim.piece.match, claim.worker) as players:
+            yield _MatchSession(players)
+
+    def log_ids(self, claim: Claim) -> dict[str, int]:
+        return {"match": claim.piece.match_id, "piece": claim.piece.pk}
+
+    def release(self, claim: Claim, *, fault: str = "", host_failed: bool = False) -> bool:
+        return queue.release_claim(claim, fault=fault, host_failed=host_failed)
+
+    def expire(self) -> int:
+        return queue.expire()
+
+
+class _MatchSession:
+    """The players of one match, over all pieces of it that one worker plays in a row."""
+
+    def __init__(self, players: engine_adapter.Session) -> None:
+        self._players = players
+        self._played: Claim | None = None
+
+    def play(self, claim: Claim) -> None:
+        played = self._players.settle(self._players.play(claim.piece))
+        persist(partial(queue.commit, claim, played))
+        self._played = claim
+
+    def claim_next(self) -> Claim | None:
+        if self._played is None:
+            return None
+        return queue.claim_next(self._played.worker, self._played.piece.match)
+
+
+class _AuditSession:
+    """The audit of one model."""
+
+    def play(self, claim: Claim) -> None:
+        audited = engine_adapter.audit(claim.piece.match, claim.worker)
+        persist(partial(queue.commit_audit, claim, audited))
+
+    def claim_next(self) -> Claim | None:
+        return None

@@ -1,0 +1,74 @@
+"""Order of the teams in the queue, and their use of the workers, over all kinds of work."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Collection, Sequence
+from datetime import datetime
+from typing import Any
+
+from django.conf import settings
+from django.db.models import F, Q, Sum
+
+from workers.fair_share import DAY, RECENT, Precedence, Use, precedence
+from workers.models import Priority, WorkerTime
+from workers.work import Held, Turn, Work, kinds
+
+
+def in_order(turns: Sequence[tuple[Work[Any], Turn]], now: datetime) -> list[tuple[Work[Any], Turn]]:
+    """Return turns of any kind in the order in which they are served.
+
+    By priority, then by `workers.fair_share`, then by age. Rounds belong to no team: there only the age counts.
+    """
+    teams = {turn.entry for _, turn in turns if turn.priority != Priority.ROUND}
+    used = uses(teams, now) if len(teams) > 1 else {}
+
+    def place(each: tuple[Work[Any], Turn]) -> tuple[int, Precedence, datetime]:
+        turn = each[1]
+        use = Use() if turn.priority == Priority.ROUND else used.get(turn.entry, Use())
+        limit = settings.TEAM_WORKER_SECONDS if turn.entry is not None else float("inf")
+        return turn.priority, precedence(use, limit=limit, low_priority=turn.low_priority), turn.queued_at
+
+    return sorted(turns, key=place)
+
+
+def uses(teams: Collection[int | None], now: datetime) -> dict[int | None, Use]:
+    """Return each team's use of the workers at `now` by leaderboards: what was committed, and what is played now.
+
+    Whole hours count: "the last hour" is up to two hours, and "the last day" at least 23.
+    """
+    hour = now.replace(minute=0, second=0, microsecond=0)
+    of_them = Q(entry__in=[team for team in teams if team is not None])
+    if None in teams:
+        of_them |= Q(entry=None)
+    rows = WorkerTime.objects.filter(of_them, hour__gt=hour - DAY).order_by().values_list("entry")
+    recent = Sum("seconds", filter=Q(hour__gte=hour - RECENT), default=0.0)
+    spent = {entry: seconds for entry, *seconds in rows.annotate(recent=recent, day=Sum("seconds"))}
+    playing = [each for kind in kinds for each in kind.held() if each.priority == Priority.BOARD]
+    running = Counter(each.entry for each in playing)
+    going: defaultdict[int | None, float] = defaultdict(float)
+    for each in playing:
+        going[each.entry] += _seconds(each.since, now)
+    return {
+        team: Use(running[team], *(seconds + going[team] for seconds in spent.get(team, (0.0, 0.0)))) for team in teams
+    }
+
+
+def charge(held: Held, now: datetime) -> None:
+    """Count the time from the claim to the commit of an item. Last in its transaction, to lock the row briefly."""
+    if held.priority != Priority.BOARD:
+        return
+    hour = now.replace(minute=0, second=0, microsecond=0)
+    whose: dict[str, Any] = {"entry_id": held.entry, "hour": hour}
+    spent, _ = WorkerTime.objects.get_or_create(**whose)
+    WorkerTime.objects.filter(pk=spent.pk).update(seconds=F("seconds") + _seconds(held.since, now))
+
+
+def over_limit(entries: Collection[int | None], now: datetime) -> set[int | None]:
+    """Return the teams that used more than their daily share of the workers: others are served first."""
+    teams = set(entries) - {None}
+    return {team for team, use in uses(teams, now).items() if use.day >= settings.TEAM_WORKER_SECONDS}
+
+
+def _seconds(since: datetime | None, until: datetime) -> float:
+    return max(0.0, (until - since).total_seconds()) if since else 0.0

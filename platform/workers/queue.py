@@ -1,0 +1,54 @@
+"""The queue of workers: which item of any kind is claimed next."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from core import clock
+from workers.fair_order import in_order
+from workers.models import Worker
+from workers.selectors import live_workers
+from workers.work import Work, kinds
+
+
+@dataclass(frozen=True)
+class Claimed:
+    """An item that a worker holds, and its kind."""
+
+    kind: Work[Any]
+    claim: Any
+
+
+def claim(worker: Worker) -> Claimed | None:
+    """Claim the next item for `worker`; return None if nothing waits that it can play.
+
+    One order over all kinds: rounds before leaderboards, then the team that `workers.fair_share` serves first, then
+    what has waited longest. Whatever waits for a lost worker is returned to the queue before.
+    """
+    expire()
+    now = clock.database_now()
+    turns = [(kind, turn) for kind in kinds for turn in kind.turns(worker, now)]
+    for kind, turn in in_order(turns, now):
+        found = kind.claim(worker, turn, now)  # None if others claim all of it at this moment
+        if found is not None:
+            return Claimed(kind, found)
+    return None
+
+
+def anything_waits(worker: Worker | None = None) -> bool:
+    """Return True if `worker` (None: any worker) may claim something now."""
+    if worker is None:
+        return any(kind.waits() for kind in kinds)
+    now = clock.database_now()
+    return any(kind.turns(worker, now) for kind in kinds)
+
+
+def idle_workers() -> int:
+    """Return how many live workers hold nothing."""
+    return max(0, live_workers().count() - sum(len(kind.held()) for kind in kinds))
+
+
+def expire() -> int:
+    """Return the items of workers without a heartbeat to the queue, each with a fault; return how many."""
+    return sum(kind.expire() for kind in kinds)

@@ -1,0 +1,82 @@
+"""Worker loop: claim an item, play it, commit it."""
+
+from __future__ import annotations
+
+import logging
+import time
+from functools import partial
+from typing import Any
+
+from core import clock, faults, notify
+from core.database import FAILURES, persist
+from core.logs import log_ids
+from workers import host_health, queue
+from workers.heartbeat import Heartbeat
+from workers.lease import LostClaimError
+from workers.models import Worker
+from workers.work import Work
+
+log = logging.getLogger(__name__)
+
+
+def play(worker: Worker, heartbeat: Heartbeat, *, seconds: float) -> None:
+    """Play what waits for `worker` until nothing is left or `seconds` have passed.
+
+    Stop after a platform error: the problem of this host would affect the next item too. Claim nothing while this host
+    is out of service.
+    """
+    ends = time.monotonic() + seconds
+    if not host_health.wait_for_service(seconds):
+        return
+    claimed = queue.claim(worker)
+    if claimed is not None and queue.anything_waits(worker):
+        # received by an idle worker, or by this one when it is done: messages neither grow nor run out
+        notify.notify("workers.play")
+    while claimed is not None:
+        if not _play(claimed.kind, claimed.claim, heartbeat, ends) or time.monotonic() >= ends:
+            return
+        claimed = queue.claim(worker)
+
+
+def _play(kind: Work[Any], first: Any, heartbeat: Heartbeat, ends: float) -> bool:
+    """Play and commit a claimed item, and what its players can play after it; return False after a platform error."""
+    claim: Any | None = first
+    try:
+        hold(kind, first, heartbeat)
+        with kind.session(first) as session:
+            while claim is not None:
+                with log_ids(**kind.log_ids(claim)):
+                    session.play(claim)
+                heartbeat.drop(kind.row(claim))
+                claim = None if time.monotonic() >= ends else session.claim_next()
+                if claim is not None:
+                    hold(kind, claim, heartbeat)
+        return True
+    except LostClaimError:
+        with log_ids(**kind.log_ids(claim or first)):
+            log.warning("the claim on %s was lost while it was played; nothing was written", kind.row(claim or first))
+        _release(kind, claim, heartbeat)
+        return True
+    except Exception as failure:  # always a platform error: errors of players are in the result
+        with log_ids(**kind.log_ids(claim or first)):
+            faults.report(log, failure, "%s could not be played", kind.row(claim or first))
+            # if the database or this host failed, the item is not to blame and must not be given up
+            host_failed = isinstance(failure, FAILURES) or not persist(partial(host_health.check_after, failure))
+        _release(kind, claim, heartbeat, fault=f"{type(failure).__name__}: {failure}", host_failed=host_failed)
+        return False
+    except BaseException:  # the worker is stopped: no fault, and the item is free immediately
+        _release(kind, claim, heartbeat)
+        raise
+
+
+def hold(kind: Work[Any], claim: Any, heartbeat: Heartbeat) -> None:
+    """Renew the lease of an item from now on, for as long as playing it may take."""
+    heartbeat.hold(kind.row(claim), until=clock.database_now() + kind.longest(claim))
+
+
+def _release(
+    kind: Work[Any], claim: Any | None, heartbeat: Heartbeat, fault: str = "", *, host_failed: bool = False
+) -> None:
+    if claim is not None:
+        heartbeat.drop(kind.row(claim))
+        persist(partial(kind.release, claim, fault=fault, host_failed=host_failed))
