@@ -12,7 +12,7 @@ from django.http import HttpRequest
 from django.urls import reverse
 
 from core.administration.permissions import is_superuser
-from matches.selectors import stuck_pieces, workers_without_heartbeat
+from matches.selectors import live_workers, stuck_pieces, workers_without_heartbeat
 from pages import platform_errors
 from submissions.selectors import hosts_out_of_service
 from tournaments.models import AttackRun, DefenceRun, RepeatRun
@@ -84,7 +84,12 @@ def _host_cards() -> list[Card]:
         found.append(Card("Hosts out of service", len(hosts), problems, link))
     if late:
         link = reverse("admin:matches_worker_changelist") + "?o=7"
-        found.append(Card("Workers without a heartbeat", late, "Other workers play their pieces again.", link))
+        text = (
+            "Other workers play their pieces again."
+            if live_workers().exists()
+            else "No other worker is online, so nothing is played. Start one."
+        )
+        found.append(Card("Workers without a heartbeat", late, text, link))
     return found
 
 

@@ -82,6 +82,18 @@ def test_it_works(as_superuser: Client, failures: Submission) -> None:
         assert listed.context["cl"].result_count == int(title.rpartition(" ")[2]), title
 
 
+def test_workers_without_a_heartbeat_are_worse_where_no_other_is_online(
+    as_superuser: Client, failures: Submission
+) -> None:
+    def text() -> str:
+        shown = as_superuser.get(reverse("admin:index")).context["incidents"]
+        return next(card.text for card in shown if card.title.startswith("Workers"))
+
+    assert text() == "No other worker is online, so nothing is played. Start one."
+    Worker.objects.create(name="there/1", worker_class="cpu", started_at=clock.now(), last_seen_at=clock.now())
+    assert text() == "Other workers play their pieces again."
+
+
 def test_without_incidents_it_says_so(as_superuser: Client) -> None:
     page = as_superuser.get(reverse("admin:index")).content.decode()
     assert "None. No work waits for you because of a platform error." in page
