@@ -16,6 +16,7 @@ from competitions.models import Competition, Organiser
 from core import clock
 from leaderboards.models import Evaluation
 from matches.models import Match, Piece, Worker
+from pages.admin_incidents import Card
 from rounds.models import Round
 from submissions.models import Host, QuotaSlot, Submission
 from tournaments.models import AttackRun, DefenceRun
@@ -86,7 +87,7 @@ def test_workers_without_a_heartbeat_are_worse_where_no_other_is_online(
     as_superuser: Client, failures: Submission
 ) -> None:
     def text() -> str:
-        shown = as_superuser.get(reverse("admin:index")).context["incidents"]
+        shown: list[Card] = as_superuser.get(reverse("admin:index")).context["incidents"]
         return next(card.text for card in shown if card.title.startswith("Workers"))
 
     assert text() == "No other worker is online, so nothing is played. Start one."
