@@ -212,6 +212,17 @@ def test_the_sweep_notifies_a_worker_if_nobody_plays(
     assert notifications.count(("tournaments.play", {})) == 1
 
 
+def test_a_worker_that_missed_heartbeats_no_longer_plays(tournament: Tournament, the_clock: FakeClock) -> None:
+    """Others are notified of what waits before its lease expires."""
+    run = claimed()
+    for seconds, played in ((0, True), (14, True), (16, False)):
+        run.renew()
+        the_clock.forward(seconds=seconds)
+        assert queue.anything_is_played() == played
+    queue.release_claim(run)
+    assert not queue.anything_is_played()
+
+
 @pytest.mark.django_db
 def test_files_of_a_killed_worker_are_removed_by_the_next_task(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """They hold secret samples."""
