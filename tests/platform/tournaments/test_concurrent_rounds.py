@@ -93,7 +93,7 @@ class Field:
 
     def hold_last(self) -> list[AnyRun]:
         """Play everything but the last runs of defences, which workers hold. They are returned."""
-        held = []
+        held: list[AnyRun] = []
         for run in self.claims():
             if isinstance(run, AttackRun):
                 self.commit(run)
@@ -260,7 +260,9 @@ def test_leaderboards_follow_acts_during_results(field: Field) -> None:
         tasks.advance(board.pk, run.pk if isinstance(run, AttackRun) else None)
 
     services.advance(board)
-    held = list(iter(lambda: queue.claim("worker"), None))
+    held: list[AnyRun] = []
+    while (run := queue.claim("worker")) is not None:
+        held.append(run)
     assert {type(run) for run in held} == {AttackRun}
     acts = [partial(play, run) for run in held]
     assert all(race(field.disqualify, field.withdraw, partial(services.advance, board), *acts))
