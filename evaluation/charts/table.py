@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 Cell = str | int | float | None
 
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+_FORMULA = ("=", "+", "-", "@", "\t", "\n")
 """First characters with which spreadsheets read a text as a formula."""
 
 
@@ -33,4 +33,8 @@ class Table:
 
 
 def _plain(cell: Cell) -> Cell:
-    return f"'{cell}" if isinstance(cell, str) and cell.startswith(_FORMULA) else cell
+    if not isinstance(cell, str):
+        return cell
+    # the writer puts no quotes around a carriage return, which readers take for the end of a row
+    text = cell.replace("\r\n", "\n").replace("\r", "\n")
+    return f"'{text}" if text.startswith(_FORMULA) else text

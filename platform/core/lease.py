@@ -48,6 +48,10 @@ class Leased(models.Model):
         """Return this row, or nothing if the claim under which it was read is lost."""
         return type(self)._default_manager.filter(pk=self.pk, lease_until__isnull=False)
 
+    def held_but_expired(self) -> QuerySet[Self]:
+        """Return this row if its lease has expired, and was not renewed since the row was read."""
+        return self.held().filter(lease_until__lt=clock.database_now())
+
     def renew(self) -> bool:
         """Renew the lease; return False if the claim is lost."""
         return self.held().update(lease_until=clock.database_now() + self.LEASE) == 1

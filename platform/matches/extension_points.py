@@ -7,3 +7,6 @@ from matches.models import Match
 
 replay_notes: ExtensionPoint[[Match], list[str]] = ExtensionPoint()
 """What must an organiser still do after a replay of the match, as read by the admin with its counts?"""
+
+other_rounds_wait: ExtensionPoint[[], bool] = ExtensionPoint()
+"""Does work of a round wait that is no piece? It comes before the pieces of leaderboards."""

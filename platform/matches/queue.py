@@ -22,6 +22,7 @@ from core.fault_record import columns_after
 from core.lease import LostClaimError
 from core.worker_slot import host_of
 from matches.audit_placement import withheld_from
+from matches.extension_points import other_rounds_wait
 from matches.models import Match, Piece, SampleResult, Worker
 from matches.piece_result import AuditedPiece, PlayedPiece, sum_audits
 from matches.queue_order import IN_ORDER, charge, fair_order, held_pieces
@@ -48,7 +49,7 @@ class Claim:
 
 
 def claim(worker: Worker, prefer: Match | None = None) -> Claim | None:
-    """Claim the next piece for `worker`; return None if nothing waits that it can play.
+    """Claim the next piece for `worker`; return None if nothing waits that it can play, or work of a round elsewhere.
 
     Order: `prefer`, the match whose players are running; rounds; the next team by `core.fair_share`. Within a round or
     a team, matches that no worker plays go first, then the order of the queue.
@@ -216,6 +217,8 @@ def _first_for(worker: Worker, prefer: Match | None, now: datetime) -> Piece | N
     rounds = pieces.filter(priority=Piece.Priority.ROUND).order_by(*IN_ORDER)
     if found := _first_of(rounds, busy):
         return found
+    if any(other_rounds_wait.answers()):
+        return None
     teams = fair_order(claimable, held, now)
     # all that waits of the first team may be locked by other claims
     found_of = (_first_of(pieces.filter(**team).order_by(*IN_ORDER), busy) for team in teams)
@@ -260,7 +263,7 @@ def _count_fault(piece: Piece, fault: str, *, expired: bool) -> bool:
     now = clock.database_now()
     host = host_of(piece.worker.name) if piece.worker else ""
     record = piece.fault_record.after_fault(host)
-    claimed = piece.held().filter(lease_until__lt=now) if expired else piece.held()
+    claimed = piece.held_but_expired() if expired else piece.held()
     with transaction.atomic():
         returned = claimed.update(
             state=Piece.State.FAILED if record.is_given_up else Piece.State.WAITING,

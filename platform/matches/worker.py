@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import logging
 import time
+from functools import partial
 
 from core import faults, notify
+from core.database import FAILURES, persist
 from core.lease import LostClaimError
 from core.logs import log_ids
 from matches import engine_adapter, queue
@@ -41,13 +43,15 @@ def _play_match(claim: Claim, heartbeat: Heartbeat, ends: float) -> Claim | None
     try:
         if claim.piece.is_audit:
             with log_ids(piece=claim.piece.pk):
-                queue.commit_audit(claim, engine_adapter.audit(match, claim.worker))
+                audited = engine_adapter.audit(match, claim.worker)
+                persist(partial(queue.commit_audit, claim, audited))
             heartbeat.drop(claim.piece)
             return None if time.monotonic() >= ends else heartbeat.hold_claim(queue.claim(claim.worker))
         with engine_adapter.Session(match, claim.worker) as session:
             while True:
                 with log_ids(piece=claim.piece.pk):
-                    queue.commit(claim, session.settle(session.play(claim.piece)))
+                    played = session.settle(session.play(claim.piece))
+                    persist(partial(queue.commit, claim, played))
                 heartbeat.drop(claim.piece)
                 if time.monotonic() >= ends:
                     return None
@@ -62,8 +66,8 @@ def _play_match(claim: Claim, heartbeat: Heartbeat, ends: float) -> Claim | None
     except Exception as failure:  # always a platform error: errors of players are in the result
         with log_ids(piece=claim.piece.pk):
             faults.report(log, failure, "%s could not be played", claim.piece)
-            # if this host cannot play, the piece is not to blame and must not be given up
-            host_failed = not host_health.check_after(failure)
+            # if the database or this host failed, the piece is not to blame and must not be given up
+            host_failed = isinstance(failure, FAILURES) or not persist(partial(host_health.check_after, failure))
         fault = f"{type(failure).__name__}: {failure}"
         _release_claim(claim, following, heartbeat, fault=fault, host_failed=host_failed)
     except BaseException:  # the worker is stopped: no fault, and the pieces are free immediately
@@ -76,7 +80,7 @@ def _release_claim(
     claim: Claim, following: Claim | None, heartbeat: Heartbeat, fault: str = "", *, host_failed: bool = False
 ) -> None:
     heartbeat.drop(claim.piece)
-    queue.release_claim(claim, fault=fault, host_failed=host_failed)
+    persist(partial(queue.release_claim, claim, fault=fault, host_failed=host_failed))
     if following is not None:
         heartbeat.drop(following.piece)
-        queue.release_claim(following)
+        persist(partial(queue.release_claim, following))

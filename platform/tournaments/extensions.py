@@ -10,9 +10,11 @@ from django.dispatch import receiver
 from competitions.extension_points import sets_in_use
 from competitions.models import Competition, SampleSet
 from core import notify
+from matches.extension_points import other_rounds_wait
 from submissions.extension_points import players_in_use
 from submissions.models import Player, Submission
 from submissions.signals import eligibility_changed, submission_ready
+from tournaments import queue
 from tournaments.models import Entrant, Run
 
 
@@ -21,6 +23,12 @@ def advance(submission: Submission, **signal: Any) -> None:
     """Notify a worker that requests the runs of a new submission, or removes one that may no longer take part."""
     if submission.repository.track.competition.format == Competition.Format.TRANSFER:
         notify.notify("tournaments.sweep")
+
+
+@other_rounds_wait.add
+def runs_of_rounds_wait() -> bool:
+    """Return True if a run of a round may be claimed."""
+    return queue.anything_waits(Run.Priority.ROUND)
 
 
 @sets_in_use.add

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator, Mapping
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models import Count, F, Min, QuerySet, Sum
+from django.db.models import Count, F, Min, Q, QuerySet, Sum
 
 from accounts.models import User
 from competitions.models import Entry
@@ -21,8 +21,10 @@ from core import clock, events, faults, notify
 from core.errors import Refusal
 from core.fair_share import DAY, NOTHING, RECENT, Use, precedence
 from core.fault_record import columns_after
-from core.lease import LostClaimError
+from core.lease import BEAT_SECONDS, LostClaimError
 from core.worker_slot import host_of
+from matches.models import Piece, Worker
+from matches.queue import waiting_for
 from tournaments.models import AttackRun, DefenceRun, RepeatRun, Run
 from tournaments.selectors import KINDS, AnyRun, open_runs
 
@@ -38,17 +40,22 @@ PLAYED_WITH = {
 }
 """Relations that are needed to play a run."""
 
+MISSED_BEATS = 3
+"""Number of missed heartbeats after which a worker is probably dead."""
+
 log = logging.getLogger(__name__)
 
 
 def claim(worker: str) -> AnyRun | None:
-    """Claim the next run for `worker`; return None if nothing waits.
+    """Claim the next run for `worker`; return None if nothing waits, or only what comes after pieces of rounds.
 
     Runs of rounds come first. Of one priority, teams are served by `core.fair_share`.
     """
     expire()
     now = clock.database_now()
     for priority, entry in _order(now):
+        if priority != Run.Priority.ROUND and _pieces_of_rounds_wait(worker, now):
+            return None
         for kind in KINDS:
             while True:
                 with transaction.atomic():
@@ -92,15 +99,18 @@ def expire() -> int:
     return changed
 
 
-def anything_waits() -> bool:
-    """Return True if a run may be claimed now."""
-    now = clock.database_now()
-    return any(_waiting(kind, now).exists() for kind in KINDS)
+def anything_waits(*priorities: Run.Priority) -> bool:
+    """Return True if a run, of one of `priorities` if any are given, may be claimed now."""
+    now, wanted = clock.database_now(), Q(priority__in=priorities) if priorities else Q()
+    return any(_waiting(kind, now).filter(wanted).exists() for kind in KINDS)
 
 
-def anything_is_held() -> bool:
-    """Return True if a worker plays a run."""
-    return any(kind.objects.filter(state=Run.State.CLAIMED).exists() for kind in KINDS)
+def anything_is_played() -> bool:
+    """Return True if a worker holds a run and has not missed its last heartbeats."""
+    renewed = clock.database_now() - timedelta(seconds=MISSED_BEATS * BEAT_SECONDS)
+    return any(
+        kind.objects.filter(state=Run.State.CLAIMED, lease_until__gt=renewed + kind.LEASE).exists() for kind in KINDS
+    )
 
 
 def replay_failed(run: AnyRun, by: User | None, reason: str = "") -> None:
@@ -140,6 +150,12 @@ def _waiting(kind: type[AnyRun], now: datetime) -> QuerySet[Any]:
     return open_runs(kind).filter(state=Run.State.WAITING).exclude(paused_until__gt=now)
 
 
+def _pieces_of_rounds_wait(worker: str, now: datetime) -> bool:
+    """Return True if a piece of a round waits that `worker` may claim."""
+    row = Worker.objects.filter(name=worker).first()
+    return row is not None and waiting_for(row, now).filter(priority=Piece.Priority.ROUND).exists()
+
+
 def _require_faulty(run: AnyRun) -> QuerySet[Any]:
     """Return the row of a waiting run that had a fault, locked. Raise `Refusal` for any other."""
     rows = type(run).objects.filter(pk=run.pk)
@@ -150,12 +166,17 @@ def _require_faulty(run: AnyRun) -> QuerySet[Any]:
 
 
 def _count_fault(run: AnyRun, fault: str, *, expired: bool) -> bool:
-    """Return `run` (as read while claimed) to the queue, or give it up; return False if the claim has changed."""
+    """Return `run` (as read while claimed) to the queue, or give it up; return False if the claim has changed.
+
+    If it `expired`, also if its worker has renewed the lease since.
+    """
     host = host_of(run.worker)
     record = run.fault_record.after_fault(host)
     given_up = record.is_given_up
+    claimed = run.held_but_expired() if expired else run.held()
     with transaction.atomic():
-        changed = run.release(
+        changed = claimed.update(
+            lease_until=None,
             state=Run.State.FAILED if given_up else Run.State.WAITING,
             worker="",
             fault=fault,
@@ -167,7 +188,7 @@ def _count_fault(run: AnyRun, fault: str, *, expired: bool) -> bool:
             events.record(verb, run, fault=fault, number=record.faults, host=host)
     if changed and given_up:
         faults.report(log, RuntimeError(fault), "%s was given up after %s platform errors", run, record.faults)
-    return changed
+    return changed == 1
 
 
 def _order(now: datetime) -> Iterator[tuple[int, int | None]]:

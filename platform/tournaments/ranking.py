@@ -34,7 +34,8 @@ def standings(tournament: Tournament) -> list[tuple[Entrant, dict[str, Any]]]:
     Entrants with the same player share its rank, and each of them takes one: the next rank is higher by their number.
     Raise `Fault` if counts contradict each other.
     """
-    inside = list(current_entrants(tournament))
+    # not in the order of the ranks before: floating-point sums over opponents depend on their order
+    inside = list(current_entrants(tournament).order_by("pk"))
     players = {entrant.player_id: entrant.player for entrant in inside}
     attacking = {entrant.player_id for entrant in inside if entrant.track.name in ATTACKING}
     attacks = [player for key, player in players.items() if key in attacking]

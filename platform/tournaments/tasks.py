@@ -49,7 +49,7 @@ def sweep() -> None:
     services.advance_all()
     if services.missing_baselines():
         _notify("tournaments.make_baselines")
-    if queue.anything_waits() and not queue.anything_is_held():
+    if queue.anything_waits() and not queue.anything_is_played():
         _notify("tournaments.play")  # one worker, which notifies the next one while more waits
 
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import logging
 import time
+from functools import partial
 
 from core import clock, faults, notify
+from core.database import FAILURES, persist
 from core.lease import Heartbeat, LostClaimError
 from submissions import host_health
 from tournaments import engine_adapter, queue
@@ -38,7 +40,8 @@ def _play(run: AnyRun, heartbeat: Heartbeat) -> bool:
     """Play and commit a claimed run; return False after a platform error."""
     heartbeat.hold(run, until=clock.database_now() + engine_adapter.longest(run.tournament))
     try:
-        queue.commit(run, engine_adapter.play(run))
+        result = engine_adapter.play(run)
+        persist(partial(queue.commit, run, result))
         notify.notify("tournaments.advance", tournament=run.tournament.pk, **_attack_run(run))
         return True
     except LostClaimError:
@@ -46,9 +49,10 @@ def _play(run: AnyRun, heartbeat: Heartbeat) -> bool:
         return True
     except Exception as failure:  # always a platform error: errors of submissions are in the result
         faults.report(log, failure, "%s could not be played", run)
-        # if this host cannot play, the run is not to blame and must not be given up
-        host_failed = not host_health.check_after(failure)
-        queue.release_claim(run, fault=f"{type(failure).__name__}: {failure}", host_failed=host_failed)
+        # if the database or this host failed, the run is not to blame and must not be given up
+        host_failed = isinstance(failure, FAILURES) or not persist(partial(host_health.check_after, failure))
+        fault = f"{type(failure).__name__}: {failure}"
+        persist(partial(queue.release_claim, run, fault=fault, host_failed=host_failed))
         return False
     except BaseException:  # the worker is stopped: no fault, and the run is free immediately
         queue.release_claim(run)

@@ -106,6 +106,13 @@ def test_a_histogram_counts_every_value_once_in_its_bin() -> None:
         )
 
 
+@pytest.mark.parametrize("end", ["\r", "\r\n", "\n"])
+def test_a_line_break_splits_no_row_of_a_csv_file(end: str) -> None:
+    table = Table(("title", "score"), [(f"one{end}two", 1), (f"{end}=1", 2)])
+    rows = list(csv.reader(io.StringIO(table.csv(), newline="")))
+    assert rows == [["title", "score"], ["one\ntwo", "1"], ["'\n=1", "2"]]
+
+
 def test_a_csv_file_has_no_formulas() -> None:
     cells = ["=1+1", "+1", "-1", "@a", "\ta", "a=1", "", None, -1, -0.5]
     table = Table(["=column", "value"], [[cell, 1] for cell in cells])

@@ -24,7 +24,7 @@ from accounts.models import User
 from accounts.services import create_team
 from competitions.bundled_baselines import bundled_digest
 from competitions.models import Competition, RulesVersion
-from competitions.services import enter
+from competitions.services import enter, import_competition
 from core import clock
 from core.errors import Refusal
 from core.lease import LostClaimError
@@ -40,6 +40,7 @@ from rounds.verification import differing_places
 from submissions import services as submissions
 from submissions.models import Player, Submission
 from tests.platform.conftest import FakeClock
+from tests.platform.tournaments.conftest import content
 from tests.platform.tournaments.play_rounds import plan
 from tests.platform.tournaments.results import is_right, true_result
 from tournaments import queue, services, tasks
@@ -48,11 +49,14 @@ from tournaments.selectors import ATTACKING, KINDS, AnyRun, current_entrants, op
 from tournaments.verification import differing
 
 STEPS = int(os.environ.get("GAUNTLET_STEPS", "150"))
-EACH = 50
+EACH = int(os.environ.get("GAUNTLET_EACH", "50"))
 """Steps from an empty competition on."""
 
 TEAMS = ("owls", "doves", "geese")
 TRACKS = ("attack", "targeted_attack", "defence")
+IMAGES = 10
+"""Number of images of a sample set, enough for intervals."""
+
 CONTENTS = 4
 """Number of different programs in each track: teams often submit the same."""
 
@@ -136,10 +140,13 @@ class Site(RuleBasedStateMachine):
 
     @rule(epsilon=st.sampled_from([4, 8]), back=st.booleans())
     def change_rules(self, epsilon: int, back: bool) -> None:
-        """Other rules come into force; or with `back`, earlier ones again."""
+        """Other rules come into force; or with `back`, earlier ones again.
+
+        The version of a round's rules stays, as its outcome names it.
+        """
         versions = RulesVersion.objects.filter(competition=self.competition).order_by("-version")
         newest = versions[0]
-        if back and len(versions) > 1:
+        if back and len(versions) > 1 and not Round.objects.filter(rules=newest).exists():
             lowest = versions.order_by("version")[0].version
             RulesVersion.objects.filter(pk=newest.pk).update(version=lowest - 1)
         else:
@@ -221,7 +228,7 @@ class Site(RuleBasedStateMachine):
         round_ = Round.objects.exclude(state__in=["published", "cancelled"]).first()
         if round_ is None:
             with suppress(Refusal):  # the samples are used up
-                plan(self.competition, self.organiser)
+                plan(self.competition, self.organiser, samples=IMAGES)
             return
         by: dict[str, Any] = {"round_": round_, "by": self.organiser, "reason": "a test"}
         with suppress(Refusal):  # no attack and defence yet, or not in this state
@@ -248,11 +255,12 @@ class Site(RuleBasedStateMachine):
                 round_.refresh_from_db()
         Site.happened[f"round {round_.state}"] += 1
 
-    @rule()
-    def hold_round(self) -> None:
-        """Several steps of a round."""
+    @rule(count=st.sampled_from([0, 1, 30, 30]))
+    def hold_round(self, count: int) -> None:
+        """Several steps of a round, with `count` runs played after each."""
         for _ in range(4):
             self.advance_round("advance")
+            self.play(count)
 
     @rule(wholly=st.integers(0, 3))
     def rest(self, wholly: int) -> None:
@@ -329,7 +337,7 @@ class Site(RuleBasedStateMachine):
         attacks = {row.player for row in rows if row.track.name in ATTACKING}
         for row in rows:
             if row.track.name == "defence" and attacks:
-                right = sum(is_right(attack, row.player, image) for attack in attacks for image in range(6))
+                right = sum(is_right(attack, row.player, image) for attack in attacks for image in range(IMAGES))
                 assert (row.raw, row.opponents) == (right, len(attacks))
 
 
@@ -337,6 +345,15 @@ def one(rows: Any, which: int) -> Any:
     """One of `rows`, or None."""
     keys = list(rows.order_by("pk").values_list("pk", flat=True))
     return rows.model.objects.get(pk=keys[which % len(keys)]) if keys else None
+
+
+@pytest.fixture
+def transfer(db: None) -> Competition:
+    """The competition, with enough test samples for two rounds."""
+    values = content()
+    for each in values["sample_sets"]:
+        each["count"] = 2 * IMAGES if each["name"] == "test" else IMAGES
+    return import_competition(values)
 
 
 @pytest.mark.slow(20)

@@ -73,6 +73,18 @@ def test_a_lost_worker_writes_nothing(tournament: Tournament, the_clock: FakeClo
     assert (again.made, again.faults) == (4, 1)
 
 
+def test_a_lease_that_is_renewed_during_the_sweep_is_kept(tournament: Tournament, the_clock: FakeClock) -> None:
+    """The sweep has read that it expired; the worker comes between its SELECT and its UPDATE."""
+    run = claimed()
+    the_clock.forward(seconds=31)
+    (read,) = AttackRun.expired()
+    assert run.renew()
+    assert not queue._count_fault(read, "no heartbeat from host/0", expired=True)
+    queue.commit(run, result(run))
+    run.refresh_from_db()
+    assert (run.state, run.faults) == (Run.State.PLAYED, 0)
+
+
 def test_a_run_is_given_up_after_three_faults_and_can_be_replayed(tournament: Tournament, the_clock: FakeClock) -> None:
     AttackRun.objects.filter(batch=1).delete()
     for worker in ("host/0", "other/0", "host/1"):
@@ -198,6 +210,17 @@ def test_the_sweep_notifies_a_worker_if_nobody_plays(
         tasks.sweep()
         tasks.sweep()
     assert notifications.count(("tournaments.play", {})) == 1
+
+
+def test_a_worker_that_missed_heartbeats_no_longer_plays(tournament: Tournament, the_clock: FakeClock) -> None:
+    """Others are notified of what waits before its lease expires."""
+    run = claimed()
+    for seconds, played in ((0, True), (14, True), (16, False)):
+        run.renew()
+        the_clock.forward(seconds=seconds)
+        assert queue.anything_is_played() == played
+    queue.release_claim(run)
+    assert not queue.anything_is_played()
 
 
 @pytest.mark.django_db

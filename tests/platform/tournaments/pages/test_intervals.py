@@ -6,11 +6,12 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from django.db.models import F
 from django.test import Client
 from django.utils import timezone
 
 from accounts.models import User
-from competitions.models import Competition
+from competitions.models import Competition, RulesVersion
 from competitions.sample_store import classes_of, samples_of
 from competitions.services import import_competition
 from core import object_store
@@ -26,8 +27,10 @@ from tests.platform.tournaments.conftest import content
 from tests.platform.tournaments.pages.conftest import Send, attacked, result
 from tests.platform.tournaments.pages.test_boards import rows_of, text_of
 from tests.platform.tournaments.play_rounds import begin, plan
+from tests.platform.tournaments.results import true_result
 from tournaments import queue, services
 from tournaments.models import AttackRun, DefenceRun, Entrant, Tournament
+from tournaments.ranking import rank
 from tournaments.verification import differing
 
 BOARD = "/competitions/transfer/leaderboards"
@@ -156,6 +159,27 @@ def test_intervals_are_verified_and_computed_for_older_standings(played: Tournam
     assert list(differing(played)) == []
 
 
+def test_intervals_do_not_depend_on_the_ranks_before(transfer: Competition, send: Send) -> None:
+    """Sums of the same floating-point numbers in another order differ in their last bits."""
+    RulesVersion.objects.update(values=transfer.rules_versions.get().values | {"epsilons": [8]})  # nothing is drawn
+    for number in range(6):
+        send(f"owls-{number}", "attack", f"Attack {number}")
+        send(f"bats-{number}", "defence", f"Defence {number}")
+    tournament = services.make_tournament(transfer)
+    for _ in range(3):  # attacks, defences, repeats
+        services.advance(tournament)
+        while (run := queue.claim("worker")) is not None:
+            queue.commit(run, true_result(run))
+    services.advance(tournament)
+    entrants = tournament.entrants.order_by("pk")
+    written = list(entrants.values())
+    assert len(written) == 12
+    assert list(differing(tournament)) == []
+    entrants.update(rank=100 - F("rank"))
+    rank(tournament)
+    assert list(entrants.values()) == written
+
+
 def test_labels_of_another_number_of_images_are_a_fault(played: Tournament) -> None:
     run = DefenceRun.objects.filter(attack_run__tournament=played).first()
     assert run is not None
@@ -203,4 +227,5 @@ def test_a_round_of_an_older_version_is_still_verified(scored: Round) -> None:
 
 def test_an_outcome_that_is_missing_is_named(scored: Round) -> None:
     scored.outcome = "f" * 64
+    scored.save()
     assert any(f"its outcome is {'f' * 64} and should be" in each.problem for each in differing_rounds(scored))
