@@ -17,7 +17,9 @@ from matches.models import Match, Piece, Worker
 from matches.piece_result import AuditedPiece, PlayedPiece
 from matches.scheduling import ensure_match
 from matches.selectors import progress
+from repositories.models import Repository
 from submissions import player_builds
+from submissions.models import Player
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -114,6 +116,37 @@ def test_a_host_that_plays_the_model_waits_and_then_plays_no_more_of_it(
     assert claimed(first).is_audit
     assert queue.claim(make_worker("host/2")) is None
     assert claimed(make_worker("elsewhere/0")).match_id == other_match.pk
+
+
+@pytest.fixture
+def match_of_the_team(match: Match, repositories: dict[str, Repository]) -> Match:
+    """A match of another model against an attack of the team that made the model of `match`."""
+    untargeted, models = (match.model.competition.tracks.get(name=name) for name in ("untargeted", "model"))
+    attack = player_builds.baseline_player(untargeted, "salt-and-pepper", lambda line: None)
+    model = player_builds.baseline_player(models, "frozen-noise", lambda line: None)
+    Player.objects.filter(pk=match.model_id).update(repository=repositories["model"])
+    Player.objects.filter(pk=attack.pk).update(repository=repositories["untargeted"])
+    return ensure_match(rules=match.rules, sample_set=match.sample_set, model=model, attack=attack)
+
+
+def test_a_host_that_plays_another_player_of_the_team_waits_as_well(
+    match: Match, make_worker: MakeWorker, play_out: Callable[[Worker], list[str]], match_of_the_team: Match
+) -> None:
+    first, second = make_worker("host/0"), make_worker("host/1")
+    own, other = Match.objects.filter(pk=match.pk), Match.objects.filter(pk=match_of_the_team.pk)
+    services.suspend(own)
+    assert claimed(second).match_id == match_of_the_team.pk
+    services.resume(own)
+    services.suspend(other)
+    play_out(first)
+    assert queue.claim(first) is None
+    services.resume(other)
+    assert claimed(first).match_id == match_of_the_team.pk
+    pass_time(match, IDLE_WAIT)
+    queue.release_claim(queue.Claim(Piece.objects.get(state="claimed", worker=first), first))
+    assert claimed(first).is_audit
+    assert queue.claim(make_worker("host/2")) is None
+    assert claimed(make_worker("elsewhere/0")).match_id == match_of_the_team.pk
 
 
 @pytest.fixture
