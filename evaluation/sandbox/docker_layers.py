@@ -63,7 +63,7 @@ def _run(
         container.start()
         status = container.wait()["StatusCode"]
         if status:
-            raise ContainerError(container, status, command[0], image, container.logs(tail=20))
+            raise ContainerError(container, status, command[0], image, container.logs(tail=20).decode(errors="replace"))
     finally:
         container.remove(force=True, v=True)
 

@@ -30,6 +30,7 @@ from evaluation.sandbox.control_proof import ControlProof
 from evaluation.sandbox.host_memory import HostMemory
 from evaluation.sandbox.host_process import HostProcess
 from evaluation.sandbox.log_tail import LogTail
+from evaluation.sandbox.own_files import sweep_copies
 from evaluation.sandbox.page_cache import forget_names, level_page_cache
 from evaluation.sandbox.player_environment import player_environment
 from evaluation.sandbox.player_root import mounts
@@ -132,7 +133,7 @@ class ProcessSandbox(Sandbox):
         forget_names()
 
     def sweep(self) -> int:
-        return sweep_register()
+        return sweep_register() + sweep_copies()
 
     def self_test(self) -> list[Guard]:
         return examine_process(self, bubblewrapped=self.bubblewrapped)
