@@ -8,10 +8,10 @@ from datetime import timedelta
 
 import pytest
 
-from core import clock, object_store
+from core import clock
 from core.lease import LostClaimError
 from evaluation.domain.results import AuditReport, Reason
-from matches import queue, services
+from matches import kept_frames, queue, services
 from matches.audit_placement import IDLE_WAIT, OTHER_HOST_WAIT
 from matches.models import Match, Piece, Worker
 from matches.piece_result import AuditedPiece, PlayedPiece
@@ -37,7 +37,7 @@ def play_out(match: Match, played: Played) -> Callable[[Worker], list[str]]:
     def play(worker: Worker) -> list[str]:
         digests = []
         while (held := queue.claim(worker)) is not None and not held.piece.is_audit:
-            digests.append(object_store.put(b"frames of piece %d" % held.piece.number))
+            digests.append(kept_frames.keep(b"frames of piece %d" % held.piece.number))
             queue.commit(held, replace(played(held.piece), audit=OPEN, kept=digests[-1]))
         if held is not None:
             queue.release_claim(held)
@@ -76,7 +76,7 @@ def test_it_works(match: Match, make_worker: MakeWorker, play_out: Callable[[Wor
     match.refresh_from_db()
     assert (match.state, match.audit["fresh"], match.audit["open"]) == ("played", 24, False)
     assert list(match.pieces.values_list("kind", "state", "kept")) == [("play", "played", "")] * 3
-    assert [object_store.size(digest) for digest in digests] == [None] * 3
+    assert not any(map(kept_frames.exist, digests))
 
 
 def test_another_live_host_goes_first(
@@ -170,7 +170,7 @@ def test_a_lost_claim_writes_nothing(
         queue.commit_audit(held, audited(match))
     match.refresh_from_db()
     assert match.state == "audit"
-    assert all(object_store.size(digest) for digest in digests)
+    assert all(map(kept_frames.exist, digests))
     assert claimed(worker).is_audit
 
 
