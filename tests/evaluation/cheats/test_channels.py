@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import queue
 import secrets
 import shutil
@@ -223,8 +224,12 @@ def test_of_a_living_instance_only_common_files_tell_and_of_a_dead_one_nothing(
         on_common_files |= {"file-locks", "file-events"}
     assert open_channels <= on_common_files
     assert open_channels >= on_common_files - BY_THE_CLOCK
+    notes = Notes(partial(in_sandbox, sandbox, program))  # others: to look a name up is to leave it
+    with notes.sent():
+        pass
     sandbox.level_caches(program)
-    assert notes.found() == set()
+    only_root_drops = {"missing-names"} if isinstance(sandbox, ProcessSandbox) and os.geteuid() else set()
+    assert notes.found() <= only_root_drops
 
 
 def test_a_note_in_objects_of_the_kernel_makes_a_liar_pass_without_a_sandbox() -> None:
