@@ -19,6 +19,7 @@ from evaluation.runner.line_splitter import LineSplitter
 from evaluation.runner.player_lock import InstanceLock
 from evaluation.sandbox.base import SOCKET_NAME, Ending, Folder, Resources, Run, Sandbox
 from evaluation.sandbox.host_evidence import require_working_host
+from evaluation.sandbox.own_files import copy_files, remove_copy
 
 
 class SandboxedPlayer(PlayerConnection):
@@ -98,9 +99,10 @@ class SandboxedPlayer(PlayerConnection):
             lock, self._lock = self._lock, None
             if lock is not None:
                 lock.release()
-            for directory in (self._directory, self._copy):
-                if directory is not None:
-                    shutil.rmtree(directory, ignore_errors=True)
+            if self._directory is not None:
+                shutil.rmtree(self._directory, ignore_errors=True)
+            if self._copy is not None:
+                remove_copy(self._copy)
             self._directory = self._copy = None
 
     def give_up(self) -> None:
@@ -121,8 +123,7 @@ class SandboxedPlayer(PlayerConnection):
         if directory is None:
             return ()
         try:
-            self._copy = Path(tempfile.mkdtemp(prefix="gauntlet-files-"))
-            shutil.copytree(directory, self._copy, symlinks=True, dirs_exist_ok=True)
+            self._copy = copy_files(directory)
         except (OSError, shutil.Error) as failure:
             raise Fault(f"this host cannot copy {self._player.name}: {failure}") from failure
         return (Folder(self._copy, str(directory.resolve()), working=True),)

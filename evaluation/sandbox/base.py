@@ -130,7 +130,7 @@ class Sandbox(ABC):
 
     @abstractmethod
     def level_caches(self, program: Program) -> None:
-        """Make the page cache of all files that `program` shares with other programs say nothing of what was read.
+        """Make the caches of all files that `program` shares with other programs say nothing of what was read.
 
         No instance of it may run. Raise `Fault` if one does, or if this host cannot do it.
         """

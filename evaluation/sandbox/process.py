@@ -30,7 +30,8 @@ from evaluation.sandbox.control_proof import ControlProof
 from evaluation.sandbox.host_memory import HostMemory
 from evaluation.sandbox.host_process import HostProcess
 from evaluation.sandbox.log_tail import LogTail
-from evaluation.sandbox.page_cache import level_page_cache
+from evaluation.sandbox.own_files import sweep_copies
+from evaluation.sandbox.page_cache import forget_names, level_page_cache
 from evaluation.sandbox.player_environment import player_environment
 from evaluation.sandbox.player_root import mounts
 from evaluation.sandbox.process_guards import examine_process
@@ -129,9 +130,10 @@ class ProcessSandbox(Sandbox):
         visible = [path for path in (program.directory, SDK.kept(), *program.readable) if path is not None]
         sources = [source for _, source in mounts(visible, self._hidden) if source is not None]
         level_page_cache(str(source) for source in sources if not source.is_relative_to("/sys"))
+        forget_names()
 
     def sweep(self) -> int:
-        return sweep_register()
+        return sweep_register() + sweep_copies()
 
     def self_test(self) -> list[Guard]:
         return examine_process(self, bubblewrapped=self.bubblewrapped)

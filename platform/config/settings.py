@@ -276,6 +276,11 @@ CELERY_BEAT_SCHEDULE = {
         "schedule": crontab(hour=4, minute=30),
         "options": {"expires": 3600.0},
     },
+    "matches.sweep_kept_frames": {
+        "task": "matches.sweep_kept_frames",
+        "schedule": crontab(hour=4, minute=45),
+        "options": {"expires": 3600.0},
+    },
     "submissions.collect_images": {
         "task": "submissions.collect_images",
         "schedule": 3600.0,

@@ -16,11 +16,12 @@ from django.db import transaction
 from django.db.models import Exists, Model, OuterRef, QuerySet
 
 from accounts.models import User
-from core import clock, events, faults, notify, object_store
+from core import clock, events, faults, notify
 from core.errors import Refusal
 from core.fault_record import columns_after
 from core.lease import LostClaimError
 from core.worker_slot import host_of
+from matches import kept_frames
 from matches.audit_placement import withheld_from
 from matches.extension_points import other_rounds_wait
 from matches.models import Match, Piece, SampleResult, Worker
@@ -129,7 +130,7 @@ def commit_audit(held: Claim, audited: Sequence[AuditedPiece]) -> None:
         Piece.objects.filter(pk=piece.pk).delete()
         _finish(piece.match_id)
     for each in audited:
-        object_store.remove(each.kept)
+        kept_frames.remove(each.kept)
 
 
 def release_claim(held: Claim, *, fault: str = "", host_failed: bool = False) -> bool:

@@ -10,7 +10,7 @@ from celery import shared_task
 
 from core import notify
 from core.worker_slot import slot
-from matches import queue, selectors
+from matches import kept_frames, queue, selectors
 from matches.heartbeat import Heartbeat, register
 from matches.worker import play_pieces
 from submissions import image_collection
@@ -63,6 +63,13 @@ def sweep() -> None:
             notifications = _notify_new_workers()
     for _ in range(notifications):
         notify.notify("matches.play")
+
+
+@shared_task(name="matches.sweep_kept_frames")  # type: ignore[untyped-decorator]
+def sweep_kept_frames() -> None:
+    """Remove the frames, which hold secret samples, that no audit will need."""
+    if count := kept_frames.sweep():
+        log.info("%d files of frames that no audit needs were removed", count)
 
 
 def _collect_if_due() -> None:
