@@ -16,7 +16,7 @@ class ThreadUse:
 
 @dataclass(frozen=True)
 class HostLoad:
-    """How busy a host is, whoever computes."""
+    """How busy a host is with all that runs on it."""
 
     slowdown: float = 1.0
     """The threads that want to compute now, for each processor; at least 1."""
