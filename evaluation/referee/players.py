@@ -17,7 +17,7 @@ from evaluation.protocol import handshake
 from evaluation.protocol.channel import Channel, ChannelError, Frame, Layout
 from evaluation.referee.early_start import BackgroundEnd, EarlyStart
 from evaluation.referee.player_connection import PlayerConnection
-from evaluation.referee.processor_time import TimeTakenByHost
+from evaluation.referee.processor_time import CLOCK_GRACE_FACTOR, MOST_SLOWDOWN, TimeTakenByHost
 from evaluation.referee.time_limits import MODEL_GRACE_SECONDS, TimeBank
 from gauntlet import frames
 
@@ -164,6 +164,7 @@ class Model(ConnectedPlayer):
         self.images = 0
         self._sequence = 0
         self._bank = TimeBank(0.0)
+        self._clock = TimeBank(0.0)
         self._taken = TimeTakenByHost(connection.processor_use)
         self._asked_at = 0.0
         self._counted_until = 0.0
@@ -176,6 +177,7 @@ class Model(ConnectedPlayer):
         channel = super().channel()
         if fresh:
             self._bank = TimeBank(MODEL_GRACE_SECONDS * self.calibration)
+            self._clock = TimeBank(CLOCK_GRACE_FACTOR * MODEL_GRACE_SECONDS * self.calibration)
             self._taken = TimeTakenByHost(self._connection.processor_use)
             self._sequence = 0
             self._answered_at = None
@@ -191,6 +193,7 @@ class Model(ConnectedPlayer):
         grace = MODEL_GRACE_SECONDS * self.calibration
         granted = count * self.rules.model_seconds_per_image * self.calibration
         self._bank = TimeBank(min(self._bank.left, grace) + granted)
+        self._clock = TimeBank(min(self._clock.left, CLOCK_GRACE_FACTOR * grace) + MOST_SLOWDOWN * granted)
         self._most = grace + granted
         self._asked_at = self._counted_until = time.monotonic()
         deadline = self._asked_at + self._bank.left
@@ -204,7 +207,7 @@ class Model(ConnectedPlayer):
         if self._channel is None:
             raise Fault("labels were read from a model that was not asked")
         try:
-            deadline = self._asked_at + self._bank.left
+            deadline = self._asked_at + min(self._bank.left, self._clock.left)
             reply = self._channel.receive(_LABELS_DUE, deadline, extend=self._extend)
             self._check(reply, count)
         except ChannelError as error:
@@ -213,6 +216,7 @@ class Model(ConnectedPlayer):
             self._answered_at = time.monotonic()
             spent = self._answered_at - self._asked_at
             self._bank.used += spent
+            self._clock.used += spent
             self._taken.add(self._answered_at - self._counted_until)
             self.seconds += spent
             self.images += count
@@ -225,7 +229,7 @@ class Model(ConnectedPlayer):
         """Return the deadline of the current question without the time that the host took."""
         self._return_taken_time(self._counted_until)
         self._counted_until = now = time.monotonic()
-        return min(self._asked_at + self._bank.left, now + self._most)
+        return min(self._asked_at + min(self._bank.left, self._clock.left), now + self._most)
 
     def _with_cause(self, error: ChannelError) -> ChannelError:
         """Return `error`; where the model was slow without computing, its text says so."""

@@ -14,6 +14,9 @@ A host with a dozen other busy processes on two cores slows a player down seven 
 gained by threads that only pretend to be held up: without computing nothing is given back.
 """
 
+CLOCK_GRACE_FACTOR = 3.0
+"""How many times the grace of a model its answers may take by the clock: an endless loop on a busy host ends there."""
+
 
 class TimeTakenByHost:
     """The time in which an answer of one running player was awaited and the host let it, or the referee, wait."""

@@ -79,7 +79,8 @@ def one(computed: float, waited: float, load: HostLoad | None = None) -> Process
 
 def test_it_works(make: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """A model that waits for a processor is not slow: its answers take longer than its limit, time and again."""
-    monkeypatch.setattr(processor_time, "MOST_SLOWDOWN", 10_000.0)  # however busy the host of the test is
+    for module in (processor_time, players):
+        monkeypatch.setattr(module, "MOST_SLOWDOWN", 10_000.0)  # however busy the host of the test is
     model = make(shares(0.001, 1.0))
     began = time.monotonic()
     assert [model.classify(PIXELS, 1) for _ in range(3)] == [[0]] * 3
@@ -115,6 +116,18 @@ def test_a_model_that_sleeps_is_slow(make: Any, meter: Meter) -> None:
         model.classify(PIXELS, 1)
     assert raised.value.failure.reason is Reason.TOO_SLOW
     assert "idle for most of the time" in raised.value.failure.detail
+    model.close()
+
+
+def test_a_model_that_waits_for_ever_is_stopped_by_the_clock(make: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its host may be busy: beyond ten times its limit and three times its reserve that is no longer its concern."""
+    monkeypatch.setattr(players, "MOST_SLOWDOWN", 2.0)
+    monkeypatch.setattr(players, "CLOCK_GRACE_FACTOR", 1.0)
+    model = make(shares(0.1, 0.9))
+    with pytest.raises(PlayerFailedError) as raised:
+        model.classify(PIXELS, 1)
+    assert raised.value.failure.reason is Reason.TOO_SLOW
+    assert "idle" not in raised.value.failure.detail
     model.close()
 
 
