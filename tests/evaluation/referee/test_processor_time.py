@@ -119,6 +119,25 @@ def test_a_model_that_sleeps_is_slow(make: Any, meter: Meter) -> None:
     model.close()
 
 
+def test_a_model_within_its_limit_is_not_measured(make: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Reading takes as long as a query: the host is asked at the start of an instance, and for its mean at the end."""
+    monkeypatch.setattr(players, "MODEL_GRACE_SECONDS", 600.0)
+    readings = []
+
+    def meter() -> ProcessorUse:
+        readings.append(NOTHING)
+        return NOTHING
+
+    model = make(meter)
+    model.channel()
+    before = len(readings)
+    assert [model.classify(PIXELS, 1) for _ in range(3)] == [[0]] * 3
+    assert len(readings) == before
+    assert model.seconds_per_image > 0.15
+    assert len(readings) == before + 1
+    model.close()
+
+
 def test_a_model_that_waits_for_ever_is_stopped_by_the_clock(make: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its host may be busy: beyond ten times its limit and three times its reserve that is no longer its concern."""
     monkeypatch.setattr(players, "MOST_SLOWDOWN", 2.0)
