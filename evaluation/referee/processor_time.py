@@ -37,19 +37,23 @@ class TimeTakenByHost:
         """Return the seconds that the host took since the last call. What the player slept is not among them.
 
         `asked_since` is the time (`time.monotonic()`) of a question that is open, as far as it was not added before.
-        The result is 0 where the host cannot tell: then the time by the clock counts.
+        The result is only the time of this reading where the host cannot tell: then the time by the clock counts.
         """
+        reading_since = time.monotonic()
         now = self._read()
-        if asked_since is not None:  # after the reading, which takes long where an engine is asked for it
+        reading = 0.0
+        if asked_since is not None:  # an engine may take seconds to answer, in which the referee cannot read the labels
             self._asked += time.monotonic() - asked_since
+            reading = time.monotonic() - reading_since
         if now is None:
-            return 0.0
+            self._asked -= reading
+            return reading
         asked, before = self._asked, self._before
         self._asked, self._before = 0.0, now
         if before is None:  # the host could not tell so far, because an engine did not answer: begin here
-            return 0.0
+            return reading
         computed = computed_since(before, now)
-        taken = min(taken_since(before, now), max(0.0, asked - computed))
+        taken = min(taken_since(before, now) + reading, max(0.0, asked - computed))
         self._idle += max(0.0, asked - computed - taken)
         self._total += asked
         return taken

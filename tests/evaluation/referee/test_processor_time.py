@@ -195,6 +195,20 @@ def test_the_waiting_of_the_referee_is_taken_whatever_the_player_computes() -> N
     assert taken(5.0, replace(NOTHING, asking=now), replace(NOTHING, asking={8: ThreadUse(0.0, 0.0)})) == 0.0
 
 
+@pytest.mark.parametrize("use", [NOTHING, None])
+def test_the_time_of_a_reading_is_taken(use: ProcessorUse | None) -> None:
+    """An engine may answer late, or not at all, while the answer of the player waits to be read."""
+    slow = [False]
+
+    def read() -> ProcessorUse | None:
+        time.sleep(0.05 if slow[0] else 0.0)
+        return use
+
+    measured = TimeTakenByHost(read)
+    slow[0] = True
+    assert measured.take(time.monotonic()) >= 0.05
+
+
 def test_time_is_taken_once() -> None:
     readings = iter([NOTHING, one(1.0, 4.0), one(1.0, 4.0)])
     measured = TimeTakenByHost(lambda: next(readings))
