@@ -8,7 +8,10 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True)
 class ThreadUse:
-    """The seconds for which one thread has computed, and for which it was ready and waited for a processor."""
+    """The seconds for which one thread has computed, and for which it was ready and waited for a processor.
+
+    A thread that gave itself a lower priority waits by its own choice: then `waited` is 0.
+    """
 
     computed: float
     waited: float

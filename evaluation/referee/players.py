@@ -17,7 +17,7 @@ from evaluation.protocol import handshake
 from evaluation.protocol.channel import Channel, ChannelError, Frame, Layout
 from evaluation.referee.early_start import BackgroundEnd, EarlyStart
 from evaluation.referee.player_connection import PlayerConnection
-from evaluation.referee.processor_time import CLOCK_GRACE_FACTOR, MOST_SLOWDOWN, TimeTakenByHost
+from evaluation.referee.processor_time import CLOCK_FACTOR, CLOCK_GRACE_FACTOR, TimeTakenByHost
 from evaluation.referee.time_limits import MODEL_GRACE_SECONDS, TimeBank
 from gauntlet import frames
 
@@ -193,7 +193,7 @@ class Model(ConnectedPlayer):
         grace = MODEL_GRACE_SECONDS * self.calibration
         granted = count * self.rules.model_seconds_per_image * self.calibration
         self._bank = TimeBank(min(self._bank.left, grace) + granted)
-        self._clock = TimeBank(min(self._clock.left, CLOCK_GRACE_FACTOR * grace) + MOST_SLOWDOWN * granted)
+        self._clock = TimeBank(min(self._clock.left, CLOCK_GRACE_FACTOR * grace) + CLOCK_FACTOR * granted)
         self._most = grace + granted
         self._asked_at = self._counted_until = time.monotonic()
         deadline = self._asked_at + self._bank.left

@@ -7,11 +7,10 @@ from collections.abc import Callable, Mapping
 
 from evaluation.domain.processor_use import ProcessorUse, ThreadUse
 
-MOST_SLOWDOWN = 10.0
-"""How many times as long as it computes a player may take because its host is busy.
+CLOCK_FACTOR = 10.0
+"""How many times the model's limit its answers may take by the clock, however busy the host is.
 
-A host with a dozen other busy processes on two cores slows a player down seven times. The limit also bounds what is
-gained by threads that only pretend to be held up: without computing nothing is given back.
+A host with a dozen other busy processes on two cores slows a player down seven times.
 """
 
 CLOCK_GRACE_FACTOR = 3.0
@@ -78,17 +77,16 @@ def taken_since(before: ProcessorUse, now: ProcessorUse) -> float:
 
     It took what the thread that waited longest for a processor has waited: threads that wait at the same time do not
     add up. What the others computed, and those that have ended, may have come before or after; they waited as much as
-    the host is busy now. Then there is the share that other virtual machines took. All this is limited by
-    `MOST_SLOWDOWN`. What the referee itself waited comes on top.
+    the host is busy now. Then there is the share that other virtual machines took, and what the referee itself waited.
     """
     computed = computed_since(before, now)
     longest = max(_since(before.threads, now.threads), key=lambda use: use.waited, default=ThreadUse(0.0, 0.0))
     others = max(0.0, computed - longest.computed) * (now.host.slowdown - 1)
     busy = now.host.busy - before.host.busy
     stolen = computed * max(0.0, now.host.stolen - before.host.stolen) / busy if busy > 0 else 0.0
-    taken = min(longest.waited + others + stolen, (MOST_SLOWDOWN - 1) * computed)
     same = before.asking.keys() == now.asking.keys()  # another thread may have waited before it asked
-    return taken + (sum(use.waited for use in _since(before.asking, now.asking)) if same else 0.0)
+    asking = sum(use.waited for use in _since(before.asking, now.asking)) if same else 0.0
+    return longest.waited + others + stolen + asking
 
 
 def _since(before: Mapping[int, ThreadUse], now: Mapping[int, ThreadUse]) -> list[ThreadUse]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 
 from evaluation.domain.processor_use import HostLoad, ProcessorUse, ThreadUse
@@ -48,7 +49,20 @@ def _threads(folder: Path) -> Iterable[tuple[int, ThreadUse]]:
     for thread in threads:
         use = _thread(thread)
         if use is not None:
-            yield int(thread.name), use
+            number = int(thread.name)
+            yield number, replace(use, waited=0.0) if _gives_way(number) else use
+
+
+def _gives_way(thread: int) -> bool:
+    """Return True if a thread has a lower priority than this one, which a player cannot undo.
+
+    It waits as long as others compute, so that a player could sleep beside it.
+    """
+    try:
+        lower = os.getpriority(os.PRIO_PROCESS, thread) > os.getpriority(os.PRIO_PROCESS, 0)
+        return lower or os.sched_getscheduler(thread) == os.SCHED_IDLE
+    except OSError:  # it has just ended
+        return False
 
 
 def _thread(folder: Path) -> ThreadUse | None:

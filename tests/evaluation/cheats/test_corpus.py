@@ -199,8 +199,9 @@ def test_the_honest_players_play(honest: HonestPlayers, samples: list[Sample], s
 def test_a_model_that_computes_for_half_of_its_limit_plays(
     honest: HonestPlayers, samples: list[Sample], sandbox: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The honest twin of the one that sleeps: it has as little of a reserve, and may compute in all of its time."""
+    """The honest twin of the one that sleeps: it has as little of a reserve, but as much by the clock as on a site."""
     monkeypatch.setattr(players, "MODEL_GRACE_SECONDS", 1.5)
+    monkeypatch.setattr(players, "CLOCK_GRACE_FACTOR", 20.0)
     played = play(
         model=honest.player(sandbox, REPOSITORIES / "players" / "computing-model"),
         attack=honest.player(sandbox, REPOSITORIES / "players" / "honest-attack"),

@@ -41,6 +41,26 @@ def test_it_works(wait_until: Callable[[Callable[[], bool]], None]) -> None:
         wait_until(both_waited)
 
 
+@pytest.mark.parametrize(
+    "lower",
+    [
+        lambda pid: os.setpriority(os.PRIO_PROCESS, pid, 19),
+        lambda pid: os.sched_setscheduler(pid, os.SCHED_IDLE, os.sched_param(0)),
+    ],
+    ids=["nice", "idle"],
+)
+def test_a_process_that_gives_way_does_not_wait(
+    lower: Callable[[int], None], wait_until: Callable[[Callable[[], bool]], None]
+) -> None:
+    """A model could sleep beside it, as long as others keep the host busy."""
+    with running(SLEEP) as pid:
+        wait_until(lambda: pid in (threads := processor_use(0.0, (pid,)).threads) and threads[pid].waited > 0.0)
+        lower(pid)
+        use = processor_use(0.0, (pid,)).threads[pid]
+        assert use.computed > 0.0
+        assert use.waited == 0.0
+
+
 def test_every_thread_of_every_process_is_read(wait_until: Callable[[Callable[[], bool]], None]) -> None:
     with running(SLEEP) as first, running(SLEEP) as second:
         wait_until(lambda: len(processor_use(0.0, (first, second)).threads) == 4)
