@@ -54,12 +54,12 @@ def _threads(folder: Path) -> Iterable[tuple[int, ThreadUse]]:
 
 
 def _gives_way(thread: int) -> bool:
-    """Return True if a thread has a lower priority than this one, which a player cannot undo.
+    """Return True if a thread has a lower priority than usual, and than this one; a player cannot raise it again.
 
     It waits as long as others compute, so that a player could sleep beside it.
     """
     try:
-        lower = os.getpriority(os.PRIO_PROCESS, thread) > os.getpriority(os.PRIO_PROCESS, 0)
+        lower = os.getpriority(os.PRIO_PROCESS, thread) > max(0, os.getpriority(os.PRIO_PROCESS, 0))
         return lower or os.sched_getscheduler(thread) == os.SCHED_IDLE
     except OSError:  # it has just ended
         return False
