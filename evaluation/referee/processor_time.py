@@ -76,17 +76,20 @@ def taken_since(before: ProcessorUse, now: ProcessorUse) -> float:
     """Return the seconds that the host took from the player between two readings, whether or not it was asked.
 
     It took what the thread that waited longest for a processor has waited: threads that wait at the same time do not
-    add up. What the others computed, and those that have ended, may have come before or after; they waited as much as
-    the host is busy now. Then there is the share that other virtual machines took, and what the referee itself waited.
+    add up. The others may have computed before or after, and waited as much as the host is busy now, but no more than
+    they did; those that have ended no longer say. Then there is the share that other virtual machines took, and what
+    the referee itself waited.
     """
     computed = computed_since(before, now)
-    longest = max(_since(before.threads, now.threads), key=lambda use: use.waited, default=ThreadUse(0.0, 0.0))
-    others = max(0.0, computed - longest.computed) * (now.host.slowdown - 1)
+    *others, longest = sorted(_since(before.threads, now.threads), key=lambda use: use.waited) or [ThreadUse(0.0, 0.0)]
+    slower = now.host.slowdown - 1
+    ended = max(0.0, computed - longest.computed - sum(use.computed for use in others))
+    rest = sum(min(use.waited, use.computed * slower) for use in others) + ended * slower
     busy = now.host.busy - before.host.busy
     stolen = computed * max(0.0, now.host.stolen - before.host.stolen) / busy if busy > 0 else 0.0
     same = before.asking.keys() == now.asking.keys()  # another thread may have waited before it asked
     asking = sum(use.waited for use in _since(before.asking, now.asking)) if same else 0.0
-    return longest.waited + others + stolen + asking
+    return longest.waited + rest + stolen + asking
 
 
 def _since(before: Mapping[int, ThreadUse], now: Mapping[int, ThreadUse]) -> list[ThreadUse]:

@@ -165,6 +165,12 @@ def test_threads_that_wait_at_the_same_time_do_not_add_up() -> None:
     assert taken(10.0, ProcessorUse(0.8, threads)) == 0.5
 
 
+def test_threads_that_take_turns_waited_one_after_the_other() -> None:
+    """On a busy host, each of two stages waits; a thread that did not wait gains nothing by what it computed."""
+    stages = {1: ThreadUse(1.0, 3.0), 2: ThreadUse(1.0, 2.5), 3: ThreadUse(1.0, 0.0)}
+    assert taken(10.0, ProcessorUse(3.0, stages, host=HostLoad(slowdown=4.0))) == 5.5
+
+
 def test_threads_that_have_ended_waited_as_much_as_the_host_is_busy() -> None:
     """Their own figures are lost; of what they computed the host still knows."""
     ended = ProcessorUse(1.0, {1: ThreadUse(0.0, 0.25)}, host=HostLoad(slowdown=4.0))
