@@ -12,6 +12,7 @@ from pathlib import Path
 
 from evaluation.domain.errors import Fault
 from evaluation.domain.players import Player
+from evaluation.domain.processor_use import ProcessorUse
 from evaluation.domain.results import Reason
 from evaluation.protocol.handshake import Listener
 from evaluation.referee.player_connection import PlayerConnection, PlayerExit
@@ -108,9 +109,9 @@ class SandboxedPlayer(PlayerConnection):
     def give_up(self) -> None:
         self._given_up.set()
 
-    def processor_seconds(self) -> float | None:
+    def processor_use(self) -> ProcessorUse | None:
         run = self._run
-        return None if run is None or self._player.gpu else run.processor_seconds()
+        return None if run is None or self._player.gpu else run.processor_use()
 
     def another(self) -> SandboxedPlayer:
         connection = SandboxedPlayer(self._sandbox, self._player, self._resources, self._on_log, alone=self._alone)

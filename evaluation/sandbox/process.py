@@ -24,6 +24,7 @@ from typing import ClassVar
 
 from evaluation.domain.errors import Fault
 from evaluation.domain.players import Program
+from evaluation.domain.processor_use import ProcessorUse
 from evaluation.sandbox import bubblewrap
 from evaluation.sandbox.base import SOCKET_NAME, Ending, Folder, Guard, Resources, Run, Sandbox
 from evaluation.sandbox.control_proof import ControlProof
@@ -38,6 +39,7 @@ from evaluation.sandbox.process_guards import examine_process
 from evaluation.sandbox.process_register import MARK, Entry, sweep_register
 from evaluation.sandbox.process_tree import children, deleted_bytes, process_tree
 from evaluation.sandbox.processor_time import processor_seconds
+from evaluation.sandbox.processor_use import processor_use
 from evaluation.sandbox.sdk_tree import SDK
 
 _PYTHON_NAMES = ("python", "python3")
@@ -197,8 +199,9 @@ class ProcessRun(Run):
     def ended(self) -> bool:
         return self._process.poll() is not None
 
-    def processor_seconds(self) -> float | None:
-        return processor_seconds(self._process.pid)
+    def processor_use(self) -> ProcessorUse | None:
+        computed = processor_seconds(self._process.pid)
+        return None if computed is None else processor_use(computed, process_tree(self._process.pid))
 
     def deleted_bytes(self, device: int) -> int:
         return deleted_bytes(process_tree(self._process.pid), device)
