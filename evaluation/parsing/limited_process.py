@@ -32,6 +32,11 @@ _LENGTHS = struct.Struct(">II")
 _MOST_ANSWER_BYTES = 1 << 30
 _ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
 """The threads of numerical libraries reserve address space, which has a limit."""
+_LOCALE = "LC_"
+_PASSED_ON = frozenset(
+    ("PATH", "HOME", "TMPDIR", "TZ", "LANG", "LANGUAGE", "LD_LIBRARY_PATH", "PYTHONPATH", "PYTHONHOME", "PYTHONUTF8")
+)
+"""The variables that a child gets besides those of the locale: Python's own, and no secret of the site."""
 _WALL_FACTOR, _LEAST_WALL_SECONDS = 20, 60
 """A child that computes on a busy host may take longer by the clock than its limit of processor time."""
 
@@ -43,7 +48,7 @@ class LimitExceededError(Exception):
 class LimitedProcess:
     """Runs `parser` (`module:function`, of the type `Parser`) in a child; each request has `seconds` of processor time.
 
-    The child has `memory_bytes` of address space. It starts with the first request, and again with the first one after
+    The child has `memory_bytes` of address space and no variable of the site: a parser gets settings as fields. It starts with the first request, and again with the first one after
     its death. Not thread-safe. Use it in a `with`.
     """
 
@@ -86,7 +91,7 @@ class LimitedProcess:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
-            env=os.environ | _ONE_THREAD,
+            env=_environment(),
         )
 
     def _exchange(self, process: subprocess.Popen[bytes], fields: Fields, body: bytes) -> tuple[Fields, bytes]:
@@ -116,6 +121,11 @@ class LimitedProcess:
         process.wait()
         if process.stdout is not None:
             process.stdout.close()
+
+
+def _environment() -> dict[str, str]:
+    passed_on = {name: value for name, value in os.environ.items() if name in _PASSED_ON or name.startswith(_LOCALE)}
+    return passed_on | _ONE_THREAD
 
 
 def ask_once(
