@@ -74,7 +74,10 @@ def read_manifest(source: Path) -> Manifest:
 
 
 def parse_apart(content: bytes) -> Manifest:
-    """Return `parse_manifest` of a stranger's bytes, in a process with limits; what exceeds them is a `BuildRefusal`."""
+    """Return `parse_manifest` of a stranger's bytes, read in a process with limits.
+
+    What exceeds them is a `BuildRefusal`.
+    """
     limits = {"seconds": _SECONDS, "memory_bytes": _MEMORY_BYTES}
     fields, _ = ask_once(f"{__name__}:parse_request", {}, content, what=MANIFEST_NAME, **limits)
     return Manifest(**fields | {"track": Track(fields["track"]), "run": tuple(fields["run"])})

@@ -70,7 +70,10 @@ def missing_metadata(where: str) -> ManifestRefusal:
 
 
 def parse_apart(content: bytes) -> Metadata:
-    """Return `parse_metadata` of a stranger's bytes, in a process with limits; what exceeds them is a `BuildRefusal`."""
+    """Return `parse_metadata` of a stranger's bytes, read in a process with limits.
+
+    What exceeds them is a `BuildRefusal`.
+    """
     limits = {"seconds": _SECONDS, "memory_bytes": _MEMORY_BYTES}
     fields, _ = ask_once(f"{__name__}:parse_request", {}, content, what=METADATA_NAME, **limits)
     return Metadata(**fields | {"track": TransferTrack(fields["track"])})

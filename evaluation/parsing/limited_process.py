@@ -21,6 +21,7 @@ from types import TracebackType
 from typing import IO, Any, Self
 
 from evaluation.domain.errors import BuildRefusal, Fault, HostRefusal, ManifestRefusal, Refusal
+from evaluation.parsing.processor_time import wait
 
 Fields = dict[str, Any]
 Parser = Callable[[Fields, bytes], tuple[Fields, bytes]]
@@ -48,8 +49,9 @@ class LimitExceededError(Exception):
 class LimitedProcess:
     """Runs `parser` (`module:function`, of the type `Parser`) in a child; each request has `seconds` of processor time.
 
-    The child has `memory_bytes` of address space and no variable of the site: a parser gets settings as fields. It starts with the first request, and again with the first one after
-    its death. Not thread-safe. Use it in a `with`.
+    The child has `memory_bytes` of address space. It starts with the first request, and again with the first one after
+    its death. It gets none of the site's variables: settings are fields of a request. Not thread-safe. Use it in a
+    `with`.
     """
 
     def __init__(self, parser: str, *, seconds: int, memory_bytes: int) -> None:
@@ -118,7 +120,7 @@ class LimitedProcess:
         if process.stdin is not None:
             with contextlib.suppress(BrokenPipeError):
                 process.stdin.close()
-        process.wait()
+        wait(process)
         if process.stdout is not None:
             process.stdout.close()
 
