@@ -50,8 +50,13 @@ def read_submission(source: Path) -> Submission2018:
 
     Raise `ManifestRefusal` with the fix.
     """
-    limits = {"seconds": _SECONDS, "memory_bytes": _MEMORY_BYTES}
-    fields, _ = ask_once(f"{__name__}:read_request", {"source": str(source)}, what=FILE_NAME, **limits)
+    fields, _ = ask_once(
+        f"{__name__}:read_request",
+        {"source": str(source)},
+        what=FILE_NAME,
+        seconds=_SECONDS,
+        memory_bytes=_MEMORY_BYTES,
+    )
     return Submission2018(**fields | {"track": Track(fields["track"])})
 
 

@@ -26,8 +26,16 @@ A new version of a 256 MiB file, sent as a delta, needs up to five times its siz
 MAX_CPU_SECONDS = 300
 """Processor time of each git process, in seconds."""
 
-COMMAND = ("prlimit", f"--as={MAX_MEMORY_BYTES}", f"--cpu={MAX_CPU_SECONDS}", "git")
-"""How git is started: a separate program sets the limits, as code between fork and exec is not safe with threads."""
+
+def limited(cpu_seconds: int) -> tuple[str, ...]:
+    """Return how git is started, with this limit of processor time for each of its processes.
+
+    A separate program sets the limits, as code between fork and exec is not safe with threads.
+    """
+    return ("prlimit", f"--as={MAX_MEMORY_BYTES}", f"--cpu={cpu_seconds}", "git")
+
+
+COMMAND = limited(MAX_CPU_SECONDS)
 
 SECONDS = 60.0
 """Time limit of a git command that has no other one."""
