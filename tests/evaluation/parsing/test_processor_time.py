@@ -15,8 +15,8 @@ from evaluation.parsing.processor_time import Meter, group_seconds, wait
 BURN = "import time\nwhile time.process_time() < {seconds}: pass\n"
 
 
-def burning(seconds: float, **options: object) -> subprocess.Popen[bytes]:
-    return subprocess.Popen([sys.executable, "-c", BURN.format(seconds=seconds)], **options)  # type: ignore[call-overload]
+def burning(seconds: float) -> subprocess.Popen[bytes]:
+    return subprocess.Popen([sys.executable, "-c", BURN.format(seconds=seconds)])
 
 
 def burn(seconds: float) -> None:

@@ -12,7 +12,7 @@ from typing import Protocol
 
 import pytest
 
-from repositories.http.backend import MAX_CPU_SECONDS
+from repositories.git_command import MAX_CPU_SECONDS
 from repositories.http.request_body import MAX_FETCH_BYTES
 
 FLUSH = b"0000"
