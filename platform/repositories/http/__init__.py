@@ -5,9 +5,9 @@
    (`repositories.services`).
 2. `limits.LIMITER` gives the request a permit: one while it waits for its client, and one to start. From then on
    `request_body.Body` cuts off a client that is too slow.
-3. A part of the team's push budget is reserved (`push_budget.charged`); a team that has used its budget gets the time of
-   the next push. `backend.BackendProcess` starts `git http-backend` under the lock of pushes (`repositories.services.push_lock`), with
-   the variables of `repositories.git_command` alone. It moves the request into git and the answer out of it.
+3. A part of the team's push budget is reserved (`repositories.push_budget`). `backend.BackendProcess` starts
+   `git http-backend` under the lock of pushes (`repositories.services.push_lock`), with the variables of
+   `repositories.git_command` alone. It moves the request into git and the answer out of it.
 4. git stores the objects in quarantine and runs its pre-receive hook. `repositories/hooks/forward.py` sends the hook's
    input to the socket of `receive_pack.ReceivePack`, which the thread of the request answers.
 5. `receive_pack` lists the refs once (`repositories.git_reader`) and checks the updates (`repositories.ref_rules`) and
