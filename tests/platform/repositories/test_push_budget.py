@@ -221,7 +221,7 @@ def _await(condition: Callable[[], bool]) -> None:
         time.sleep(0.02)
 
 
-def test_a_client_is_told_of_a_used_budget_before_it_sends_anything(
+def test_a_used_budget_is_answered_before_the_client_sends_anything(
     arena: Arena, copy: Copy, token: str, entry: Entry
 ) -> None:
     copy.git("push", arena.url(token), "main")
