@@ -39,7 +39,11 @@ class Repository(models.Model):
 
 
 class PushCost(models.Model):
-    """The processor time of a web host that a push cost; while the push is in progress, what it may cost at most."""
+    """The processor seconds that pushes of a team cost the web hosts: all that ended in the minute before `ended_at`.
+
+    A push in progress, and one that ended with a platform error and is not charged, has a row of its own; `seconds` is
+    what a push in progress may cost.
+    """
 
     team = models.ForeignKey(Team, on_delete=models.CASCADE, related_name="push_costs")
     begun_at = models.DateTimeField()
@@ -51,4 +55,4 @@ class PushCost(models.Model):
         ordering = ["pk"]
 
     def __str__(self) -> str:
-        return f"push {self.pk} of {self.team}"
+        return f"pushes {self.pk} of {self.team}"

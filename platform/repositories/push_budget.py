@@ -11,13 +11,16 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from typing import NamedTuple
 
 from django.conf import settings
 from django.db import DatabaseError, transaction
+from django.db.models import F, Q, QuerySet
 
 from accounts.models import Team
 from core import clock, faults
 from core.errors import Refusal, RefusedForNow
+from core.times import to_minute
 from evaluation.domain.text import Text
 from evaluation.parsing.processor_time import Meter
 from repositories.git_command import MAX_CPU_SECONDS
@@ -28,7 +31,7 @@ log = logging.getLogger(__name__)
 WINDOW = timedelta(hours=1)
 
 FREE_FAULTS = 10
-"""Pushes of a team in a window that end with a platform error and cost nothing; further ones count."""
+"""Pushes of a team in a window that end with a platform error and cost nothing; further ones are charged."""
 
 _PART = 4
 """A push reserves one part of so many of what is left."""
@@ -62,9 +65,8 @@ class Account:
             )
 
 
-@dataclass(frozen=True)
-class Ended:
-    """An ended push: when it ended, and the seconds that it cost."""
+class Ended(NamedTuple):
+    """Pushes that ended: when, and the seconds that they cost."""
 
     at: datetime
     seconds: float
@@ -93,12 +95,13 @@ def _reserved(team: Team) -> PushCost:
     budget: int = settings.TEAM_PUSH_SECONDS
     least = budget / _PARTS_OF_LEAST
     with transaction.atomic():
-        Team.objects.select_for_update().get(pk=team.pk)
+        _lock(team)
         now = clock.database_now()
-        ended = charged_pushes(list(PushCost.objects.filter(team=team, ended_at__gt=now - WINDOW)))
-        running = PushCost.objects.filter(team=team, ended_at=None, begun_at__gt=now - _longest())
+        _forget(PushCost.objects.filter(team=team), now)
+        costs = list(PushCost.objects.filter(team=team, platform_error=False))
+        ended = sorted(Ended(cost.ended_at, cost.seconds) for cost in costs if cost.ended_at is not None)
         used = sum(push.seconds for push in ended)
-        left = budget - used - sum(running.values_list("seconds", flat=True))
+        left = budget - sum(cost.seconds for cost in costs)
         if left >= least:
             seconds = max(least, min(MAX_CPU_SECONDS, left / _PART))
             return PushCost.objects.create(team=team, begun_at=now, seconds=seconds)
@@ -121,19 +124,11 @@ def _reserved(team: Team) -> PushCost:
     )
 
 
-def charged_pushes(costs: Sequence[PushCost]) -> list[Ended]:
-    """Return what counts of ended pushes, oldest first: all but the first `FREE_FAULTS` platform errors."""
-    faults_seen = 0
-    found = []
-    for cost in sorted(costs, key=lambda cost: (cost.ended_at or cost.begun_at, cost.pk or 0)):
-        faults_seen += cost.platform_error
-        if not cost.platform_error or faults_seen > FREE_FAULTS:
-            found.append(Ended(cost.ended_at or cost.begun_at, cost.seconds))
-    return found
-
-
 def free_from(ended: Sequence[Ended], *, budget: float, needed: float) -> datetime:
-    """Return when `needed` seconds of `budget` are left, if nothing is pushed meanwhile; `ended` is not empty."""
+    """Return when `needed` seconds of `budget` are left, if nothing is pushed meanwhile.
+
+    `ended` is not empty, and the oldest comes first.
+    """
     left = budget - sum(push.seconds for push in ended)
     for push in ended:
         left += push.seconds
@@ -144,19 +139,37 @@ def free_from(ended: Sequence[Ended], *, budget: float, needed: float) -> dateti
 
 def forget_old_costs() -> None:
     """Delete what no window holds any more."""
-    now = clock.database_now()
-    PushCost.objects.filter(ended_at__lte=now - WINDOW).delete()
-    PushCost.objects.filter(ended_at=None, begun_at__lte=now - _longest()).delete()
+    _forget(PushCost.objects.all(), clock.database_now())
 
 
-def _longest() -> timedelta:
-    return timedelta(seconds=settings.MAX_EXCHANGE_SECONDS) + _MARGIN
+def _forget(costs: QuerySet[PushCost], now: datetime) -> None:
+    longest = timedelta(seconds=settings.MAX_EXCHANGE_SECONDS) + _MARGIN
+    costs.filter(Q(ended_at__lte=now - WINDOW) | Q(ended_at=None, begun_at__lte=now - longest)).delete()
+
+
+def _lock(team: Team) -> None:
+    """Lock the team's row until the transaction ends: all decisions on its budget wait here."""
+    Team.objects.select_for_update().get(pk=team.pk)
 
 
 def _settle(cost: PushCost, account: Account) -> None:
     try:
-        PushCost.objects.filter(pk=cost.pk).update(
-            ended_at=clock.database_now(), seconds=account.meter.seconds, platform_error=account.platform_error
-        )
+        with transaction.atomic():
+            _lock(cost.team)
+            _record(cost, account.meter.seconds, platform_error=account.platform_error)
     except DatabaseError as error:  # the reservation lapses
         faults.report(log, error, "what a push of %s cost is not recorded", cost.team)
+
+
+def _record(cost: PushCost, seconds: float, *, platform_error: bool) -> None:
+    """Record what a push cost: in one row for all that end within a minute, so that their number costs nothing."""
+    now = clock.database_now()
+    others = PushCost.objects.filter(team=cost.team).exclude(pk=cost.pk)
+    known_faults = others.filter(platform_error=True, ended_at__gt=now - WINDOW).count()
+    cost.seconds, cost.platform_error = seconds, platform_error and known_faults < FREE_FAULTS
+    cost.ended_at = now if cost.platform_error else to_minute(now)
+    same = others.filter(platform_error=False, ended_at=cost.ended_at)
+    if not cost.platform_error and same.update(seconds=F("seconds") + seconds):
+        cost.delete()
+    else:
+        cost.save()
