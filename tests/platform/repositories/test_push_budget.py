@@ -242,13 +242,12 @@ def test_a_used_budget_is_answered_before_the_client_sends_anything(
     copy.git("push", arena.url(token), "main")
     done = PushCost.objects.order_by("-ended_at").first()
     assert done is not None
-    PushCost.objects.filter(pk=done.pk).update(seconds=1_190)
+    PushCost.objects.filter(pk=done.pk).update(seconds=590)
     copy.commit({"main.py": "print('plays better')\n"})
     status, text = copy.ask("push", arena.url(token), "main")
     assert status != 0
     assert (
-        "remote:   problem: the pushes of The Owls used 1,190 s of the web server's processor time within an hour"
-        in text
+        "remote:   problem: the pushes of The Owls used 590 s of the web server's processor time within an hour" in text
     )
     assert "remote:   fix: push less often" in text
     assert "remote:   accepted again from 2" in text
@@ -258,11 +257,11 @@ def test_a_used_budget_is_answered_before_the_client_sends_anything(
 
 def test_a_push_by_hand_is_rejected_as_well(arena: Arena, token: str, entry: Entry) -> None:
     with charged(entry.team) as account:
-        account.meter.add(1_199)
+        account.meter.add(599)
     push = arena.start_push(token, 4)
     push.send(b"0000")
     answer = push.getresponse()
     assert answer.status == 429
     assert int(answer.headers["Retry-After"]) > 3_000
-    assert "push budget is 1,200 s" in answer.read().decode()
+    assert "push budget is 600 s" in answer.read().decode()
     push.close()
