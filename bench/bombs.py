@@ -71,12 +71,11 @@ def measure() -> Section:
         with site.running():
             site.enter()
             rows = [site.row(*bomb) for bomb in _BOMBS]
+        os.environ["GAUNTLET_TEAM_PUSH_SECONDS"] = str(BUDGET)
         with site.running():
             rows.append(
                 site.idle("the site is started again, with all of the above", seconds=sized(20.0, smallest=1.0))
             )
-        os.environ["GAUNTLET_TEAM_PUSH_SECONDS"] = str(BUDGET)
-        with site.running():
             rows.append(site.repeated(f"the 7 Python files again and again, with a push budget of {BUDGET} s"))
     header = ["what is pushed", "size", "answer after", "processor time of the site", "most disk", "outcome"]
     return Section("Small files that cost much", [*table(header, rows), "", *_image_table()])
