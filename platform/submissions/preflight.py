@@ -18,7 +18,7 @@ from evaluation.builder.manifest import (
     Manifest,
     irregular_manifest,
     missing_manifest,
-    parse_manifest,
+    parse_apart,
 )
 from evaluation.builder.run_script import require_script
 from evaluation.builder.source_tree import BINDER_DIRECTORIES
@@ -68,7 +68,7 @@ def _manifest(commit: str, files: Sequence[TreeFile], reader: GitReader) -> Mani
         raise missing_manifest(f"commit {commit[:7]}")
     if file.mode not in _PLAIN_FILES:
         raise irregular_manifest()
-    return parse_manifest(reader.content(file.object, MAX_MANIFEST_BYTES + 1))
+    return parse_apart(reader.content(file.object, MAX_MANIFEST_BYTES + 1))
 
 
 def _plan_of(files: Sequence[TreeFile], reader: GitReader) -> str:
