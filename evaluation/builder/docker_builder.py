@@ -197,7 +197,7 @@ class DockerBuilder(Builder):
 
     def _make(self, recipe: Recipe, base: Image, on_log: LogLine) -> str:
         self.check_host()
-        sweep(self._client)
+        sweep(self._client, image=self._builder_image(base))
         self._guards(base).require()
         on_log(f"building with the {recipe.pack} pack")
         with contextlib.ExitStack() as stack:
@@ -231,7 +231,7 @@ class DockerBuilder(Builder):
                     proxy=proxy.directory if proxy else None,
                 )
             )
-            limits = BuildWatch(settings, self._disk(), container.used_bytes)
+            limits = BuildWatch(settings, self._disk(), container.used)
 
             def watch() -> None:
                 for notice in proxy.notices() if proxy else ():
