@@ -40,6 +40,9 @@ if TYPE_CHECKING:
 BUILD_LABEL = "gauntlet.build"
 """The label of the containers and volumes of builds: the process that created them (see `runner_label`)."""
 
+_IMAGE_LABEL = "gauntlet.builder-image"
+"""The label of the volumes of builds: the builder image, in which they can be emptied."""
+
 IMAGE = "localhost/built:latest"
 _STORE = "/store"
 _CONTEXT_NAME = "context"
@@ -105,7 +108,7 @@ class BuildContainer:
 
     def __enter__(self) -> BuildContainer:
         with as_fault("creating the storage of a build"):
-            self._client.volumes.create(self.name, labels={BUILD_LABEL: runner_label()})
+            self._client.volumes.create(self.name, labels={BUILD_LABEL: runner_label(), _IMAGE_LABEL: self._image})
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
@@ -266,11 +269,8 @@ def _left(space: DiskSpace, layer: Path, number: int) -> DiskSpace:
     return DiskSpace(space.files - used.files, space.bytes - used.bytes)
 
 
-def sweep(client: DockerClient, *, image: str) -> int:
-    """Remove the containers and volumes of builds whose process is gone. Return their number.
-
-    `image` is a builder image.
-    """
+def sweep(client: DockerClient) -> int:
+    """Remove the containers and volumes of builds whose process is gone. Return their number."""
     swept = 0
     with as_fault("sweeping builds"):
         for container in client.containers.list(all=True, filters={"label": BUILD_LABEL}, ignore_removed=True):
@@ -278,8 +278,9 @@ def sweep(client: DockerClient, *, image: str) -> int:
                 container.remove(force=True, v=True)
                 swept += 1
         for volume in client.volumes.list(filters={"label": BUILD_LABEL}):
-            if runner_is_dead(volume.attrs["Labels"][BUILD_LABEL]):
-                _remove_volume(client, volume.name, image=image)
+            labels = volume.attrs["Labels"]
+            if runner_is_dead(labels[BUILD_LABEL]):
+                _remove_volume(client, volume.name, image=labels.get(_IMAGE_LABEL, ""))
                 swept += 1
     return swept
 

@@ -197,7 +197,7 @@ class DockerBuilder(Builder):
 
     def _make(self, recipe: Recipe, base: Image, on_log: LogLine) -> str:
         self.check_host()
-        sweep(self._client, image=self._builder_image(base))
+        sweep(self._client)
         self._guards(base).require()
         on_log(f"building with the {recipe.pack} pack")
         with contextlib.ExitStack() as stack:

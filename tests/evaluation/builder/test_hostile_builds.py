@@ -54,11 +54,6 @@ modules.mkdir(parents=True)
 settings = pathlib.Path("/store/home/.config/containers")
 settings.mkdir(parents=True)
 (settings / "storage.conf").write_text("[storage]\\ndriver = 'vfs'\\ngraphroot = '/store/other'\\n")
-# an engine opens one file for each level that it removes
-os.chdir("/store")
-for _ in range(21_000):
-    os.mkdir("d")
-    os.chdir("d")
 print("traps are set", flush=True)
 """
 

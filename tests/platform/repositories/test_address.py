@@ -45,7 +45,8 @@ def test_it_rejects_other_services(client: Client, entry: Entry, authorization: 
     assert b"only git's smart HTTP" in answer.content
 
 
-NONE, SMART, PAGE = b"there is no repository ", b"only git's smart HTTP protocol is supported", b"<!doctype html>"
+NONE, STRANGER = b"there is no repository ", b"is not a member of "
+SMART, PAGE = b"only git's smart HTTP protocol is supported", b"<!doctype html>"
 
 
 @pytest.mark.parametrize(
@@ -62,13 +63,13 @@ NONE, SMART, PAGE = b"there is no repository ", b"only git's smart HTTP protocol
         ("hawks/model/info/refs", 404, PAGE),
         ("OWLS/model.git/info/refs", 404, NONE),
         ("hawks/MODEL.git/info/refs", 404, NONE),
-        ("hawks/model.git/info/refs", 404, NONE),
-        ("hawks/model.git/config", 404, NONE),
-        ("hawks/model.git/HEAD", 404, NONE),
-        ("hawks/model.git/objects/info/packs", 404, NONE),
-        ("hawks/model.git/objects/info/alternates", 404, NONE),
-        ("hawks/model.git/objects/info/http-alternates", 404, NONE),
-        ("hawks/model.git/objects/pack/pack-" + "0" * 40 + ".pack", 404, NONE),
+        ("hawks/model.git/info/refs", 403, STRANGER),
+        ("hawks/model.git/config", 403, STRANGER),
+        ("hawks/model.git/HEAD", 403, STRANGER),
+        ("hawks/model.git/objects/info/packs", 403, STRANGER),
+        ("hawks/model.git/objects/info/alternates", 403, STRANGER),
+        ("hawks/model.git/objects/info/http-alternates", 403, STRANGER),
+        ("hawks/model.git/objects/pack/pack-" + "0" * 40 + ".pack", 403, STRANGER),
     ],
 )
 def test_no_path_leads_to_the_repository_of_another_team(
