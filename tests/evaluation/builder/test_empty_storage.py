@@ -5,10 +5,13 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+import pytest
+
 from evaluation.builder import empty_storage
 
 
-def test_it_works(tmp_path: Path) -> None:
+def test_it_works(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
     beside, top = tmp_path / "beside", tmp_path / "top"
     beside.mkdir()
     (beside / "kept").touch()
