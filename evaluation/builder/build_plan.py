@@ -16,22 +16,13 @@ from evaluation.builder.lean_pack import lean_dockerfile
 from evaluation.builder.pack_detection import DOCKERFILE, LEAN, detect_pack, dockerfile_of
 from evaluation.builder.requirements import read_requirements
 from evaluation.builder.settings import BuildSettings, build_settings_from_environment
-from evaluation.builder.source_tree import BINDER_DIRECTORIES, configuration_directory
+from evaluation.builder.source_tree import configuration_directory
 from evaluation.parsing.limited_process import Fields, ask_once
-
-_NAMES = (
-    "Dockerfile", "DESCRIPTION", "JuliaProject.toml", "Pipfile", "Pipfile.lock", "Project.toml", "REQUIRE", "apt.txt",
-    "default.nix", "environment.yaml", "environment.yml", "install.R", "postBuild", "pyproject.toml",
-    "requirements.txt", "requirements3.txt", "runtime.txt", "setup.py", "start",
-)  # fmt: skip
 
 _SECONDS, _MEMORY_BYTES = 10, 2 << 30
 
 _SETTINGS = ("base_image", "allowed_images", "base_python")
 """What a plan needs of the settings; addresses of mirrors may hold passwords."""
-
-CONFIGURATION_FILES = frozenset(_NAMES) | {f"{folder}/{name}" for folder in BINDER_DIRECTORIES for name in _NAMES}
-"""The paths of all files that the plan depends on."""
 
 
 def plan_build(sandbox_name: str, source: Path, settings: BuildSettings) -> str:

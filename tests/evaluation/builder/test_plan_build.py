@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from evaluation.builder.build_plan import CONFIGURATION_FILES, plan_apart, plan_build
+from evaluation.builder.build_plan import plan_apart, plan_build
+from evaluation.builder.pack_detection import CONFIGURATION_FILES
 from evaluation.builder.settings import BuildSettings
 from evaluation.domain.errors import BuildRefusal, HostRefusal
 
