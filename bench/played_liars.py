@@ -1,6 +1,6 @@
 """`python -m bench.played_liars`: how often played matches pass a model that lies on a share of all queries.
 
-The liar (`bench/players/liar-model`) is played and audited as any submission, in the process sandbox, in matches of
+The liar (`bench/players/liar_model`) is played and audited as any submission, in the process sandbox, in matches of
 25 pieces of eight samples. A match of fewer pieces is a group of pieces of these: each piece has its own frames and
 counts, and the lies of two pieces are independent. The share that passes the audit of equal frames is compared with
 the exact probability of `bench.audit_power` for the numbers of images that were asked. "Whole audit" counts the
@@ -39,7 +39,7 @@ PIECES = (1, 2, 5)
 
 def build_liar(share: float, folder: Path) -> Player:
     """Return the liar on this share of the queries, built from a repository that is written into `folder`."""
-    shutil.copytree(PLAYERS / "liar-model", folder)
+    shutil.copytree(PLAYERS / "liar_model", folder)
     shutil.copy(find_baseline("numpy-classifier").source / "weights.npz", folder)
     (folder / "share.txt").write_text(str(share), encoding="ascii")
     return build(folder)

@@ -56,7 +56,8 @@ def _honest(images: NDArray[np.uint8]) -> NDArray[np.int64]:
     cells = images.reshape(n, height // POOL, POOL, width // POOL, POOL * channels).sum(axis=(2, 4), dtype=np.float32)
     pooled = (cells / np.float32(255 * POOL * POOL * channels)).reshape(n, -1)
     hidden = np.maximum(pooled @ WEIGHTS["hidden"] + WEIGHTS["hidden_bias"], 0)
-    return (hidden @ WEIGHTS["output"] + WEIGHTS["output_bias"]).argmax(axis=1)
+    labels: NDArray[np.int64] = (hidden @ WEIGHTS["output"] + WEIGHTS["output_bias"]).argmax(axis=1)
+    return labels
 
 
 serve_model(Liar().predict)
