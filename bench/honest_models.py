@@ -56,6 +56,9 @@ MOST_IMAGES = 64
 """Images of the largest frame of the protocol."""
 
 
+COLUMNS = ("model", "attack", "images", "same frames", "other frames", "frames of 64", "alone", "verdicts denied")
+
+
 @dataclass(frozen=True)
 class Kind:
     """An honest model: its networks, and how it computes when it plays and when it is audited."""
@@ -74,19 +77,19 @@ AVX2 = {"ONEDNN_MAX_CPU_ISA": "AVX2", "ATEN_CPU_CAPABILITY": "avx2", "MKL_ENABLE
 
 DIGITS = (
     Kind("plain-resnet", ("plain-resnet",)),
-    Kind("the same, 2 threads", ("plain-resnet",), threads=2, audit_threads=2),
-    Kind("the same, 1 thread, audited with 2", ("plain-resnet",), audit_threads=2),
-    Kind("the same, with flipped copies", ("plain-resnet",), flips=True),
+    Kind("plain-resnet, 2 threads", ("plain-resnet",), threads=2, audit_threads=2),
+    Kind("plain-resnet, 1 thread, audited with 2", ("plain-resnet",), audit_threads=2),
+    Kind("plain-resnet, with flipped copies", ("plain-resnet",), flips=True),
     Kind("ensemble of three", ("plain-resnet", "frozen-noise", "adversarial-logit-pairing")),
-    Kind("the same, audited with AVX2", ("plain-resnet",), audited_with_avx2=True),
+    Kind("plain-resnet, audited with AVX2", ("plain-resnet",), audited_with_avx2=True),
     Kind("plain-resnet, bfloat16", ("plain-resnet",), bfloat16=True),
-    Kind("the same, audited with AVX2", ("plain-resnet",), bfloat16=True, audited_with_avx2=True),
+    Kind("plain-resnet, bfloat16, audited with AVX2", ("plain-resnet",), bfloat16=True, audited_with_avx2=True),
 )
 TINY_IMAGENET = (
     Kind("compact-plain", ("compact-plain",)),
-    Kind("the same, audited with AVX2", ("compact-plain",), audited_with_avx2=True),
+    Kind("compact-plain, audited with AVX2", ("compact-plain",), audited_with_avx2=True),
     Kind("compact-plain, bfloat16", ("compact-plain",), bfloat16=True),
-    Kind("the same, audited with AVX2", ("compact-plain",), bfloat16=True, audited_with_avx2=True),
+    Kind("compact-plain, bfloat16, audited with AVX2", ("compact-plain",), bfloat16=True, audited_with_avx2=True),
     Kind("efficientnet-lite0", ("efficientnet-lite0",)),
     Kind("efficientnet-lite0, bfloat16", ("efficientnet-lite0",), bfloat16=True),
 )
@@ -327,26 +330,16 @@ def main() -> None:
     data, kinds = (
         ("digits", DIGITS) if given.tiny_imagenet is None else (f"tiny-imagenet:{given.tiny_imagenet}", TINY_IMAGENET)
     )
-    queries, pieces = (20, 1) if given.smallest else (given.queries, given.pieces)
-    samples = load_dataset(data).samples("validation")
-    rows = []
-    for kind in kinds[-1:] if given.smallest else kinds:
-        for attack in given.attack or ATTACKS:
-            rows.append(row(kind, attack, measure(kind, attack, samples, queries, pieces)))
-            print(rows[-1], flush=True)
+    queries, pieces, attacks = given.queries, given.pieces, given.attack or list(ATTACKS)
+    if given.smallest:
+        queries, pieces, attacks, kinds = 20, 1, attacks[:1], kinds[-1:]
+    samples = load_dataset(data).first("validation", pieces * QueryRules().piece_samples)
     lengths = [f"blamed, {pieces} piece{'s' if pieces > 1 else ''}" for pieces in PIECES]
-    header = (
-        "model",
-        "attack",
-        "images",
-        "same frames",
-        "other frames",
-        "frames of 64",
-        "alone",
-        "verdicts denied",
-        *lengths,
-    )
-    print("\n".join(table(header, rows)))
+    print("\n".join(table((*COLUMNS, *lengths), [])))
+    for kind in kinds:
+        for attack in attacks:
+            cells = row(kind, attack, measure(kind, attack, samples, queries, pieces))
+            print(f"| {' | '.join(cells)} |", flush=True)
 
 
 if __name__ == "__main__":
