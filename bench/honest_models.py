@@ -327,9 +327,8 @@ def main() -> None:
     parser.add_argument("--attack", choices=ATTACKS, action="append", help="which attacks (default both)")
     parser.add_argument("--smallest", action="store_true", help="run all code at the smallest size; no figure is valid")
     given = parser.parse_args()
-    data, kinds = (
-        ("digits", DIGITS) if given.tiny_imagenet is None else (f"tiny-imagenet:{given.tiny_imagenet}", TINY_IMAGENET)
-    )
+    data = "digits" if given.tiny_imagenet is None else f"tiny-imagenet:{given.tiny_imagenet}"
+    kinds: Sequence[Kind] = DIGITS if given.tiny_imagenet is None else TINY_IMAGENET
     queries, pieces, attacks = given.queries, given.pieces, given.attack or list(ATTACKS)
     if given.smallest:
         queries, pieces, attacks, kinds = 20, 1, attacks[:1], kinds[-1:]
