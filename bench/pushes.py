@@ -35,9 +35,9 @@ def measure() -> Section:
         state = Path(folder) / "state"
         os.environ |= {"GAUNTLET_STATE": str(state), "GAUNTLET_SANDBOX": "process", "DATABASE_URL": ""}
         for command in (["migrate", "-v0"], ["collectstatic", "--no-input", "-v0"]):
-            _manage(*command)
-        _manage("competition", "import", str(COMPETITION))
-        site = Supervisor(port=_free_port(), processes=os.cpu_count() or 1, logs=state / "logs")
+            manage(*command)
+        manage("competition", "import", str(COMPETITION))
+        site = Supervisor(port=free_port(), processes=os.cpu_count() or 1, logs=state / "logs")
         try:
             site.start()
             seconds = _pushes(_addresses(site.url))
@@ -104,11 +104,13 @@ def _bare_pushes(folder: Path) -> list[float]:
     return [_push(str(folder), number, f"submission-{number}") for number in range(10)]
 
 
-def _manage(*arguments: str) -> None:
+def manage(*arguments: str) -> None:
+    """Run a command of the site."""
     subprocess.run([sys.executable, "manage.py", *arguments], cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
 
 
-def _free_port() -> int:
+def free_port() -> int:
+    """Return a port that nobody listens on."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port: int = probe.getsockname()[1]

@@ -19,6 +19,7 @@ from pathlib import Path
 import numpy as np
 
 from evaluation.domain.players import Track
+from evaluation.domain.processor_use import ProcessorUse
 from evaluation.domain.rules import QueryRules
 from evaluation.domain.samples import Sample
 from evaluation.protocol.handshake import Listener
@@ -63,7 +64,7 @@ class ProgramPlayer(PlayerConnection):
     def give_up(self) -> None:
         """Do nothing: no instance is started early here."""
 
-    def processor_seconds(self) -> float | None:
+    def processor_use(self) -> ProcessorUse | None:
         return None
 
     def another(self) -> ProgramPlayer:

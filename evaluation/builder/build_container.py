@@ -18,17 +18,19 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-from docker.errors import DockerException
+from docker.errors import APIError, DockerException
 from docker.types import LogConfig, Mount, Ulimit
 
 from evaluation.builder.base import LogLine
 from evaluation.builder.build_context import ContextEntry, write_context
+from evaluation.builder.build_watch import limits
 from evaluation.builder.container_run import Watch, run_container
 from evaluation.builder.file_stream import FileStream
-from evaluation.builder.image_archive import BuiltConfig, file_digest, read_config, read_names
+from evaluation.builder.image_archive import BuiltConfig, file_digest, read_config, read_layer_names
+from evaluation.builder.layer_check import DiskSpace, unpacked
 from evaluation.builder.mirrors import PROXY_PORT, PROXY_URL
 from evaluation.builder.settings import BuildSettings
-from evaluation.domain.errors import BuildRefusal
+from evaluation.domain.errors import BuildRefusal, Fault
 from evaluation.sandbox.docker_run import as_fault
 from evaluation.sandbox.host_process import runner_is_dead, runner_label
 
@@ -38,6 +40,9 @@ if TYPE_CHECKING:
 BUILD_LABEL = "gauntlet.build"
 """The label of the containers and volumes of builds: the process that created them (see `runner_label`)."""
 
+_IMAGE_LABEL = "gauntlet.builder-image"
+"""The label of the volumes of builds: the builder image, in which they can be emptied."""
+
 IMAGE = "localhost/built:latest"
 _STORE = "/store"
 _CONTEXT_NAME = "context"
@@ -45,6 +50,7 @@ _CONTEXT = f"{_STORE}/{_CONTEXT_NAME}"
 _OUT = f"{_STORE}/out"
 _HOME = f"{_STORE}/home"
 _SCRATCH = f"{_STORE}/scratch"
+_EXPORT_HOME = "/tmp/home"  # noqa: S108
 _PROXY_DIRECTORY = "/run/mirrors"
 _USER = "1000:1000"
 _STORAGE = (
@@ -61,12 +67,15 @@ exec "$@"
 """
 _SECCOMP = Path(__file__).with_name("build_seccomp.json")
 _EXPORT = Path(__file__).with_name("export_image.py")
+_EMPTY = Path(__file__).with_name("empty_storage.py")
 _TOO_LARGE = 3
 _FILE_TOO_LARGE = "exit status 153"
 """The last log line of a step that SIGXFSZ killed: a shell reports 128 plus the number of the signal."""
 _TAIL_LINES = 20
 _TMP_BYTES = 512 << 20
 _MAX_CONFIG_BYTES = 1 << 20
+_MAX_LAYERS = 125
+"""Engines stack no more layers."""
 
 
 @dataclass(frozen=True)
@@ -99,7 +108,7 @@ class BuildContainer:
 
     def __enter__(self) -> BuildContainer:
         with as_fault("creating the storage of a build"):
-            self._client.volumes.create(self.name, labels={BUILD_LABEL: runner_label()})
+            self._client.volumes.create(self.name, labels={BUILD_LABEL: runner_label(), _IMAGE_LABEL: self._image})
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
@@ -107,8 +116,8 @@ class BuildContainer:
             with suppress(DockerException, OSError):
                 self._client.api.remove_container(container, force=True, v=True)
         # where the engine does not answer, `sweep` removes the rest later
-        with suppress(DockerException, OSError):
-            self._client.api.remove_volume(self.name, force=True)
+        with suppress(DockerException, OSError, Fault):
+            _remove_volume(self._client, self.name, image=self._image)
 
     def build(
         self,
@@ -154,13 +163,14 @@ class BuildContainer:
             f"the build failed; last log lines:\n{lines}", fix="correct the step that failed, and push again"
         )
 
-    def used_bytes(self) -> int:
-        """Return the bytes that the storage holds now, counted in a container without code of the submission."""
-        container = self._create(["du", "-s", "-k", _STORE], user="0:0", capabilities=("DAC_READ_SEARCH",))
+    def used(self) -> DiskSpace:
+        """Return what the storage holds now, counted in a container without code of the submission."""
+        count = f"du -s -k {_STORE}; du -s --inodes {_STORE}"
+        container = self._create(["sh", "-c", count], user="0:0", capabilities=("DAC_READ_SEARCH",))
         lines: list[str] = []
         run_container(self._client, container, lines.append, lambda: None)
-        counted = [line.split()[0] for line in lines if line.endswith(f"\t{_STORE}")]
-        return int(counted[-1]) << 10 if counted else 0
+        counted = [int(line.split()[0]) for line in lines if line.endswith(f"\t{_STORE}")]
+        return DiskSpace(counted[1], counted[0] << 10) if len(counted) == 2 else DiskSpace()
 
     def export(self, folder: Path, base_layers: Sequence[str], watch: Watch) -> Exported:
         """Copy the result of the build into `folder`. Raise `TooLargeError` or `UnreadableError`.
@@ -172,8 +182,9 @@ class BuildContainer:
                 self._client.api.remove_container(container, force=True, v=True)
                 self._containers.remove(container)
         limit = str(self._settings.max_image_bytes)
-        words = ["buildah", "unshare", "python3", "-c", _EXPORT.read_text(encoding="utf-8")]
-        container = self._create([*words, IMAGE, _OUT, json.dumps(list(base_layers)), limit])
+        # isolated, and with a home of its own: the build may have left modules and settings in its home
+        words = ["buildah", "unshare", "python3", "-I", "-c", _EXPORT.read_text(encoding="utf-8")]
+        container = self._create([*words, IMAGE, _OUT, json.dumps(list(base_layers)), limit], home=_EXPORT_HOME)
         lines: deque[str] = deque(maxlen=_TAIL_LINES)
         code = run_container(self._client, container, lines.append, watch)
         if code == _TOO_LARGE:
@@ -182,20 +193,24 @@ class BuildContainer:
             raise UnreadableError("\n".join(lines))
         try:
             config = read_config(self._read(container, "config.json", _MAX_CONFIG_BYTES))
-            names = read_names(json.loads(self._read(container, "layers.json", _MAX_CONFIG_BYTES)))
+            names = read_layer_names(self._read(container, "layers.json", _MAX_CONFIG_BYTES))
         except ValueError as error:
             raise UnreadableError(f"its configuration is not readable: {error}") from error
-        layers = {}
+        if config.layers not in (names, (*base_layers, *names)):
+            raise UnreadableError("the configuration names other layers than those of the build")
+        if len(config.layers) > _MAX_LAYERS:
+            raise UnreadableError(f"it has more than {_MAX_LAYERS} layers")
+        layers, left, left_bytes = {}, limits(self._settings), self._settings.max_image_bytes
         for number, name in enumerate(names):
             path = folder / f"{number}.tar"
             with path.open("wb") as target:
-                for chunk in self._chunks(container, f"{number}.tar", self._settings.max_image_bytes):
+                for chunk in self._chunks(container, f"{number}.tar", left_bytes):
                     target.write(chunk)
             if file_digest(path) != name:
                 raise UnreadableError(f"layer {number} differs from the layer in the configuration")
+            left_bytes -= path.stat().st_size
+            left = _left(left, path, number)
             layers[name] = path
-        if not set(config.layers) <= {*names, *base_layers}:
-            raise UnreadableError("the configuration names layers that do not exist")
         return Exported(config, layers)
 
     def _create(
@@ -205,6 +220,7 @@ class BuildContainer:
         user: str = _USER,
         capabilities: Sequence[str] = ("SETUID", "SETGID"),
         proxy: Path | None = None,
+        home: str = _HOME,
     ) -> str:
         mounts = [Mount(_STORE, self.name, type="volume")]
         if proxy is not None:
@@ -218,7 +234,7 @@ class BuildContainer:
                 user=user,
                 cap_add=list(capabilities),
                 labels={BUILD_LABEL: runner_label()},
-                environment=_environment(proxied=proxy is not None),
+                environment=_environment(home, proxied=proxy is not None),
                 **_limits(self._settings),
             )
         self._containers.append(str(container.id))
@@ -241,6 +257,18 @@ class BuildContainer:
             deque(stream, maxlen=0)  # a connection that was read to its end can be used again
 
 
+def _left(space: DiskSpace, layer: Path, number: int) -> DiskSpace:
+    """Return what remains of `space` after a layer. Raise `TooLargeError` or `UnreadableError`."""
+    try:
+        with layer.open("rb") as file:
+            used = unpacked(file, most=space)
+    except ValueError as error:
+        raise UnreadableError(f"layer {number}: {error}") from error
+    if not space.covers(used):
+        raise TooLargeError
+    return DiskSpace(space.files - used.files, space.bytes - used.bytes)
+
+
 def sweep(client: DockerClient) -> int:
     """Remove the containers and volumes of builds whose process is gone. Return their number."""
     swept = 0
@@ -250,10 +278,37 @@ def sweep(client: DockerClient) -> int:
                 container.remove(force=True, v=True)
                 swept += 1
         for volume in client.volumes.list(filters={"label": BUILD_LABEL}):
-            if runner_is_dead(volume.attrs["Labels"][BUILD_LABEL]):
-                volume.remove(force=True)
+            labels = volume.attrs["Labels"]
+            if runner_is_dead(labels[BUILD_LABEL]):
+                _remove_volume(client, volume.name, image=labels.get(_IMAGE_LABEL, ""))
                 swept += 1
     return swept
+
+
+def _remove_volume(client: DockerClient, name: str, *, image: str) -> None:
+    """Remove the storage of a build: emptied first, in a container of `image`, where the engine fails.
+
+    An engine opens one file for each level of directories.
+    """
+    try:
+        client.api.remove_volume(name, force=True)
+        return
+    except APIError:
+        container = client.containers.create(
+            image,
+            ["python3", "-I", "-c", _EMPTY.read_text(encoding="utf-8"), _STORE],
+            mounts=[Mount(_STORE, name, type="volume")],
+            user="0:0",
+            network_mode="none",
+            cap_drop=["ALL"],
+            cap_add=["DAC_OVERRIDE", "FOWNER"],
+            labels={BUILD_LABEL: runner_label()},
+        )
+    try:
+        run_container(client, str(container.id), lambda line: None, lambda: None)
+    finally:
+        container.remove(force=True)
+    client.api.remove_volume(name, force=True)
 
 
 def _max_file_bytes(settings: BuildSettings) -> int:
@@ -289,8 +344,8 @@ def _limits(settings: BuildSettings) -> dict[str, Any]:
     }
 
 
-def _environment(*, proxied: bool) -> dict[str, str]:
-    directories = {"HOME": _HOME, "TMPDIR": _SCRATCH}
+def _environment(home: str, *, proxied: bool) -> dict[str, str]:
+    directories = {"HOME": home, "TMPDIR": _SCRATCH}
     if not proxied:
         return directories
     proxies = {"http_proxy": PROXY_URL, "https_proxy": PROXY_URL, "no_proxy": "localhost,127.0.0.1"}

@@ -151,7 +151,7 @@ class BuildGuards:
             BuildContainer(self._client, settings, image=self._builder_image, proxy=proxy.directory) as container,
         ):
             self._last = container.name
-            watch = BuildWatch(settings, self._disk, container.used_bytes)
+            watch = BuildWatch(settings, self._disk, container.used)
             container.build(_FILE, (), context, lines.append, watch)
             yield container
 

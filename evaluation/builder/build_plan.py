@@ -16,30 +16,24 @@ from evaluation.builder.lean_pack import lean_dockerfile
 from evaluation.builder.pack_detection import DOCKERFILE, LEAN, detect_pack, dockerfile_of
 from evaluation.builder.requirements import read_requirements
 from evaluation.builder.settings import BuildSettings, build_settings_from_environment
-from evaluation.builder.source_tree import BINDER_DIRECTORIES, configuration_directory
+from evaluation.builder.source_tree import configuration_directory
 from evaluation.parsing.limited_process import Fields, ask_once
-
-_NAMES = (
-    "Dockerfile", "DESCRIPTION", "JuliaProject.toml", "Pipfile", "Pipfile.lock", "Project.toml", "REQUIRE", "apt.txt",
-    "default.nix", "environment.yaml", "environment.yml", "install.R", "postBuild", "pyproject.toml",
-    "requirements.txt", "requirements3.txt", "runtime.txt", "setup.py", "start",
-)  # fmt: skip
 
 _SECONDS, _MEMORY_BYTES = 10, 2 << 30
 
-CONFIGURATION_FILES = frozenset(_NAMES) | {f"{folder}/{name}" for folder in BINDER_DIRECTORIES for name in _NAMES}
-"""The paths of all files that the plan depends on."""
+_SETTINGS = ("base_image", "allowed_images", "base_python")
+"""What a plan needs of the settings; addresses of mirrors may hold passwords."""
 
 
-def plan_build(sandbox_name: str, source: Path) -> str:
+def plan_build(sandbox_name: str, source: Path, settings: BuildSettings) -> str:
     """Return one line that says how `source` would be built for the sandbox `sandbox_name` (`process` or `docker`).
 
-    `source` needs only `CONFIGURATION_FILES`. Raise `BuildRefusal` for what the builder would refuse
-    before it starts, and `HostRefusal` for a wrong `GAUNTLET_*` variable.
+    `source` needs only `CONFIGURATION_FILES`; of `settings` only the images and the base Python count. Raise
+    `BuildRefusal` for what the builder would refuse before it starts.
     """
     if sandbox_name == "process":
         return f"as it is, Python {platform.python_version()}, {_counted(count_met_requirements(source))} met"
-    return _docker_plan(source, build_settings_from_environment())
+    return _docker_plan(source, settings)
 
 
 def _docker_plan(source: Path, settings: BuildSettings) -> str:
@@ -62,10 +56,18 @@ def _counted(requirements: int) -> str:
 
 
 def plan_apart(sandbox_name: str, source: Path) -> str:
-    """Return `plan_build` of both, made in a process with limits; what exceeds them is a `BuildRefusal`."""
+    """Return `plan_build` of both, made in a process with limits; what exceeds them is a `BuildRefusal`.
+
+    Raise `HostRefusal` for a wrong `GAUNTLET_*` variable.
+    """
+    settings = build_settings_from_environment()
     answer, _ = ask_once(
         f"{__name__}:plan_request",
-        {"sandbox": sandbox_name, "source": str(source)},
+        {
+            "sandbox": sandbox_name,
+            "source": str(source),
+            "settings": {name: getattr(settings, name) for name in _SETTINGS},
+        },
         what="the build configuration",
         seconds=_SECONDS,
         memory_bytes=_MEMORY_BYTES,
@@ -75,4 +77,5 @@ def plan_apart(sandbox_name: str, source: Path) -> str:
 
 def plan_request(fields: Fields, _: bytes) -> tuple[Fields, bytes]:
     """Answer a request of `plan_apart`."""
-    return {"plan": plan_build(fields["sandbox"], Path(fields["source"]))}, b""
+    settings = BuildSettings(**fields["settings"])
+    return {"plan": plan_build(fields["sandbox"], Path(fields["source"]), settings)}, b""

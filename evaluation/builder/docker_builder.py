@@ -231,7 +231,7 @@ class DockerBuilder(Builder):
                     proxy=proxy.directory if proxy else None,
                 )
             )
-            limits = BuildWatch(settings, self._disk(), container.used_bytes)
+            limits = BuildWatch(settings, self._disk(), container.used)
 
             def watch() -> None:
                 for notice in proxy.notices() if proxy else ():

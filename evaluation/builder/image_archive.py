@@ -61,14 +61,11 @@ class BuiltConfig:
 
 def read_config(content: bytes) -> BuiltConfig:
     """Read an image's configuration. Raise `ValueError` if it is invalid."""
-    try:
-        document = json.loads(content)
-    except RecursionError as error:
-        raise ValueError("it is nested too deeply") from error
+    document = _parsed(content)
     inner = _table(_table(document).get("config"))
     directory = inner.get("WorkingDir") or ""
-    layers = read_names(_table(_table(document).get("rootfs")).get("diff_ids"))
-    environment = read_names(inner.get("Env"))
+    layers = _names(_table(_table(document).get("rootfs")).get("diff_ids"))
+    environment = _names(inner.get("Env"))
     if not isinstance(directory, str) or not (directory == "" or directory.startswith("/")):
         raise ValueError("its working directory is not an absolute path")
     if not all(_LAYER.fullmatch(name) for name in layers):
@@ -78,7 +75,19 @@ def read_config(content: bytes) -> BuiltConfig:
     return BuiltConfig(layers, environment, directory, tuple(_table(inner.get("Volumes"))))
 
 
-def read_names(value: object) -> tuple[str, ...]:
+def read_layer_names(content: bytes) -> tuple[str, ...]:
+    """Read a list of layers' names. Raise `ValueError` if it is invalid."""
+    return _names(_parsed(content))
+
+
+def _parsed(content: bytes) -> object:
+    try:
+        return json.loads(content)
+    except RecursionError as error:
+        raise ValueError("it is nested too deeply") from error
+
+
+def _names(value: object) -> tuple[str, ...]:
     """Return a list of strings, empty for None. Raise `ValueError` for anything else."""
     if value is None:
         return ()

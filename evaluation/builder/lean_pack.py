@@ -40,6 +40,9 @@ export DEBIAN_FRONTEND=noninteractive
 exec "$@"
 """
 
+# the kernel tells the owner of a file, and those who may write it, which of its pages others have read
+_GIVE_TO_ROOT = f"chown -hR 0:0 {WORK_DIRECTORY} && chmod -R a+rX,go-w {WORK_DIRECTORY}"
+
 _PACKAGE_NAME = re.compile(r"[a-z0-9][a-z0-9.+-]+(?:=[A-Za-z0-9.+~:-]+)?")
 
 
@@ -47,7 +50,8 @@ def lean_dockerfile(source: Path, base_image: str) -> str:
     """Return the Dockerfile for `source`: apt.txt, requirements.txt, the files, the package itself, postBuild.
 
     It has few steps, since each takes time. The SDK is added as a layer later, and mounted for steps that may
-    import it. The context must hold `src/`, `sdk/` and `operator/`. Raise `BuildRefusal` for invalid files.
+    import it. All files of the repository are root's at the end. The context must hold `src/`, `sdk/` and `operator/`.
+    Raise `BuildRefusal` for invalid files.
     """
     return "\n".join(_steps(source, configuration_directory(source), base_image)) + "\n"
 
@@ -58,16 +62,22 @@ def _steps(source: Path, configuration: Path, base_image: str) -> Iterator[str]:
     yield from _apt_steps(configuration / "apt.txt")
     early, late = _pip_steps(source, configuration)
     yield from early
-    # before WORKDIR, so that the player owns the directory itself, too, and postBuild may add files
-    yield f"COPY --chown={PLAYER_USER} {_SOURCE_DIRECTORY}/ {WORK_DIRECTORY}/"
-    yield f"WORKDIR {WORK_DIRECTORY}"
-    yield from late
     post_build = configuration / "postBuild"
-    if post_build.is_file():
+    if not post_build.is_file():
+        yield f"COPY {_SOURCE_DIRECTORY}/ {WORK_DIRECTORY}/"
+        yield f"WORKDIR {WORK_DIRECTORY}"
+        yield from late
+    else:
+        # before WORKDIR, so that the player owns the directory itself, too, and postBuild may add files
+        yield f"COPY --chown={PLAYER_USER} {_SOURCE_DIRECTORY}/ {WORK_DIRECTORY}/"
+        yield f"WORKDIR {WORK_DIRECTORY}"
+        yield from late
         relative = post_build.relative_to(source)
         yield f"ENV HOME=/tmp PYTHONUNBUFFERED=1 PYTHONPATH={SDK_DIRECTORY}${{PYTHONPATH:+:$PYTHONPATH}}"
         yield f"USER {PLAYER_USER}"
         yield f"RUN --mount=type=bind,source=sdk,target={SDK_DIRECTORY} chmod +x {relative} && ./{relative}"
+        yield "USER root"
+        yield f"RUN {_GIVE_TO_ROOT}"
 
 
 def _apt_steps(path: Path) -> Iterator[str]:

@@ -7,17 +7,21 @@ import re
 import shlex
 import tomllib
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, NoReturn
 
 from evaluation.builder.spdx import normal_licence
 from evaluation.domain.errors import ManifestRefusal
 from evaluation.domain.players import Track
+from evaluation.parsing.limited_process import Fields, ask_once
 
 MANIFEST_NAME = "submission.toml"
 MAX_MANIFEST_BYTES = 16 << 10
 MAX_TITLE_CHARACTERS = 120
+
+_SECONDS, _MEMORY_BYTES = 5, 1 << 30
+"""Limits of the process that reads a manifest. A key of thousands of parts takes half a second."""
 
 _TABLE = "submission"
 _TYPES: dict[str, type] = {"track": str, "run": str, "title": str, "licence": str, "gpu": bool}
@@ -65,12 +69,27 @@ class _Text:
 
 
 def read_manifest(source: Path) -> Manifest:
-    """Read and check `source/submission.toml`. Raise `ManifestRefusal` with the file, the line and the fix."""
-    return parse_manifest(_read(source / MANIFEST_NAME))
+    """Read and check `source/submission.toml` as `parse_apart`. The refusal names the file, the line and the fix."""
+    return parse_apart(_read(source / MANIFEST_NAME))
+
+
+def parse_apart(content: bytes) -> Manifest:
+    """Return `parse_manifest` of a stranger's bytes, read in a process with limits.
+
+    What exceeds them is a `BuildRefusal`.
+    """
+    limits = {"seconds": _SECONDS, "memory_bytes": _MEMORY_BYTES}
+    fields, _ = ask_once(f"{__name__}:parse_request", {}, content, what=MANIFEST_NAME, **limits)
+    return Manifest(**fields | {"track": Track(fields["track"]), "run": tuple(fields["run"])})
+
+
+def parse_request(_: Fields, content: bytes) -> tuple[Fields, bytes]:
+    """Answer a request of `parse_apart`."""
+    return asdict(parse_manifest(content)), b""
 
 
 def parse_manifest(content: bytes) -> Manifest:
-    """Parse and check the bytes of a `submission.toml`. Raise `ManifestRefusal`."""
+    """Parse and check the bytes of a `submission.toml` in this process. Raise `ManifestRefusal`."""
     text = _text_of(content)
     lines = _Text(tuple(text.splitlines()))
     try:

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import json
 import os
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
 
 from evaluation.domain.errors import ManifestRefusal
 from evaluation.domain.transfer_rules import TransferTrack
+from evaluation.parsing.limited_process import Fields, ask_once
 
 METADATA_NAME = "metadata.json"
 MAX_METADATA_BYTES = 64 << 10
+
+_SECONDS, _MEMORY_BYTES = 5, 1 << 30
+"""Limits of the process that reads a manifest."""
 
 _START_BYTES = 1024
 """What is read of an entry point."""
@@ -53,7 +57,7 @@ def read_metadata(source: Path) -> Metadata:
             content = file.read(MAX_METADATA_BYTES + 1)
     except FileNotFoundError:
         raise missing_metadata(str(source)) from None
-    metadata = parse_metadata(content)
+    metadata = parse_apart(content)
     _check_entry_point(source, metadata.entry_point)
     return metadata
 
@@ -65,8 +69,23 @@ def missing_metadata(where: str) -> ManifestRefusal:
     )
 
 
+def parse_apart(content: bytes) -> Metadata:
+    """Return `parse_metadata` of a stranger's bytes, read in a process with limits.
+
+    What exceeds them is a `BuildRefusal`.
+    """
+    limits = {"seconds": _SECONDS, "memory_bytes": _MEMORY_BYTES}
+    fields, _ = ask_once(f"{__name__}:parse_request", {}, content, what=METADATA_NAME, **limits)
+    return Metadata(**fields | {"track": TransferTrack(fields["track"])})
+
+
+def parse_request(_: Fields, content: bytes) -> tuple[Fields, bytes]:
+    """Answer a request of `parse_apart`."""
+    return asdict(parse_metadata(content)), b""
+
+
 def parse_metadata(content: bytes) -> Metadata:
-    """Parse and check the bytes of a `metadata.json`. Raise `ManifestRefusal`.
+    """Parse and check the bytes of a `metadata.json` in this process. Raise `ManifestRefusal`.
 
     Like the toolkit of 2017 it does not need `container_gpu`, which says that the submission can use a GPU; keys that
     nobody reads are allowed.

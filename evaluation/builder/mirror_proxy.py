@@ -130,9 +130,15 @@ class MirrorProxy:
             headers=headers,
             stream=True,
             allow_redirects=False,
+            auth=_only_given,
             timeout=(_CONNECT_SECONDS, _IDLE_SECONDS),
             verify=str(self._certificates) if self._certificates else True,
         )
+
+
+def _only_given(request: requests.PreparedRequest) -> requests.PreparedRequest:
+    """Leave `request` as it is: without this, requests adds a password from the `.netrc` of the site's user."""
+    return request
 
 
 class _Server(socketserver.ThreadingMixIn, socketserver.UnixStreamServer):

@@ -18,10 +18,23 @@ import requests
 
 from evaluation.builder.build_context import ContextEntry
 from evaluation.builder.settings import MIRROR_ARGUMENTS
+from evaluation.builder.source_tree import BINDER_DIRECTORIES
 from evaluation.domain.errors import BuildRefusal, Fault
 
 LEAN = "lean"
 DOCKERFILE = "dockerfile"
+
+_NAMES = (
+    "Dockerfile", "DESCRIPTION", "JuliaProject.toml", "Pipfile", "Pipfile.lock", "Project.toml", "REQUIRE", "apt.txt",
+    "default.nix", "environment.yaml", "environment.yml", "install.R", "postBuild", "pyproject.toml",
+    "requirements.txt", "requirements3.txt", "runtime.txt", "setup.py", "start",
+)  # fmt: skip
+
+CONFIGURATION_FILES = frozenset(_NAMES) | {f"{folder}/{name}" for folder in BINDER_DIRECTORIES for name in _NAMES}
+"""The paths of all files that decide how a submission is built."""
+
+MAX_CONFIGURATION_BYTES = 1 << 20
+"""The limit on each of them: a parser of YAML takes 14 s and 400 MiB for a mebibyte."""
 
 # the order of repo2docker's application (2026.4)
 _PACKS = (
@@ -66,8 +79,12 @@ class PackRecipe:
 def detect_pack(source: Path, base_python: str) -> str:
     """Return the pack for `source`: `lean`, `dockerfile`, or the class name of one of repo2docker's packs.
 
-    Raise `BuildRefusal` if repo2docker cannot read the configuration files.
+    Raise `BuildRefusal` if repo2docker cannot read the configuration files, or one is too large.
     """
+    for name in sorted(CONFIGURATION_FILES):
+        path = source / name
+        if path.is_file():
+            check_configuration_size(name, path.stat().st_size)
     with _inside(source):
         pack = next((name for name in _PACKS if _call_pack(name, _pack(name)("").detect)), None)
         if pack == "DockerBuildPack":
@@ -79,6 +96,15 @@ def detect_pack(source: Path, base_python: str) -> str:
             if pack is None:
                 raise BuildRefusal(f"runtime.txt: {name!r} is not supported", fix=f"write python-{base_python}")
         return pack
+
+
+def check_configuration_size(name: str, size: int) -> None:
+    """Raise `BuildRefusal` if the configuration file `name` has more than `MAX_CONFIGURATION_BYTES`."""
+    if size > MAX_CONFIGURATION_BYTES:
+        raise BuildRefusal(
+            f"{name} has {size:,} bytes; at most {MAX_CONFIGURATION_BYTES:,} are allowed in a configuration file",
+            fix="remove what the build does not need, and put data and long scripts into other files",
+        )
 
 
 def dockerfile_of(source: Path) -> str:
@@ -130,9 +156,10 @@ def _pack(name: str) -> Any:
 def _call_pack(name: str | None, function: Callable[[], Result]) -> Result:
     try:
         return function()
-    except requests.RequestException as error:  # some packs look up available versions online
-        raise Fault(f"repo2docker ({name}) cannot reach a package index: {error}") from error
     except Exception as error:  # its packs raise any error of their parsers
+        # some packs look up available versions online
+        if any(isinstance(each, requests.RequestException) for each in (error, error.__context__)):
+            raise Fault(f"repo2docker ({name}) cannot reach a package index: {error}") from error
         raise BuildRefusal(
             f"repo2docker ({name or 'BuildPack'}) cannot read the configuration files: {error}",
             fix="correct them; see https://repo2docker.readthedocs.io/en/latest/configuration",

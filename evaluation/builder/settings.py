@@ -50,6 +50,8 @@ class BuildSettings:
     """The time limit of one build, wall clock."""
     max_image_bytes: int = 4 << 30
     """The size limit of an image beyond the base image."""
+    max_image_files: int = 1_000_000
+    """The limit on its files and directories."""
     memory_bytes: int = 4 << 30
     """The memory limit of all processes of a build together."""
     cpus: float = 2.0
@@ -106,6 +108,7 @@ def build_settings_from_environment(environment: Mapping[str, str] = os.environ)
         network=read("GAUNTLET_BUILD_NETWORK", _network, defaults.network),
         seconds=read("GAUNTLET_BUILD_SECONDS", _positive, defaults.seconds),
         max_image_bytes=int(read("GAUNTLET_MAX_IMAGE_BYTES", _positive, float(defaults.max_image_bytes))),
+        max_image_files=int(read("GAUNTLET_MAX_IMAGE_FILES", _positive, float(defaults.max_image_files))),
         hosts=read("GAUNTLET_BUILD_HOSTS", _hosts, defaults.hosts),
         memory_bytes=int(read("GAUNTLET_BUILD_MEMORY_BYTES", _positive, float(defaults.memory_bytes))),
         cpus=read("GAUNTLET_BUILD_CPUS", _positive, defaults.cpus),

@@ -6,7 +6,7 @@ import argparse
 from typing import Any
 
 from evaluation.baselines.all_formats import all_bundled
-from evaluation.cli.output import print_json, print_table
+from evaluation.cli.output import print_json, print_table, say
 
 
 def add_parser(subcommands: Any) -> None:
@@ -16,13 +16,15 @@ def add_parser(subcommands: Any) -> None:
 
 
 def run(given: argparse.Namespace) -> int:
-    columns = ("name", "track", "images", "path")
-    rows = [
-        (each.name, str(each.track), " or ".join(each.data_sets) or "any", str(each.repository()))
-        for each in all_bundled()
-    ]
+    columns = ("name", "track", "images")
+    bundled = all_bundled()
+    rows = [(each.name, str(each.track), " or ".join(each.data_sets) or "any") for each in bundled]
     if given.json:
-        print_json([dict(zip(columns, row, strict=True)) for row in rows])
+        paths = [str(each.repository()) for each in bundled]
+        print_json(
+            [dict(zip((*columns, "path"), (*row, path), strict=True)) for row, path in zip(rows, paths, strict=True)]
+        )
     else:
-        print_table("Bundled submissions", columns, rows, text=(0, 1, 2, 3))
+        print_table("Bundled submissions", columns, rows, text=(0, 1, 2))
+        say("Commands take these names in place of directories; `--json` adds the directories.")
     return 0

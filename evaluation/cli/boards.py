@@ -10,8 +10,6 @@ from evaluation.cli.output import OUT, print_table, say
 from evaluation.domain.players import Track
 from evaluation.domain.results import MatchResult
 from evaluation.domain.score_decimals import decimals
-from evaluation.scoring.rank_intervals import RankInterval, rank_intervals
-from evaluation.scoring.separation import resolution
 from evaluation.scoring.v1 import Score
 from evaluation.tournament.leaderboards import Board, Matrix, Row, boards, matrices
 
@@ -50,17 +48,11 @@ def for_json(results: Sequence[MatchResult]) -> dict[str, Any]:
 
 
 def _board_for_json(board: Board) -> dict[str, Any]:
-    """Return a leaderboard with the rank interval of each row instead of its resamples."""
-    plain, ranks = asdict(board), _ranks(board)
+    """Return a leaderboard without the resamples of its scores."""
+    plain = asdict(board)
     for row in plain["rows"]:
         del row["score"]["resampled"]
-        row |= {"rank_low": ranks[row["name"]].low, "rank_high": ranks[row["name"]].high}
     return plain
-
-
-def _ranks(board: Board) -> Mapping[str, RankInterval]:
-    values = {row.name: row.score.value for row in board.rows}
-    return rank_intervals(values, {row.name: row.score.resampled for row in board.rows}, board.track.side).intervals
 
 
 def _show_board(board: Board) -> None:
@@ -68,28 +60,15 @@ def _show_board(board: Board) -> None:
     failures = "held" if board.track is Track.MODEL else "found nothing"
     columns = ("rank", "name", "score", "95 % interval", failures, hardest, "queries", "seconds")
     shown = len(columns) if OUT.width >= _WIDE else len(columns) - 2
-    ranks = _ranks(board)
-    rows = [_cells(row, ranks[row.name])[:shown] for row in board.rows]
-    print_table(_TITLES[board.track], columns[:shown], rows, text=(1, 5))
-    if text := _separated(board, ranks):
+    print_table(_TITLES[board.track], columns[:shown], [_cells(row)[:shown] for row in board.rows], text=(1, 5))
+    if text := board.separated:
         say(text)
 
 
-def _separated(board: Board, ranks: Mapping[str, RankInterval]) -> str:
-    """Return which differences of the scores are significant, "" if there is nothing to compare."""
-    found = resolution([(row.score.value, ranks[row.name].low) for row in board.rows])
-    if found is None:
-        return ""
-    samples = board.rows[0].score.samples
-    if found.closest is None:
-        return f"With {samples} samples, no two scores are separated."
-    return f"With {samples} samples, scores closer than about {found.closest:.2f} are not separated."
-
-
-def _cells(row: Row, fits: RankInterval) -> list[str]:
+def _cells(row: Row) -> list[str]:
     score = row.score
     return [
-        f"{row.rank} ({fits.low} to {fits.high})",
+        f"{row.rank} ({row.rank_low} to {row.rank_high})",
         row.name,
         _digits(score.value, score),
         f"{_digits(score.low, score)} to {_digits(score.high, score)}",

@@ -10,11 +10,11 @@ from pathlib import Path
 from evaluation.builder.base import LogLine
 from evaluation.builder.last_exception import last_exception
 from evaluation.cli.options import Chosen, open_sandbox
-from evaluation.cli.transfer import resources
 from evaluation.domain.transfer_results import ImageNote
 from evaluation.domain.transfer_rules import TransferRules
 from evaluation.referee.time_limits import calibrate
 from evaluation.transfer.build import build_player
+from evaluation.transfer.limits import resources
 from evaluation.transfer.play import Match, play
 from evaluation.transfer.player import TransferPlayer
 from evaluation.transfer.result import TransferResult

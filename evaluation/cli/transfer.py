@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import os
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -26,9 +25,9 @@ from evaluation.domain.samples import Sample
 from evaluation.domain.transfer_results import AttackBatch, DefenceBatch
 from evaluation.domain.transfer_rules import Opponents, TransferRules
 from evaluation.referee.time_limits import calibrate
-from evaluation.sandbox.base import Resources
 from evaluation.transfer.artefacts import as_dict, write_files
 from evaluation.transfer.build import build_player
+from evaluation.transfer.limits import resources
 from evaluation.transfer.play import Match, play
 from evaluation.transfer.player import TransferPlayer
 from evaluation.transfer.problems import problems
@@ -165,11 +164,6 @@ def _rules(given: argparse.Namespace, dataset: Dataset) -> TransferRules:
         )
     except ValueError as error:
         raise Refusal(str(error), fix="change the option or the data set") from None
-
-
-def resources() -> Resources:
-    """Return the limits of 2017, with as many processors as there are; the disk had no limit then."""
-    return Resources(cpus=min(3.75, os.cpu_count() or 1), memory_bytes=24 << 30, scratch_bytes=2 << 30)
 
 
 def _play(match: Match, sandbox: str, out: Path) -> TransferResult:

@@ -8,12 +8,13 @@ import threading
 from evaluation.builder.metadata import read_metadata
 from evaluation.cli.options import open_sandbox
 from evaluation.cli.output import say, working
-from evaluation.cli.transfer import build_players, chosen_samples, resources
+from evaluation.cli.transfer import build_players, chosen_samples
 from evaluation.domain.errors import Refusal
 from evaluation.domain.smoke_checks import SmokeTestResult
 from evaluation.domain.transfer_rules import TransferRules
 from evaluation.legacy.licence_file import UNKNOWN, licence_of
 from evaluation.referee.time_limits import calibrate
+from evaluation.transfer.limits import resources
 from evaluation.transfer.run_batch import Stage
 from evaluation.transfer.smoke_test import SAMPLES, check_submission
 

@@ -43,6 +43,8 @@ class Program:
     gpu: bool = False
     readable: tuple[Path, ...] = ()
     """Further directories of this host that a program with a `directory` reads, such as an environment of its own."""
+    team: str = ""
+    """Whose it is, where that is known: none of its team's programs runs on a host that audits it."""
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +11,13 @@ from evaluation.builder.manifest import MANIFEST_NAME, MAX_TITLE_CHARACTERS
 from evaluation.domain.errors import ManifestRefusal
 from evaluation.domain.players import Track
 from evaluation.legacy.licence_file import licence_of
+from evaluation.parsing.limited_process import Fields, ask_once
 
 FILE_NAME = "crowdai.json"
 MAX_BYTES = 64 << 10
+
+_SECONDS, _MEMORY_BYTES = 5, 1 << 30
+"""Limits of the process that reads a manifest."""
 
 _MOST_SHOWN = 80
 """The most characters of a wrong value in an answer to a push."""
@@ -42,10 +46,26 @@ def is_2018(source: Path) -> bool:
 
 
 def read_submission(source: Path) -> Submission2018:
-    """Read the submission of 2018 in `source`. Raise `ManifestRefusal` with the fix."""
+    """Read the submission of 2018 in `source`, in a process with limits; what exceeds them is a `BuildRefusal`.
+
+    Raise `ManifestRefusal` with the fix.
+    """
+    fields, _ = ask_once(
+        f"{__name__}:read_request",
+        {"source": str(source)},
+        what=FILE_NAME,
+        seconds=_SECONDS,
+        memory_bytes=_MEMORY_BYTES,
+    )
+    return Submission2018(**fields | {"track": Track(fields["track"])})
+
+
+def read_request(fields: Fields, _: bytes) -> tuple[Fields, bytes]:
+    """Answer a request of `read_submission`."""
+    source = Path(fields["source"])
     with (source / FILE_NAME).open("rb") as file:
         table = _table(file.read(MAX_BYTES + 1))
-    return Submission2018(_track(table), _title(table), licence_of(source))
+    return asdict(Submission2018(_track(table), _title(table), licence_of(source))), b""
 
 
 def _table(content: bytes) -> dict[str, Any]:

@@ -21,6 +21,7 @@ from types import TracebackType
 from typing import IO, Any, Self
 
 from evaluation.domain.errors import BuildRefusal, Fault, HostRefusal, ManifestRefusal, Refusal
+from evaluation.parsing.processor_time import wait
 
 Fields = dict[str, Any]
 Parser = Callable[[Fields, bytes], tuple[Fields, bytes]]
@@ -32,6 +33,11 @@ _LENGTHS = struct.Struct(">II")
 _MOST_ANSWER_BYTES = 1 << 30
 _ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
 """The threads of numerical libraries reserve address space, which has a limit."""
+_LOCALE = "LC_"
+_PASSED_ON = frozenset(
+    ("PATH", "HOME", "TMPDIR", "TZ", "LANG", "LANGUAGE", "LD_LIBRARY_PATH", "PYTHONPATH", "PYTHONHOME", "PYTHONUTF8")
+)
+"""The variables that a child gets besides those of the locale: Python's own, and no secret of the site."""
 _WALL_FACTOR, _LEAST_WALL_SECONDS = 20, 60
 """A child that computes on a busy host may take longer by the clock than its limit of processor time."""
 
@@ -44,7 +50,8 @@ class LimitedProcess:
     """Runs `parser` (`module:function`, of the type `Parser`) in a child; each request has `seconds` of processor time.
 
     The child has `memory_bytes` of address space. It starts with the first request, and again with the first one after
-    its death. Not thread-safe. Use it in a `with`.
+    its death. It gets none of the site's variables: settings are fields of a request. Not thread-safe. Use it in a
+    `with`.
     """
 
     def __init__(self, parser: str, *, seconds: int, memory_bytes: int) -> None:
@@ -86,7 +93,7 @@ class LimitedProcess:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
-            env=os.environ | _ONE_THREAD,
+            env=_environment(),
         )
 
     def _exchange(self, process: subprocess.Popen[bytes], fields: Fields, body: bytes) -> tuple[Fields, bytes]:
@@ -113,9 +120,14 @@ class LimitedProcess:
         if process.stdin is not None:
             with contextlib.suppress(BrokenPipeError):
                 process.stdin.close()
-        process.wait()
+        wait(process)
         if process.stdout is not None:
             process.stdout.close()
+
+
+def _environment() -> dict[str, str]:
+    passed_on = {name: value for name, value in os.environ.items() if name in _PASSED_ON or name.startswith(_LOCALE)}
+    return passed_on | _ONE_THREAD
 
 
 def ask_once(

@@ -146,8 +146,12 @@ class Audit:
         return tuple(chosen)
 
     def alone(self) -> tuple[KeptFrame, ...]:
-        """Return the images that the same model is asked about one by one."""
-        chosen = self.replays()[:MOST_ALONE]
+        """Return the images that the same model is asked about one by one, none of them twice.
+
+        An attack that finds an image whose label depends on its company could otherwise fill the audit with it.
+        """
+        distinct = {replay.image.tobytes(): replay for replay in self.replays()}
+        chosen = list(distinct.values())[:MOST_ALONE]
         return tuple(KeptFrame(one.image[np.newaxis], (one.label,), _distance(one.squared)) for one in chosen)
 
     def count(self, before: int, now: int) -> None:

@@ -84,7 +84,7 @@ class Match:
 
     @property
     def model_seconds_per_image(self) -> float:
-        """The model's mean processor seconds for an image, by the clock on a GPU; 0 where it was never asked."""
+        """The model's mean seconds for an image, without those that a busy host took; 0 where it was never asked."""
         return self._table.model.seconds_per_image
 
     @property

@@ -9,6 +9,7 @@ import socket
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
+from evaluation.domain.processor_use import ProcessorUse
 from evaluation.domain.results import Reason
 
 
@@ -50,10 +51,10 @@ class PlayerConnection(ABC):
         """
 
     @abstractmethod
-    def processor_seconds(self) -> float | None:
-        """Return the processor seconds of all processes of the running player so far.
+    def processor_use(self) -> ProcessorUse | None:
+        """Return what all processes of the running player have used so far; the calling thread awaits its answers.
 
-        It is None where the host cannot tell, or where they do not measure its work: on a GPU.
+        It is None where the host cannot tell, or where processor time does not measure the player's work: on a GPU.
         """
 
     @abstractmethod

@@ -17,7 +17,7 @@ from evaluation.protocol import handshake
 from evaluation.protocol.channel import Channel, ChannelError, Frame, Layout
 from evaluation.referee.early_start import BackgroundEnd, EarlyStart
 from evaluation.referee.player_connection import PlayerConnection
-from evaluation.referee.processor_time import WALL_FACTOR, WALL_GRACE_FACTOR, WaitingTime
+from evaluation.referee.processor_time import CLOCK_FACTOR, CLOCK_GRACE_FACTOR, TimeTakenByHost
 from evaluation.referee.time_limits import MODEL_GRACE_SECONDS, TimeBank
 from gauntlet import frames
 
@@ -164,8 +164,8 @@ class Model(ConnectedPlayer):
         self.images = 0
         self._sequence = 0
         self._bank = TimeBank(0.0)
-        self._wall = TimeBank(0.0)
-        self._waiting = WaitingTime(connection.processor_seconds)
+        self._clock = TimeBank(0.0)
+        self._taken = TimeTakenByHost(connection.processor_use)
         self._asked_at = 0.0
         self._counted_until = 0.0
         self._most = 0.0
@@ -177,8 +177,8 @@ class Model(ConnectedPlayer):
         channel = super().channel()
         if fresh:
             self._bank = TimeBank(MODEL_GRACE_SECONDS * self.calibration)
-            self._wall = TimeBank(WALL_GRACE_FACTOR * MODEL_GRACE_SECONDS * self.calibration)
-            self._waiting = WaitingTime(self._connection.processor_seconds)
+            self._clock = TimeBank(CLOCK_GRACE_FACTOR * MODEL_GRACE_SECONDS * self.calibration)
+            self._taken = TimeTakenByHost(self._connection.processor_use)
             self._sequence = 0
             self._answered_at = None
         return channel
@@ -193,7 +193,7 @@ class Model(ConnectedPlayer):
         grace = MODEL_GRACE_SECONDS * self.calibration
         granted = count * self.rules.model_seconds_per_image * self.calibration
         self._bank = TimeBank(min(self._bank.left, grace) + granted)
-        self._wall = TimeBank(min(self._wall.left, WALL_GRACE_FACTOR * grace) + WALL_FACTOR * granted)
+        self._clock = TimeBank(min(self._clock.left, CLOCK_GRACE_FACTOR * grace) + CLOCK_FACTOR * granted)
         self._most = grace + granted
         self._asked_at = self._counted_until = time.monotonic()
         deadline = self._asked_at + self._bank.left
@@ -207,7 +207,7 @@ class Model(ConnectedPlayer):
         if self._channel is None:
             raise Fault("labels were read from a model that was not asked")
         try:
-            deadline = self._asked_at + min(self._bank.left, self._wall.left)
+            deadline = self._asked_at + min(self._bank.left, self._clock.left)
             reply = self._channel.receive(_LABELS_DUE, deadline, extend=self._extend)
             self._check(reply, count)
         except ChannelError as error:
@@ -216,8 +216,8 @@ class Model(ConnectedPlayer):
             self._answered_at = time.monotonic()
             spent = self._answered_at - self._asked_at
             self._bank.used += spent
-            self._wall.used += spent
-            self._waiting.add(self._answered_at - self._counted_until)
+            self._clock.used += spent
+            self._taken.add(self._answered_at - self._counted_until)
             self.seconds += spent
             self.images += count
         labels = list(struct.unpack(f"<{count}h", reply.payload))
@@ -226,27 +226,27 @@ class Model(ConnectedPlayer):
         return labels
 
     def _extend(self) -> float:
-        """Return the deadline of the current question without the time in which the model did not compute."""
-        self._return_waiting_time(self._counted_until)
+        """Return the deadline of the current question without the time that the host took."""
+        self._return_taken_time(self._counted_until)
         self._counted_until = now = time.monotonic()
-        return min(self._asked_at + min(self._bank.left, self._wall.left), now + self._most)
+        return min(self._asked_at + min(self._bank.left, self._clock.left), now + self._most)
 
     def _with_cause(self, error: ChannelError) -> ChannelError:
-        """Return `error`; where the clock ended the wait, and not the processor time, its text says so."""
-        if error.reason is Reason.TOO_SLOW and self._wall.left < self._bank.left:
-            return ChannelError(error.reason, f"{error.detail}; it was not computing for most of the time")
+        """Return `error`; where the model was slow without computing, its text says so."""
+        if error.reason is Reason.TOO_SLOW and self._taken.mostly_idle:
+            return ChannelError(error.reason, f"{error.detail}; it was idle for most of the time")
         return error
 
-    def _return_waiting_time(self, asked_since: float | None = None) -> None:
-        waited = self._waiting.take(asked_since)
-        self._bank.allowed += waited
-        self.seconds -= waited
+    def _return_taken_time(self, asked_since: float | None = None) -> None:
+        taken = self._taken.take(asked_since)
+        self._bank.allowed += taken
+        self.seconds -= taken
 
     @property
     def seconds_per_image(self) -> float:
-        """The mean processor seconds of an image; by the clock where the host cannot tell. 0 if it was never asked."""
+        """The mean seconds of an image, without those that a busy host took. 0 if it was never asked."""
         if self._channel is not None:
-            self._return_waiting_time()
+            self._return_taken_time()
         return self.seconds / self.images if self.images else 0.0
 
     def _check(self, reply: Frame, count: int) -> None:

@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 
+from evaluation.domain.processor_use import ProcessorUse
 from evaluation.referee.player_connection import PlayerConnection, PlayerExit
 
 _END_SECONDS = 1.0
@@ -54,7 +55,7 @@ class InProcessPlayer(PlayerConnection):
     def give_up(self) -> None:
         """Do nothing: `open` never waits."""
 
-    def processor_seconds(self) -> float | None:
+    def processor_use(self) -> ProcessorUse | None:
         return None  # its threads are those of the referee
 
     def another(self) -> InProcessPlayer:

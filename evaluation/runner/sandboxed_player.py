@@ -12,6 +12,7 @@ from pathlib import Path
 
 from evaluation.domain.errors import Fault
 from evaluation.domain.players import Player
+from evaluation.domain.processor_use import ProcessorUse
 from evaluation.domain.results import Reason
 from evaluation.protocol.handshake import Listener
 from evaluation.referee.player_connection import PlayerConnection, PlayerExit
@@ -19,6 +20,7 @@ from evaluation.runner.line_splitter import LineSplitter
 from evaluation.runner.player_lock import InstanceLock
 from evaluation.sandbox.base import SOCKET_NAME, Ending, Folder, Resources, Run, Sandbox
 from evaluation.sandbox.host_evidence import require_working_host
+from evaluation.sandbox.own_files import copy_files, remove_copy
 
 
 class SandboxedPlayer(PlayerConnection):
@@ -98,17 +100,18 @@ class SandboxedPlayer(PlayerConnection):
             lock, self._lock = self._lock, None
             if lock is not None:
                 lock.release()
-            for directory in (self._directory, self._copy):
-                if directory is not None:
-                    shutil.rmtree(directory, ignore_errors=True)
+            if self._directory is not None:
+                shutil.rmtree(self._directory, ignore_errors=True)
+            if self._copy is not None:
+                remove_copy(self._copy)
             self._directory = self._copy = None
 
     def give_up(self) -> None:
         self._given_up.set()
 
-    def processor_seconds(self) -> float | None:
+    def processor_use(self) -> ProcessorUse | None:
         run = self._run
-        return None if run is None or self._player.gpu else run.processor_seconds()
+        return None if run is None or self._player.gpu else run.processor_use()
 
     def another(self) -> SandboxedPlayer:
         connection = SandboxedPlayer(self._sandbox, self._player, self._resources, self._on_log, alone=self._alone)
@@ -121,8 +124,7 @@ class SandboxedPlayer(PlayerConnection):
         if directory is None:
             return ()
         try:
-            self._copy = Path(tempfile.mkdtemp(prefix="gauntlet-files-"))
-            shutil.copytree(directory, self._copy, symlinks=True, dirs_exist_ok=True)
+            self._copy = copy_files(directory)
         except (OSError, shutil.Error) as failure:
             raise Fault(f"this host cannot copy {self._player.name}: {failure}") from failure
         return (Folder(self._copy, str(directory.resolve()), working=True),)

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from evaluation.domain.players import Program
+from evaluation.domain.processor_use import ProcessorUse
 
 SOCKET_NAME = "referee.sock"
 """The file in the socket directory on which the referee listens."""
@@ -84,8 +85,8 @@ class Run(ABC):
         """Return True if its main process is gone. Cheap; never blocks."""
 
     @abstractmethod
-    def processor_seconds(self) -> float | None:
-        """Return the processor seconds of all its processes so far, also ended ones; None if the host cannot tell."""
+    def processor_use(self) -> ProcessorUse | None:
+        """Return what all its processes have used so far; None if the host cannot tell what they computed."""
 
     @abstractmethod
     def deleted_bytes(self, device: int) -> int:
@@ -130,7 +131,7 @@ class Sandbox(ABC):
 
     @abstractmethod
     def level_caches(self, program: Program) -> None:
-        """Make the page cache of all files that `program` shares with other programs say nothing of what was read.
+        """Make the caches of all files that `program` shares with other programs say nothing of what was read.
 
         No instance of it may run. Raise `Fault` if one does, or if this host cannot do it.
         """

@@ -13,7 +13,8 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from evaluation.sandbox.base import Folder
-from evaluation.sandbox.player_root import DEVICES, mounts, system_links
+from evaluation.sandbox.host_figures import device_figures, empty_file, process_figures
+from evaluation.sandbox.player_root import DEVICES, Mount, mounts, system_links
 
 SOCKET_DIRECTORY = "/run/gauntlet"
 """The directory of a wrapped player's socket."""
@@ -46,9 +47,9 @@ def wrapped(
     """Return the command line that runs `command` in bubblewrap, in `directory`.
 
     Its root contains only the system's programs and libraries, the current interpreter, `directory` and `visible`,
-    without the paths in `hidden`, and `folders` at their places. The command starts in the working folder, if there
-    is one: then `directory` is not visible. `devices` shows the GPUs of the host. bubblewrap writes its progress to
-    the descriptor `status`, which the command does not get: see `command_started`.
+    without the paths in `hidden` and the figures of the whole host, and `folders` at their places. The command starts
+    in the working folder, if there is one: then `directory` is not visible. `devices` shows the GPUs of the host.
+    bubblewrap writes its progress to the descriptor `status`, which the command does not get: see `command_started`.
     """
     reports = [] if status is None else ["--json-status-fd", str(status)]
     arguments = ["bwrap", *reports, *_NAMESPACES, *system_links(), "--proc", "/proc", "--dev", "/dev"]
@@ -61,7 +62,8 @@ def wrapped(
     folders = tuple(folders)
     working = next((folder.place for folder in folders if folder.working), None)
     shown = [*visible] if working else [directory, *visible]
-    for place, source in mounts(shown, hidden, devices=devices):
+    figures: list[Mount] = [(path, None if path.is_dir() else empty_file()) for path in process_figures()]
+    for place, source in [*figures, *mounts(shown, [*hidden, *device_figures()], devices=devices)]:
         if source is not None:
             arguments += ["--ro-bind", str(source), str(place)]
         else:

@@ -27,6 +27,7 @@ from evaluation.sandbox.docker_guards import examine_docker
 from evaluation.sandbox.docker_layers import level_layers
 from evaluation.sandbox.docker_run import DockerRun, as_fault
 from evaluation.sandbox.engine import connect_engine, docker_available
+from evaluation.sandbox.host_figures import device_figures, process_figures
 from evaluation.sandbox.host_memory import HostMemory
 from evaluation.sandbox.host_process import runner_is_dead, runner_label
 from evaluation.sandbox.player_environment import player_environment
@@ -42,6 +43,20 @@ _PLAYER_LABEL = "gauntlet.player"
 _SOCKET_LABEL = "gauntlet.socket-directory"
 _SOCKET_DIRECTORY = "/run/gauntlet"
 _HOME = "/tmp"  # noqa: S108 - a private file system of the container
+_MASKED = (
+    *(
+        "/proc/acpi",
+        "/proc/asound",
+        "/proc/kcore",
+        "/proc/keys",
+        "/proc/latency_stats",
+        "/proc/sched_debug",
+        "/proc/scsi",
+    ),
+    *("/proc/timer_list", "/proc/timer_stats", "/sys/firmware"),
+)
+"""What engines mask by themselves, if nothing else is named."""
+
 _NOBODY = "65534:65534"
 _SHARED_MEMORY_BYTES = 64 << 20
 _OPEN_FILES = 1024
@@ -150,11 +165,16 @@ class DockerSandbox(Sandbox):
             raise Fault(f"{program.name} was built as a directory; the docker sandbox runs images")
         self._check_image(program.image)
         name = f"gauntlet-{uuid.uuid4().hex}"
-        options = _options(program, socket_directory, resources, self.runtime, folders)
+        host = self.client.api.create_host_config(
+            **_limits(socket_directory, resources, self.runtime, folders, gpu=program.gpu)
+        )
+        host["MaskedPaths"] = [*_MASKED, *map(str, (*process_figures(), *device_figures()))]
+        options = _options(program, socket_directory, resources, folders)
         memory = HostMemory(resources.memory_bytes)
         try:
             with as_fault(f"starting {program.name}"):
-                container = self.client.containers.create(program.image, name=name, **options)
+                made = self.client.api.create_container(program.image, name=name, host_config=host, **options)
+                container = self.client.containers.get(made["Id"])
                 try:
                     container.start()
                 except APIError as failure:
@@ -183,10 +203,9 @@ class _NotStartedError(Fault):
 
 
 def _options(
-    program: Program, socket_directory: Path, resources: Resources, runtime: str | None, folders: Sequence[Folder]
+    program: Program, socket_directory: Path, resources: Resources, folders: Sequence[Folder]
 ) -> dict[str, Any]:
-    """Return the options of the container; most lines are a guard."""
-    gpu = resources.gpu if program.gpu else None
+    """Return what the container runs."""
     return {
         # replaces the entry point of the image, too
         "entrypoint": list(program.command),
@@ -196,22 +215,32 @@ def _options(
             _PLAYER_LABEL: program.digest,
             _SOCKET_LABEL: str(socket_directory),
         },
-        "network_mode": "none",
         "hostname": "player",
+        "user": _NOBODY,
+        "working_dir": next((folder.place for folder in folders if folder.working), None),
+        "healthcheck": {"test": ["NONE"]},
+        "detach": True,
+    }
+
+
+def _limits(
+    socket_directory: Path, resources: Resources, runtime: str | None, folders: Sequence[Folder], *, gpu: bool
+) -> dict[str, Any]:
+    """Return what the container may use of the host; most lines are a guard."""
+    device = resources.gpu if gpu else None
+    return {
+        "network_mode": "none",
         "read_only": True,
-        "volumes": {
+        "binds": {
             str(folder.source.resolve()): {"bind": folder.place, "mode": "rw" if folder.writable else "ro"}
             for folder in (Folder(socket_directory, _SOCKET_DIRECTORY), *folders)
         },
-        "working_dir": next((folder.place for folder in folders if folder.working), None),
         "tmpfs": {_HOME: f"rw,nosuid,nodev,exec,mode=1777,size={resources.scratch_bytes}"},
         "shm_size": _SHARED_MEMORY_BYTES,
         "cap_drop": ["ALL"],
         "security_opt": ["no-new-privileges:true"],
-        "user": _NOBODY,
         "ipc_mode": "private",
         "init": True,
-        "healthcheck": {"test": ["NONE"]},
         "nano_cpus": int(resources.cpus * 1e9),
         "mem_limit": resources.memory_bytes,
         "memswap_limit": resources.memory_bytes,
@@ -224,7 +253,6 @@ def _options(
         ],
         # two files: when one is full, the other holds its end; the engine's data around each line counts, too
         "log_config": LogConfig(type="json-file", config={"max-size": str(resources.log_bytes), "max-file": "2"}),
-        "device_requests": [DeviceRequest(device_ids=[gpu], capabilities=[["gpu"]])] if gpu is not None else [],
+        "device_requests": [DeviceRequest(device_ids=[device], capabilities=[["gpu"]])] if device is not None else [],
         "runtime": runtime,
-        "detach": True,
     }

@@ -36,6 +36,7 @@ def examine_docker(start: StartPlayer, client: DockerClient, image: str, *, syst
         guard_trials.socket_guard(seen),
         _mount_guard(seen),
         guard_trials.sight_guard(seen),
+        guard_trials.figures_guard(seen),
         guard_trials.scratch_guard(probes),
         guard_trials.memory_guard(probes),
         _process_guard(probes),

@@ -12,10 +12,12 @@ from typing import TYPE_CHECKING, Any
 from docker.errors import APIError, DockerException, NotFound
 
 from evaluation.domain.errors import Fault
+from evaluation.domain.processor_use import ProcessorUse
 from evaluation.sandbox.base import Ending, Run
 from evaluation.sandbox.host_memory import HostMemory
 from evaluation.sandbox.process_tree import deleted_bytes
 from evaluation.sandbox.processor_time import control_group_file, control_group_processes, control_group_seconds
+from evaluation.sandbox.processor_use import processor_use
 
 if TYPE_CHECKING:
     from docker.models.containers import Container
@@ -52,12 +54,13 @@ class DockerRun(Run):
     def ended(self) -> bool:
         return self._gone.is_set()
 
-    def processor_seconds(self) -> float | None:
+    def processor_use(self) -> ProcessorUse | None:
         try:
             if (group := self._control_group_file()) is not None:
-                return control_group_seconds(group)
+                computed = control_group_seconds(group)
+                return None if computed is None else processor_use(computed, control_group_processes(group))
             seen: Any = self._container.stats(stream=False, one_shot=True)  # the same figure, up to a second later
-            return int(seen["cpu_stats"]["cpu_usage"]["total_usage"]) / 1e9
+            return processor_use(int(seen["cpu_stats"]["cpu_usage"]["total_usage"]) / 1e9, ())
         except (DockerException, OSError, KeyError):
             return None
 

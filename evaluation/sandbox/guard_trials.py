@@ -117,6 +117,12 @@ def sight_guard(seen: dict[str, Any], *, required: bool = True) -> Guard:
     return Guard("own process namespace", held, f"{seen['processes']} processes visible", required)
 
 
+def figures_guard(seen: dict[str, Any]) -> Guard:
+    """Check that no counts of the whole host are in sight, which players could set for each other to read."""
+    figures = ", ".join(seen["figures"])
+    return Guard("counts of the host invisible", not figures, f"readable: {figures or 'none'}", required=False)
+
+
 def files_guard(trials: GuardTrials, *, required: bool = True) -> Guard:
     """Check that the files of the host are invisible: those of this user, and the engine's source."""
     with tempfile.NamedTemporaryFile(dir=state_directory("probe")) as kept:

@@ -1,4 +1,4 @@
-"""Script that limits its process, ends with its parent, and becomes the player's command.
+"""Script that limits its process, ends with its parent, leaves its keyring, and becomes the player's command.
 
     python -I -S launch.py PARENT-PID DATA-BYTES FILE-BYTES COMMAND...
 
@@ -14,6 +14,8 @@ import signal
 import sys
 
 _PR_SET_PDEATHSIG = 1  # linux/prctl.h
+_KEYCTL = {"x86_64": 250, "aarch64": 219}  # the number of the system call, for which libc has no function
+_KEYCTL_JOIN_SESSION_KEYRING = 1  # linux/keyctl.h
 _OPEN_FILES = 1024
 
 
@@ -23,6 +25,9 @@ def main() -> None:
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
         if os.getppid() != parent:  # it died before the call above
             sys.exit(1)
+        # processes inherit this keyring, and what one player adds to it would be there for the next
+        if number := _KEYCTL.get(os.uname().machine):
+            ctypes.CDLL(None).syscall(number, _KEYCTL_JOIN_SESSION_KEYRING, None)
     # DATA, not AS: torch reserves far more addresses than it uses
     _lower(resource.RLIMIT_DATA, data_bytes)
     _lower(resource.RLIMIT_FSIZE, file_bytes)

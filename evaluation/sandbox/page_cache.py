@@ -1,6 +1,6 @@
-"""Page cache of files that players share, made to say nothing of what a player read.
+"""Caches of files that players share, made to say nothing of what a player read or looked for.
 
-It is also a program by itself, for a container of the base image: `python3 -c SOURCE DIRECTORY...`.
+It is also a program by itself, for a container of the base image: `python3 -c SOURCE SWITCH DIRECTORY...`.
 """
 
 from __future__ import annotations
@@ -13,6 +13,10 @@ import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+DROP_CACHES = "/proc/sys/vm/drop_caches"
+"""The kernel's switch for that; see proc_sys_vm(5)."""
+
+_NAMES_AND_INODES = "2"
 _PIECE = 1 << 20
 _MAP_SHARED = 1
 _PROT_READ = 1
@@ -58,6 +62,19 @@ def level_page_cache(trees: Iterable[str]) -> int:
     return count
 
 
+def forget_names(switch: str = DROP_CACHES) -> bool:
+    """Let the kernel forget which names it looked up, also those that do not exist; return False if it may not.
+
+    It remembers them for all programs, and the clock tells which. Only root of the host may do it.
+    """
+    try:
+        with open(switch, "w") as file:  # noqa: PTH123 - also a program by itself, without the engine's packages
+            file.write(_NAMES_AND_INODES)
+    except OSError:
+        return False
+    return True
+
+
 def resident_pages(descriptor: int, size: int) -> bytes:
     """Return one byte for each page of an open file: 1 where the page cache holds it.
 
@@ -90,4 +107,5 @@ def _files(trees: Iterable[str]) -> Iterator[str]:
 
 
 if __name__ == "__main__":
-    sys.stdout.write(f"{level_page_cache(sys.argv[1:])}\n")
+    switch, *places = sys.argv[1:]
+    sys.stdout.write(f"{level_page_cache(places)} {forget_names(switch)}\n")

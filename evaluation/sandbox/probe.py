@@ -26,6 +26,9 @@ _SCRATCH = ("/tmp", "/dev/shm")  # noqa: S108 - the scratch space of a sandbox
 _KERNEL = ("/proc", "/sys", "/dev/mqueue", "/dev/pts")
 """File systems that hold no files; /dev/mqueue is a name space of messages, private to the player."""
 
+_FIGURES = ("/proc/vmstat", "/proc/stat", "/proc/softirqs", "/proc/diskstats", "/sys/devices/system/node/node0/vmstat")
+"""Files in which the kernel counts over all programs of the host."""
+
 
 def look() -> dict[str, Any]:
     """Return what a player sees of the host."""
@@ -39,6 +42,7 @@ def look() -> dict[str, Any]:
         "status": _status("CapEff", "CapBnd", "NoNewPrivs", "Seccomp"),
         "user": [os.getuid(), os.getgid(), *os.getgroups()],
         "socket_directory": [os.listdir(socket_directory), _can_write(socket_directory)],  # noqa: PTH208
+        "figures": [path for path in _FIGURES if _says_something(path)],
         "processes": sum(name.isdigit() for name in os.listdir("/proc")),  # noqa: PTH208
     }
 
@@ -139,6 +143,14 @@ def _can_read(path: str) -> bool:
     except OSError:
         return False
     return True
+
+
+def _says_something(path: str) -> bool:
+    try:
+        with open(path, "rb") as file:  # noqa: PTH123
+            return bool(file.read(1))
+    except OSError:
+        return False
 
 
 def _can_write(place: str) -> bool:

@@ -24,19 +24,22 @@ from typing import ClassVar
 
 from evaluation.domain.errors import Fault
 from evaluation.domain.players import Program
+from evaluation.domain.processor_use import ProcessorUse
 from evaluation.sandbox import bubblewrap
 from evaluation.sandbox.base import SOCKET_NAME, Ending, Folder, Guard, Resources, Run, Sandbox
 from evaluation.sandbox.control_proof import ControlProof
 from evaluation.sandbox.host_memory import HostMemory
 from evaluation.sandbox.host_process import HostProcess
 from evaluation.sandbox.log_tail import LogTail
-from evaluation.sandbox.page_cache import level_page_cache
+from evaluation.sandbox.own_files import sweep_copies
+from evaluation.sandbox.page_cache import forget_names, level_page_cache
 from evaluation.sandbox.player_environment import player_environment
 from evaluation.sandbox.player_root import mounts
 from evaluation.sandbox.process_guards import examine_process
 from evaluation.sandbox.process_register import MARK, Entry, sweep_register
 from evaluation.sandbox.process_tree import children, deleted_bytes, process_tree
 from evaluation.sandbox.processor_time import processor_seconds
+from evaluation.sandbox.processor_use import processor_use
 from evaluation.sandbox.sdk_tree import SDK
 
 _PYTHON_NAMES = ("python", "python3")
@@ -129,9 +132,10 @@ class ProcessSandbox(Sandbox):
         visible = [path for path in (program.directory, SDK.kept(), *program.readable) if path is not None]
         sources = [source for _, source in mounts(visible, self._hidden) if source is not None]
         level_page_cache(str(source) for source in sources if not source.is_relative_to("/sys"))
+        forget_names()
 
     def sweep(self) -> int:
-        return sweep_register()
+        return sweep_register() + sweep_copies()
 
     def self_test(self) -> list[Guard]:
         return examine_process(self, bubblewrapped=self.bubblewrapped)
@@ -195,8 +199,9 @@ class ProcessRun(Run):
     def ended(self) -> bool:
         return self._process.poll() is not None
 
-    def processor_seconds(self) -> float | None:
-        return processor_seconds(self._process.pid)
+    def processor_use(self) -> ProcessorUse | None:
+        computed = processor_seconds(self._process.pid)
+        return None if computed is None else processor_use(computed, process_tree(self._process.pid))
 
     def deleted_bytes(self, device: int) -> int:
         return deleted_bytes(process_tree(self._process.pid), device)

@@ -19,6 +19,7 @@ def examine_process(sandbox: Sandbox, *, bubblewrapped: bool) -> list[Guard]:
         guard_trials.socket_guard(seen, required=bubblewrapped),
         guard_trials.sight_guard(seen, required=bubblewrapped),
         guard_trials.files_guard(probes, required=bubblewrapped),
+        guard_trials.figures_guard(seen),
         guard_trials.scratch_guard(probes, required=bubblewrapped),
         guard_trials.memory_guard(probes),
         guard_trials.log_guard(probes),

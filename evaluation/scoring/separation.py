@@ -24,3 +24,17 @@ def resolution(ranked: Sequence[tuple[float, int]]) -> Resolution | None:
     scores = [score for score, _ in ranked]
     found = [abs(score - scores[low - 2]) for score, low in ranked if low > 1]
     return Resolution(min(found, default=None))
+
+
+def sentence(ranked: Sequence[tuple[float, int]], basis: str, digits: int) -> str:
+    """Return which differences of the scores of `ranked` are significant, "" if there is nothing to compare.
+
+    `basis` is what the scores were measured on, as "20 samples". For readers of terminals and reports; pages of the
+    site, which are translated, have the same sentence.
+    """
+    found = resolution(ranked)
+    if found is None:
+        return ""
+    if found.closest is None:
+        return f"With {basis}, no two scores are separated."
+    return f"With {basis}, scores closer than about {found.closest:.{digits}f} are not separated."

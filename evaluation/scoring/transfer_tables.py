@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import reduce
 
 from evaluation.domain.transfer_results import NO_LABEL, PairCounts
-from evaluation.scoring.separation import resolution
+from evaluation.scoring.separation import sentence
 from evaluation.scoring.transfer import TransferStanding
 from evaluation.scoring.transfer_intervals import share_interval
 
@@ -86,12 +86,8 @@ def share_text(share: float, images: int) -> str:
 
 def separated(rows: Sequence[TransferStanding], images: int) -> str:
     """Return which differences of a track's scores are significant, "" if there is nothing to compare."""
-    found = resolution([(row.score, row.rank_low) for row in rows if row.score is not None and row.rank_low])
-    if found is None:
-        return ""
-    if found.closest is None:
-        return f"With {images} images, no two scores are separated."
-    return f"With {images} images, scores closer than about {found.closest:.3f} are not separated."
+    ranked = [(row.score, row.rank_low) for row in rows if row.score is not None and row.rank_low]
+    return sentence(ranked, f"{images} images", digits=3)
 
 
 def matrices(

@@ -15,7 +15,9 @@ from numpy.typing import NDArray
 
 from evaluation.domain.players import Track
 from evaluation.domain.results import MatchResult, Outcome, SampleResult
+from evaluation.scoring.rank_intervals import rank_intervals
 from evaluation.scoring.ranking import ranking
+from evaluation.scoring.separation import sentence
 from evaluation.scoring.v1 import Score, attack_score, model_score
 
 _Grid: TypeAlias = dict[tuple[str, str], tuple[SampleResult, ...]]
@@ -24,12 +26,17 @@ _Grid: TypeAlias = dict[tuple[str, str], tuple[SampleResult, ...]]
 
 @dataclass(frozen=True)
 class Row:
-    """One row of a leaderboard. `worst_opponent` and the opponents in `Score.per_opponent` are names."""
+    """One row of a leaderboard. `worst_opponent` and the opponents in `Score.per_opponent` are names.
+
+    `rank_low` and `rank_high` bound the 95 % rank interval.
+    """
 
     rank: int
     name: str
     score: Score
     worst_opponent: str
+    rank_low: int
+    rank_high: int
 
 
 @dataclass(frozen=True)
@@ -39,6 +46,12 @@ class Board:
     track: Track
     rows: tuple[Row, ...]
     opponents: tuple[str, ...]
+
+    @property
+    def separated(self) -> str:
+        """Which differences of the scores are significant, as a sentence; "" if there is nothing to compare."""
+        ranked = [(row.score.value, row.rank_low) for row in self.rows]
+        return sentence(ranked, f"{self.rows[0].score.samples} samples", digits=2)
 
 
 @dataclass(frozen=True)
@@ -125,8 +138,12 @@ def _board(track: Track, grid: _Grid, names: Sequence[str], opponents: tuple[str
     for name in names:
         pairs = [(rival, name) if track is Track.MODEL else (name, rival) for rival in opponents]
         scores[name] = _score(track, [grid[pair] for pair in pairs], seed)
-    ranked = ranking({name: score.value for name, score in scores.items()}, track.side)
-    rows = tuple(Row(rank, name, scores[name], opponents[scores[name].worst_opponent]) for rank, name in ranked)
+    values = {name: score.value for name, score in scores.items()}
+    fits = rank_intervals(values, {name: score.resampled for name, score in scores.items()}, track.side).intervals
+    rows = tuple(
+        Row(rank, name, scores[name], opponents[scores[name].worst_opponent], fits[name].low, fits[name].high)
+        for rank, name in ranking(values, track.side)
+    )
     return Board(track, rows, opponents)
 
 

@@ -31,7 +31,7 @@ def build_player(source: Path, *, sandbox: str, on_log: LogLine, images: DockerB
     with the fix, or `Fault`.
     """
     source = source.resolve()
-    entries = tree_entries(source)
+    tree_entries(source)  # refuses paths that are not allowed
     metadata = read_metadata(source)
     environment = legacy_environment() if metadata.container != OWN_CONTAINER else None
     if environment is None:
@@ -42,7 +42,7 @@ def build_player(source: Path, *, sandbox: str, on_log: LogLine, images: DockerB
                 f"environment ({VARIABLE}), it runs with current packages"
             )
         return player
-    for line in check_program(source, entries, metadata.entry_point, environment):
+    for line in check_program(source, metadata.entry_point, environment):
         on_log(f"{source.name}: {line}")
     on_log(
         f"{source.name}: {METADATA_NAME}: the container {metadata.container} is replaced by the legacy environment "

@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection
 from pathlib import Path, PurePosixPath
 
-from evaluation.builder.source_tree import TreeEntry
+from evaluation.builder.source_tree import TreeEntry, tree_entries
 from evaluation.domain.errors import BuildRefusal
 from evaluation.legacy.environment import LegacyEnvironment
 from evaluation.legacy.imports import Imports
@@ -14,23 +14,47 @@ from evaluation.legacy.player_modules import SOURCE
 from evaluation.legacy.shell_script import started_scripts
 from evaluation.legacy.substitutions import substitution_of
 from evaluation.legacy.weights import require_weights
+from evaluation.parsing.limited_process import Fields, ask_once
 from evaluation.transfer.named_weights import require_loaded_weights, require_named_weights
+
+_SECONDS, _MEMORY_BYTES = 10, 2 << 30
+"""Limits of the process that reads a program."""
 
 _MOST_SCRIPT_BYTES = 64 << 10
 _INTERPRETER_LINE = re.compile(r"#!.*\bpython[\d.]*\s*")
 _PYTHON_2 = re.compile(r"^(?:#!.*[ /]|[ \t]*(?:exec )?)python2(?:\.\d)?\b", re.MULTILINE)
 
 
-def check_program(
-    source: Path, entries: Collection[TreeEntry], entry_point: str, environment: LegacyEnvironment
-) -> list[str]:
+def check_program(source: Path, entry_point: str, environment: LegacyEnvironment) -> list[str]:
     """Return a line for each package that is replaced. Raise `BuildRefusal` for what keeps `entry_point` from running.
+
+    The files are read in a process with limits of processor time and memory; what exceeds them is a `BuildRefusal`.
 
     1. No weights are a Git LFS pointer, or missing.
     2. The scripts that it starts are there, and the modules that they import at their start.
     3. They are Python 3.
     4. The weights that it names, and that the scripts load, are in the repository.
     """
+    answer, _ = ask_once(
+        f"{__name__}:check_request",
+        {"source": str(source), "entry_point": entry_point, "environment": str(environment.directory)},
+        what="the program",
+        seconds=_SECONDS,
+        memory_bytes=_MEMORY_BYTES,
+    )
+    return [str(line) for line in answer["lines"]]
+
+
+def check_request(fields: Fields, _: bytes) -> tuple[Fields, bytes]:
+    """Answer a request of `check_program`."""
+    source = Path(fields["source"])
+    environment = LegacyEnvironment(Path(fields["environment"]))
+    return {"lines": _checked(source, tree_entries(source), fields["entry_point"], environment)}, b""
+
+
+def _checked(
+    source: Path, entries: Collection[TreeEntry], entry_point: str, environment: LegacyEnvironment
+) -> list[str]:
     paths = {str(entry.path) for entry in entries}
     with (source / entry_point).open("rb") as file:
         text = file.read(_MOST_SCRIPT_BYTES).decode("utf-8", "replace")

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import logging
-import subprocess
-import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from evaluation.sandbox.host_process import runner_is_dead, runner_label
+from evaluation.sandbox.labelled_directory import make_labelled, remove_labelled, sweep_labelled
 
 _PREFIX = "gauntlet-batch-"
-_RUNNER = "runner"
 _PLACES = ("code", "input", "output", "socket")
 
 log = logging.getLogger(__name__)
@@ -25,9 +22,8 @@ def workspace() -> Iterator[tuple[Path, Path, Path, Path]]:
     They are removed at the end. What cannot be removed is logged and left to `sweep_workspaces`: it says nothing about
     the run.
     """
-    made = Path(tempfile.mkdtemp(prefix=_PREFIX))
+    made = make_labelled(_PREFIX)
     try:
-        (made / _RUNNER).write_text(runner_label(), encoding="utf-8")
         code, inputs, written, socket_directory = (made / name for name in _PLACES)
         for place in (code, inputs, written, socket_directory):
             place.mkdir()
@@ -35,35 +31,10 @@ def workspace() -> Iterator[tuple[Path, Path, Path, Path]]:
         written.chmod(0o777)
         yield code, inputs, written, socket_directory
     finally:
-        if not _remove(made):
+        if not remove_labelled(made):
             log.error("%s could not be removed", made)
 
 
 def sweep_workspaces() -> int:
     """Remove the directories of runners of this host that are dead. Return their number."""
-    swept = 0
-    for made in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*"):
-        try:
-            label = (made / _RUNNER).read_text(encoding="utf-8")
-        except OSError:  # of another user, or removed meanwhile
-            continue
-        if runner_is_dead(label):
-            swept += _remove(made)
-    return swept
-
-
-def _remove(made: Path) -> bool:
-    """Remove the directory `made` of a run; return False if something of it is left."""
-    # the label last: with it the next sweep finds the rest
-    return _remove_trees([made / name for name in _PLACES]) and _remove_trees([made])
-
-
-def _remove_trees(trees: Sequence[Path]) -> bool:
-    """Remove `trees`, also where their user has no permission for a directory; return False if something is left.
-
-    `rm` and `chmod` take trees of any depth, which `shutil.rmtree` does not, and follow no links.
-    """
-    for command in (["rm", "-rf"], ["chmod", "-R", "u+rwX"], ["rm", "-rf"]):
-        if left := [str(tree) for tree in trees if tree.exists()]:
-            subprocess.run([*command, "--", *left], check=False, capture_output=True)
-    return not any(tree.exists() for tree in trees)
+    return sweep_labelled(_PREFIX)

@@ -11,6 +11,7 @@ class AccountsConfig(AppConfig):
     """People, teams and tokens."""
 
     name = "accounts"
+    verbose_name = "Accounts and teams"  # the admin lists the app of e-mail addresses as "Accounts"
 
     def ready(self) -> None:
         """Register the system checks."""

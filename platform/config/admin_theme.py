@@ -58,6 +58,7 @@ _UNFOLD = {
                 _item("Memberships", "group_add", "accounts_membership"),
                 _item("Invitations", "mark_email_unread", "accounts_invitation", SUPERUSER),
                 _item("Repositories", "folder_data", "repositories_repository"),
+                _item("Push costs", "hourglass", "repositories_pushcost"),
                 _item("Account requests", "person_add", "accounts_accountrequest") | {"badge": WAITING_ACCOUNTS},
                 _item("Sign-up links", "add_link", "accounts_signuplink"),
                 _item("Users", "person", "accounts_user", SUPERUSER),

@@ -213,6 +213,8 @@ MAX_FILES = env.number("GAUNTLET_MAX_FILES", 10_000)
 MAX_CHECKOUT_BYTES = env.number("GAUNTLET_MAX_CHECKOUT_BYTES", 2 << 30)
 MAX_REFS = env.number("GAUNTLET_MAX_REFS", 5_000)
 MAX_PUSH_REFS = env.number("GAUNTLET_MAX_PUSH_REFS", 1_000)
+TEAM_PUSH_SECONDS = env.number("GAUNTLET_TEAM_PUSH_SECONDS", 600, least=20)
+"""Processor seconds of the web hosts that the pushes of a team may cost in an hour; above, they are rejected."""
 MAX_EXCHANGE_SECONDS = env.number("GAUNTLET_MAX_EXCHANGE_SECONDS", 1800)
 """Limit of one clone or push: enough for the largest push at 300 KiB/s."""
 MIN_BYTES_PER_SECOND = env.number("GAUNTLET_MIN_BYTES_PER_SECOND", 16 << 10)
@@ -273,6 +275,11 @@ CELERY_BEAT_SCHEDULE = {
     "repositories.clean_up": {
         "task": "repositories.clean_up",
         "schedule": crontab(hour=4, minute=30),
+        "options": {"expires": 3600.0},
+    },
+    "matches.sweep_kept_frames": {
+        "task": "matches.sweep_kept_frames",
+        "schedule": crontab(hour=4, minute=45),
         "options": {"expires": 3600.0},
     },
     "submissions.collect_images": {

@@ -1,6 +1,7 @@
 """Content-addressed store of files outside the web root. Equal bytes are stored once, under their SHA-256.
 
-The files are in the storage "objects" of the setting STORAGES, by default an `ObjectFolder`.
+The files are in the storage "objects" of the setting STORAGES, by default an `ObjectFolder`. An `area` is a folder of
+its own, for objects that are removed soon: its list is short.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ import hashlib
 import os
 import tempfile
 import uuid
+from datetime import datetime
 from pathlib import Path
 from typing import IO, cast
 
@@ -45,9 +47,9 @@ class ObjectFolder(FileSystemStorage):
         return name
 
 
-def put(content: bytes) -> str:
+def put(content: bytes, area: str = "") -> str:
     """Store `content` and return its digest, 64 hexadecimal digits. Safe to repeat. Raise `HostFault` if it fails."""
-    return _store(hashlib.sha256(content).hexdigest(), ContentFile(content))
+    return _store(hashlib.sha256(content).hexdigest(), ContentFile(content), area)
 
 
 def put_file(source: Path) -> str:
@@ -57,32 +59,42 @@ def put_file(source: Path) -> str:
         return _store(digest, File(opened))
 
 
-def get(digest: str) -> bytes:
+def get(digest: str, area: str = "") -> bytes:
     """Return the object `digest`. Raise `HostFault` if it is missing or damaged."""
-    with open_object(digest) as file:
+    with open_object(digest, area) as file:
         content = file.read()
     if hashlib.sha256(content).hexdigest() != digest:
         raise HostFault(f"object {digest} is damaged: its bytes have another digest")
     return content
 
 
-def open_object(digest: str) -> IO[bytes]:
+def open_object(digest: str, area: str = "") -> IO[bytes]:
     """Open the object `digest`, which may be large. Raise `HostFault` if it is missing."""
     try:
-        return cast("IO[bytes]", _storage().open(_name(digest)))
+        return cast("IO[bytes]", _storage().open(_name(digest, area)))
     except OSError as error:
         raise HostFault(f"object {digest} cannot be read: {error}") from error
 
 
-def size(digest: str) -> int | None:
+def size(digest: str, area: str = "") -> int | None:
     """Return the number of bytes of the object `digest`, None if it is missing."""
-    storage, name = _storage(), _name(digest)
+    storage, name = _storage(), _name(digest, area)
     return storage.size(name) if storage.exists(name) else None
 
 
-def remove(digest: str) -> None:
+def remove(digest: str, area: str = "") -> None:
     """Remove an object that is no longer used."""
-    _storage().delete(_name(digest))
+    _storage().delete(_name(digest, area))
+
+
+def stored_before(area: str, moment: datetime) -> list[str]:
+    """Return the digests of the objects of `area` that were stored before `moment`, and the names of partial files."""
+    storage = _storage()
+    try:
+        _, names = storage.listdir(area)
+    except FileNotFoundError:  # nothing was ever stored there
+        return []
+    return [name for name in names if (stored := _stored_at(f"{area}/{name}")) is not None and stored < moment]
 
 
 def check() -> None:
@@ -95,8 +107,8 @@ def check() -> None:
         raise HostFault(f"the object store cannot be written: {error}") from error
 
 
-def _store(digest: str, content: File[bytes]) -> str:
-    storage, name = _storage(), _name(digest)
+def _store(digest: str, content: File[bytes], area: str = "") -> str:
+    storage, name = _storage(), _name(digest, area)
     try:
         if not storage.exists(name):
             storage.save(name, content)
@@ -109,5 +121,12 @@ def _storage() -> Storage:
     return storages["objects"]
 
 
-def _name(digest: str) -> str:
-    return f"{digest[:2]}/{digest[2:]}"
+def _stored_at(name: str) -> datetime | None:
+    try:
+        return _storage().get_modified_time(name)
+    except FileNotFoundError:  # removed meanwhile
+        return None
+
+
+def _name(digest: str, area: str) -> str:
+    return f"{area}/{digest}" if area else f"{digest[:2]}/{digest[2:]}"

@@ -1,7 +1,8 @@
 """Where the model of a played match is audited: on another host than its own, if there is one, and alone there.
 
-Instances of a model on one kernel could talk to each other, whatever the sandbox (SECURITY.md). So a host does not play
-a model while it audits it; if both are claimed at the same time, the lock of the engine lets one wait for the other.
+Instances of a model on one kernel could talk to each other, whatever the sandbox (SECURITY.md), and another player of
+its team could repeat what it heard. So a host plays no player of a team while it audits a model of it; if both are
+claimed at the same time, the lock of the engine lets one wait for the other.
 """
 
 from __future__ import annotations
@@ -20,7 +21,9 @@ OTHER_HOST_WAIT = timedelta(minutes=5)
 """So long an audit waits for a live host that did not play its match."""
 
 IDLE_WAIT = timedelta(minutes=2)
-"""So long it waits until its host does not play the model by itself; then the host claims no more pieces of it."""
+"""So long it waits until its host plays nothing of the team by itself; then the host claims no more pieces of it."""
+
+_TEAM = "repository__entry__team"
 
 
 def withheld_from(host: str, now: datetime) -> Q:
@@ -30,18 +33,23 @@ def withheld_from(host: str, now: datetime) -> Q:
     audits = list(
         Piece.objects.filter(kind=Piece.Kind.AUDIT, state__in=open_states)
         .order_by()
-        .values_list("pk", "state", "match", "match__model__digest", "match__needs_gpu", "worker__name")
+        .values_list(
+            "pk", "state", "match", "match__model__digest", f"match__model__{_TEAM}", "match__needs_gpu", "worker__name"
+        )
     )
     if not audits:
         return nothing
-    audited = {
-        digest
-        for _, state, _, digest, _, worker in audits
+    audited = [
+        (digest, team)
+        for _, state, _, digest, team, _, worker in audits
         if state == Piece.State.CLAIMED and host_of(worker or "") == host
-    }
-    playing = Q(match__model__digest__in=audited) | Q(match__attack__digest__in=audited)
-    withheld = Q(playing, kind=Piece.Kind.PLAY) if audited else nothing
-    waiting = [(pk, match, digest, gpu) for pk, state, match, digest, gpu, _ in audits if state == Piece.State.WAITING]
+    ]
+    withheld = Q(_plays(audited), kind=Piece.Kind.PLAY) if audited else nothing
+    waiting = [
+        (pk, match, {digest, team}, gpu)
+        for pk, state, match, digest, team, gpu, _ in audits
+        if state == Piece.State.WAITING
+    ]
     if not waiting:
         return withheld
     hosts, since = _played(match for _, match, _, _ in waiting)
@@ -50,11 +58,21 @@ def withheld_from(host: str, now: datetime) -> Q:
     here = _played_on(host)
     later = [
         pk
-        for pk, match, digest, gpu in waiting
+        for pk, match, audited_one, gpu in waiting
         if (host in hosts[match] and able[gpu] - hosts[match] and now < since[match] + OTHER_HOST_WAIT)
-        or (digest in here and now < since[match] + IDLE_WAIT)
+        or (here & audited_one and now < since[match] + IDLE_WAIT)
     ]
     return Q(pk__in=later) | withheld
+
+
+def _plays(players: Iterable[tuple[str, int | None]]) -> Q:
+    """Return which pieces play one of `players`, by digest and team, or another player of their teams."""
+    digests, teams = zip(*players, strict=True)
+    named = [team for team in teams if team is not None]
+    found = Q(pk__in=[])
+    for side in ("model", "attack"):
+        found |= Q(**{f"match__{side}__digest__in": digests}) | Q(**{f"match__{side}__{_TEAM}__in": named})
+    return found
 
 
 def _hosts(workers: QuerySet[Worker]) -> set[str]:
@@ -72,8 +90,9 @@ def _played(matches: Iterable[int]) -> tuple[dict[int, set[str]], dict[int, date
     return hosts, since
 
 
-def _played_on(host: str) -> set[str]:
-    """Return the digests of the players in the pieces that workers of `host` play now."""
+def _played_on(host: str) -> set[str | int]:
+    """Return the digests, and the keys of the teams, of the players that workers of `host` play now."""
     held = Piece.objects.filter(kind=Piece.Kind.PLAY, state=Piece.State.CLAIMED).order_by()
-    rows = held.values_list("match__model__digest", "match__attack__digest", "worker__name")
-    return {digest for *digests, worker in rows if host_of(worker or "") == host for digest in digests}
+    columns = [f"match__{side}__{what}" for side in ("model", "attack") for what in ("digest", _TEAM)]
+    rows = held.values_list("worker__name", *columns)
+    return {key for worker, *keys in rows if host_of(worker or "") == host for key in keys if key is not None}

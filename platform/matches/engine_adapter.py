@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import logging
-import secrets
 import zipfile
 from dataclasses import replace
 from types import TracebackType
@@ -30,6 +29,7 @@ from evaluation.referee.seeds import derive_seed
 from evaluation.referee.time_limits import MODEL_GRACE_SECONDS
 from evaluation.runner.audit import audit_model
 from evaluation.runner.sandboxed_player import SandboxedPlayer
+from matches import kept_frames
 from matches.models import Match, Piece
 from matches.piece_result import AuditedPiece, PlayedPiece
 from submissions.player_builds import ready_player
@@ -43,9 +43,6 @@ FOUND = "found_label"
 """Names in an artefact, in addition to `sample` and the columns of the trace (`trace_sample`, `trace_query`, ...)."""
 
 _FOUND_NOTHING = -1
-
-_NAME_BYTES = 16
-"""Random bytes before the kept frames: those of two pieces are never one object, so that each can be removed."""
 
 _MARGIN_SECONDS = 3600.0
 
@@ -92,7 +89,7 @@ class Session:
             audit=result.audit,
             failures=[_failure(failure) for failure in result.failures],
             artefact=object_store.put(pack(result)),
-            kept=_keep(result.kept) if result.kept and result.audit.open else "",
+            kept=kept_frames.keep(pack_kept(result.kept)) if result.kept and result.audit.open else "",
         )
 
 
@@ -102,7 +99,7 @@ def audit(match: Match, worker: Worker) -> list[AuditedPiece]:
     Errors of the model are in the counts; platform errors are raised.
     """
     pieces = list(match.pieces.filter(state=Piece.State.PLAYED).exclude(kept="").order_by("first"))
-    kept = [unpack_kept(object_store.get(piece.kept)[_NAME_BYTES:]) for piece in pieces]
+    kept = [unpack_kept(kept_frames.read(piece.kept)) for piece in pieces]
     sandbox = open_sandbox()
     reports = audit_model(
         model=ready_player(match.model, log.debug),
@@ -117,11 +114,6 @@ def audit(match: Match, worker: Worker) -> list[AuditedPiece]:
         level_caches=sandbox.for_untrusted_code,
     )
     return [_audited(match, piece, frames, report) for piece, frames, report in zip(pieces, kept, reports, strict=True)]
-
-
-def _keep(kept: KeptFrames) -> str:
-    """Store the frames for the audit of one piece; return the digest."""
-    return object_store.put(secrets.token_bytes(_NAME_BYTES) + pack_kept(kept))
 
 
 def _audited(match: Match, piece: Piece, kept: KeptFrames, report: AuditReport) -> AuditedPiece:

@@ -14,7 +14,7 @@ class PlayedPiece:
     """The part of a piece's result that is committed; no output of a player.
 
     `artefact` is the digest, in the object store, of the scored images and the trace, `kept` that of the frames for the
-    audit, empty if there is none.
+    audit (see `matches.kept_frames`), empty if there is none.
     """
 
     samples: tuple[SampleResult, ...]

@@ -16,8 +16,9 @@ from django.db import transaction
 from django.db.models import Exists, Model, OuterRef, Q, QuerySet
 
 from accounts.models import User
-from core import clock, events, faults, notify, object_store
+from core import clock, events, faults, notify
 from core.errors import Refusal
+from matches import kept_frames
 from matches.audit_placement import withheld_from
 from matches.models import Match, Piece, SampleResult
 from matches.piece_result import AuditedPiece, PlayedPiece, sum_audits
@@ -137,7 +138,7 @@ def commit_audit(held: Claim, audited: Sequence[AuditedPiece]) -> None:
         Piece.objects.filter(pk=piece.pk).delete()
         _finish(piece.match_id)
     for each in audited:
-        object_store.remove(each.kept)
+        kept_frames.remove(each.kept)
 
 
 def release_claim(held: Claim, *, fault: str = "", host_failed: bool = False) -> bool:

@@ -43,7 +43,7 @@ def share_of(piece: Piece) -> Held:
 def held_pieces() -> list[Held]:
     """Return the pieces that workers play now; at most one per worker."""
     claimed = Piece.objects.filter(state=Piece.State.CLAIMED).order_by()
-    return [Held(*row) for row in claimed.values_list("priority", "entry_id", "claimed_at")]
+    return [Held(*row) for row in claimed.values_list("priority", "entry_id", "claimed_at", "lease_until")]
 
 
 def held_matches() -> set[int]:

@@ -16,7 +16,7 @@ from matches.selectors import stuck_pieces
 from pages import platform_errors
 from tournaments.models import AttackRun, DefenceRun, RepeatRun
 from tournaments.selectors import stuck_runs
-from workers.selectors import hosts_out_of_service, workers_without_heartbeat
+from workers.selectors import hosts_out_of_service, live_workers, workers_without_heartbeat
 
 MOST_LINKED = 200
 """Maximum number of rows in the address of a list; a card with more links to the first ones."""
@@ -84,7 +84,12 @@ def _host_cards() -> list[Card]:
         found.append(Card("Hosts out of service", len(hosts), problems, link))
     if late:
         link = reverse("admin:workers_worker_changelist") + "?o=7"
-        found.append(Card("Workers without a heartbeat", late, "Other workers play their pieces again.", link))
+        text = (
+            "Other workers play their pieces again."
+            if live_workers().exists()
+            else "No other worker is online, so nothing is played. Start one."
+        )
+        found.append(Card("Workers without a heartbeat", late, text, link))
     return found
 
 

@@ -8,7 +8,7 @@ from django.contrib.admin import RelatedOnlyFieldListFilter
 from competitions.admin import EntryAdmin, TrackAdmin
 from core.administration.columns import linked
 from core.administration.permissions import ReadOnlyAdmin
-from repositories.models import Repository
+from repositories.models import PushCost, Repository
 
 TrackAdmin.add_counts("repositories")
 EntryAdmin.add_counts("repositories")
@@ -24,3 +24,15 @@ class RepositoryAdmin(ReadOnlyAdmin):
     list_select_related = ("entry__team", "entry__competition", "track__competition")
     search_fields = ("entry__team__slug", "entry__team__name")
     date_hierarchy = "created_at"
+
+
+@admin.register(PushCost)
+class PushCostAdmin(ReadOnlyAdmin):
+    """What the pushes of the last hour cost the web hosts."""
+
+    organised_by = "team__entry__competition__organisers"
+    list_display = ("__str__", linked("team"), "begun_at", "ended_at", "seconds", "platform_error")
+    list_filter = ("platform_error",)
+    list_select_related = ("team",)
+    search_fields = ("team__slug", "team__name")
+    date_hierarchy = "begun_at"

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from core.errors import HostFault
 from repositories.file_rules import checkout_bytes
-from repositories.git_command import git_output, has_commit
+from repositories.git_command import git, has_commit
 from repositories.git_reader import GitReader
 
 _GIT_SECONDS = 600.0
@@ -45,7 +45,7 @@ def check_out(path: Path, commit: str, target: Path) -> None:
         fresh.mkdir(mode=0o755)
         apart = _apart(Path(name).resolve(), fresh.resolve())
         for command in (("read-tree", commit), ("checkout-index", "--all")):
-            git_output(path, *command, seconds=_GIT_SECONDS, extra=apart)
+            git(path, *command, seconds=_GIT_SECONDS, extra=apart)
         _remove_bytecode(fresh)
         try:
             fresh.rename(target)

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import os
 import subprocess
+import tempfile
+import threading
 from collections.abc import Mapping
 from pathlib import Path
+from typing import IO, cast
 
 from django.conf import settings
-from git.cmd import Git
-from git.exc import GitCommandError
 
 from core.errors import Fault
+from evaluation.parsing.processor_time import wait
 
 HOOKS = Path(__file__).parent / "hooks"
 
@@ -21,8 +23,22 @@ MAX_MEMORY_BYTES = 3 << 29
 A new version of a 256 MiB file, sent as a delta, needs up to five times its size.
 """
 
-COMMAND = ("prlimit", f"--as={MAX_MEMORY_BYTES}", "git")
-"""How git is started: a separate program sets the limit, as code between fork and exec is not safe with threads."""
+MAX_CPU_SECONDS = 300
+"""Processor time of each git process, in seconds."""
+
+
+def limited(cpu_seconds: int) -> tuple[str, ...]:
+    """Return how git is started, with this limit of processor time for each of its processes.
+
+    A separate program sets the limits, as code between fork and exec is not safe with threads.
+    """
+    return ("prlimit", f"--as={MAX_MEMORY_BYTES}", f"--cpu={cpu_seconds}", "git")
+
+
+COMMAND = limited(MAX_CPU_SECONDS)
+
+SECONDS = 60.0
+"""Time limit of a git command that has no other one."""
 
 
 def environment(extra: Mapping[str, str] | None = None) -> dict[str, str]:
@@ -75,20 +91,6 @@ def _configuration() -> dict[str, str]:
     }
 
 
-def git(folder: Path, *arguments: str, extra: Mapping[str, str] | None = None) -> bytes:
-    """Return the output of `git ARGUMENTS` in the bare repository `folder`; raise `Fault` where it fails."""
-    try:
-        printed = Git(folder).execute(
-            [*COMMAND, *arguments],
-            env=environment(in_repository(folder, extra)),
-            stdout_as_string=False,
-            strip_newline_in_stdout=False,
-        )
-    except GitCommandError as error:
-        raise Fault(f"git {arguments[0]} in {folder}: {error.stderr}") from error
-    return printed
-
-
 def has_commit(folder: Path, commit: str) -> bool:
     """Return True if the bare repository `folder` exists and has `commit`."""
     if not folder.is_dir():
@@ -104,23 +106,48 @@ class GitTimeoutError(Fault):
     """git did not answer within its time limit."""
 
 
-def git_output(folder: Path, *arguments: str, seconds: float, extra: Mapping[str, str] | None = None) -> bytes:
-    """Return the output of git as `git` does, within `seconds`; raise `GitTimeoutError` otherwise."""
-    try:
-        process = subprocess.run(
-            [*COMMAND, *arguments],
-            cwd=folder,
-            env=environment(in_repository(folder, extra)),
-            capture_output=True,
-            check=True,
-            timeout=seconds,
-        )
-    except subprocess.TimeoutExpired as error:
-        raise GitTimeoutError(f"git {arguments[0]} in {folder} took more than {seconds:g} s") from error
-    except (OSError, subprocess.CalledProcessError) as error:
-        output = getattr(error, "stderr", b"").decode(errors="replace")
-        raise Fault(f"git {arguments[0]} in {folder}: {output or error}") from error
-    return process.stdout
+def git(folder: Path, *arguments: str, seconds: float = SECONDS, extra: Mapping[str, str] | None = None) -> bytes:
+    """Return the output of `git ARGUMENTS` in the bare repository `folder`.
+
+    Raise `GitTimeoutError` where it takes longer than `seconds`, and `Fault` where it fails.
+    """
+    command = f"git {arguments[0]} in {folder}"
+    late = threading.Event()
+    with tempfile.TemporaryFile() as errors:
+        try:
+            process = subprocess.Popen(
+                [*COMMAND, *arguments],
+                cwd=folder,
+                env=environment(in_repository(folder, extra)),
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=errors,
+            )
+        except OSError as error:
+            raise Fault(f"{command}: {error}") from error
+
+        def stop() -> None:
+            late.set()
+            process.kill()
+
+        timer = threading.Timer(seconds, stop)
+        timer.start()
+        output = b""
+        try:
+            output = cast("IO[bytes]", process.stdout).read()
+        except BaseException:
+            process.kill()
+            raise
+        finally:
+            status = wait(process)
+            timer.cancel()
+            cast("IO[bytes]", process.stdout).close()
+        if late.is_set():
+            raise GitTimeoutError(f"{command} took more than {seconds:g} s")
+        if status:
+            errors.seek(0)
+            raise Fault(f"{command}: {errors.read().decode(errors='replace') or f'status {status}'}")
+    return output
 
 
 def in_repository(folder: Path, extra: Mapping[str, str] | None = None) -> dict[str, str]:

@@ -6,18 +6,19 @@ import re
 import subprocess
 import threading
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from io import BufferedReader
 from pathlib import Path
 from types import TracebackType
-from typing import Self, cast
+from typing import IO, NamedTuple, Self, cast
 
 from django.conf import settings
-from git.cmd import Git
 
 from core.errors import Fault, Refusal
-from repositories.git_command import COMMAND, environment, git, git_output, in_repository
+from evaluation.parsing.processor_time import wait
+from repositories.git_command import COMMAND, environment, git, in_repository
 
 LISTING_SECONDS = 10.0
 """Time limit for listing files or refs: a commit of a few kilobytes can hold a tree of billions of paths."""
@@ -68,7 +69,7 @@ class GitReader:
     def __init__(self, path: Path, environment: Mapping[str, str] | None = None) -> None:
         self._path = path
         self._extra = dict(environment or {})
-        self._objects: Git | None = None
+        self._objects = _Objects(path, self._variables())
 
     def __enter__(self) -> Self:
         return self
@@ -77,18 +78,16 @@ class GitReader:
         self.close()
 
     def close(self) -> None:
-        """End the git process that is kept open."""
-        if self._objects is not None:
-            self._objects.clear_cache()
-            self._objects = None
+        """End the git processes that are kept open."""
+        self._objects.close()
 
     def resolve(self, ref: str) -> str | None:
         """Return the commit of `ref` (a branch, a tag, "refs/..." or a hexadecimal commit); None if there is none."""
         if not NAME.fullmatch(ref):
             return None
         try:
-            return self._header(f"{ref}^{{commit}}")[0]
-        except ValueError:
+            return self._objects.header(f"{ref}^{{commit}}").name
+        except _MissingError:
             return None
 
     def files(self, commit: str, at_most: int | None = None) -> list[TreeFile]:
@@ -116,12 +115,12 @@ class GitReader:
     def content(self, name: str, limit: int) -> bytes:
         """Return the first `limit` bytes of the blob `name`; raise `Fault` where it is missing."""
         try:
-            _, kind, size = self._header(name)
-            if kind != "blob":
-                raise Fault(f"object {name} in {self._path} is a {kind}, not a file")
-            if size <= limit:
-                return self._object_reader().get_object_data(name)[3]
-        except ValueError as error:
+            header = self._objects.header(name)
+            if header.kind != "blob":
+                raise Fault(f"object {name} in {self._path} is a {header.kind}, not a file")
+            if header.size <= limit:
+                return self._objects.content(name)
+        except _MissingError as error:
             raise Fault(f"object {name} in {self._path} cannot be read: {error}") from error
         with self._stream("cat-file", "blob", name) as output:
             return output.read(limit)
@@ -179,21 +178,82 @@ class GitReader:
         return _GitStream(self._path, arguments, self._variables())
 
     def _text(self, *arguments: str, seconds: float) -> str:
-        return git_output(self._path, *arguments, seconds=seconds, extra=self._extra).decode(errors="replace")
-
-    def _header(self, name: str) -> tuple[str, str, int]:
-        # GitPython declares texts, and returns bytes
-        sha, kind, size = cast("tuple[bytes, bytes, int]", self._object_reader().get_object_header(name))
-        return sha.decode(), kind.decode(), size
-
-    def _object_reader(self) -> Git:
-        if self._objects is None:
-            self._objects = Git(self._path)
-            self._objects.update_environment(**self._variables())
-        return self._objects
+        return git(self._path, *arguments, seconds=seconds, extra=self._extra).decode(errors="replace")
 
     def _variables(self) -> dict[str, str]:
         return environment(in_repository(self._path, self._extra))
+
+
+class _Header(NamedTuple):
+    """The first line of what git tells of an object."""
+
+    name: str
+    kind: str
+    size: int
+
+
+class _MissingError(Exception):
+    """The repository has no such object."""
+
+
+class _Objects:
+    """Two git processes that tell of one object after another: `header` alone, or `content`."""
+
+    def __init__(self, folder: Path, variables: Mapping[str, str]) -> None:
+        self._folder, self._variables = folder, variables
+        self._processes: dict[str, subprocess.Popen[bytes]] = {}
+
+    def header(self, name: str) -> _Header:
+        """Return what kind of object `name` is; raise `_MissingError`."""
+        return self._asked("--batch-check", name)[0]
+
+    def content(self, name: str) -> bytes:
+        """Return the whole object `name`; raise `_MissingError`."""
+        header, output = self._asked("--batch", name)
+        content = output.read(header.size + 1)
+        if len(content) <= header.size:
+            raise Fault(f"git cat-file in {self._folder} ended in the middle of an object")
+        return content[:-1]
+
+    def close(self) -> None:
+        """End the processes. They start again with the next question."""
+        while self._processes:
+            _, process = self._processes.popitem()
+            process.kill()
+            wait(process)
+            for pipe in (process.stdin, process.stdout):
+                with suppress(BrokenPipeError):
+                    cast("IO[bytes]", pipe).close()
+
+    def _asked(self, mode: str, name: str) -> tuple[_Header, IO[bytes]]:
+        process = self._processes.get(mode) or self._started(mode)
+        questions, answers = cast("IO[bytes]", process.stdin), cast("IO[bytes]", process.stdout)
+        try:
+            questions.write(f"{name}\n".encode())
+            questions.flush()
+            line = answers.readline()
+        except BrokenPipeError:
+            line = b""
+        if not line:
+            raise Fault(f"git cat-file in {self._folder} has ended")
+        words = line.decode(errors="replace").split()
+        if len(words) != 3 or not words[2].isdecimal():  # "missing" or "ambiguous"
+            raise _MissingError(line.decode(errors="replace").strip())
+        return _Header(words[0], words[1], int(words[2])), answers
+
+    def _started(self, mode: str) -> subprocess.Popen[bytes]:
+        try:
+            process = self._processes[mode] = subprocess.Popen(
+                [*COMMAND, "cat-file", mode],
+                cwd=self._folder,
+                env=self._variables,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+            )
+        except OSError as error:
+            raise Fault(f"git cat-file in {self._folder}: {error}") from error
+        return process
 
 
 class _GitStream:
@@ -217,7 +277,7 @@ class _GitStream:
         if not complete:
             self._process.kill()
         self._output.close()
-        status = self._process.wait()
+        status = wait(self._process)
         if complete and status < 0:
             raise Refusal("the files of this commit cannot be listed: too many folders", fix="commit fewer folders")
         if complete and status > 0:

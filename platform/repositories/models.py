@@ -1,4 +1,4 @@
-"""The repository of a team for one track."""
+"""The repository of a team for one track, and what the pushes of a team cost."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from django.conf import settings
 from django.db import models
 from django.db.models import UniqueConstraint
 
+from accounts.models import Team
 from competitions.models import Entry, Track
 
 
@@ -35,3 +36,23 @@ class Repository(models.Model):
         """The folder of the repository. Named by primary key, so that a renamed team keeps it."""
         folder: Path = settings.REPOSITORIES
         return folder / f"{self.pk}.git"
+
+
+class PushCost(models.Model):
+    """The processor seconds that pushes of a team cost the web hosts: all that ended in the minute before `ended_at`.
+
+    A push in progress, and one that ended with a platform error and is not charged, has a row of its own; `seconds` is
+    what a push in progress may cost.
+    """
+
+    team = models.ForeignKey(Team, on_delete=models.CASCADE, related_name="push_costs")
+    begun_at = models.DateTimeField()
+    ended_at = models.DateTimeField(null=True, blank=True)
+    seconds = models.FloatField()
+    platform_error = models.BooleanField(default=False)
+
+    class Meta:
+        ordering = ["pk"]
+
+    def __str__(self) -> str:
+        return f"pushes {self.pk} of {self.team}"

@@ -15,7 +15,7 @@ from typing import IO
 from competitions.models import Entry, Track
 from core import clock, faults
 from core.errors import Fault
-from repositories.git_command import git, git_output
+from repositories.git_command import git
 from repositories.models import Repository
 
 log = logging.getLogger(__name__)
@@ -110,7 +110,7 @@ def _pack_refs(path: Path) -> None:
     refs = path / "refs"
     try:
         if any(names for _, _, names in os.walk(refs)):
-            git_output(path, "pack-refs", "--all", seconds=PACK_SECONDS)
+            git(path, "pack-refs", "--all", seconds=PACK_SECONDS)
     except Fault as fault:  # the next push tries again; this one is accepted
         faults.report(log, fault, "the refs of %s cannot be packed", path)
     for folder, _, _ in os.walk(refs, topdown=False):

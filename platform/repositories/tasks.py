@@ -7,7 +7,7 @@ import logging
 from celery import shared_task
 
 from core import faults
-from repositories import services
+from repositories import push_budget, services
 from repositories.models import Repository
 
 log = logging.getLogger(__name__)
@@ -15,7 +15,8 @@ log = logging.getLogger(__name__)
 
 @shared_task(name="repositories.clean_up")  # type: ignore[untyped-decorator]
 def clean_up() -> None:
-    """Clean up every repository that nobody pushes to now, and record its size."""
+    """Clean up every repository that nobody pushes to now, and record its size; forget what old pushes cost."""
+    push_budget.forget_old_costs()
     for repository in Repository.objects.iterator():
         if not repository.path.exists():
             continue

@@ -6,6 +6,8 @@ import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from django.db import transaction
+
 from competitions.pseudonyms import public_name
 from core.difference import Difference
 from core.errors import Fault
@@ -16,6 +18,7 @@ from rounds.models import Round
 from rounds.selectors import StandingRow
 from rounds.transfer_adapter import body_of, places_of, record_of, version_of
 from rounds.transfer_progression import result_of, tournament_of
+from rounds.transitions import locked
 from tournaments import verification
 from tournaments.models import Entrant
 
@@ -49,8 +52,11 @@ def standings(played: Round) -> dict[str, list[TransferPlace]]:
 
 def differing(played: Round) -> Iterator[Difference]:
     """Compare the outcome, the places and the scores of a scored round with what its labels give."""
-    tournament, entries = tournament_of(played), frozen(played)
+    tournament = tournament_of(played)
     yield from verification.differing(tournament)
+    with transaction.atomic():
+        played = locked(played)  # a licence review changes the entries and the outcome together
+        entries = frozen(played)
     try:
         record = record_of(played, entries, tournament, version_of(played))
         outcome, placed = hashlib.sha256(body_of(played, record)).hexdigest(), places_of(record)

@@ -6,6 +6,7 @@ import hashlib
 import os
 import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
@@ -95,6 +96,7 @@ def ready_player(player: Player, on_log: LogLine) -> EnginePlayer:
             digest=player.digest,
             image=player.image,
             gpu=player.gpu,
+            team=_team_of(player),
         )
     built = _rebuild(builder, _source_of(player), on_log)
     if built.digest != player.digest and player.repository is not None:
@@ -103,7 +105,12 @@ def ready_player(player: Player, on_log: LogLine) -> EnginePlayer:
         built = _rebuild(builder, _source_of(player), on_log)
     if built.digest != player.digest:
         raise Fault(f"{player} was rebuilt with digest {built.digest}: the base image or the SDK has changed")
-    return built
+    return replace(built, team=_team_of(player))
+
+
+def _team_of(player: Player) -> str:
+    """Return the team that the locks of a host know, empty for a bundled submission."""
+    return "" if player.repository is None else str(player.repository.entry.team_id)
 
 
 def trusted_baseline(name: str) -> EnginePlayer:

@@ -10,15 +10,16 @@ from django.conf import settings
 
 from competitions.models import Competition
 from core.errors import Fault, Refusal
-from evaluation.builder.build_plan import CONFIGURATION_FILES, plan_apart
+from evaluation.builder.build_plan import plan_apart
 from evaluation.builder.manifest import (
     MANIFEST_NAME,
     MAX_MANIFEST_BYTES,
     Manifest,
     irregular_manifest,
     missing_manifest,
-    parse_manifest,
+    parse_apart,
 )
+from evaluation.builder.pack_detection import CONFIGURATION_FILES, check_configuration_size
 from evaluation.builder.run_script import require_script
 from evaluation.builder.source_tree import BINDER_DIRECTORIES
 from evaluation.domain.errors import HostRefusal
@@ -30,7 +31,7 @@ from submissions.preflight_2017 import check_2017
 from submissions.preflight_2018 import check_2018, is_2018
 from workers.selectors import gpu_worker_is_live
 
-MAX_CONFIGURATION_BYTES = 256 << 10
+_PLANNED_BYTES = 256 << 10
 """A configuration file larger than this is left to the build; a Dockerfile is refused."""
 
 _PLAIN_FILES = ("100644", "100755")
@@ -68,7 +69,7 @@ def _manifest(commit: str, files: Sequence[TreeFile], reader: GitReader) -> Mani
         raise missing_manifest(f"commit {commit[:7]}")
     if file.mode not in _PLAIN_FILES:
         raise irregular_manifest()
-    return parse_manifest(reader.content(file.object, MAX_MANIFEST_BYTES + 1))
+    return parse_apart(reader.content(file.object, MAX_MANIFEST_BYTES + 1))
 
 
 def _plan_of(files: Sequence[TreeFile], reader: GitReader) -> str:
@@ -81,11 +82,12 @@ def _plan_of(files: Sequence[TreeFile], reader: GitReader) -> str:
                 (folder / top).mkdir(exist_ok=True)
             if file.path not in CONFIGURATION_FILES:
                 continue
-            if file.mode in _PLAIN_FILES and file.size <= MAX_CONFIGURATION_BYTES:
-                (folder / file.path).write_bytes(reader.content(file.object, MAX_CONFIGURATION_BYTES))
+            check_configuration_size(file.path, file.size)
+            if file.mode in _PLAIN_FILES and file.size <= _PLANNED_BYTES:
+                (folder / file.path).write_bytes(reader.content(file.object, _PLANNED_BYTES))
             elif PurePosixPath(file.path).name == "Dockerfile":
                 raise Refusal(
-                    f"{file.path} is not a plain file of at most {MAX_CONFIGURATION_BYTES >> 10} KiB",
+                    f"{file.path} is not a plain file of at most {_PLANNED_BYTES >> 10} KiB",
                     fix="commit the Dockerfile itself instead of a link, and move long scripts into separate files",
                 )
         return _plan(folder)

@@ -11,7 +11,7 @@ from evaluation.builder.metadata import (
     OWN_CONTAINER,
     check_start,
     missing_metadata,
-    parse_metadata,
+    parse_apart,
 )
 from evaluation.domain.errors import HostRefusal
 from evaluation.legacy.environment import legacy_environment
@@ -33,7 +33,7 @@ def check_2017(track_name: str, commit: str, files: Sequence[TreeFile], reader: 
     manifest = by_path.get(METADATA_NAME)
     if manifest is None:
         raise missing_metadata(f"commit {commit[:7]}")
-    metadata = parse_metadata(reader.content(manifest.object, MAX_METADATA_BYTES + 1))
+    metadata = parse_apart(reader.content(manifest.object, MAX_METADATA_BYTES + 1))
     if metadata.track != track_name:
         raise Refusal(
             f"{METADATA_NAME} is of the track {metadata.track}, but this repository is for the track {track_name}",

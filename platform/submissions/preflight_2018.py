@@ -7,8 +7,8 @@ from collections.abc import Collection, Sequence
 from pathlib import Path, PurePosixPath
 
 from core.errors import Fault, Refusal
-from evaluation.builder.build_plan import CONFIGURATION_FILES
 from evaluation.builder.manifest import MANIFEST_NAME
+from evaluation.builder.pack_detection import CONFIGURATION_FILES
 from evaluation.domain.errors import HostRefusal
 from evaluation.legacy import crowdai
 from evaluation.legacy.builders import plan_2018, plan_line, require_environment

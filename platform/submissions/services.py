@@ -14,6 +14,7 @@ from core.errors import Fault, Refusal
 from evaluation.domain.text import Text
 from repositories.git_reader import GitReader
 from repositories.models import Repository
+from repositories.push_budget import charged
 from submissions import build_queue, quota_ledger, timeouts
 from submissions.admission import check_commit_is_new, check_may_submit
 from submissions.models import QuotaSlot, Submission
@@ -27,13 +28,18 @@ _FINAL = (Submission.State.READY, Submission.State.REJECTED, Submission.State.WI
 
 
 def submit(*, repository: Repository, commit: str, by: User) -> Submission:
-    """Submit a commit of the repository with the same checks as a push; it gets a tag `submission-web-N`.
+    """Submit a commit of the repository with the same checks as a push, which are charged to the team's push budget; it
+    gets a tag `submission-web-N`.
 
     Raise `Refusal` or `RefusedForNow`; no slot is used then.
     """
     settle_reservations(repository)
     settle_late_tags(repository)
-    with GitReader(repository.path) as reader:
+    with (
+        charged(repository.entry.team) as account,
+        account.meter.running(),
+        GitReader(repository.path) as reader,
+    ):
         whole = reader.resolve(commit) if _COMMIT.fullmatch(commit) else None
         if whole is None:
             raise Refusal(

@@ -18,13 +18,14 @@ from evaluation.domain.errors import BuildRefusal
 from evaluation.domain.samples import Sample
 from evaluation.domain.smoke_checks import SmokeCheck
 from evaluation.domain.transfer_rules import TransferRules
+from evaluation.transfer.limits import resources
 from evaluation.transfer.run_batch import Stage
 from evaluation.transfer.smoke_test import check_submission
 from submissions.models import Player
 from submissions.player_builds import LogLine
 from submissions.transfer_builds import ready_player
 from workers.calibration import calibration
-from workers.sandboxes import open_sandbox, resources
+from workers.sandboxes import open_sandbox
 from workers.worker_slot import device_of, slot
 
 MARGIN = timedelta(minutes=10)

@@ -17,6 +17,9 @@ RulesVersionAdmin.add_counts("tournaments")
 SampleSetAdmin.add_counts("tournaments")
 PlayerAdmin.add_counts("attack_runs", "defence_runs", "repeat_runs")
 
+_PLAYING = ("worker", "fence", "faults", "host_faults", "fault_hosts", "fault", "played_at")
+"""Columns on where and how often a run was played."""
+
 STATE_COLOURS = {"waiting": "info", "claimed": "warning", "played": "success", "failed": "danger"}
 
 _REPLAY = confirmed_action(
@@ -93,8 +96,19 @@ class EntrantAdmin(ReadOnlyAdmin):
     search_fields = ("player__title", "=submission__pk")
 
 
+class RunAdmin(ReadOnlyAdmin):
+    """Runs of any kind, with what operators may do about failed and waiting ones."""
+
+    show_full_result_count = False
+    actions = ("replay", "retry_now", "give_up")
+    actions_detail = ("replay", "retry_now", "give_up")
+    replay = _REPLAY
+    retry_now = _RETRY_NOW
+    give_up = _GIVE_UP
+
+
 @admin.register(AttackRun)
-class AttackRunAdmin(ReadOnlyAdmin):
+class AttackRunAdmin(RunAdmin):
     """Attacks on single batches."""
 
     organised_by = "tournament__competition__organisers"
@@ -111,27 +125,15 @@ class AttackRunAdmin(ReadOnlyAdmin):
         "reason",
         "seconds",
         linked("entry"),
-        "worker",
-        "fence",
-        "faults",
-        "host_faults",
-        "fault_hosts",
-        "fault",
-        "played_at",
+        *_PLAYING,
     )
     list_filter = ("state", "priority", "reason", ("tournament__competition", RelatedOnlyFieldListFilter))
     list_select_related = ("tournament", "attack", "entry__team", "entry__competition")
     search_fields = ("=pk", "attack__title", "worker")
-    show_full_result_count = False
-    actions = ("replay", "retry_now", "give_up")
-    actions_detail = ("replay", "retry_now", "give_up")
-    replay = _REPLAY
-    retry_now = _RETRY_NOW
-    give_up = _GIVE_UP
 
 
 @admin.register(DefenceRun)
-class DefenceRunAdmin(ReadOnlyAdmin):
+class DefenceRunAdmin(RunAdmin):
     """Defences on what one attack made of one batch. Labels are not shown: with the counts they reveal true ones."""
 
     organised_by = "attack_run__tournament__competition__organisers"
@@ -146,28 +148,16 @@ class DefenceRunAdmin(ReadOnlyAdmin):
         "reason",
         "seconds",
         linked("entry"),
-        "worker",
-        "fence",
-        "faults",
-        "host_faults",
-        "fault_hosts",
-        "fault",
-        "played_at",
+        *_PLAYING,
     )
     list_filter = ("state", "priority", "reason", ("attack_run__tournament__competition", RelatedOnlyFieldListFilter))
     list_select_related = ("attack_run__attack", "defence", "entry__team", "entry__competition")
     search_fields = ("=pk", "defence__title", "worker")
-    show_full_result_count = False
     fields = model_field_names(DefenceRun, without=["labels"])
-    actions = ("replay", "retry_now", "give_up")
-    actions_detail = ("replay", "retry_now", "give_up")
-    replay = _REPLAY
-    retry_now = _RETRY_NOW
-    give_up = _GIVE_UP
 
 
 @admin.register(RepeatRun)
-class RepeatRunAdmin(ReadOnlyAdmin):
+class RepeatRunAdmin(RunAdmin):
     """Images that defences labelled again. Labels are not shown, as in `DefenceRunAdmin`."""
 
     organised_by = "tournament__competition__organisers"
@@ -181,21 +171,9 @@ class RepeatRunAdmin(ReadOnlyAdmin):
         "gained",
         "reason",
         "seconds",
-        "worker",
-        "fence",
-        "faults",
-        "host_faults",
-        "fault_hosts",
-        "fault",
-        "played_at",
+        *_PLAYING,
     )
     list_filter = ("state", "priority", "reason", ("tournament__competition", RelatedOnlyFieldListFilter))
     list_select_related = ("tournament", "defence")
     search_fields = ("=pk", "defence__title", "worker")
-    show_full_result_count = False
     fields = model_field_names(RepeatRun, without=["labels"])
-    actions = ("replay", "retry_now", "give_up")
-    actions_detail = ("replay", "retry_now", "give_up")
-    replay = _REPLAY
-    retry_now = _RETRY_NOW
-    give_up = _GIVE_UP

@@ -36,6 +36,7 @@ from evaluation.scoring.transfer import TransferStanding, standings
 from evaluation.transfer.adversarial_images import pixel_hash
 from evaluation.transfer.batch_runner import BatchRunner
 from evaluation.transfer.batches import Batch, batch_sizes, make_batches, png
+from evaluation.transfer.limits import resources
 from evaluation.transfer.player import TransferPlayer
 from evaluation.transfer.repeats import count_changes, draw_images, file_names, repeats_due
 from evaluation.transfer.run_batch import Stage
@@ -43,7 +44,7 @@ from evaluation.transfer.workspace import sweep_workspaces
 from submissions.transfer_builds import ready_player
 from tournaments.models import AttackRun, DefenceRun, RepeatRun, Tournament
 from workers.calibration import calibration
-from workers.sandboxes import open_sandbox, resources
+from workers.sandboxes import open_sandbox
 from workers.worker_slot import device_of, slot
 
 __all__ = ["PairCounts", "TransferStanding", "TransferTrack", "draw_images", "repeats_due"]

@@ -120,7 +120,7 @@ def held_runs() -> list[Held]:
         for kind in KINDS
         for row in kind.objects.filter(state=Run.State.CLAIMED)
         .order_by()
-        .values_list("priority", "entry_id", "claimed_at")
+        .values_list("priority", "entry_id", "claimed_at", "lease_until")
     ]
 
 

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Any
 
 from core import clock
 from workers.fair_order import in_order
+from workers.lease import BEAT_SECONDS, Leased
 from workers.models import Worker
 from workers.selectors import live_workers
 from workers.work import Work, kinds
+
+MISSED_BEATS = 3
+"""Number of missed heartbeats after which a worker is probably dead."""
 
 
 @dataclass(frozen=True)
@@ -45,8 +50,11 @@ def anything_waits(worker: Worker | None = None) -> bool:
 
 
 def idle_workers() -> int:
-    """Return how many live workers hold nothing."""
-    return max(0, live_workers().count() - sum(len(kind.held()) for kind in kinds))
+    """Return how many live workers play nothing: they hold nothing, or have missed their last heartbeats."""
+    renewed = clock.database_now() - timedelta(seconds=MISSED_BEATS * BEAT_SECONDS)
+    held = (each.until for kind in kinds for each in kind.held())
+    playing = sum(1 for until in held if until is not None and until > renewed + Leased.LEASE)
+    return max(0, live_workers().count() - playing)
 
 
 def expire() -> int:

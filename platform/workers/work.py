@@ -24,11 +24,12 @@ class Turn(NamedTuple):
 
 
 class Held(NamedTuple):
-    """Work that a worker holds now: its team, and since when."""
+    """Work that a worker holds now: its team, since when, and the end of its lease."""
 
     priority: int
     entry: int | None
     since: datetime | None
+    until: datetime | None = None
 
 
 class Session(Protocol[Claim]):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +15,7 @@ from django.utils.html import format_html
 from django.utils.translation import gettext
 from django.views.decorators.http import require_POST, require_safe
 
+from accounts.models import User
 from competitions.models import Competition, Track
 from competitions.pseudonyms import public_name
 from competitions.selectors import may_organise
@@ -272,29 +274,27 @@ def log_file(request: HttpRequest, number: int) -> StreamingHttpResponse:
 @login_required
 def withdraw(request: HttpRequest, number: int) -> HttpResponse:
     """Withdraw a submission."""
-    shown = submission_of(request, number)
-    if not in_team(request, shown.repository.entry):
-        raise PermissionDenied
-    try:
-        services.withdraw(submission=shown, by=signed_in_user(request))
-    except Refusal as refusal:
-        flash_messages.show_refusal(request, refusal)
-    else:
-        flash_messages.show_success(request, gettext("Submission %(number)s is withdrawn.") % {"number": number})
-    return redirect("pages:submission", number)
+    done = gettext("Submission %(number)s is withdrawn.")
+    return _change(request, number, lambda shown, by: services.withdraw(submission=shown, by=by), done)
 
 
 @require_POST
 @login_required
 def choose(request: HttpRequest, number: int) -> HttpResponse:
     """Make a submission count for its team."""
+    done = gettext("Submission %(number)s counts now.")
+    return _change(request, number, lambda shown, by: choosing.choose(submission=shown, by=by), done)
+
+
+def _change(request: HttpRequest, number: int, change: Callable[[Submission, User], object], done: str) -> HttpResponse:
+    """Let a member of its team change a submission; say that it is `done`, or why not."""
     shown = submission_of(request, number)
     if not in_team(request, shown.repository.entry):
         raise PermissionDenied
     try:
-        choosing.choose(submission=shown, by=signed_in_user(request))
+        change(shown, signed_in_user(request))
     except Refusal as refusal:
         flash_messages.show_refusal(request, refusal)
     else:
-        flash_messages.show_success(request, gettext("Submission %(number)s counts now.") % {"number": number})
+        flash_messages.show_success(request, done % {"number": number})
     return redirect("pages:submission", number)

@@ -12,19 +12,19 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
 from itertools import chain
+from math import ceil
 
 from django.conf import settings
 
 from core.errors import Fault
-from repositories.git_command import COMMAND, environment
+from evaluation.parsing.processor_time import Meter, group_seconds, wait
+from repositories.git_command import MAX_CPU_SECONDS, environment, limited
 from repositories.http.receive_pack import ReceivePack
 from repositories.http.request_body import BLOCK, Body, RequestCutOffError
 
 log = logging.getLogger(__name__)
 
 MAX_HEAD_BYTES = 1 << 16
-MAX_CPU_SECONDS = 300
-"""Processor time of each process of git in a clone or push, in seconds."""
 END_SECONDS = 3.0
 """Time that git has after SIGTERM to remove its files, before SIGKILL."""
 
@@ -33,6 +33,7 @@ class BackendProcess:
     """One run of `git http-backend`. Call `head`, then iterate over the rest; `close` ends git and cleans up.
 
     `variables` are the CGI variables; `receive` answers the hooks of a push; `clean_up` is always called at the end.
+    `meter` counts the processor time of all this; no process of git may use more than `cpu_seconds`.
     """
 
     def __init__(
@@ -42,8 +43,11 @@ class BackendProcess:
         body: Body,
         receive: ReceivePack | None = None,
         clean_up: Callable[[], None] | None = None,
+        meter: Meter | None = None,
+        cpu_seconds: float = MAX_CPU_SECONDS,
     ) -> None:
         self._body, self._receive = body, receive
+        self._meter, self._cpu_seconds = meter or Meter(), cpu_seconds
         self._user, self._path = variables.get("REMOTE_USER", "anonymous"), variables.get("PATH_INFO", "")
         self._pending = b""
         self._dropped = 0
@@ -63,12 +67,13 @@ class BackendProcess:
         return self
 
     def __next__(self) -> bytes:
-        return next(self._blocks)
+        with self._meter.running():
+            return next(self._blocks)
 
     def head(self) -> tuple[int, dict[str, str]]:
         """Return status and headers; raise `RequestCutOffError`, or `Fault` if git gives none."""
         text = bytearray()
-        for block in self._blocks:
+        for block in self:
             text += block
             if b"\r\n\r\n" in text or len(text) > MAX_HEAD_BYTES:
                 break
@@ -83,7 +88,8 @@ class BackendProcess:
 
     def close(self) -> None:
         """End git and remove the files of this request. Safe to repeat."""
-        self._closing.close()
+        with self._meter.running():
+            self._closing.close()
 
     def _start(self, variables: Mapping[str, str]) -> None:
         self._selector = self._closing.enter_context(selectors.DefaultSelector())
@@ -93,7 +99,7 @@ class BackendProcess:
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the rest
         self._closing.callback(self._errors.close)
         self._git = subprocess.Popen(
-            ["prlimit", f"--cpu={MAX_CPU_SECONDS}", *COMMAND, "http-backend"],
+            [*limited(ceil(self._cpu_seconds)), "http-backend"],
             env=environment(variables),
             cwd="/",
             stdin=subprocess.PIPE,
@@ -115,7 +121,7 @@ class BackendProcess:
             while True:
                 ready = {key.fileobj for key, _ in self._selector.select(self._timeout())}
                 if self._receive is not None and self._receive.socket in ready:
-                    self._receive.answer()
+                    self._receive.answer(self._meter.seconds + group_seconds(self._git.pid))
                 elif self._output in ready:
                     block = os.read(self._output.fileno(), BLOCK)
                     if not block:
@@ -165,12 +171,16 @@ class BackendProcess:
         self._input.close()
 
     def _end(self) -> None:
+        lost = 0.0
         if not (self._finished and _ended_within(self._git.pid, END_SECONDS)):
+            lost = group_seconds(self._git.pid)  # nobody waits for what is killed below git
             os.killpg(self._git.pid, signal.SIGTERM)
             _ended_within(self._git.pid, END_SECONDS)
         # until `wait` below, its process group number cannot be reused
         os.killpg(self._git.pid, signal.SIGKILL)
-        status = self._git.wait()
+        before = self._meter.seconds
+        status = wait(self._git)
+        self._meter.add(max(0.0, lost - (self._meter.seconds - before)))
         self._input.close()
         self._output.close()
         self._errors.seek(0)

@@ -24,6 +24,7 @@ from core.times import in_words, until
 from repositories.git_command import HOOKS
 from repositories.git_reader import GitReader
 from repositories.models import Repository
+from repositories.push_budget import Account
 from repositories.ref_rules import RefUpdate, check_refs
 from repositories.services import record_push, size_of
 
@@ -78,12 +79,16 @@ class _Question(TypedDict):
 
 
 class ReceivePack:
-    """The site's end of one push by `user`. `variables` tell git's hooks the address of `socket`."""
+    """The site's end of one push by `user`. `variables` tell git's hooks the address of `socket`.
 
-    def __init__(self, gate: PushGate, repository: Repository, user: User, site_url: str) -> None:
+    `account` is that of the push budget: a push that has used it up is rejected before the gate begins.
+    """
+
+    def __init__(self, gate: PushGate, repository: Repository, user: User, site_url: str, account: Account) -> None:
         if not all(os.access(HOOKS / name, os.X_OK) for name in ("pre-receive", "post-receive")):
             raise Fault(f"the hooks in {HOOKS} are not executable, and without them git accepts every push")
         self._gate, self._repository, self._user, self._site_url = gate, repository, user, site_url
+        self._account = account
         self._accepted: AcceptedPush | None = None
         self._size = 0
         self._folder = tempfile.TemporaryDirectory(prefix="gauntlet-push-")
@@ -98,20 +103,23 @@ class ReceivePack:
         self.socket.close()
         self._folder.cleanup()
 
-    def answer(self) -> None:
-        """Answer the hook that connects. git goes on if its status is 0, and shows its text to the pusher."""
+    def answer(self, cost: float) -> None:
+        """Answer the hook that connects. git goes on if its status is 0, and shows its text to the pusher.
+
+        `cost` is the processor time of the push until now, in seconds.
+        """
         try:
             connection, _ = self.socket.accept()
             with connection:
                 connection.settimeout(TIMEOUT_SECONDS)
-                status, text = self._decide(_received(connection))
+                status, text = self._decide(_received(connection), cost)
                 connection.sendall(json.dumps({"status": status, "text": _printable(text)}).encode())
         except (OSError, ValueError, TypeError, KeyError):  # the hook has ended, and git fails with it
             log.warning("a git hook was not answered", exc_info=True)
         finally:
             close_connections()
 
-    def _decide(self, received: bytes) -> tuple[int, str]:
+    def _decide(self, received: bytes, cost: float) -> tuple[int, str]:
         if len(received) > MAX_QUESTION_BYTES:
             refusal = Refusal(
                 "this push changes too many branches and tags",
@@ -121,11 +129,12 @@ class ReceivePack:
         question: _Question = json.loads(received)
         updates = [RefUpdate(*line.split(" ", 2)) for line in question["lines"].split("\n") if line]
         if question["hook"] == "pre-receive":
-            return self._before(updates, question["environment"])
+            return self._before(updates, question["environment"], cost)
         return self._after(updates)
 
-    def _before(self, updates: Sequence[RefUpdate], quarantine: Mapping[str, str]) -> tuple[int, str]:
+    def _before(self, updates: Sequence[RefUpdate], quarantine: Mapping[str, str], cost: float) -> tuple[int, str]:
         try:
+            self._account.require(cost)
             with GitReader(self._repository.path, quarantine) as reader:
                 refs = reader.refs()
                 check_refs(updates, refs)
@@ -137,6 +146,7 @@ class ReceivePack:
         except Refusal as refusal:
             return 1, refusal_text(refusal, clock.now())
         except Exception as error:
+            self._account.platform_error = True
             faults.report(log, error, "a push of %s to %s cannot be decided", self._user, self._repository)
             return 1, FAULT
         return 0, self._accepted.message
@@ -148,6 +158,7 @@ class ReceivePack:
             record_push(self._repository, self._size)
             return 0, self._accepted.after(updates)
         except Exception as error:
+            self._account.platform_error = True
             faults.report(log, error, "a push of %s to %s is stored, and not processed", self._user, self._repository)
             return 0, LATE_FAULT
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from contextlib import ExitStack, closing
 from functools import partial
 from http import HTTPStatus
+from math import ceil
 from pathlib import Path
 
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, StreamingHttpResponse
@@ -17,13 +18,15 @@ from django.views.decorators.csrf import csrf_exempt
 
 from accounts.models import User
 from accounts.services import use_token
+from core import clock
 from core.errors import Fault, Refusal
 from repositories.http.backend import BackendProcess
 from repositories.http.limits import ANYBODY, LIMITER, RETRY_SECONDS, LimitReachedError, Permit
-from repositories.http.receive_pack import PushGate, ReceivePack, close_connections
+from repositories.http.receive_pack import PushGate, ReceivePack, close_connections, refusal_text
 from repositories.http.request_body import Body, RequestCutOffError, RequestTooLongError
 from repositories.models import Repository
 from repositories.public_copies import public_copy
+from repositories.push_budget import PushBudgetRefusal, charged
 from repositories.selectors import Access, access_to, public_repository
 from repositories.services import push_lock, repository_of
 
@@ -82,17 +85,42 @@ class GitView(_SmartView):
         with ExitStack() as held:
             # members share the limit of their team; organisers belong to none
             body = _started_body(request, access.user.pk, access.entry.team_id if access.member else None, held)
-            receive = None
-            if service == PUSH:
-                if self.gate is None:
-                    raise Fault("a GitView without a push gate accepts no push")
-                site = request.build_absolute_uri("/").rstrip("/")
-                receive = held.enter_context(closing(ReceivePack(self.gate, repository, access.user, site)))
-                held.enter_context(push_lock(repository.path))
-            elif service == PULL:
+            if requested == PUSH:
+                return self._push(request, access, service, repository, body, variables, held)
+            if service == PULL:
                 _read_fetch(body, variables)
             # from here on the process releases what is held, even if it fails to start
-            return BackendProcess(variables=variables, body=body, receive=receive, clean_up=held.pop_all().close)
+            return BackendProcess(variables=variables, body=body, clean_up=held.pop_all().close)
+
+    def _push(
+        self,
+        request: HttpRequest,
+        access: Access,
+        service: str,
+        repository: Repository,
+        body: Body,
+        variables: Mapping[str, str],
+        held: ExitStack,
+    ) -> BackendProcess:
+        """Start git for a push, or for the list of refs before it; both are charged to the team's push budget."""
+        if self.gate is None:
+            raise Fault("a GitView without a push gate accepts no push")
+        account = held.enter_context(charged(access.entry.team))
+        close_connections()
+        with account.meter.running():
+            receive = None
+            if service == PUSH:
+                site = request.build_absolute_uri("/").rstrip("/")
+                receive = held.enter_context(closing(ReceivePack(self.gate, repository, access.user, site, account)))
+                held.enter_context(push_lock(repository.path))
+            return BackendProcess(
+                variables=variables,
+                body=body,
+                receive=receive,
+                clean_up=held.pop_all().close,
+                meter=account.meter,
+                cpu_seconds=account.limit,
+            )
 
 
 class PublicGitView(_SmartView):
@@ -168,14 +196,16 @@ def _streamed(start: Callable[[], BackendProcess]) -> HttpResponseBase:
     try:
         exchange = start()
         status, headers = exchange.head()
+    except PushBudgetRefusal as refusal:
+        now = clock.now()
+        seconds = ceil((refusal.accepted_from - now).total_seconds())
+        return _for_now(HTTPStatus.TOO_MANY_REQUESTS, refusal_text(refusal, now), max(1, seconds))
     except Refusal as refusal:
         return _plain(HTTPStatus.LENGTH_REQUIRED, f"Gauntlet: {refusal}")
     except RequestTooLongError as too_long:
         return _plain(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"Gauntlet: {too_long}")
     except LimitReachedError as limit:
-        response = _plain(HTTPStatus.SERVICE_UNAVAILABLE, f"Gauntlet: {limit}")
-        response["Retry-After"] = str(RETRY_SECONDS)
-        return response
+        return _for_now(HTTPStatus.SERVICE_UNAVAILABLE, f"Gauntlet: {limit}", RETRY_SECONDS)
     except RequestCutOffError as cut_off:
         return _plain(HTTPStatus.BAD_REQUEST, f"Gauntlet: {cut_off}")
     return StreamingHttpResponse(exchange, status=status, headers=headers)
@@ -203,6 +233,12 @@ def _unauthorised(scope: str) -> HttpResponse:
         f'Gauntlet: access denied; use any user name, and as password a valid access token with scope "{scope}"',
     )
     response["WWW-Authenticate"] = 'Basic realm="Gauntlet: the password is an access token", charset="UTF-8"'
+    return response
+
+
+def _for_now(status: HTTPStatus, text: str, seconds: int) -> HttpResponse:
+    response = _plain(status, text)
+    response["Retry-After"] = str(seconds)
     return response
 
 

@@ -24,6 +24,7 @@ def test_it_works(tmp_path: Path) -> None:
             "GAUNTLET_BUILD_NETWORK": "none",
             "GAUNTLET_BUILD_SECONDS": "60",
             "GAUNTLET_MAX_IMAGE_BYTES": "1e9",
+            "GAUNTLET_MAX_IMAGE_FILES": "20000",
         }
     )
 
@@ -34,6 +35,7 @@ def test_it_works(tmp_path: Path) -> None:
         network="none",
         seconds=60.0,
         max_image_bytes=10**9,
+        max_image_files=20_000,
     )
     assert settings.mirror_arguments() == (("PIP_INDEX_URL", "https://mirror.example/simple"),)
     assert build_settings_from_environment({}) == BuildSettings()
@@ -45,6 +47,7 @@ def test_it_works(tmp_path: Path) -> None:
         ("GAUNTLET_BUILD_SECONDS", "soon"),
         ("GAUNTLET_BUILD_SECONDS", "-1"),
         ("GAUNTLET_MAX_IMAGE_BYTES", "inf"),
+        ("GAUNTLET_MAX_IMAGE_FILES", "0"),
         ("GAUNTLET_BUILD_NETWORK", "everything"),
         ("GAUNTLET_BUILD_CERTIFICATES", "no-such-file.pem"),
     ],

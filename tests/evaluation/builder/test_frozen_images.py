@@ -224,6 +224,22 @@ def test_what_a_killed_builder_left_is_swept_and_nothing_else() -> None:
                     lookup(gone)
 
 
+def test_a_storage_that_the_engine_cannot_remove_is_swept() -> None:
+    with closing(docker.from_env()) as client, subprocess.Popen(["true"]) as dead:
+        name = builder_image_name(str(client.images.get(BuildSettings().base_image).id))
+        labels = {BUILD_LABEL: f"{host_name()}:{dead.pid}:1", "gauntlet.builder-image": name}
+        left = client.volumes.create(f"gauntlet-test-{uuid.uuid4().hex}", labels=labels)
+        # deeper than the files that an engine may open
+        nested = "import os\nos.chdir('/store')\nfor _ in range(21_000):\n    os.mkdir('d')\n    os.chdir('d')"
+        mount = Mount("/store", left.name, type="volume")
+        client.containers.run(name, ["python3", "-c", nested], mounts=[mount], network_mode="none", remove=True)
+
+        sweep(client)
+
+        with pytest.raises(docker.errors.NotFound):
+            client.volumes.get(str(left.name))
+
+
 def test_a_host_that_cannot_build_blames_no_submission() -> None:
     with closing(docker.from_env()) as client:
         name = builder_image_name(str(client.images.get(BuildSettings().base_image).id))

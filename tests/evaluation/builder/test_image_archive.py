@@ -20,6 +20,7 @@ from evaluation.builder.image_archive import (
     compose_config,
     docker_archive,
     read_config,
+    read_layer_names,
     write_layer,
 )
 from evaluation.domain.errors import BuildRefusal, Fault
@@ -91,6 +92,12 @@ def test_it_refuses_what_no_player_may_have(config: dict[str, object], problem: 
 def test_a_configuration_of_a_hostile_build_is_no_configuration(content: bytes) -> None:
     with pytest.raises(ValueError, match=r"."):
         read_config(content)
+
+
+@pytest.mark.parametrize("content", [b"", b"{}", b"[7]", b"[" * 100_000, b'"a"', b"\xff"], ids=range(6))
+def test_a_list_of_layers_of_a_hostile_build_is_no_list(content: bytes) -> None:
+    with pytest.raises(ValueError, match=r"."):
+        read_layer_names(content)
 
 
 def test_an_archive_holds_the_layers_that_are_not_elsewhere(tmp_path: Path) -> None:

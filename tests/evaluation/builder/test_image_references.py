@@ -88,7 +88,7 @@ def test_it_refuses_what_is_no_text_or_too_long(content: bytes) -> None:
 def test_the_plan_and_the_recipe_refuse_it_alike(make_repository: Make, file: str) -> None:
     source = make_repository(files={file: THEIRS})
     with pytest.raises(BuildRefusal, match=f"{file}, line 1: FROM names the image") as planned:
-        plan_build("docker", source)
+        plan_build("docker", source, BuildSettings())
     with pytest.raises(BuildRefusal) as built:
         make_recipe(source, BuildSettings(), base_id="sha256:base", sdk_digest="sdk")
     assert built.value.problem == planned.value.problem

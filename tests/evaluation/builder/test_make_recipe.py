@@ -26,10 +26,18 @@ def test_it_works(make_repository: Make) -> None:
     assert made.pack == "lean"
     assert image_name(made.digest) == f"gauntlet/{made.digest[7:23]}"
     steps = ["FROM gauntlet-base:latest", "--no-install-recommends file sl", "-r /run/src/requirements.txt",
-             "COPY --chown=65534:65534 src/", "USER 65534:65534", "source=sdk,", "./postBuild"]  # fmt: skip
-    places = [made.dockerfile.index(step) for step in steps]
+             "COPY --chown=65534:65534 src/", "USER 65534:65534", "source=sdk,", "./postBuild",
+             "USER root", "chown -hR 0:0 /submission"]  # fmt: skip
+    places = [made.dockerfile.rindex(step) for step in steps]
     assert places == sorted(places)
     assert "jupyter" not in made.dockerfile
+
+
+def test_a_player_owns_no_file_of_a_lean_image(make_repository: Make) -> None:
+    made = recipe(make_repository(files={"requirements.txt": "numpy\n"}))
+
+    assert "COPY src/ /submission/" in made.dockerfile
+    assert "65534" not in made.dockerfile
 
 
 REPOSITORIES: dict[str, dict[str, str]] = {

@@ -124,6 +124,18 @@ def test_the_proxy_gives_the_password_and_keeps_links_on_its_own_address(index: 
         assert list(proxy.notices()) == []
 
 
+def test_a_build_uses_no_password_of_the_sites_user(
+    index: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "netrc").write_text("machine 127.0.0.1 login site password s3cr3t\n")
+    monkeypatch.setenv("NETRC", str(tmp_path / "netrc"))
+    with MirrorProxy(BuildSettings(index_url=f"http://{index}/team/simple").reach()[1]) as proxy:
+        assert ask(proxy, "GET /mirror/0/team/simple/x/") == (401, "who are you?")
+    (tmp_path / "netrc").write_text("machine 127.0.0.1 login site password another\n")
+    with MirrorProxy(BuildSettings(index_url=f"http://site:s3cr3t@{index}/team/simple").reach()[1]) as proxy:
+        assert ask(proxy, "GET /mirror/0/team/simple/x/")[0] == 200
+
+
 @pytest.mark.parametrize(
     "request_line",
     [

@@ -9,7 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from evaluation.builder.build_plan import CONFIGURATION_FILES, plan_apart, plan_build
+from evaluation.builder.build_plan import plan_apart, plan_build
+from evaluation.builder.pack_detection import CONFIGURATION_FILES
+from evaluation.builder.settings import BuildSettings
 from evaluation.domain.errors import BuildRefusal, HostRefusal
 
 MakeRepository = Callable[..., Path]
@@ -26,7 +28,7 @@ MakeRepository = Callable[..., Path]
     ],
 )
 def test_it_names_the_pack_for_docker(make_repository: MakeRepository, files: dict[str, str], plan: str) -> None:
-    assert plan_build("docker", make_repository(files=files)) == plan
+    assert plan_build("docker", make_repository(files=files), BuildSettings()) == plan
     assert set(files) <= CONFIGURATION_FILES
 
 
@@ -34,15 +36,19 @@ def test_no_module_of_a_submission_is_imported(make_repository: MakeRepository, 
     """The packs read the working directory, which is on the module path of some programs."""
     names = ("escapism", "jinja2", "pip", "repo2docker", "ruamel", "semver", "toml", "traitlets", "yaml")
     source = make_repository(files={f"{name}.py": "raise SystemExit('of the submission')\n" for name in names})
-    plan = "import pathlib, sys; from evaluation.builder.build_plan import plan_build; "
-    program = plan + "print(plan_build('docker', pathlib.Path(sys.argv[1])))"
+    program = """
+import pathlib, sys
+from evaluation.builder.build_plan import plan_build
+from evaluation.builder.settings import BuildSettings
+print(plan_build("docker", pathlib.Path(sys.argv[1]), BuildSettings()))
+"""
     command = [sys.executable, "-c", program, str(source)]
     planned = subprocess.run(command, cwd=root, capture_output=True, text=True, check=False)
     assert planned.stdout.startswith("lean pack"), planned.stderr
 
 
 def test_it_counts_what_this_interpreter_meets(make_repository: MakeRepository) -> None:
-    plan = plan_build("process", make_repository(files={"requirements.txt": "numpy\nscipy\n"}))
+    plan = plan_build("process", make_repository(files={"requirements.txt": "numpy\nscipy\n"}), BuildSettings())
     assert plan.endswith(", 2 requirements met")
 
 
@@ -61,7 +67,7 @@ def test_it_refuses_what_the_builder_would(
 ) -> None:
     source = make_repository(files=files)
     with pytest.raises(BuildRefusal) as refused:
-        plan_build(sandbox, source)
+        plan_build(sandbox, source, BuildSettings())
     assert problem in refused.value.problem
 
 
@@ -70,7 +76,7 @@ def test_a_wrong_setting_is_not_the_submissions_cause(
 ) -> None:
     monkeypatch.setenv("GAUNTLET_BUILD_SECONDS", "soon")
     with pytest.raises(HostRefusal, match="GAUNTLET_BUILD_SECONDS"):
-        plan_build("docker", make_repository())
+        plan_apart("docker", make_repository())
 
 
 @pytest.mark.parametrize("sandbox", ["docker", "process"])
@@ -79,3 +85,12 @@ def test_another_process_can_be_asked(sandbox: str, make_repository: MakeReposit
     assert "requirement" in plan_apart(sandbox, make_repository(files={"requirements.txt": "numpy\n"}))
     with pytest.raises(BuildRefusal):
         plan_apart(sandbox, make_repository(files=wrong[sandbox]))
+
+
+def test_the_operators_settings_reach_the_other_process(
+    make_repository: MakeRepository, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GAUNTLET_BASE_PYTHON", "3.12")
+    monkeypatch.setenv("GAUNTLET_BUILD_IMAGES", "debian:12")
+    assert plan_apart("docker", make_repository()) == "lean pack, Python 3.12, 0 requirements"
+    assert plan_apart("docker", make_repository(files={"Dockerfile": "FROM debian:12\n"})) == "your own Dockerfile"

@@ -195,6 +195,27 @@ def test_the_honest_players_play(honest: HonestPlayers, samples: list[Sample], s
     assert played.result.audit.passed
 
 
+@pytest.mark.parametrize("sandbox", ["process", pytest.param("docker", marks=pytest.mark.docker)])
+def test_a_model_that_computes_for_half_of_its_limit_plays(
+    honest: HonestPlayers, samples: list[Sample], sandbox: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The honest twin of the one that sleeps: it has as little of a reserve, but as much by the clock as on a site."""
+    monkeypatch.setattr(players, "MODEL_GRACE_SECONDS", 1.5)
+    monkeypatch.setattr(players, "CLOCK_GRACE_FACTOR", 20.0)
+    played = play(
+        model=honest.player(sandbox, REPOSITORIES / "players" / "computing-model"),
+        attack=honest.player(sandbox, REPOSITORIES / "players" / "honest-attack"),
+        samples=samples[:1],
+        rules=replace(RULES, query_budget=20, attack_seconds_per_sample=10.0),
+        sandbox=honest.sandbox(sandbox),
+        seed=1,
+        resources=RESOURCES,
+        fresh_audit=False,
+    )
+    assert played.result.failures == ()
+    assert [row.queries for row in played.result.samples] == [20]
+
+
 @pytest.mark.parametrize("cheat", CHEATS, ids=lambda folder: folder.name)
 def test_every_cheat_says_what_is_expected(cheat: Path) -> None:
     wanted = expected(cheat)

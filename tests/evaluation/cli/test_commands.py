@@ -26,6 +26,8 @@ def test_baselines_lists_every_track_of_both_formats(gauntlet: Callable[..., Any
     assert all(set(row) == {"name", "track", "images", "path"} for row in rows)
     manifests = {True: "submission.toml", False: "metadata.json"}
     assert all((Path(row["path"]) / manifests[row["track"] in list(Track)]).is_file() for row in rows)
+    shown = gauntlet("baselines")[1].splitlines()
+    assert len(shown) < len(rows) + 10  # one line each, in 80 columns too
     assert {row["images"] for row in rows} == {"any", "digits", "tiny-imagenet", "digits or nips2017"}
 
 

@@ -220,6 +220,15 @@ def test_a_tournament_shows_the_medians_of_its_matches(tournament: Path) -> None
     assert sorted(cells) == sorted(f"{result['median_distance']:.2f}" for result in results.values())
 
 
+def test_boards_of_a_tournament_have_rank_intervals_and_what_they_separate(tournament: Path) -> None:
+    _, html = read(tournament)
+    ranks = re.findall(r'(\d) <span class="quiet">\((\d) to (\d)\)</span></td><th scope="row">([\w-]+)</th>', html)
+    assert {name for *_, name in ranks} == set(PLAYERS)
+    assert all(int(low) <= int(rank) <= int(high) <= 2 for rank, low, high, _ in ranks)
+    # each other track has one attack, so nothing to compare
+    assert len(re.findall(r"<p[^>]*>With 6 samples, [^<]* separated\.</p>", html)) == 1
+
+
 def test_curves_of_a_tournament_are_those_of_its_matches(tournament: Path) -> None:
     found = read(tournament)[0]
     distances = budgets(ImageShape(64, 64, 3))

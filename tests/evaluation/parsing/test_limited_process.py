@@ -28,6 +28,8 @@ def parse(fields, body):
         os.kill(os.getpid(), signal.SIGSEGV)
     if do == "end":
         os._exit(3)
+    if do == "environment":
+        return dict(os.environ), b""
     print("noise")
     return {"pid": os.getpid()}, body[::-1]
 """
@@ -70,3 +72,13 @@ def test_what_the_child_cannot_read_is_named_and_the_next_request_is_answered(
 def test_a_single_request_over_a_limit_is_a_refusal(parser: str) -> None:
     with pytest.raises(Refusal, match=r"the code: reading it takes more than 1 s of processor time"):
         ask_once(parser, {"do": "compute"}, what="the code", seconds=1, memory_bytes=1 << 30)
+
+
+def test_the_child_sees_no_variable_of_the_site(parser: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("DATABASE_URL", "GAUNTLET_SECRET_KEY", "GAUNTLET_EMAIL_PASSWORD", "AWS_SECRET_ACCESS_KEY"):
+        monkeypatch.setenv(name, "a secret")
+    monkeypatch.setenv("LC_CTYPE", "C.UTF-8")
+    with LimitedProcess(parser, seconds=5, memory_bytes=1 << 30) as process:
+        seen, _ = process.ask({"do": "environment"})
+    assert "a secret" not in seen.values()
+    assert (seen["PATH"], seen["LC_CTYPE"]) == (os.environ["PATH"], "C.UTF-8")

@@ -1,4 +1,4 @@
-"""A busy host makes no player slow: its processor time counts, in both sandboxes."""
+"""A busy host makes no player slow, and hides none that sleeps, in both sandboxes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from evaluation.domain.results import Reason
 from evaluation.domain.rules import QueryRules
 from evaluation.referee import players
 from evaluation.referee.players import Model, PlayerFailedError
-from evaluation.referee.processor_time import WALL_GRACE_FACTOR
+from evaluation.referee.processor_time import CLOCK_GRACE_FACTOR
 from evaluation.referee.time_limits import MODEL_GRACE_SECONDS
 from evaluation.runner.sandboxed_player import SandboxedPlayer
 from evaluation.sandbox.base import Resources, Sandbox
@@ -50,6 +50,7 @@ COMPUTING = """
 """
 FORK = "child = os.fork()"
 WAIT = "os._exit(0) if child == 0 else os.waitpid(child, 0)"
+SLEEP = "time.sleep(0.39)"
 
 
 @pytest.fixture(params=["process", pytest.param("docker", marks=pytest.mark.docker)])
@@ -76,9 +77,9 @@ def connect(tmp_path: Path, sandbox: Sandbox) -> Callable[..., SandboxedPlayer]:
 @pytest.fixture
 def make(connect: Callable[..., SandboxedPlayer], monkeypatch: pytest.MonkeyPatch) -> Callable[..., Model]:
     # the clock keeps the reserve that it has on a site: other tests may hold this host up for seconds
-    reserve = WALL_GRACE_FACTOR * MODEL_GRACE_SECONDS
+    reserve = CLOCK_GRACE_FACTOR * MODEL_GRACE_SECONDS
     monkeypatch.setattr(players, "MODEL_GRACE_SECONDS", GRACE)
-    monkeypatch.setattr(players, "WALL_GRACE_FACTOR", reserve / GRACE)
+    monkeypatch.setattr(players, "CLOCK_GRACE_FACTOR", reserve / GRACE)
     return lambda *computing: Model(connect(*computing), Track.UNTARGETED, RULES, 1.0)
 
 
@@ -94,9 +95,15 @@ def busy(count: int) -> Iterator[None]:
             loop.wait()
 
 
-def test_it_works(make: Callable[..., Model]) -> None:
-    """A model near its limit, on a host with a dozen other busy processes: slow by the clock, and not by its own."""
-    model = make(0.030)
+@pytest.mark.parametrize(
+    ("seconds", "helper", "wait"), [(0.030, "", ""), (0.010, FORK, WAIT)], ids=["alone", "with a helper"]
+)
+def test_it_works(make: Callable[..., Model], seconds: float, helper: str, wait: str) -> None:
+    """A model near its limit, on a host with a dozen other busy processes: slow by the clock, and not by its own.
+
+    A helper that ends with each frame takes what it waited with it.
+    """
+    model = make(seconds, helper, wait)
     try:
         model.channel()
         with busy(BUSY):
@@ -127,15 +134,33 @@ def test_a_model_that_computes_too_long_is_too_slow(make: Callable[..., Model], 
         model.close()
 
 
+@pytest.mark.parametrize("others", [0, BUSY], ids=["quiet", "busy"])
+def test_a_model_that_sleeps_is_too_slow(make: Callable[..., Model], others: int) -> None:
+    """It takes less than ten times its limit, as a model may on a busy host, and computes next to nothing."""
+    model = make(0.002, "", SLEEP)
+
+    def ask_often() -> None:
+        for _ in range(12):
+            model.classify(PIXELS, 1)
+
+    try:
+        model.channel()
+        with busy(others), pytest.raises(PlayerFailedError) as raised:
+            ask_often()
+        assert raised.value.failure.reason is Reason.TOO_SLOW
+    finally:
+        model.close()
+
+
 @pytest.mark.parametrize("gpu", [False, True])
 def test_the_work_of_a_gpu_is_no_processor_time(connect: Callable[..., SandboxedPlayer], gpu: bool) -> None:
     """A player that waits for its GPU works: it is timed by the clock."""
     connection = connect(0.0, gpu=gpu)
     connected, _ = connection.open(60.0)
     try:
-        assert (connection.processor_seconds() is None) == gpu
+        assert (connection.processor_use() is None) == gpu
     finally:
         connected.close()
         connection.give_up()
         connection.dismiss()
-    assert connection.processor_seconds() is None
+    assert connection.processor_use() is None

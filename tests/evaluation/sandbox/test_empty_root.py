@@ -16,6 +16,7 @@ import pytest
 
 from evaluation.domain.players import Player
 from evaluation.sandbox.base import Ending, Resources, Run
+from evaluation.sandbox.host_figures import device_figures, process_figures
 from evaluation.sandbox.process import ProcessSandbox
 
 Scripted = Callable[[str], Player]
@@ -96,6 +97,15 @@ def test_the_root_holds_what_a_player_needs_and_nothing_else(ask: Ask) -> None:
     assert not {"shadow", "hostname", "ssh", "machine-id"} & set(seen["/etc"])
     assert seen["/run"] == ["gauntlet"]
     assert (seen["/var"], seen["/home"]) == ("FileNotFoundError", "FileNotFoundError")
+
+
+def test_the_figures_of_the_host_are_hidden(ask: Ask) -> None:
+    figures = [*process_figures(), *device_figures()]
+    assert Path("/proc/vmstat") in figures
+    seen = ask(*figures, "/proc/meminfo", "/proc/cpuinfo", "/sys/devices/system/cpu/online", gpu="0")
+    needed = [seen.pop(path) for path in list(seen)[-3:]]
+    assert set(map(str, seen.values())) <= {"", "[]", "PermissionError"}
+    assert all(needed)
 
 
 def test_it_does_not_see_our_source(ask: Ask) -> None:

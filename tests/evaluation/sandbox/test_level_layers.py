@@ -45,3 +45,12 @@ def test_what_a_container_read_cannot_be_seen_in_another() -> None:
     assert look(sandbox.base_image, read=False) == "1"
     level_layers(sandbox.client, sandbox.base_image, sandbox.base_image, {})
     assert look(sandbox.base_image, read=False) == "0"
+
+
+def test_an_engine_without_the_switch_levels_the_files(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(page_cache, "DROP_CACHES", "/proc/sys/vm/no-such-switch")
+    sandbox = DockerSandbox()
+    assert look(sandbox.base_image, read=True) == "1"
+    level_layers(sandbox.client, sandbox.base_image, sandbox.base_image, {})
+    assert look(sandbox.base_image, read=False) == "0"
+    assert not sandbox.client.containers.list(all=True, filters={"status": "created"})

@@ -94,7 +94,10 @@ def test_a_container_is_read_with_all_its_processes(
     player = Player("computing", command, "digest", image=sandbox.base_image, track=Track.MODEL)
     run = sandbox.start(player, socket_directory=socket_directory, resources=Resources(memory_bytes=512 << 20))
     try:
-        wait_until(lambda: (run.processor_seconds() or 0.0) >= 0.4)
+        wait_until(lambda: (use := run.processor_use()) is not None and use.computed >= 0.4)
+        use = run.processor_use()
+        assert use is not None
+        assert len(use.threads) >= 2  # the command and the helper that was not waited for; the engine's init, too
     finally:
         run.end()
-    assert run.processor_seconds() is None
+    assert run.processor_use() is None

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from evaluation.builder.source_tree import tree_entries
 from evaluation.domain.errors import BuildRefusal
 from evaluation.legacy.environment import LegacyEnvironment
+from evaluation.transfer import legacy_program
 from evaluation.transfer.legacy_program import check_program
 
 REPOSITORY = Path(__file__).resolve().parents[2] / "repos" / "nips2017" / "loads-a-network"
@@ -24,7 +24,7 @@ def source(tmp_path: Path) -> Path:
 
 
 def check(source: Path) -> list[str]:
-    return check_program(source, tree_entries(source), "run_defense.sh", LegacyEnvironment(Path(sys.prefix)))
+    return check_program(source, "run_defense.sh", LegacyEnvironment(Path(sys.prefix)))
 
 
 def test_it_works(source: Path) -> None:
@@ -104,3 +104,10 @@ def test_an_imported_module_may_mix_tabs_and_spaces(source: Path) -> None:
     (source / "net.py").write_text("if 1:\n    x = 1\n    if x:\n\ty = 2\n")
     (source / "defense.py").write_text("import numpy\nimport net\n")
     assert check(source)
+
+
+def test_a_slow_file_is_refused(source: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(legacy_program, "_SECONDS", 1)
+    (source / "defense.py").write_text('f"' + "{x}" * 87_000 + '"')
+    with pytest.raises(BuildRefusal, match="the program: reading it takes more than 1 s of processor time"):
+        check(source)

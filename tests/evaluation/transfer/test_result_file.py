@@ -41,6 +41,9 @@ def test_endings_further_columns_and_missing_rows(content: bytes, expected: list
         (b"ADV0.png,1\nother.png,2\n", [0, -1, -1], {RowNote.UNKNOWN_NAME: 1}),
         (b"ADV0.png,1\nADV0.png,2\n", [1, -1, -1], {RowNote.REPEATED: 1}),
         (b"ADV0.png,0\nADV1.png,1001\nADV2.png,-5\n", [1000, 1000, 1000], {RowNote.OUTSIDE_CLASSES: 3}),
+        (b"ADV0.png,1e999\nADV1.png,NaN\nADV2.png,0x1\n", [-1, -1, -1], {RowNote.SKIPPED: 3}),
+        (b"ADV0.png,\x00\nADV1.png,inf\nADV2.png,1,\x00\n", [-1, -1, 0], {RowNote.SKIPPED: 2}),
+        ("ADV0.png,\u0663\nADV1.png,\uff12\nADV2.png,1_0\n".encode(), [2, 1, 9], {}),  # as in 2017
         (b"ADV0.png," + b"9" * 5000 + b"\nADV1.png,7\n", [-1, 6, -1], {RowNote.SKIPPED: 1}),
     ],
 )

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from evaluation.sandbox import labelled_directory
 from evaluation.sandbox.host_process import HostProcess, host_name
-from evaluation.transfer import workspace as workspace_module
 from evaluation.transfer.workspace import sweep_workspaces, workspace
 
 NESTED = "import os\nfor level in range(1500): os.mkdir('d'); os.chdir('d')"
@@ -51,11 +51,11 @@ def test_what_cannot_be_removed_is_left_to_the_next_sweep(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     with monkeypatch.context() as broken:
-        broken.setattr(workspace_module, "_remove_trees", lambda trees: False)
+        broken.setattr(labelled_directory, "_remove_trees", lambda trees: False)
         with workspace() as places:
             made = places[0].parent
     assert f"{made} could not be removed" in caplog.messages
-    monkeypatch.setattr(workspace_module, "runner_is_dead", lambda label: True)
+    monkeypatch.setattr(labelled_directory, "runner_is_dead", lambda label: True)
     assert sweep_workspaces() == 1
     assert not made.exists()
 

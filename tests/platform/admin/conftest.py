@@ -33,7 +33,7 @@ from leaderboards.models import (
     SubmissionChoice,
 )
 from matches.models import Match, Piece, SampleResult
-from repositories.models import Repository
+from repositories.models import PushCost, Repository
 from rounds.models import Decision, Release, Round, RoundEntry, RoundMatch, RoundStage, RoundWarning, SigningKey
 from submissions.models import Build, LogChunk, Player, QuotaSlot, Submission
 from tournaments.models import AttackRun, DefenceRun, Entrant, RepeatRun, Tournament
@@ -95,6 +95,7 @@ class Rows:
             made_at=self.at,
             expires_at=self.at + timedelta(days=14),
         )
+        PushCost.objects.create(team=submission.repository.entry.team, begun_at=self.at, ended_at=self.at, seconds=1.5)
         self._written(submission.repository)
         applicant = User.objects.create_user(f"applicant-{self.rounds}", is_active=False)
         AccountRequest.objects.create(user=applicant, made_at=self.at)

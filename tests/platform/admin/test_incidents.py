@@ -16,6 +16,7 @@ from competitions.models import Competition, Organiser
 from core import clock
 from leaderboards.models import Evaluation
 from matches.models import Match, Piece
+from pages.admin_incidents import Card
 from rounds.models import Round
 from submissions.models import QuotaSlot, Submission
 from tournaments.models import AttackRun, DefenceRun
@@ -81,6 +82,18 @@ def test_it_works(as_superuser: Client, failures: Submission) -> None:
         listed = as_superuser.get(link)
         assert listed.status_code == 200, link
         assert listed.context["cl"].result_count == int(title.rpartition(" ")[2]), title
+
+
+def test_workers_without_a_heartbeat_are_worse_where_no_other_is_online(
+    as_superuser: Client, failures: Submission
+) -> None:
+    def text() -> str:
+        shown: list[Card] = as_superuser.get(reverse("admin:index")).context["incidents"]
+        return next(card.text for card in shown if card.title.startswith("Workers"))
+
+    assert text() == "No other worker is online, so nothing is played. Start one."
+    Worker.objects.create(name="there/1", worker_class="cpu", started_at=clock.now(), last_seen_at=clock.now())
+    assert text() == "Other workers play their pieces again."
 
 
 def test_without_incidents_it_says_so(as_superuser: Client) -> None:

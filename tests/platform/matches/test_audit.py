@@ -8,15 +8,17 @@ from datetime import timedelta
 
 import pytest
 
-from core import clock, object_store
+from core import clock
 from evaluation.domain.results import AuditReport, Reason
-from matches import queue, services
+from matches import kept_frames, queue, services
 from matches.audit_placement import IDLE_WAIT, OTHER_HOST_WAIT
 from matches.models import Match, Piece
 from matches.piece_result import AuditedPiece, PlayedPiece
 from matches.scheduling import ensure_match
 from matches.selectors import progress
+from repositories.models import Repository
 from submissions import player_builds
+from submissions.models import Player
 from tests.platform.claims import claim_piece
 from workers.lease import LostClaimError
 from workers.models import Worker
@@ -37,7 +39,7 @@ def play_out(match: Match, played: Played) -> Callable[[Worker], list[str]]:
     def play(worker: Worker) -> list[str]:
         digests = []
         while (held := claim_piece(worker)) is not None and not held.piece.is_audit:
-            digests.append(object_store.put(b"frames of piece %d" % held.piece.number))
+            digests.append(kept_frames.keep(b"frames of piece %d" % held.piece.number))
             queue.commit(held, replace(played(held.piece), audit=OPEN, kept=digests[-1]))
         if held is not None:
             queue.release_claim(held)
@@ -76,7 +78,7 @@ def test_it_works(match: Match, make_worker: MakeWorker, play_out: Callable[[Wor
     match.refresh_from_db()
     assert (match.state, match.audit["fresh"], match.audit["open"]) == ("played", 24, False)
     assert list(match.pieces.values_list("kind", "state", "kept")) == [("play", "played", "")] * 3
-    assert [object_store.size(digest) for digest in digests] == [None] * 3
+    assert not any(map(kept_frames.exist, digests))
 
 
 def test_another_live_host_goes_first(
@@ -119,6 +121,37 @@ def test_a_host_that_plays_the_model_waits_and_then_plays_no_more_of_it(
 
 
 @pytest.fixture
+def match_of_the_team(match: Match, repositories: dict[str, Repository]) -> Match:
+    """A match of another model against an attack of the team that made the model of `match`."""
+    untargeted, models = (match.model.competition.tracks.get(name=name) for name in ("untargeted", "model"))
+    attack = player_builds.baseline_player(untargeted, "salt-and-pepper", lambda line: None)
+    model = player_builds.baseline_player(models, "frozen-noise", lambda line: None)
+    Player.objects.filter(pk=match.model_id).update(repository=repositories["model"])
+    Player.objects.filter(pk=attack.pk).update(repository=repositories["untargeted"])
+    return ensure_match(rules=match.rules, sample_set=match.sample_set, model=model, attack=attack)
+
+
+def test_a_host_that_plays_another_player_of_the_team_waits_as_well(
+    match: Match, make_worker: MakeWorker, play_out: Callable[[Worker], list[str]], match_of_the_team: Match
+) -> None:
+    first, second = make_worker("host/0"), make_worker("host/1")
+    own, other = Match.objects.filter(pk=match.pk), Match.objects.filter(pk=match_of_the_team.pk)
+    services.suspend(own)
+    assert claimed(second).match_id == match_of_the_team.pk
+    services.resume(own)
+    services.suspend(other)
+    play_out(first)
+    assert queue.claim(first) is None
+    services.resume(other)
+    assert claimed(first).match_id == match_of_the_team.pk
+    pass_time(match, IDLE_WAIT)
+    queue.release_claim(queue.Claim(Piece.objects.get(state="claimed", worker=first), first))
+    assert claimed(first).is_audit
+    assert queue.claim(make_worker("host/2")) is None
+    assert claimed(make_worker("elsewhere/0")).match_id == match_of_the_team.pk
+
+
+@pytest.fixture
 def other_match(match: Match) -> Match:
     """Another match of the model."""
     track = match.model.competition.tracks.get(name="untargeted")
@@ -139,7 +172,7 @@ def test_a_lost_claim_writes_nothing(
         queue.commit_audit(held, audited(match))
     match.refresh_from_db()
     assert match.state == "audit"
-    assert all(object_store.size(digest) for digest in digests)
+    assert all(map(kept_frames.exist, digests))
     assert claimed(worker).is_audit
 
 

@@ -11,10 +11,10 @@ from typing import Protocol
 import pytest
 from django.db import connections
 
-from core import clock, object_store
+from core import clock
 from evaluation.domain.results import AuditReport
 from evaluation.domain.rules import QueryRules
-from matches import queue
+from matches import kept_frames, queue
 from matches.audit_placement import OTHER_HOST_WAIT
 from matches.engine_adapter import longest_audit_seconds, longest_seconds
 from matches.models import Match, Piece
@@ -43,7 +43,7 @@ def play_out(match: Match, played: Played) -> Callable[..., None]:
         for _ in range(match.pieces.count()):
             held = claim_piece(worker)
             assert held is not None
-            kept = object_store.put(b"frames of piece %d" % held.piece.number)
+            kept = kept_frames.keep(b"frames of piece %d" % held.piece.number)
             queue.commit(held, replace(played(held.piece), audit=AuditReport(fresh_due=images), kept=kept))
 
     return play
@@ -156,7 +156,7 @@ def test_concurrent_workers_of_two_hosts_audit_each_match_once(
                         held, [AuditedPiece(piece.pk, piece.kept, done, piece.artefact) for piece in pieces]
                     )
                 else:
-                    kept = object_store.put(f"frames of {held.piece}".encode())
+                    kept = kept_frames.keep(f"frames of {held.piece}".encode())
                     queue.commit(held, replace(played(held.piece), audit=AuditReport(fresh_due=8), kept=kept))
         finally:
             connections.close_all()

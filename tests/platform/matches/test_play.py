@@ -18,6 +18,7 @@ from competitions.sample_store import samples_of
 from core import object_store
 from core.models import Event
 from evaluation.runner.play import Played, play
+from matches import kept_frames
 from matches.models import Match, Piece
 from matches.scheduling import ensure_match
 from submissions import image_collection
@@ -117,12 +118,12 @@ def test_a_model_whose_labels_change_after_its_match_is_inconsistent(
     for name in ("one", "two", "three"):
         let_play(make_worker(name), seconds=0.0)
     kept = list(match.pieces.filter(kind="play").values_list("kept", flat=True))
-    assert all(object_store.size(digest) for digest in kept)
+    assert all(map(kept_frames.exist, kept))
     let_play(make_worker("four"), seconds=0.0)
     match.refresh_from_db()
     assert (match.state, match.audit["passed"]) == ("played", False)
     assert match.audit["fresh"] == match.audit["fresh_due"] > 0
-    assert not any(object_store.size(digest) for digest in kept)
+    assert not any(map(kept_frames.exist, kept))
 
 
 def test_a_played_match_is_not_played_again(

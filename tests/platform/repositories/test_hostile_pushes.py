@@ -104,6 +104,8 @@ HOSTILE: dict[str, tuple[Commands, str]] = {
     "a name that leads out": (create("refs/heads/../../outside"), "refs/heads/../../outside"),
     "the HEAD": (create("HEAD"), "HEAD is neither a branch nor a tag"),
     "a ref of git's own": (create("refs/replace/x"), "refs/replace/x is neither a branch nor a tag"),
+    "notes": (create("refs/notes/commits"), "refs/notes/commits is neither a branch nor a tag"),
+    "an option as a ref": (create("-x"), "-x is neither a branch nor a tag"),
     "an object that is nowhere": (
         lambda known: [(NULL_OBJECT, "1" * 40, "refs/heads/nowhere")],
         "ng refs/heads/nowhere missing necessary objects",

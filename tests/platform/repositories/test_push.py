@@ -175,3 +175,15 @@ def test_eight_users_push_concurrently(arena: Site, copy: WorkingCopy, entry: En
         _, said = push.communicate(timeout=60)
         assert push.returncode == 0, said
     assert Event.objects.filter(verb="pushed").count() == 8
+
+
+def test_of_two_concurrent_pushes_to_a_branch_one_is_accepted(arena: Site, copy: WorkingCopy, token: str) -> None:
+    commits = [copy.commit({"main.py": f"print({number})\n"}, message=str(number)) for number in range(2)]
+    started = [copy.start("push", "--force", arena.url(token), f"{commit}:refs/heads/slow") for commit in commits]
+    ended = [(push.communicate(timeout=60)[1], push.returncode) for push in started]
+    assert sorted(status for _, status in ended) == [0, 1], ended
+    lost = next(said for said, status in ended if status == 1)
+    assert "failed to update ref" in lost or "has changed since your last fetch" in lost, lost
+    won = commits[[status for _, status in ended].index(0)]
+    assert copy.git("ls-remote", arena.url(token), "refs/heads/slow").split()[0] == won
+    assert arena.settled() == []

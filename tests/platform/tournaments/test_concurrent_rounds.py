@@ -23,7 +23,9 @@ from core.errors import Refusal
 from core.models import Event
 from repositories.models import Repository
 from rounds import services as rounds
+from rounds import transfer_standings
 from rounds.formats import format_of
+from rounds.licence_review import refuse_licence
 from rounds.models import Round
 from rounds.preview import preview_digest
 from rounds.publication import publish
@@ -54,14 +56,15 @@ Act = Callable[[], object]
 class Field:
     """A competition of its own with a round that has begun, and the acts of its organiser and its workers."""
 
-    def __init__(self, the_clock: FakeClock) -> None:
+    def __init__(self, the_clock: FakeClock, kind: str = "development") -> None:
         self.competition = import_competition(content())
         self.competition.tracks.update(baselines=[])
         Competition.objects.update(new_validation_set=False)
         self.organiser = User.objects.create_user("olga", "olga@example.org", is_staff=True)
         Organiser.objects.create(competition=self.competition, user=self.organiser)
         self.submissions = [self._submit(slug, track) for slug, track in FIELD]
-        self.round = plan(self.competition, self.organiser)
+        source = self.competition.sample_sets.get(name="final" if kind == "final" else "test")
+        self.round = plan(self.competition, self.organiser, kind=kind, source=source)
         begin(self.round, self.organiser, the_clock)
 
     def _submit(self, slug: str, track_name: str) -> Submission:
@@ -91,7 +94,7 @@ class Field:
 
     def hold_last(self) -> list[AnyRun]:
         """Play everything but the last runs of defences, which workers hold. They are returned."""
-        held = []
+        held: list[AnyRun] = []
         for run in self.claims():
             if isinstance(run, AttackRun):
                 self.commit(run)
@@ -258,7 +261,9 @@ def test_leaderboards_follow_acts_during_results(field: Field) -> None:
         tasks.follow_up(board.pk)
 
     services.advance(board)
-    held = list(iter(lambda: claim_run("worker"), None))
+    held: list[AnyRun] = []
+    while (run := claim_run("worker")) is not None:
+        held.append(run)
     assert {type(run) for run in held} == {AttackRun}
     acts = [partial(play, run) for run in held]
     assert all(race(field.disqualify, field.withdraw, partial(services.advance, board), *acts))
@@ -267,3 +272,12 @@ def test_leaderboards_follow_acts_during_results(field: Field) -> None:
     inside = set(current_entrants(board).values_list("submission", flat=True))
     assert inside == {field.submissions[1].pk, field.submissions[3].pk}
     assert list(differing(board)) == []
+
+
+def test_a_licence_review_during_the_verification_is_no_difference(db: None, the_clock: FakeClock) -> None:
+    field = Field(the_clock, kind="final")
+    field.finish()
+    read = Round.objects.select_related("competition").get(pk=field.round.pk)
+    refuse_licence(entries=[read.entries.order_by("pk")[0]], by=field.organiser, reason="it is none")
+    assert Round.objects.get(pk=read.pk).outcome != read.outcome
+    assert list(transfer_standings.differing(read)) == []

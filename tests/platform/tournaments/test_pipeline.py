@@ -7,6 +7,7 @@ from collections.abc import Callable
 import pytest
 from django.utils import timezone
 
+from evaluation.transfer.limits import resources
 from submissions import pipeline, timeouts
 from submissions.models import Submission
 from submissions.selectors import whole_log
@@ -40,6 +41,14 @@ def test_it_works(submit: Submit) -> None:
     assert ready_player(attack.player, print).digest == attack.player.digest
     defence, log = advanced(submit("bats", "defence", BRIGHTNESS))
     assert defence.state == "ready", log
+
+
+def test_a_run_has_the_disk_space_of_the_command(submit: Submit) -> None:
+    # `gauntlet check` and the site share the limits; a shell counts blocks of 512 bytes
+    attack, log = advanced(submit("owls", "attack", f'echo "blocks of a file: $(ulimit -f)"; {COPY}'))
+    assert attack.state == "ready", log
+    assert f"blocks of a file: {resources().scratch_bytes // 512}\n" in log
+    assert resources().scratch_bytes == 2 << 30
 
 
 def test_an_attack_that_writes_half_of_the_images_is_rejected(submit: Submit) -> None:

@@ -13,6 +13,7 @@ from django.test.utils import CaptureQueriesContext
 
 from accounts.models import User
 from competitions.models import Competition, Entry
+from core import clock
 from core.errors import Refusal
 from evaluation.sandbox.host_process import HostProcess, host_name
 from evaluation.transfer.workspace import workspace
@@ -27,7 +28,8 @@ from tournaments.selectors import stuck_runs
 from workers import tasks
 from workers.fault_record import PAUSES
 from workers.lease import LostClaimError
-from workers.models import WorkerTime
+from workers.models import Worker, WorkerTime
+from workers.queue import idle_workers
 
 Submit = Callable[..., Submission]
 
@@ -206,6 +208,8 @@ def test_a_tournament_has_one_notification_at_a_time(
     django_capture_on_commit_callbacks: Callable[..., AbstractContextManager[object]],
 ) -> None:
     """Each worker passes it on: more would wait in the broker before those of the query format."""
+    now = clock.database_now()
+    Worker.objects.create(name="host/0", worker_class="cpu", started_at=now, last_seen_at=now)
     notifications.clear()
     with django_capture_on_commit_callbacks(execute=True):
         submit("bats", "attack", f"{COPY}\n# of the bats")
@@ -227,6 +231,19 @@ def test_the_sweep_notifies_a_worker_if_nobody_plays(
         tasks.sweep()
         tasks.sweep()
     assert notifications.count(("workers.play", {})) == 1
+
+
+def test_a_worker_that_missed_heartbeats_no_longer_plays(tournament: Tournament, the_clock: FakeClock) -> None:
+    """Others are notified of what waits before its lease expires."""
+    now = clock.database_now()
+    Worker.objects.create(name="host/0", worker_class="cpu", started_at=now, last_seen_at=now)
+    run = claimed()
+    for seconds, idle in ((0, 0), (14, 0), (16, 1)):
+        run.renew()
+        the_clock.forward(seconds=seconds)
+        assert idle_workers() == idle
+    queue.release_claim(run)
+    assert idle_workers() == 1
 
 
 @pytest.mark.django_db

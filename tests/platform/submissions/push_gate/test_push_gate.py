@@ -167,7 +167,11 @@ def test_docker_refuses_what_its_builder_would_refuse(send: Send, copy: Copy, se
     copy.write({"apt.txt": "not; a package\n"})
     with pytest.raises(Refusal, match=r"apt\.txt, line 1"):
         send("submission-1")
-    copy.write({"apt.txt": "libgomp1\n", "requirements.txt": "numpy\nscipy\n"})
+    copy.write({"apt.txt": "libgomp1\n", "environment.yml": "#" * ((1 << 20) + 1)})
+    with pytest.raises(Refusal, match=r"environment\.yml has 1,048,577 bytes; at most 1,048,576 are allowed"):
+        send("submission-1")
+    (copy.folder / "environment.yml").unlink()
+    copy.write({"requirements.txt": "numpy\nscipy\n"})
     assert "plan: lean pack, Python 3.11, 2 requirements" in send("submission-1")
     copy.write({"binder/Dockerfile": "FROM scratch\n"})
     assert "plan: your own binder/Dockerfile" in send("submission-2")

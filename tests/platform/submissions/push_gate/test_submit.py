@@ -9,6 +9,8 @@ import pytest
 
 from accounts.models import User
 from core.errors import Refusal, RefusedForNow
+from repositories.models import PushCost
+from repositories.push_budget import PushBudgetRefusal
 from submissions.models import QuotaSlot, Submission
 from submissions.services import submit
 
@@ -52,3 +54,15 @@ def test_it_rejects_what_the_push_gate_rejects(
     with pytest.raises(RefusedForNow):
         submit(repository=copy.repository, commit=commit, by=alice)
     assert not Submission.objects.exists()
+
+
+def test_it_is_charged_to_the_push_budget(copy: Copy, alice: User) -> None:
+    commit = copy.commit()
+    submit(repository=copy.repository, commit=commit, by=alice)
+    PushCost.objects.get(seconds__gt=0, ended_at__isnull=False)
+    copy.write({"submission.toml": ""})
+    with pytest.raises(Refusal, match=r"submission\.toml"):
+        submit(repository=copy.repository, commit=copy.commit(), by=alice)
+    PushCost.objects.update(seconds=590)
+    with pytest.raises(PushBudgetRefusal, match="push budget is 600 s"):
+        submit(repository=copy.repository, commit=commit, by=alice)

@@ -252,4 +252,5 @@ def test_a_round_of_an_older_version_is_still_verified(scored: Round) -> None:
 
 def test_an_outcome_that_is_missing_is_named(scored: Round) -> None:
     scored.outcome = "f" * 64
+    scored.save()
     assert any(f"its outcome is {'f' * 64} and should be" in each.problem for each in differing_rounds(scored))

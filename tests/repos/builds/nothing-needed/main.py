@@ -5,4 +5,4 @@ import os
 import numpy
 from gauntlet import serve_model
 
-print("player runs", callable(serve_model), numpy.uint8(7), os.getuid() == 65534)
+print("player runs", callable(serve_model), numpy.uint8(7), os.getuid() == 65534, os.access("main.py", os.R_OK), os.stat("main.py").st_uid)

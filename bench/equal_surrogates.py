@@ -1,0 +1,133 @@
+"""`python -m bench.equal_surrogates`: gradient methods of the transfer format with equal surrogates, on all defences.
+
+The bundled attacks have different surrogates, so a leaderboard of them compares surrogates under the names of methods.
+Here each set of surrogates has an attack of each method, and a tournament of its own against all bundled defences, on
+the validation digits at epsilon 16.
+"""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from bench.report import table
+from evaluation.baselines.transfer_catalogue import TransferBaseline, transfer_baselines
+from evaluation.datasets.base import with_targets
+from evaluation.datasets.load import load_dataset
+from evaluation.domain.transfer_rules import TransferRules, TransferTrack
+from evaluation.referee.time_limits import calibrate
+from evaluation.sandbox.base import Resources
+from evaluation.sandbox.process import ProcessSandbox
+from evaluation.scoring.transfer import TransferStanding
+from evaluation.scoring.transfer_tables import accuracy, share_text
+from evaluation.transfer.build import build_player
+from evaluation.transfer.play import Match, play
+from evaluation.transfer.player import TransferPlayer
+from evaluation.transfer.result import TransferResult
+
+METHODS: Mapping[str, str] = {
+    "iterative": "Method()",
+    "iterative, step 0.1": "Method(step=0.1)",
+    "momentum-iterative": "Method(step=0.1, momentum=1.0)",
+    "fgsm": "Method(steps=1, step=1.0)",
+}
+"""The bundled methods, and the iterative one with the step of the momentum method."""
+
+SURROGATES: Sequence[tuple[str, ...]] = (
+    ("plain",),
+    ("frozen-noise",),
+    ("plain", "frozen-noise"),
+    ("plain", "robust", "frozen-noise"),
+)
+"""Names of weights in the repository of `momentum-iterative`; `plain` is the base network."""
+
+PROGRAM = """from __future__ import annotations
+
+from gradient_attack import Method, main
+
+if __name__ == "__main__":
+    main({method}, digits={digits}, lite=())
+"""
+
+
+def bundled(name: str) -> TransferBaseline:
+    """Return the bundled submission of that name."""
+    return next(each for each in transfer_baselines() if each.name == name)
+
+
+def build(folder: Path, name: str) -> TransferPlayer:
+    """Return the player of a repository, under this name."""
+    return replace(build_player(folder, sandbox="process", on_log=lambda line: None), name=name)
+
+
+def attack(folder: Path, method: str, surrogates: tuple[str, ...]) -> TransferPlayer:
+    """Return the attack of that method with these surrogates, from a repository that is written into `folder`."""
+    bundled("momentum-iterative").assemble(folder)
+    (folder / "main.py").write_text(PROGRAM.format(method=METHODS[method], digits=surrogates), encoding="utf-8")
+    return build(folder, method)
+
+
+def played(
+    surrogates: tuple[str, ...], methods: Sequence[str], defences: Sequence[TransferPlayer], images: int
+) -> TransferResult:
+    """Return the result of a tournament of all methods with these surrogates."""
+    dataset = load_dataset("digits")
+    with tempfile.TemporaryDirectory() as folder:
+        match = Match(
+            rules=TransferRules(shape=dataset.shape, classes=dataset.classes, epsilons=(16,)),
+            attacks=[attack(Path(folder) / f"attack-{n}", name, surrogates) for n, name in enumerate(methods)],
+            defences=defences,
+            samples=with_targets(dataset.samples("validation", images), dataset.classes, 0),
+            seed=0,
+        )
+        return play(
+            match,
+            sandbox=ProcessSandbox(),
+            directory=Path(folder) / "result",
+            resources=Resources(cpus=1, memory_bytes=8 << 30, scratch_bytes=2 << 30),
+            calibration=calibrate(),
+            on_batch=lambda batch: None,
+            on_log=lambda player, log: None,
+        )
+
+
+def rows_of(surrogates: tuple[str, ...], result: TransferResult) -> list[list[str]]:
+    """Return the row of each method, the best first: right labels of each defence, score and rank."""
+    pairs = {(pair.attack, pair.defence): pair for pair in result.pairs()}
+    rows = []
+    for place, standing in enumerate(result.board(TransferTrack.ATTACK)):
+        found = [pairs[standing.name, defence.name] for defence in result.defences]
+        shares = [share_text(accuracy(pair) or 0.0, pair.labelled) for pair in found]
+        rows.append([", ".join(surrogates) if place == 0 else "", standing.name, *shares, *_score(standing)])
+    return rows
+
+
+def _score(row: TransferStanding) -> tuple[str, str]:
+    interval = "" if row.low is None or row.high is None else f" ({row.low:.3f} to {row.high:.3f})"
+    ranks = "" if row.rank_low is None else f" ({row.rank_low} to {row.rank_high})"
+    return f"{row.score or 0.0:.3f}{interval}", f"{row.rank}{ranks}"
+
+
+def main() -> None:
+    """Print the table."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--images", type=int, default=100)
+    parser.add_argument("--smallest", action="store_true", help="run all code at the smallest size; no figure is valid")
+    given = parser.parse_args()
+    names = [each.name for each in transfer_baselines() if each.track is TransferTrack.DEFENCE]
+    sets, methods, images = SURROGATES, list(METHODS), given.images
+    if given.smallest:
+        names, sets, methods, images = names[:1], SURROGATES[:1], methods[-1:], 2
+    defences = [build(bundled(name).repository(), name) for name in names]
+    header = ("surrogates", "method", *names, "score", "rank")
+    rows: list[list[str]] = []
+    for surrogates in sets:
+        rows += rows_of(surrogates, played(surrogates, methods, defences, images))
+    print("\n".join(table(header, rows)))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,65 @@
+"""Strangers' manifests are parsed in a process with limits, never in the one that asks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import NoReturn
+
+import pytest
+
+from evaluation.builder import manifest, metadata
+from evaluation.domain.errors import ManifestRefusal
+from evaluation.domain.players import Track
+from evaluation.domain.transfer_rules import TransferTrack
+from evaluation.legacy import crowdai
+
+TOML = b"""[submission]
+track = "untargeted"
+run = "python main.py"
+title = "Boundary"
+licence = "mit"
+gpu = true
+"""
+JSON_2017 = b'{"type": "defense", "container": "some/image:1", "entry_point": "run.sh", "container_gpu": "x"}'
+JSON_2018 = '{"challenge_id": "nips-2018-avc-robust-model-track", "description": "A model"}'
+
+
+@pytest.fixture
+def _not_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The parsers fail in this process; a process that it starts has its own."""
+
+    def fail(*_: object) -> NoReturn:
+        raise AssertionError("parsed in the process that asks")
+
+    monkeypatch.setattr(manifest, "parse_manifest", fail)
+    monkeypatch.setattr(metadata, "parse_metadata", fail)
+    monkeypatch.setattr(crowdai, "read_request", fail)
+
+
+@pytest.mark.usefixtures("_not_here")
+def test_a_manifest_is_parsed_in_another_process(tmp_path: Path) -> None:
+    (tmp_path / "submission.toml").write_bytes(TOML)
+    expected = manifest.Manifest(Track.UNTARGETED, ("python", "main.py"), "Boundary", "MIT", gpu=True)
+    assert manifest.parse_apart(TOML) == manifest.read_manifest(tmp_path) == expected
+
+
+@pytest.mark.usefixtures("_not_here")
+def test_a_manifest_of_2017_is_parsed_in_another_process(tmp_path: Path) -> None:
+    (tmp_path / "metadata.json").write_bytes(JSON_2017)
+    (tmp_path / "run.sh").write_text("#!/bin/sh\n")
+    (tmp_path / "run.sh").chmod(0o755)
+    expected = metadata.Metadata(TransferTrack.DEFENCE, "run.sh", "some/image:1", gpu=True)
+    assert metadata.parse_apart(JSON_2017) == metadata.read_metadata(tmp_path) == expected
+
+
+@pytest.mark.usefixtures("_not_here")
+def test_a_manifest_of_2018_is_parsed_in_another_process(tmp_path: Path) -> None:
+    (tmp_path / "crowdai.json").write_text(JSON_2018)
+    assert crowdai.read_submission(tmp_path) == crowdai.Submission2018(Track.MODEL, "A model", "unknown")
+
+
+@pytest.mark.parametrize("parse", [manifest.parse_apart, metadata.parse_apart])
+def test_the_refusal_keeps_its_kind_and_place(parse: Callable[[bytes], object]) -> None:
+    with pytest.raises(ManifestRefusal, match=r"submission\.toml, line 1|metadata\.json is not valid JSON"):
+        parse(b"[[[")

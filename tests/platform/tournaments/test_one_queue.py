@@ -1,0 +1,87 @@
+"""Workers play both formats from one queue: priority, then fair share between teams, then age."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import timedelta
+
+import pytest
+
+from competitions.models import Competition, RulesVersion, SampleSet
+from core import clock
+from matches.models import Match
+from matches.scheduling import ensure_match
+from submissions.models import Player, Submission
+from tests.platform.tournaments.conftest import COPY
+from tournaments import services
+from tournaments.models import AttackRun
+from workers import queue
+from workers.models import Priority, Worker, WorkerTime
+
+
+@pytest.fixture
+def match(competition: Competition, rules: RulesVersion, sample_sets: dict[str, SampleSet]) -> Match:
+    """A match for a leaderboard of the query format, which waits."""
+    model, attack = (
+        Player.objects.create(
+            competition=competition, track_name=track, digest=f"sha256:{track}", title=track, command=["main"],
+            baseline=track, created_at=clock.now(),
+        )
+        for track in ("model", "untargeted")
+    )  # fmt: skip
+    return ensure_match(rules=rules, sample_set=sample_sets["validation"], model=model, attack=attack)
+
+
+@pytest.fixture
+def attacked(transfer: Competition, submit: Callable[..., Submission]) -> None:
+    """Runs for a leaderboard of the transfer format, which wait."""
+    transfer.tracks.update(baselines=[])
+    submit("owls", "attack", COPY)
+    services.advance(services.make_tournament(transfer))
+
+
+@pytest.fixture
+def worker(db: None) -> Worker:
+    return Worker.objects.create(name="host/0", worker_class="cpu", started_at=clock.now(), last_seen_at=clock.now())
+
+
+def claims(worker: Worker) -> list[str]:
+    """Claim until nothing waits; return the kinds in order."""
+    return [claimed.kind.name for claimed in iter(lambda: queue.claim(worker), None)]
+
+
+def test_runs_of_rounds_come_before_pieces_of_leaderboards(match: Match, attacked: None, worker: Worker) -> None:
+    AttackRun.objects.update(priority=Priority.ROUND)
+    order = claims(worker)
+    assert order == ["runs"] * AttackRun.objects.count() + ["pieces"] * match.pieces.count()
+
+
+def test_pieces_of_rounds_come_before_runs_of_leaderboards(match: Match, attacked: None, worker: Worker) -> None:
+    match.pieces.update(priority=Priority.ROUND)
+    order = claims(worker)
+    assert order == ["pieces"] * match.pieces.count() + ["runs"] * AttackRun.objects.count()
+
+
+def test_a_worker_passes_over_pieces_that_it_cannot_play(match: Match, attacked: None, worker: Worker) -> None:
+    match.pieces.update(priority=Priority.ROUND)
+    Match.objects.update(needs_gpu=True)
+    assert claims(worker) == ["runs"] * AttackRun.objects.count()
+
+
+def test_of_two_rounds_the_older_work_goes_first(match: Match, attacked: None, worker: Worker) -> None:
+    match.pieces.update(priority=Priority.ROUND)
+    AttackRun.objects.update(priority=Priority.ROUND, queued_at=clock.now() - timedelta(hours=1))
+    assert claims(worker)[0] == "runs"
+
+
+def test_a_team_that_used_the_workers_in_one_format_waits_in_the_other(
+    match: Match, attacked: None, worker: Worker
+) -> None:
+    """The leaderboard of baselines, which belongs to no team, has used nothing."""
+    hour = clock.database_now().replace(minute=0, second=0, microsecond=0)
+    WorkerTime.objects.create(entry=AttackRun.objects.all()[0].entry, hour=hour, seconds=100.0)
+    assert claims(worker)[0] == "pieces"
+    match.pieces.update(state="waiting", lease_until=None)
+    AttackRun.objects.update(state="waiting", lease_until=None)
+    WorkerTime.objects.update(entry=None)
+    assert claims(worker)[0] == "runs"
