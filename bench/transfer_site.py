@@ -159,7 +159,7 @@ def _label(tournament: Tournament) -> None:
         )
         for number, template in enumerate(templates)
     )  # fmt: skip
-    copied = [field.column for field in DefenceRun._meta.concrete_fields if not field.primary_key]
+    copied = [str(field.column) for field in DefenceRun._meta.concrete_fields if not field.primary_key]
     own = {"attack_run_id": "run.id", "defence_id": "defence.id",
            "hits": "case attack.track_name when 'targeted_attack' then result.hits else 0 end"}  # fmt: skip
     statement = " ".join(
