@@ -25,10 +25,13 @@ from bench.pages import database_seconds, own_database
 from bench.report import Section, table
 from bench.sizes import sized
 
-CLAIMS = sized(200, smallest=3)
+CLAIMS = sized(100, smallest=3)
+COPIED = sized(True, smallest=False)
+"""Whether the sums of one attack are given to all others, which would take minutes to compute."""
+
 RANKINGS = sized(5, smallest=1)
 WAITING = sized(10_000, smallest=10)
-OPEN_BATCHES = sized(4, smallest=2)
+OPEN_BATCHES = sized(2, smallest=2)
 """Batches of each attack that a newcomer has not labelled yet when the measurement of its commits begins."""
 
 
@@ -104,7 +107,7 @@ def _keep_sums(tournament: Any) -> tuple[float, int]:
     attacks, defences = _sides(tournament)
     used = _used(lambda: pair_sums.keep_sums(tournament, attacks[:1], defences))
     totals = tournament.pair_totals
-    for defence, packed in totals.filter(attack=attacks[0]).values_list("defence", "resampled"):
+    for defence, packed in totals.filter(attack=attacks[0]).values_list("defence", "resampled") if COPIED else ():
         totals.filter(defence=defence).update(resampled=packed)
     return used
 
@@ -124,32 +127,37 @@ def _commits(site: Any, tournament: Any) -> dict[str, list[tuple[float, int]]]:
     random = site.np.random.default_rng(1)
     seen: dict[str, list[tuple[float, int]]] = defaultdict(list)
     competition = tournament.competition
-    site.submit(competition, "defence", "new-defence")
+    defence = site.submit(competition, "defence", "new-defence").player
     seen["sweep that requests the runs of a new defence"].append(_used(lambda: services.advance(tournament)))
-    given = site.labels_of(tournament, random, 0.7)
-    early = models.DefenceRun.objects.filter(state="waiting", attack_run__batch__lt=site.BATCHES - OPEN_BATCHES)
-    for run in early.select_related("attack_run"):
-        queue.totals.add(run, given)
-    early.update(state="played", **given)
+    site.repeat(tournament, defence)
+    given, early = site.labels_of(tournament, random, 0.7), site.BATCHES - OPEN_BATCHES
+    waiting = models.DefenceRun.objects.filter(state="waiting")
+    for targeted in (False, True):
+        own = given | {"hits": given["hits"] * targeted}
+        attacks = [each for each in _sides(tournament)[0] if (each.track_name == "targeted_attack") == targeted]
+        sums = {name: own[name] * early for name in ("labelled", "correct", "hits")} | {"played": early}
+        models.PairTotal.objects.bulk_create(
+            models.PairTotal(tournament=tournament, attack=attack, defence=defence, seconds=bytes(8 * early), **sums)
+            for attack in attacks
+        )
+        waiting.filter(attack_run__batch__lt=early, attack_run__attack__in=attacks).update(state="played", **own)
     site.analyse()
-    site.submit(competition, "attack", "new-attack")
-    services.advance(tournament)
     while (run := queue.claim("bench/0")) is not None:
-        if isinstance(run, models.AttackRun):
-            result = {"made": site.IMAGES, "hashes": [f"{run.batch:064x}"] * site.IMAGES, "artefact": "0" * 64}
-            result |= {"seconds": 100.0, "calibration": 1.0}
-        elif isinstance(run, models.RepeatRun):
-            break
-        else:
-            result = site.labels_of(tournament, random, 0.7)
-            result["hits"] *= run.attack_run.attack.track_name == "targeted_attack"
+        result = site.labels_of(tournament, random, 0.7)
+        result["hits"] *= run.attack_run.attack.track_name == "targeted_attack"
         entrants = tournament.entrants.filter(left_at=None).count()
         used = _used(lambda run=run, result=result: _commit(run, result))  # type: ignore[misc]
-        kind = "an attack" if isinstance(run, models.AttackRun) else "a defence"
-        if tournament.entrants.filter(left_at=None).count() > entrants:
-            seen["last commit of a newcomer, which ranks everybody"].append(used)
-        else:
-            seen[f"commit of a run of {kind}, with its step"].append(used)
+        entered = tournament.entrants.filter(left_at=None).count() > entrants
+        name = "last commit of a newcomer, which ranks everybody" if entered else "commit of a run of a defence"
+        seen[f"{name}, with its step"].append(used)
+    site.submit(competition, "attack", "new-attack")
+    services.advance(tournament)
+    for run in [queue.claim("bench/0") for _ in range(site.BATCHES)]:
+        result = {"made": site.IMAGES, "hashes": [f"{run.batch:064x}"] * site.IMAGES, "artefact": "0" * 64}
+        result |= {"seconds": 100.0, "calibration": 1.0}
+        used = _used(lambda run=run, result=result: _commit(run, result))  # type: ignore[misc]
+        seen["commit of a run of an attack, with its step"].append(used)
+    waiting.delete()
     seen["sweep with nothing to do"] = [_used(lambda: services.advance(tournament)) for _ in range(3)]
     return dict(seen)
 
