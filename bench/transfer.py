@@ -25,10 +25,13 @@ from bench.pages import database_seconds, own_database
 from bench.report import Section, table
 from bench.sizes import sized
 
-CLAIMS = sized(200, smallest=3)
+CLAIMS = sized(100, smallest=3)
+COPIED = sized(True, smallest=False)
+"""Whether the sums of one attack are given to all others, which would take minutes to compute."""
+
 RANKINGS = sized(5, smallest=1)
 WAITING = sized(10_000, smallest=10)
-OPEN_BATCHES = sized(4, smallest=2)
+OPEN_BATCHES = sized(2, smallest=2)
 """Batches of each attack that a newcomer has not labelled yet when the measurement of its commits begins."""
 
 
@@ -70,11 +73,11 @@ def _measure() -> Section:
         say(f"transfer: {', '.join(rows[-1])}")
 
     add("ranking", [_used(lambda: ranking.rank(tournament)) for _ in range(RANKINGS)], "under 1,000 ms")
-    add("its intervals, of an existing site, once", [_used(lambda: ranking.fill_intervals(tournament))])
-    add("its intervals", [_used(lambda: ranking.fill_intervals(tournament))])
-    add("standings and intervals from all runs, as before", [_used(lambda: ranking.standings(tournament))])
+    add("the same from all runs, as before", [_used(lambda: _scores_from_runs(tournament))])
+    add("sums behind the intervals of one attack, once", [_keep_sums(tournament)])
+    add("intervals, after the ranking", [_used(lambda: ranking.fill_intervals(tournament))])
     for name, seen in _commits(site, tournament).items():
-        add(name, seen, "under 50 ms" if name.startswith("commit") else "")
+        add(name, seen, "under 50 ms" if name.startswith("commit of a run of a defence") else "")
     add("claim, in the database", _claims(site, tournament), "under 20 ms")
     heads = ("", "target of the 95th percentile", "median", "95th percentile", "times", "memory")
     return Section(
@@ -90,38 +93,71 @@ def _measure() -> Section:
     )
 
 
+def _scores_from_runs(tournament: Any) -> None:
+    """Compute the scores as before totals were kept, without intervals."""
+    selectors, adapter = _modules("selectors", "engine_adapter")
+    sides = _sides(tournament)
+    seconds = selectors.seconds_from_runs(tournament, [*sides[0], *sides[1]])
+    adapter.standings_of(selectors.counts_from_runs(tournament, *sides), tournament, seconds)
+
+
+def _keep_sums(tournament: Any) -> tuple[float, int]:
+    """Measure the sums of one attack and all defences, and give them to all other attacks: values do not matter."""
+    (pair_sums,) = _modules("pair_sums")
+    attacks, defences = _sides(tournament)
+    used = _used(lambda: pair_sums.keep_sums(tournament, attacks[:1], defences))
+    totals = tournament.pair_totals
+    for defence, packed in totals.filter(attack=attacks[0]).values_list("defence", "resampled") if COPIED else ():
+        totals.filter(defence=defence).update(resampled=packed)
+    return used
+
+
+def _sides(tournament: Any) -> tuple[list[Any], list[Any]]:
+    """Return the players that attack, and those that defend."""
+    players = [each.player for each in tournament.entrants.select_related("player").order_by("pk")]
+    return (
+        [each for each in players if each.track_name != "defence"],
+        [each for each in players if each.track_name == "defence"],
+    )
+
+
 def _commits(site: Any, tournament: Any) -> dict[str, list[tuple[float, int]]]:
     """Commit the last runs of a new defence, and all of a new attack, each with the step that it causes."""
     services, queue, models = _modules("services", "queue", "models")
     random = site.np.random.default_rng(1)
     seen: dict[str, list[tuple[float, int]]] = defaultdict(list)
     competition = tournament.competition
-    site.submit(competition, "defence", "new-defence")
+    defence = site.submit(competition, "defence", "new-defence").player
     seen["sweep that requests the runs of a new defence"].append(_used(lambda: services.advance(tournament)))
-    given = site.labels_of(tournament, random, 0.7)
-    early = models.DefenceRun.objects.filter(state="waiting", attack_run__batch__lt=site.BATCHES - OPEN_BATCHES)
-    for run in early.select_related("attack_run"):
-        queue.totals.add(run, given)
-    early.update(state="played", **given)
+    site.repeat(tournament, defence)
+    given, early = site.labels_of(tournament, random, 0.7), site.BATCHES - OPEN_BATCHES
+    waiting = models.DefenceRun.objects.filter(state="waiting")
+    for targeted in (False, True):
+        own = given | {"hits": given["hits"] * targeted}
+        attacks = [each for each in _sides(tournament)[0] if (each.track_name == "targeted_attack") == targeted]
+        sums = {name: own[name] * early for name in ("labelled", "correct", "hits")} | {"played": early}
+        models.PairTotal.objects.bulk_create(
+            models.PairTotal(tournament=tournament, attack=attack, defence=defence, seconds=bytes(8 * early), **sums)
+            for attack in attacks
+        )
+        waiting.filter(attack_run__batch__lt=early, attack_run__attack__in=attacks).update(state="played", **own)
     site.analyse()
-    site.submit(competition, "attack", "new-attack")
-    services.advance(tournament)
-    while (run := queue.claim("bench/0")) is not None:
-        if isinstance(run, models.AttackRun):
-            result = {"made": site.IMAGES, "hashes": [f"{run.batch:064x}"] * site.IMAGES, "artefact": "0" * 64}
-            result |= {"seconds": 100.0, "calibration": 1.0}
-        elif isinstance(run, models.RepeatRun):
-            break
-        else:
-            result = site.labels_of(tournament, random, 0.7)
-            result["hits"] *= run.attack_run.attack.track_name == "targeted_attack"
+    while (run := _claimed()) is not None:
+        result = site.labels_of(tournament, random, 0.7)
+        result["hits"] *= run.attack_run.attack.track_name == "targeted_attack"
         entrants = tournament.entrants.filter(left_at=None).count()
         used = _used(lambda run=run, result=result: _commit(run, result))  # type: ignore[misc]
-        kind = "an attack" if isinstance(run, models.AttackRun) else "a defence"
-        if tournament.entrants.filter(left_at=None).count() > entrants:
-            seen["last commit of a newcomer, which ranks everybody"].append(used)
-        else:
-            seen[f"commit of a run of {kind}, with its step"].append(used)
+        entered = tournament.entrants.filter(left_at=None).count() > entrants
+        name = "last commit of a newcomer, which ranks everybody" if entered else "commit of a run of a defence"
+        seen[f"{name}, with its step"].append(used)
+    site.submit(competition, "attack", "new-attack")
+    services.advance(tournament)
+    for run in [_claimed() for _ in range(site.BATCHES)]:
+        result = {"made": site.IMAGES, "hashes": [f"{run.batch:064x}"] * site.IMAGES, "artefact": "0" * 64}
+        result |= {"seconds": 100.0, "calibration": 1.0}
+        used = _used(lambda run=run, result=result: _commit(run, result))  # type: ignore[misc]
+        seen["commit of a run of an attack (1 of 108), which opens those of all defences, with its step"].append(used)
+    waiting.delete()
     seen["sweep with nothing to do"] = [_used(lambda: services.advance(tournament)) for _ in range(3)]
     return dict(seen)
 
@@ -147,9 +183,16 @@ def _claims(site: Any, tournament: Any) -> list[tuple[float, int]]:
     seen = []
     for number in range(CLAIMS):
         before = database_seconds()
-        queue.claim(f"bench/{number}")
+        _claimed(number)
         seen.append((database_seconds() - before, 0))
     return seen
+
+
+def _claimed(worker: int = 0) -> Any:
+    """Claim as a worker does, over all kinds of work; return the run, None if nothing waits."""
+    queue, models = (importlib.import_module(f"workers.{name}") for name in ("queue", "models"))
+    claimed = queue.claim(models.Worker(name=f"bench/{worker}", worker_class="cpu"))
+    return claimed and claimed.claim
 
 
 def _modules(*names: str) -> tuple[Any, ...]:

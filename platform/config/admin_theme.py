@@ -102,6 +102,7 @@ _UNFOLD = {
                 _item("Runs of attacks", "bolt", "tournaments_attackrun"),
                 _item("Runs of defences", "shield", "tournaments_defencerun"),
                 _item("Repeated runs", "replay", "tournaments_repeatrun"),
+                _item("Totals of pairs", "functions", "tournaments_pairtotal"),
             ),
             _group(
                 "Rounds",

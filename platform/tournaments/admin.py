@@ -11,7 +11,7 @@ from core.administration.columns import labelled, linked
 from core.administration.permissions import ReadOnlyAdmin, model_field_names
 from submissions.admin import PlayerAdmin
 from tournaments import queue
-from tournaments.models import AttackRun, DefenceRun, Entrant, RepeatRun, Tournament
+from tournaments.models import AttackRun, DefenceRun, Entrant, PairTotal, RepeatRun, Tournament
 
 RulesVersionAdmin.add_counts("tournaments")
 SampleSetAdmin.add_counts("tournaments")
@@ -177,3 +177,25 @@ class RepeatRunAdmin(RunAdmin):
     list_select_related = ("tournament", "defence")
     search_fields = ("=pk", "defence__title", "worker")
     fields = model_field_names(RepeatRun, without=["labels"])
+
+
+@admin.register(PairTotal)
+class PairTotalAdmin(ReadOnlyAdmin):
+    """Sums over the played runs of a defence on the images of one attack."""
+
+    organised_by = "tournament__competition__organisers"
+    list_display = (
+        "__str__",
+        linked("tournament"),
+        linked("attack"),
+        linked("defence"),
+        "played",
+        "labelled",
+        "correct",
+        "hits",
+    )
+    list_filter = (("tournament__competition", RelatedOnlyFieldListFilter),)
+    list_select_related = ("tournament", "attack", "defence")
+    search_fields = ("attack__title", "defence__title")
+    show_full_result_count = False
+    fields = model_field_names(PairTotal, without=["seconds", "resampled"])

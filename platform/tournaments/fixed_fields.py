@@ -9,7 +9,7 @@ from django.db import transaction
 
 from competitions.models import RulesVersion, SampleSet
 from core import clock, notify
-from tournaments import queue
+from tournaments import follow_ups, queue
 from tournaments.engine_adapter import sizes_of, tournament_seed
 from tournaments.models import AttackRun, DefenceRun, Entrant, RepeatRun, Run, Tournament
 from tournaments.ranking import fill_intervals, rank
@@ -90,6 +90,7 @@ def follow_up(tournament: Tournament) -> None:
 
 def request_missing(tournament: Tournament) -> int:
     """Request the runs that are missing; return how many. Nothing is requested while it is suspended."""
+    follow_ups.begin(tournament)
     sizes = sizes_of(tournament)
     with transaction.atomic():
         current = _playing(tournament)

@@ -1,4 +1,4 @@
-"""What the resamples of intervals draw of each pair, kept with its total: a newcomer needs only its own pairs'."""
+"""Adapter: what the resamples of intervals draw of each pair, kept with its total: newcomers need only their own."""
 
 from __future__ import annotations
 

@@ -12,10 +12,10 @@ from datetime import datetime
 from typing import Any
 
 from django.db import transaction
-from django.db.models import F, Min, QuerySet
+from django.db.models import F, OuterRef, QuerySet, Subquery
 
 from accounts.models import User
-from competitions.models import Entry
+from competitions.models import Competition, Entry
 from core import clock, events, faults, notify
 from core.errors import Refusal
 from tournaments import totals
@@ -24,7 +24,7 @@ from tournaments.selectors import KINDS, AnyRun, open_runs
 from workers.fair_order import charge
 from workers.fault_record import columns_after
 from workers.lease import LostClaimError
-from workers.models import Worker
+from workers.models import Priority, Worker
 from workers.work import Held, Turn
 from workers.worker_slot import host_of
 
@@ -44,16 +44,26 @@ log = logging.getLogger(__name__)
 
 
 def turns(now: datetime) -> list[Turn]:
-    """Return the teams with waiting runs."""
-    oldest: dict[tuple[int, int | None], datetime] = {}
-    for kind in KINDS:
-        rows = _waiting(kind, now).order_by().values_list("priority", "entry").annotate(oldest=Min("queued_at"))
-        for priority, entry, queued_at in rows:
-            key = priority, entry
-            oldest[key] = min(oldest.get(key, queued_at), queued_at)
-    teams = {entry for _, entry in oldest if entry is not None}
-    low = set(Entry.objects.filter(pk__in=teams, low_priority=True).values_list("pk", flat=True)) if teams else set()
-    return [Turn(priority, entry, at, low_priority=entry in low) for (priority, entry), at in oldest.items()]
+    """Return the teams with waiting runs; all but those of leaderboards belong to no team.
+
+    Takes one probe of the index per team, however many runs wait.
+    """
+    found: list[tuple[int, int | None, datetime | None, bool]] = []
+    for priority in Priority:
+        for kind in KINDS:
+            of_nobody = _waiting(kind, now).filter(priority=priority, entry=None).order_by("queued_at")
+            found.append((priority, None, of_nobody.values_list("queued_at", flat=True).first(), False))
+    for kind in (AttackRun, DefenceRun):
+        own = _waiting(kind, now).filter(priority=Priority.BOARD, entry=OuterRef("pk")).order_by("queued_at")
+        entries = Entry.objects.filter(competition__format=Competition.Format.TRANSFER).order_by()
+        rows = entries.values_list("pk", Subquery(own.values("queued_at")[:1]), "low_priority")
+        found += [(Priority.BOARD, *row) for row in rows]
+    oldest: dict[tuple[int, int | None], Turn] = {}
+    for key, entry, queued_at, low in found:
+        if queued_at is not None:
+            turn = Turn(key, entry, queued_at, low_priority=low)
+            oldest[key, entry] = min(oldest.get((key, entry), turn), turn, key=lambda each: each.queued_at)
+    return list(oldest.values())
 
 
 def claim(worker: Worker, turn: Turn, now: datetime) -> AnyRun | None:

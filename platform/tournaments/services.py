@@ -116,10 +116,10 @@ def advance(tournament: Tournament) -> None:
 
     It looks at all runs: after a commit, `follow_up` takes the step that may follow from it.
     """
-    follow_ups.begin(tournament)
     if tournament.fixed:
         fixed_fields.advance(tournament)
         return
+    follow_ups.begin(tournament)
     sizes = sizes_of(tournament)
     with transaction.atomic():
         current = _locked(tournament)

@@ -29,9 +29,13 @@ def claim(worker: Worker) -> Claimed | None:
     """Claim the next item for `worker`; return None if nothing waits that it can play.
 
     One order over all kinds: rounds before leaderboards, then the team that `workers.fair_share` serves first, then
-    what has waited longest. Whatever waits for a lost worker is returned to the queue before.
+    what has waited longest. Where nothing waits, the work of lost workers is returned to the queue, and claimed.
     """
-    expire()
+    found = _claim_first(worker)
+    return _claim_first(worker) if found is None and expire() else found
+
+
+def _claim_first(worker: Worker) -> Claimed | None:
     now = clock.database_now()
     turns = [(kind, turn) for kind in kinds for turn in kind.turns(worker, now)]
     for kind, turn in in_order(turns, now):

@@ -50,7 +50,7 @@ def test_it_refuses_them(make_repository: Make, name: str, text: str, problem: s
 def test_the_plan_refuses_a_large_one_alike(make_repository: Make) -> None:
     source = make_repository(files={"environment.yml": "#" * (MAX_CONFIGURATION_BYTES + 1)})
     with pytest.raises(BuildRefusal, match=r"environment\.yml has 1,048,577 bytes"):
-        plan_build("docker", source)
+        plan_build("docker", source, BuildSettings())
 
 
 @pytest.mark.parametrize(

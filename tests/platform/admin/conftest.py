@@ -36,7 +36,7 @@ from matches.models import Match, Piece, SampleResult
 from repositories.models import PushCost, Repository
 from rounds.models import Decision, Release, Round, RoundEntry, RoundMatch, RoundStage, RoundWarning, SigningKey
 from submissions.models import Build, LogChunk, Player, QuotaSlot, Submission
-from tournaments.models import AttackRun, DefenceRun, Entrant, RepeatRun, Tournament
+from tournaments.models import AttackRun, DefenceRun, Entrant, PairTotal, RepeatRun, Tournament
 from workers.models import Host, Worker, WorkerTime
 
 
@@ -190,6 +190,7 @@ class Rows:
         labelled = DefenceRun.objects.create(
             attack_run=attack_run, defence=players["model"], state="failed", labels=[1] * 6
         )
+        PairTotal.objects.create(tournament=tournament, attack=players["untargeted"], defence=players["model"])
         RepeatRun.objects.create(
             tournament=tournament, defence=players["model"], number=0, state="failed", images=[[labelled.pk, 0]]
         )

@@ -141,13 +141,13 @@ def test_a_host_that_plays_another_player_of_the_team_waits_as_well(
     services.resume(own)
     services.suspend(other)
     play_out(first)
-    assert queue.claim(first) is None
+    assert claim_piece(first) is None
     services.resume(other)
     assert claimed(first).match_id == match_of_the_team.pk
     pass_time(match, IDLE_WAIT)
     queue.release_claim(queue.Claim(Piece.objects.get(state="claimed", worker=first), first))
     assert claimed(first).is_audit
-    assert queue.claim(make_worker("host/2")) is None
+    assert claim_piece(make_worker("host/2")) is None
     assert claimed(make_worker("elsewhere/0")).match_id == match_of_the_team.pk
 
 

@@ -19,6 +19,7 @@ from matches.models import Match, Piece, SampleResult
 from matches.piece_result import PlayedPiece
 from matches.scheduling import ensure_match
 from matches.tasks import sweep_kept_frames
+from tests.platform.claims import claim_piece
 from workers.models import Worker
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -41,7 +42,7 @@ def play_one(match: Match, make_worker: MakeWorker, played: Callable[[Piece], Pl
     """Play one piece, which keeps frames; return their digest."""
 
     def play() -> str:
-        held = queue.claim(make_worker())
+        held = claim_piece(make_worker())
         assert held is not None
         digest = kept_frames.keep(b"frames")
         queue.commit(held, replace(played(held.piece), audit=AuditReport(fresh_due=8), kept=digest))
@@ -91,7 +92,7 @@ def test_an_ended_match_forgets_what_was_not_audited_and_plays_it_again(
     else:
         services.replay_failed(Match.objects.get(pk=match.pk), by=None)
     for _ in range(3):
-        assert queue.claim(make_worker(f"new/{Worker.objects.count()}")) is not None
+        assert claim_piece(make_worker(f"new/{Worker.objects.count()}")) is not None
 
 
 def test_a_match_that_goes_on_keeps_its_frames(match: Match, play_one: Callable[[], str]) -> None:

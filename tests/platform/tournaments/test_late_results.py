@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
+from django.test import TestCase
 from django.utils import timezone
 
 from accounts.models import User
@@ -22,7 +23,7 @@ from tests.platform.conftest import FakeClock
 from tests.platform.tournaments.conftest import BRIGHTNESS, COPY
 from tests.platform.tournaments.play_rounds import begin, plan
 from tests.platform.tournaments.results import true_result
-from tournaments import queue, tasks
+from tournaments import follow_ups, queue, tasks
 from tournaments.models import AttackRun, DefenceRun, Run
 from tournaments.selectors import AnyRun
 from workers.lease import LostClaimError
@@ -49,6 +50,20 @@ def claimed() -> AnyRun:
     assert run is not None
     assert run.priority == Priority.ROUND
     return run
+
+
+def test_a_lost_notification_of_a_step_delays_only_that_step(
+    playing: Round, notifications: list[tuple[str, dict[str, int]]]
+) -> None:
+    step = ("tournaments.follow_up", {"tournament": playing.tournament_id or 0})
+    for expected in (1, 2):
+        run = claimed()
+        with TestCase.captureOnCommitCallbacks(execute=True):
+            queue.commit(run, true_result(run))
+            follow_ups.announce(run)
+        assert notifications.count(step) == expected
+        advance_round()  # the sweep of rounds, while the notification is lost
+    assert DefenceRun.objects.exists()
 
 
 def test_a_result_after_the_round_was_cancelled_is_kept_and_starts_nothing(playing: Round, olga: User) -> None:

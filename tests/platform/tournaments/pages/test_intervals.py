@@ -29,8 +29,8 @@ from tests.platform.tournaments.pages.conftest import Send, attacked, result
 from tests.platform.tournaments.pages.test_boards import rows_of, text_of
 from tests.platform.tournaments.play_rounds import begin, plan
 from tests.platform.tournaments.results import true_result
-from tournaments import queue, ranking, services
-from tournaments.intervals import ScoreInterval
+from tournaments import queue, services
+from tournaments.intervals import ScoreInterval, intervals_from_sums
 from tournaments.models import AttackRun, DefenceRun, Entrant, Tournament
 from tournaments.ranking import fill_intervals, rank
 from tournaments.selectors import current_entrants
@@ -189,14 +189,13 @@ def test_intervals_are_not_written_to_standings_that_changed_meanwhile(
     played: Tournament, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     entrants = current_entrants(played)
-    compute = ranking.intervals_from_sums
 
     def compute_while_ranked(*given: Any) -> dict[str, ScoreInterval]:
         entrants.update(raw=1)
-        return compute(*given)
+        return intervals_from_sums(*given)
 
     entrants.update(low=None)
-    monkeypatch.setattr(ranking, "intervals_from_sums", compute_while_ranked)
+    monkeypatch.setattr("tournaments.ranking.intervals_from_sums", compute_while_ranked)
     fill_intervals(played)
     assert not entrants.filter(low__isnull=False).exists()
     monkeypatch.undo()
