@@ -123,7 +123,7 @@ def _sides(tournament: Any) -> tuple[list[Any], list[Any]]:
 
 def _commits(site: Any, tournament: Any) -> dict[str, list[tuple[float, int]]]:
     """Commit the last runs of a new defence, and all of a new attack, each with the step that it causes."""
-    services, queue, models = _modules("services", "queue", "models")
+    services, models = _modules("services", "models")
     random = site.np.random.default_rng(1)
     seen: dict[str, list[tuple[float, int]]] = defaultdict(list)
     competition = tournament.competition
@@ -173,7 +173,7 @@ def _commit(run: Any, result: dict[str, Any]) -> None:
 
 def _claims(site: Any, tournament: Any) -> list[tuple[float, int]]:
     """Claim while the runs of some new defences wait, and those of a day are played."""
-    services, queue, models = _modules("services", "queue", "models")
+    services, models = _modules("services", "models")
     for number in range(-(-WAITING // (site.BATCHES * (site.SIDES["attack"] + site.SIDES["targeted_attack"])))):
         site.submit(tournament.competition, "defence", f"waiting-{number}")
     services.advance(tournament)

@@ -170,16 +170,17 @@ def test_the_team_that_used_less_is_served_first(tournament: Tournament, submit:
     assert order == ["bats", "owls", "bats"] or order == ["bats", "bats", "owls"]
 
 
-def test_a_claim_sums_no_runs(tournament: Tournament, submit: Submit) -> None:
+def test_a_claim_sums_no_runs(tournament: Tournament, submit: Submit, the_clock: FakeClock) -> None:
     """The use of each team is counted by the hour, when its runs are committed."""
     run = claimed()
-    queue.commit(run, result(run) | {"seconds": 100.0, "calibration": 2.0})
+    the_clock.forward(seconds=20)
+    queue.commit(run, result(run))
     submit("bats", "attack", f"{COPY}\n# of the bats")
     services.advance(tournament)
     with CaptureQueriesContext(connection) as queries:
         assert claimed().entry != run.entry
     assert [each["sql"] for each in queries if "SUM(" in each["sql"] and "worker" not in each["sql"]] == []
-    assert list(WorkerTime.objects.values_list("entry", "seconds")) == [(run.entry_id, 200.0)]
+    assert list(WorkerTime.objects.values_list("entry", "seconds")) == [(run.entry_id, 20.0)]
 
 
 def test_runs_of_a_team_of_low_priority_come_last(tournament: Tournament, submit: Submit) -> None:
