@@ -54,7 +54,7 @@ def rank(tournament: Tournament) -> None:
 def fill_intervals(tournament: Tournament) -> None:
     """Write the intervals of the entrants as they are ranked. Raise `Fault` if the runs contradict each other.
 
-    Nothing is written if they are ranked anew meanwhile: whoever does so fills them.
+    Nothing is written if they are ranked again meanwhile: the step that does so fills them.
     """
     field = _field_of(tournament)
     counted = _totals_of(field)

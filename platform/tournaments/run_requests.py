@@ -37,7 +37,7 @@ def request_following(tournament: Tournament, taking_part: Callable[[], Sequence
     if not keys:
         return 0
     requested = _request_defences(tournament, taking_part(), AttackRun.objects.filter(pk__in=keys))
-    # those of attacks that no longer take part, too: whoever comes back is looked at with all its runs
+    # those of attacks that no longer take part, too: the sweep looks at all runs of one that comes back
     AttackRun.objects.filter(pk__in=keys).update(defences_requested=True)
     return requested
 
