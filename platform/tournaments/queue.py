@@ -12,14 +12,14 @@ from datetime import datetime
 from typing import Any
 
 from django.db import transaction
-from django.db.models import F, OuterRef, QuerySet, Subquery
+from django.db.models import F, OuterRef, Q, QuerySet, Subquery
 
 from accounts.models import User
 from competitions.models import Competition, Entry
 from core import clock, events, faults, notify
 from core.errors import Refusal
 from tournaments import totals
-from tournaments.models import AttackRun, DefenceRun, RepeatRun, Run
+from tournaments.models import AttackRun, DefenceRun, RepeatRun, Run, Tournament
 from tournaments.selectors import KINDS, AnyRun, open_runs
 from workers.fair_order import charge
 from workers.fault_record import columns_after
@@ -40,18 +40,23 @@ PLAYED_WITH = {
 }
 """Relations that are needed to play a run."""
 
+IN_ORDER = ("entry_id", "queued_at", "pk")
+"""Order of the runs of one priority and team, as in the index."""
+
 log = logging.getLogger(__name__)
 
 
 def turns(now: datetime) -> list[Turn]:
-    """Return the teams with waiting runs; all but those of leaderboards belong to no team.
+    """Return the teams with waiting runs; those of rounds and repeats belong to no team.
 
     Takes one probe of the index per team, however many runs wait.
     """
+    if not Tournament.objects.filter(ended_at=None, suspended=False).exists():
+        return []
     found: list[tuple[int, int | None, datetime | None, bool]] = []
-    for priority in Priority:
-        for kind in KINDS:
-            of_nobody = _waiting(kind, now).filter(priority=priority, entry=None).order_by("queued_at")
+    for kind in KINDS:
+        for priority in (Priority.ROUND, Priority.REPEAT if kind is RepeatRun else Priority.BOARD):
+            of_nobody = _waiting(kind, now).filter(_of_turn(priority, None)).order_by("entry_id", "queued_at")
             found.append((priority, None, of_nobody.values_list("queued_at", flat=True).first(), False))
     for kind in (AttackRun, DefenceRun):
         own = _waiting(kind, now).filter(priority=Priority.BOARD, entry=OuterRef("pk")).order_by("queued_at")
@@ -71,8 +76,8 @@ def claim(worker: Worker, turn: Turn, now: datetime) -> AnyRun | None:
     for kind in KINDS:
         while True:
             with transaction.atomic():
-                waiting = _waiting(kind, now).filter(priority=turn.priority, entry=turn.entry)
-                found = waiting.select_for_update(skip_locked=True, of=("self",)).order_by("queued_at", "pk").first()
+                waiting = _waiting(kind, now).filter(_of_turn(turn.priority, turn.entry))
+                found = waiting.select_for_update(skip_locked=True, of=("self",)).order_by(*IN_ORDER).first()
                 if found is None:
                     break
                 if _take(found, worker.name, now):
@@ -165,6 +170,11 @@ def _take(run: AnyRun, worker: str, now: datetime) -> bool:
         state=Run.State.CLAIMED, worker=worker, claimed_at=now, lease_until=now + run.LEASE, fence=F("fence") + 1
     )
     return taken == 1
+
+
+def _of_turn(priority: int, entry: int | None) -> Q:
+    """Return which runs belong to a turn: a round belongs to no team."""
+    return Q(priority=priority) if priority == Priority.ROUND else Q(priority=priority, entry=entry)
 
 
 def _waiting(kind: type[AnyRun], now: datetime) -> QuerySet[Any]:

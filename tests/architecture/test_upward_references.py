@@ -18,8 +18,7 @@ SAME_WORD = {
     ("accounts/models.py", "submissions"),  # reserved addresses
     ("accounts/models.py", "rounds"),
     ("accounts/models.py", "matches"),
-    ("matches/models.py", "round"),  # the label of a priority
-    ("tournaments/models.py", "round"),
+    ("workers/models.py", "round"),  # the label of a priority
 }
 
 
