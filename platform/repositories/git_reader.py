@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 import re
+import resource
 import subprocess
 import threading
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from io import BufferedReader
 from pathlib import Path
 from types import TracebackType
-from typing import IO, NamedTuple, Self, cast
+from typing import NamedTuple, Self, TypeVar, cast
 
 from django.conf import settings
+from git.cmd import Git
 
 from core.errors import Fault, Refusal
 from evaluation.parsing.processor_time import wait
-from repositories.git_command import COMMAND, environment, git, in_repository
+from repositories.git_command import COMMAND, MAX_CPU_SECONDS, MAX_MEMORY_BYTES, environment, git, in_repository
 
 LISTING_SECONDS = 10.0
 """Time limit for listing files or refs: a commit of a few kilobytes can hold a tree of billions of paths."""
@@ -31,6 +32,11 @@ SHOWN_CHARACTERS = 200
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/+-]{0,249}")
 _FOLDER = b"040000 "
 LINE = re.compile(rb"(?P<mode>\d{6}) \w+ (?P<object>[0-9a-f]{40}) +(?P<size>\d+|-)\t(?P<path>.*)", re.DOTALL)
+
+_EMPTY_TREE = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
+"""An object that git knows in every repository."""
+
+_Answer = TypeVar("_Answer", bound=tuple[object, ...])
 
 LAST_MOMENT = 253402300799
 """The last second of the year 9999."""
@@ -185,7 +191,7 @@ class GitReader:
 
 
 class _Header(NamedTuple):
-    """The first line of what git tells of an object."""
+    """What git tells of an object first."""
 
     name: str
     kind: str
@@ -197,63 +203,70 @@ class _MissingError(Exception):
 
 
 class _Objects:
-    """Two git processes that tell of one object after another: `header` alone, or `content`."""
+    """GitPython's two git processes that tell of one object after another, under the limits of all git processes.
+
+    GitPython starts them without limits, so each is first asked about an object that needs no repository.
+    """
 
     def __init__(self, folder: Path, variables: Mapping[str, str]) -> None:
-        self._folder, self._variables = folder, variables
-        self._processes: dict[str, subprocess.Popen[bytes]] = {}
+        self._folder = folder
+        self._git = Git(folder)
+        self._git.update_environment(**variables)
 
     def header(self, name: str) -> _Header:
         """Return what kind of object `name` is; raise `_MissingError`."""
-        return self._asked("--batch-check", name)[0]
+        if self._git.cat_file_header is None:
+            self._ask(self._git.get_object_header, _EMPTY_TREE)
+            _limit(self._git.cat_file_header)
+        return _header(self._ask(self._git.get_object_header, name))
 
     def content(self, name: str) -> bytes:
         """Return the whole object `name`; raise `_MissingError`."""
-        header, output = self._asked("--batch", name)
-        content = output.read(header.size + 1)
-        if len(content) <= header.size:
-            raise Fault(f"git cat-file in {self._folder} ended in the middle of an object")
-        return content[:-1]
+        if self._git.cat_file_all is None:
+            self._ask(self._git.get_object_data, _EMPTY_TREE)
+            _limit(self._git.cat_file_all)
+        return self._ask(self._git.get_object_data, name)[3]
 
     def close(self) -> None:
-        """End the processes. They start again with the next question."""
-        while self._processes:
-            _, process = self._processes.popitem()
-            process.kill()
-            wait(process)
-            for pipe in (process.stdin, process.stdout):
-                with suppress(BrokenPipeError):
-                    cast("IO[bytes]", pipe).close()
+        """End the processes and count their processor time. They start again with the next question."""
+        for each in (self._git.cat_file_header, self._git.cat_file_all):
+            if each is not None:
+                process = _process_of(each)
+                process.kill()
+                wait(process)
+        self._git.clear_cache()
 
-    def _asked(self, mode: str, name: str) -> tuple[_Header, IO[bytes]]:
-        process = self._processes.get(mode) or self._started(mode)
-        questions, answers = cast("IO[bytes]", process.stdin), cast("IO[bytes]", process.stdout)
+    def _ask(self, ask: Callable[[str], _Answer], name: str) -> _Answer:
         try:
-            questions.write(f"{name}\n".encode())
-            questions.flush()
-            line = answers.readline()
-        except BrokenPipeError:
-            line = b""
-        if not line:
-            raise Fault(f"git cat-file in {self._folder} has ended")
-        words = line.decode(errors="replace").split()
-        if len(words) != 3 or not words[2].isdecimal():  # "missing" or "ambiguous"
-            raise _MissingError(line.decode(errors="replace").strip())
-        return _Header(words[0], words[1], int(words[2])), answers
-
-    def _started(self, mode: str) -> subprocess.Popen[bytes]:
-        try:
-            process = self._processes[mode] = subprocess.Popen(
-                [*COMMAND, "cat-file", mode],
-                cwd=self._folder,
-                env=self._variables,
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.DEVNULL,
-            )
+            return ask(name)
+        except BrokenPipeError as error:
+            raise Fault(f"git cat-file in {self._folder} has ended") from error
+        except ValueError as error:  # "missing" or "ambiguous", or no answer
+            if any(map(_has_ended, (self._git.cat_file_header, self._git.cat_file_all))):
+                raise Fault(f"git cat-file in {self._folder} has ended") from error
+            raise _MissingError(str(error)) from error
         except OSError as error:
             raise Fault(f"git cat-file in {self._folder}: {error}") from error
-        return process
+
+
+def _header(answer: tuple[object, ...]) -> _Header:
+    # GitPython declares texts, and returns bytes
+    name, kind, size = cast("tuple[bytes, bytes, int]", answer)
+    return _Header(name.decode(), kind.decode(), size)
+
+
+def _process_of(each: Git.AutoInterrupt) -> subprocess.Popen[bytes]:
+    return cast("subprocess.Popen[bytes]", each.proc)
+
+
+def _has_ended(each: Git.AutoInterrupt | None) -> bool:
+    return each is not None and _process_of(each).poll() is not None
+
+
+def _limit(each: Git.AutoInterrupt | None) -> None:
+    process = _process_of(cast("Git.AutoInterrupt", each)).pid
+    resource.prlimit(process, resource.RLIMIT_AS, (MAX_MEMORY_BYTES, MAX_MEMORY_BYTES))
+    resource.prlimit(process, resource.RLIMIT_CPU, (MAX_CPU_SECONDS, MAX_CPU_SECONDS))
 
 
 class _GitStream:

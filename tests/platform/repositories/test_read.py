@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import resource
+import signal
 import subprocess
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -14,8 +18,10 @@ from pytest_django import Settings
 from competitions.models import Entry, Track
 from core.errors import Fault, Refusal
 from evaluation.domain.errors import HostFault
+from evaluation.parsing.processor_time import Meter
 from repositories.checkout import check_out, require_space
 from repositories.file_rules import checkout_bytes
+from repositories.git_command import MAX_MEMORY_BYTES
 from repositories.git_reader import GitReader
 from repositories.services import repository_of
 
@@ -45,6 +51,42 @@ def reader(bare: Path) -> Iterator[GitReader]:
     """A reader of it."""
     with GitReader(bare) as opened:
         yield opened
+
+
+def children() -> set[int]:
+    """The processes that this one has started."""
+    return {int(pid) for task in Path("/proc/self/task").iterdir() for pid in (task / "children").read_text().split()}
+
+
+def test_the_processes_that_read_objects_have_limits_and_are_paid_for(bare: Path, copy: WorkingCopy) -> None:
+    head, before, meter = copy.git("rev-parse", "HEAD"), children(), Meter()
+    with meter.running():
+        own = time.thread_time()
+        with GitReader(bare) as reader:
+            assert reader.content(reader.files(head)[0].object, 100)
+            started = children() - before
+            limits = [resource.prlimit(pid, resource.RLIMIT_AS)[1] for pid in started]
+        own = time.thread_time() - own
+    assert len(started) == 2
+    assert limits == [MAX_MEMORY_BYTES] * 2
+    assert not children() & started
+    assert meter.seconds > own
+
+
+def test_an_object_that_is_missing_is_no_end_of_the_reader(reader: GitReader, copy: WorkingCopy) -> None:
+    assert reader.resolve("no-such-branch") is None
+    with pytest.raises(Fault, match="cannot be read"):
+        reader.content("0" * 40, 100)
+    assert reader.resolve("main") == copy.git("rev-parse", "HEAD")
+
+
+def test_the_end_of_a_process_is_a_fault(reader: GitReader) -> None:
+    before = children()
+    reader.resolve("main")
+    for pid in children() - before:
+        os.kill(pid, signal.SIGKILL)
+    with pytest.raises(Fault, match=r"git cat-file in .* has ended"):
+        reader.resolve("main")
 
 
 def test_it_works(reader: GitReader, copy: WorkingCopy) -> None:
