@@ -143,7 +143,9 @@ def test_others_wait_for_an_idle_worker(
     elif lacks == "life":
         the_clock.forward(minutes=2)
     else:
-        Piece.objects.filter(number=0, match__attack__title="noise").update(state="claimed", worker=worker)
+        Piece.objects.filter(number=0, match__attack__title="noise").update(
+            state="claimed", worker=worker, lease_until=the_clock.at + Piece.LEASE
+        )
     assert unrefined() is None
 
 

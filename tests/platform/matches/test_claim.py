@@ -142,6 +142,7 @@ def test_a_piece_without_a_heartbeat_goes_to_another_worker(
 ) -> None:
     lost = claimed(one)
     the_clock.forward(seconds=31)
+    assert queue.expire() == 1
     taken = claimed(two)
     assert (taken.piece, taken.piece.fence, taken.piece.faults) == (lost.piece, 2, 1)
     assert "no heartbeat from" in Event.objects.get(verb="return_piece").reason
