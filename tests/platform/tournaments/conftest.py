@@ -12,17 +12,20 @@ from django.utils import timezone
 
 from accounts.models import User
 from accounts.services import create_team
-from competitions.models import Competition, Organiser
+from competitions.models import Competition, Organiser, RulesVersion, SampleSet
 from competitions.services import enter, import_competition
-from core import notify
+from core import clock, notify
+from matches.models import Match
+from matches.scheduling import ensure_match
 from repositories.services import repository_of
-from submissions.models import Submission
+from submissions.models import Player, Submission
 from submissions.transfer_builds import build
 from tests.platform.claims import claim_run
 from tests.platform.submissions.pipeline.conftest import push_files
 from tournaments import queue, services
 from tournaments.engine_adapter import play
 from tournaments.models import RepeatRun, Tournament
+from workers.models import Worker
 
 COPY = 'cp "$1"/*.png "$2"/'
 """An attack that changes nothing."""
@@ -162,3 +165,29 @@ def olga(transfer: Competition) -> User:
     user = User.objects.create_user("olga", "olga@example.org", is_staff=True)
     Organiser.objects.create(competition=transfer, user=user)
     return user
+
+
+@pytest.fixture
+def match(competition: Competition, rules: RulesVersion, sample_sets: dict[str, SampleSet]) -> Match:
+    """A match for a leaderboard of the query format, which waits."""
+    model, attack = (
+        Player.objects.create(
+            competition=competition, track_name=track, digest=f"sha256:{track}", title=track, command=["main"],
+            baseline=track, created_at=clock.now(),
+        )
+        for track in ("model", "untargeted")
+    )  # fmt: skip
+    return ensure_match(rules=rules, sample_set=sample_sets["validation"], model=model, attack=attack)
+
+
+@pytest.fixture
+def attacked(transfer: Competition, submit: Callable[..., Submission]) -> None:
+    """Runs for a leaderboard of the transfer format, which wait."""
+    transfer.tracks.update(baselines=[])
+    submit("owls", "attack", COPY)
+    services.advance(services.make_tournament(transfer))
+
+
+@pytest.fixture
+def worker(db: None) -> Worker:
+    return Worker.objects.create(name="host/0", worker_class="cpu", started_at=clock.now(), last_seen_at=clock.now())

@@ -2,47 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from datetime import timedelta
 
-import pytest
-
-from competitions.models import Competition, RulesVersion, SampleSet
 from core import clock
 from matches.models import Match
-from matches.scheduling import ensure_match
-from submissions.models import Player, Submission
-from tests.platform.tournaments.conftest import COPY
-from tournaments import services
 from tournaments.models import AttackRun
 from workers import queue
 from workers.models import Priority, Worker, WorkerTime
-
-
-@pytest.fixture
-def match(competition: Competition, rules: RulesVersion, sample_sets: dict[str, SampleSet]) -> Match:
-    """A match for a leaderboard of the query format, which waits."""
-    model, attack = (
-        Player.objects.create(
-            competition=competition, track_name=track, digest=f"sha256:{track}", title=track, command=["main"],
-            baseline=track, created_at=clock.now(),
-        )
-        for track in ("model", "untargeted")
-    )  # fmt: skip
-    return ensure_match(rules=rules, sample_set=sample_sets["validation"], model=model, attack=attack)
-
-
-@pytest.fixture
-def attacked(transfer: Competition, submit: Callable[..., Submission]) -> None:
-    """Runs for a leaderboard of the transfer format, which wait."""
-    transfer.tracks.update(baselines=[])
-    submit("owls", "attack", COPY)
-    services.advance(services.make_tournament(transfer))
-
-
-@pytest.fixture
-def worker(db: None) -> Worker:
-    return Worker.objects.create(name="host/0", worker_class="cpu", started_at=clock.now(), last_seen_at=clock.now())
 
 
 def claims(worker: Worker) -> list[str]:
