@@ -14,6 +14,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from http import HTTPStatus
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
@@ -288,12 +289,14 @@ def sweep(client: DockerClient) -> int:
 def _remove_volume(client: DockerClient, name: str, *, image: str) -> None:
     """Remove the storage of a build: emptied first, in a container of `image`, where the engine fails.
 
-    An engine opens one file for each level of directories.
+    An engine opens one file for each level of directories. What another process empties now is left to it.
     """
     try:
         client.api.remove_volume(name, force=True)
         return
-    except APIError:
+    except APIError as failure:
+        if failure.status_code == HTTPStatus.CONFLICT:  # a container has it, and all of dead processes are removed
+            return
         container = client.containers.create(
             image,
             ["python3", "-I", "-c", _EMPTY.read_text(encoding="utf-8"), _STORE],

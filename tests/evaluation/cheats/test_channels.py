@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import queue
@@ -185,6 +186,15 @@ KEYRINGS = {"user-keyring", "session-keyring"}
 """Kernels and containers may have none."""
 
 
+@pytest.fixture
+def _no_other_notes() -> Iterator[None]:
+    """All tests of this machine leave their notes in the same files."""
+    with Path(tempfile.gettempdir(), "gauntlet-tests-of-channels").open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+@pytest.mark.usefixtures("_no_other_notes")
 def test_without_a_sandbox_every_channel_is_open(tmp_path: Path) -> None:
     """The control of the test below: these programs do find what another one left."""
     directory = Path(shutil.copytree(KERNEL_OBJECTS, tmp_path / "program"))
@@ -211,17 +221,22 @@ def test_without_a_sandbox_every_channel_is_open(tmp_path: Path) -> None:
     assert lasting == LASTING | BY_THE_CLOCK | keyrings
 
 
+@pytest.mark.usefixtures("_no_other_notes")
 def test_of_a_living_instance_only_common_files_tell_and_of_a_dead_one_nothing(
     sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(process, "mounts", lambda visible, hidden: [])  # their page cache has a test of its own above
     program = choose_builder(sandbox.name).build(KERNEL_OBJECTS, on_log=lambda line: None)
-    notes = Notes(partial(in_sandbox, sandbox, program))
-    with notes.sent():
-        open_channels = notes.found()
     on_common_files = {"futexes", "missing-names"}
     if isinstance(sandbox, ProcessSandbox):  # in containers each has locks and events of its own
         on_common_files |= {"file-locks", "file-events"}
+    open_channels: set[str] = set()
+    for _ in range(3):  # other programs open the same files
+        notes = Notes(partial(in_sandbox, sandbox, program))
+        with notes.sent():
+            open_channels |= notes.found()
+        if open_channels >= on_common_files - BY_THE_CLOCK:
+            break
     assert open_channels <= on_common_files
     assert open_channels >= on_common_files - BY_THE_CLOCK
     notes = Notes(partial(in_sandbox, sandbox, program))  # others: to look a name up is to leave it
