@@ -62,6 +62,7 @@ def docker(*words: str) -> str:
     return subprocess.run(["docker", *words], capture_output=True, text=True, check=True, timeout=120).stdout
 
 
+@pytest.mark.slow(15)
 @pytest.mark.docker
 def test_traps_of_a_build_catch_nothing_and_secrets_of_the_site_are_nowhere(
     make_repository: Make, monkeypatch: pytest.MonkeyPatch

@@ -110,6 +110,7 @@ def test_notes_in_locks_end_with_the_instance_that_played(sandbox: Sandbox) -> N
     assert match.audit(level_caches=False).stateful
 
 
+@pytest.mark.slow(15)
 def test_notes_in_the_page_cache_outlive_the_instance_but_not_the_levelling(sandbox: Sandbox) -> None:
     match = Match60(sandbox, "cheats/model-passes-notes-by-page-cache")
 
