@@ -237,7 +237,7 @@ def test_a_storage_that_the_engine_cannot_remove_is_swept() -> None:
         beside = client.containers.create(name, ["true"], mounts=[mount])  # as of another process that empties it
 
         sweep(client)
-        assert client.volumes.get(str(left.name))
+        assert client.volumes.get(str(left.name)).name == left.name
         beside.remove()
         while left.name in {volume.name for volume in client.volumes.list()}:  # other tests sweep, too
             sweep(client)

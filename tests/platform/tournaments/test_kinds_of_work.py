@@ -94,7 +94,7 @@ def test_an_item_that_is_renewed_while_the_sweep_looks_stays_with_its_worker(
     """The sweep has read that the lease expired; its worker renews it before the sweep writes."""
     row = row_of(claimed_by(worker))
     the_clock.forward(seconds=31)
-    renewed = []
+    renewed: list[str] = []
 
     def renew_before(execute: Callable[..., Any], sql: str, *given: Any) -> Any:
         if sql.startswith("UPDATE") and not renewed:
