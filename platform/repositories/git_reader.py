@@ -36,6 +36,9 @@ LINE = re.compile(rb"(?P<mode>\d{6}) \w+ (?P<object>[0-9a-f]{40}) +(?P<size>\d+|
 _EMPTY_TREE = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
 """An object that git knows in every repository."""
 
+_NO_ANSWER = "SHA is empty"
+"""What GitPython says where git has ended."""
+
 _Answer = TypeVar("_Answer", bound=tuple[object, ...])
 
 LAST_MOMENT = 253402300799
@@ -241,10 +244,10 @@ class _Objects:
             return ask(name)
         except BrokenPipeError as error:
             raise Fault(f"git cat-file in {self._folder} has ended") from error
-        except ValueError as error:  # "missing" or "ambiguous", or no answer
-            if any(map(_has_ended, (self._git.cat_file_header, self._git.cat_file_all))):
+        except ValueError as error:
+            if str(error).startswith(_NO_ANSWER):
                 raise Fault(f"git cat-file in {self._folder} has ended") from error
-            raise _MissingError(str(error)) from error
+            raise _MissingError(str(error)) from error  # git said "missing" or "ambiguous"
         except OSError as error:
             raise Fault(f"git cat-file in {self._folder}: {error}") from error
 
@@ -257,10 +260,6 @@ def _header(answer: tuple[object, ...]) -> _Header:
 
 def _process_of(each: Git.AutoInterrupt) -> subprocess.Popen[bytes]:
     return cast("subprocess.Popen[bytes]", each.proc)
-
-
-def _has_ended(each: Git.AutoInterrupt | None) -> bool:
-    return each is not None and _process_of(each).poll() is not None
 
 
 def _limit(each: Git.AutoInterrupt | None) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 import queue
@@ -35,6 +34,7 @@ from evaluation.sandbox.base import Resources, Sandbox
 from evaluation.sandbox.bubblewrap import bubblewrap_works
 from evaluation.sandbox.docker import DockerSandbox
 from evaluation.sandbox.process import ProcessSandbox
+from tests.evaluation.cheats.notes import KERNEL_OBJECTS, no_other_notes
 
 REPOSITORIES = Path(__file__).resolve().parents[2] / "repos"
 RULES = QueryRules(classes=10, query_budget=60, setup_seconds=60.0, attack_seconds_per_sample=10.0)
@@ -177,7 +177,6 @@ def in_sandbox(sandbox: Sandbox, program: Player, *words: str) -> Iterator[dict[
             run.end()
 
 
-KERNEL_OBJECTS = REPOSITORIES / "cheats" / "model-passes-notes-by-kernel-objects"
 ALIVE = {"abstract-socket", "file-locks", "file-events", "futexes"}
 LASTING = {"sysv-memory", "sysv-semaphores", "sysv-messages", "posix-memory", "posix-messages", "file-times"}
 BY_THE_CLOCK = {"counters", "missing-names"}
@@ -189,9 +188,7 @@ KEYRINGS = {"user-keyring", "session-keyring"}
 
 @pytest.fixture
 def _no_other_notes() -> Iterator[None]:
-    """All tests of this machine leave their notes in the same files."""
-    with Path(tempfile.gettempdir(), "gauntlet-tests-of-channels").open("w") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
+    with no_other_notes():
         yield
 
 
@@ -248,6 +245,7 @@ def test_of_a_living_instance_only_common_files_tell_and_of_a_dead_one_nothing(
     assert notes.found() <= only_root_drops
 
 
+@pytest.mark.usefixtures("_no_other_notes")
 def test_a_note_in_objects_of_the_kernel_makes_a_liar_pass_without_a_sandbox() -> None:
     def clear() -> None:
         subprocess.run([sys.executable, "channels.py", "clear", "of this model"], cwd=KERNEL_OBJECTS, check=True)

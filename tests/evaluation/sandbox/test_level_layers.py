@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from pathlib import Path
 
 import docker
@@ -51,6 +52,9 @@ def test_an_engine_without_the_switch_levels_the_files(monkeypatch: pytest.Monke
     monkeypatch.setattr(page_cache, "DROP_CACHES", "/proc/sys/vm/no-such-switch")
     sandbox = DockerSandbox()
     assert look(sandbox.base_image, read=True) == "1"
-    level_layers(sandbox.client, sandbox.base_image, sandbox.base_image, {})
+    labels = {"gauntlet.test": uuid.uuid4().hex}
+    level_layers(sandbox.client, sandbox.base_image, sandbox.base_image, labels)
     assert look(sandbox.base_image, read=False) == "0"
-    assert not sandbox.client.containers.list(all=True, filters={"status": "created"})
+    assert not sandbox.client.containers.list(
+        all=True, filters={"label": f"gauntlet.test={labels['gauntlet.test']}"}, ignore_removed=True
+    )
