@@ -1,4 +1,4 @@
-"""Tests of programs that leave notes in the kernel, one at a time: all of them use the same files."""
+"""Tests of one cheat take turns: its notes are in objects of the kernel, which the tests in other processes see."""
 
 from __future__ import annotations
 
@@ -7,12 +7,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-KERNEL_OBJECTS = Path(__file__).resolve().parents[2] / "repos/cheats/model-passes-notes-by-kernel-objects"
+CHEATS = Path(__file__).resolve().parents[2] / "repos/cheats"
+KERNEL_OBJECTS = CHEATS / "model-passes-notes-by-kernel-objects"
+LOCKS = CHEATS / "model-passes-notes-by-locks"
+PAGE_CACHE = CHEATS / "model-passes-notes-by-page-cache"
 
 
 @contextmanager
-def no_other_notes() -> Iterator[None]:
-    """Wait for the tests in other processes of this machine."""
-    with (KERNEL_OBJECTS / "submission.toml").open() as file:
+def in_turn(cheat: Path) -> Iterator[None]:
+    """Wait until no test in another process plays `cheat`."""
+    with (cheat / "submission.toml").open() as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         yield

@@ -34,7 +34,7 @@ from evaluation.sandbox.base import Resources, Sandbox
 from evaluation.sandbox.bubblewrap import bubblewrap_works
 from evaluation.sandbox.docker import DockerSandbox
 from evaluation.sandbox.process import ProcessSandbox
-from tests.evaluation.cheats.notes import KERNEL_OBJECTS, no_other_notes
+from tests.evaluation.cheats.notes import KERNEL_OBJECTS, LOCKS, PAGE_CACHE, in_turn
 
 REPOSITORIES = Path(__file__).resolve().parents[2] / "repos"
 RULES = QueryRules(classes=10, query_budget=60, setup_seconds=60.0, attack_seconds_per_sample=10.0)
@@ -102,28 +102,31 @@ class Match60:
 
 
 def test_notes_in_locks_end_with_the_instance_that_played(sandbox: Sandbox) -> None:
-    match = Match60(sandbox, "cheats/model-passes-notes-by-locks")
-    with match.played():
-        beside = match.audit_beside()
-    if isinstance(sandbox, ProcessSandbox):  # containers see files of their own here
-        assert beside.fresh_changed == 0
-    assert match.audit(level_caches=False).stateful
+    with in_turn(LOCKS):
+        match = Match60(sandbox, "cheats/model-passes-notes-by-locks")
+        with match.played():
+            beside = match.audit_beside()
+        if isinstance(sandbox, ProcessSandbox):  # containers see files of their own here
+            assert beside.fresh_changed == 0
+        assert match.audit(level_caches=False).stateful
 
 
 @pytest.mark.slow(15)
 def test_notes_in_the_page_cache_outlive_the_instance_but_not_the_levelling(sandbox: Sandbox) -> None:
-    match = Match60(sandbox, "cheats/model-passes-notes-by-page-cache")
+    with in_turn(PAGE_CACHE):
+        match = Match60(sandbox, "cheats/model-passes-notes-by-page-cache")
 
-    def reads_the_notes() -> bool:
+        def reads_the_notes() -> bool:
+            with match.played():
+                pass
+            return not match.audit(level_caches=False).stateful
+
         with match.played():
             pass
-        return not match.audit(level_caches=False).stateful
-
-    with match.played():
-        pass
-    if isinstance(sandbox, ProcessSandbox):  # in a container only the clock can read them, with errors
-        assert any(reads_the_notes() for _ in range(3))  # another test may drop the pages of the host's files meanwhile
-    assert match.audit(level_caches=True).stateful
+        if isinstance(sandbox, ProcessSandbox):  # in a container only the clock can read them, with errors
+            # another test may drop the pages of the host's files meanwhile
+            assert any(reads_the_notes() for _ in range(3))
+        assert match.audit(level_caches=True).stateful
 
 
 class Notes:
@@ -188,7 +191,7 @@ KEYRINGS = {"user-keyring", "session-keyring"}
 
 @pytest.fixture
 def _no_other_notes() -> Iterator[None]:
-    with no_other_notes():
+    with in_turn(KERNEL_OBJECTS):
         yield
 
 

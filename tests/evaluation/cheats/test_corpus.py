@@ -10,7 +10,6 @@ from __future__ import annotations
 import tempfile
 import tomllib
 from collections.abc import Iterator
-from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -30,7 +29,7 @@ from evaluation.sandbox.bubblewrap import bubblewrap_works
 from evaluation.sandbox.docker import RUNNER_LABEL, DockerSandbox
 from evaluation.sandbox.host_process import runner_label
 from evaluation.sandbox.process import ProcessSandbox
-from tests.evaluation.cheats.notes import KERNEL_OBJECTS, no_other_notes
+from tests.evaluation.cheats.notes import in_turn
 
 REPOSITORIES = Path(__file__).resolve().parents[2] / "repos"
 CHEATS = sorted(folder for folder in (REPOSITORIES / "cheats").iterdir() if folder.is_dir())
@@ -169,7 +168,7 @@ def test_it_is_stopped(
     if "out_of_memory" not in reasons_of(expected(cheat)):  # it takes a busy host longer than this to fill the memory
         monkeypatch.setattr(players, "MODEL_GRACE_SECONDS", 1.5)
     processes_before = own_processes()
-    with no_other_notes() if cheat == KERNEL_OBJECTS else nullcontext():
+    with in_turn(cheat):
         played = meet(honest, cheat, sandbox, samples)
     check(played, expected(cheat))
     for log in (*played.model_logs, *played.attack_logs):
