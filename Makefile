@@ -42,12 +42,11 @@ test: setup ## run the tests on SQLite, two processes a core; ARGS are pytest's 
 test-fast: setup ## run the first test of every file, without Docker and without the slow ones (about a minute)
 	@$(BIN)/python -m pytest -n auto -k test_it_works -m "not docker and not journey and not slow" $(ARGS)
 
-# three processes a core: journeys wait for the sites that they start
 test-production: setup ## run what the database can change and the journeys, on DATABASE_URL and GAUNTLET_BROKER
 	@if [ -z "$$DATABASE_URL" ] || [ -z "$$GAUNTLET_BROKER" ]; then \
 	  echo 'make test-production: name PostgreSQL and Redis first. Two for tests: eval "$$(.ci/services start)"' >&2; exit 1; \
 	fi
-	@GAUNTLET_TESTS_PER_CORE=3 $(BIN)/python -m pytest -n auto -m "$(PRODUCTION_PASS)" tests/platform tests/journeys $(ARGS)
+	@$(BIN)/python -m pytest -n auto -m "$(PRODUCTION_PASS)" tests/platform tests/journeys $(ARGS)
 
 check: setup ## lint, format, types, layers, and Django's own checks
 	@$(BIN)/ruff check

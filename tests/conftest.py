@@ -31,8 +31,8 @@ settings.load_profile("any speed")
 
 
 def pytest_xdist_auto_num_workers() -> int:
-    """Two processes a core, if `make` does not say how many: many tests wait, for players, time-outs and servers."""
-    return int(os.environ.get("GAUNTLET_TESTS_PER_CORE", "2")) * (os.cpu_count() or 1)
+    """Two processes a core: many tests wait, for players, time-outs and servers."""
+    return 2 * (os.cpu_count() or 1)
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
