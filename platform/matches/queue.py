@@ -13,7 +13,7 @@ from datetime import datetime
 from typing import Any, TypeVar
 
 from django.db import transaction
-from django.db.models import Exists, Model, OuterRef, Q, QuerySet
+from django.db.models import Exists, Model, OuterRef, QuerySet
 
 from accounts.models import User
 from core import clock, events, faults, notify
@@ -28,7 +28,7 @@ from matches.signals import match_ended
 from workers.fair_order import charge
 from workers.fault_record import columns_after
 from workers.lease import LostClaimError
-from workers.models import Priority, Worker
+from workers.models import Worker
 from workers.work import Turn
 from workers.worker_slot import host_of
 
@@ -61,12 +61,9 @@ def claim(worker: Worker, turn: Turn, now: datetime) -> Claim | None:
 
     Matches that no worker plays go first, then the order of the queue.
     """
-    of_turn = (
-        Q(priority=turn.priority) if turn.priority == Priority.ROUND else Q(priority=turn.priority, entry=turn.entry)
-    )
     # passed as keys, which are few: databases have planned an anti-join over every piece
     busy = held_matches()
-    return _claim_first(worker, now, lambda pieces: _first_of(pieces.filter(of_turn).order_by(*IN_ORDER), busy))
+    return _claim_first(worker, now, lambda pieces: _first_of(pieces.filter(turn.items).order_by(*IN_ORDER), busy))
 
 
 def claim_next(worker: Worker, match: Match) -> Claim | None:

@@ -45,7 +45,7 @@ class PieceWork(Work[Claim]):
             yield _AuditSession()
             return
         with engine_adapter.Session(claim.piece.match, claim.worker) as players:
-            yield _MatchSession(players)
+            yield _MatchSession(players, claim)
 
     def log_ids(self, claim: Claim) -> dict[str, int]:
         return {"match": claim.piece.match_id, "piece": claim.piece.pk}
@@ -60,19 +60,16 @@ class PieceWork(Work[Claim]):
 class _MatchSession:
     """The players of one match, over all pieces of it that one worker plays in a row."""
 
-    def __init__(self, players: engine_adapter.Session) -> None:
+    def __init__(self, players: engine_adapter.Session, first: Claim) -> None:
         self._players = players
-        self._played: Claim | None = None
+        self._worker, self._match = first.worker, first.piece.match
 
     def play(self, claim: Claim) -> None:
         played = self._players.settle(self._players.play(claim.piece))
         persist(partial(queue.commit, claim, played))
-        self._played = claim
 
     def claim_next(self) -> Claim | None:
-        if self._played is None:
-            return None
-        return queue.claim_next(self._played.worker, self._played.piece.match)
+        return queue.claim_next(self._worker, self._match)
 
 
 class _AuditSession:

@@ -12,7 +12,7 @@ from datetime import datetime
 from typing import Any
 
 from django.db import transaction
-from django.db.models import F, OuterRef, Q, QuerySet, Subquery
+from django.db.models import F, OuterRef, QuerySet, Subquery
 
 from accounts.models import User
 from competitions.models import Competition, Entry
@@ -56,7 +56,7 @@ def turns(now: datetime) -> list[Turn]:
     found: list[tuple[int, int | None, datetime | None, bool]] = []
     for kind in KINDS:
         for priority in (Priority.ROUND, Priority.REPEAT if kind is RepeatRun else Priority.BOARD):
-            of_nobody = _waiting(kind, now).filter(_of_turn(priority, None)).order_by("entry_id", "queued_at")
+            of_nobody = _waiting(kind, now).filter(Turn(priority, None, now).items).order_by("entry_id", "queued_at")
             found.append((priority, None, of_nobody.values_list("queued_at", flat=True).first(), False))
     for kind in (AttackRun, DefenceRun):
         own = _waiting(kind, now).filter(priority=Priority.BOARD, entry=OuterRef("pk")).order_by("queued_at")
@@ -76,7 +76,7 @@ def claim(worker: Worker, turn: Turn, now: datetime) -> AnyRun | None:
     for kind in KINDS:
         while True:
             with transaction.atomic():
-                waiting = _waiting(kind, now).filter(_of_turn(turn.priority, turn.entry))
+                waiting = _waiting(kind, now).filter(turn.items)
                 found = waiting.select_for_update(skip_locked=True, of=("self",)).order_by(*IN_ORDER).first()
                 if found is None:
                     break
@@ -170,11 +170,6 @@ def _take(run: AnyRun, worker: str, now: datetime) -> bool:
         state=Run.State.CLAIMED, worker=worker, claimed_at=now, lease_until=now + run.LEASE, fence=F("fence") + 1
     )
     return taken == 1
-
-
-def _of_turn(priority: int, entry: int | None) -> Q:
-    """Return which runs belong to a turn: a round belongs to no team."""
-    return Q(priority=priority) if priority == Priority.ROUND else Q(priority=priority, entry=entry)
 
 
 def _waiting(kind: type[AnyRun], now: datetime) -> QuerySet[Any]:

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
-from core import clock
+from core import clock, faults
 from workers.fair_order import in_order
 from workers.lease import BEAT_SECONDS, Leased
 from workers.models import Worker
 from workers.selectors import live_workers
 from workers.work import Work, kinds
+
+log = logging.getLogger(__name__)
 
 MISSED_BEATS = 3
 """Number of missed heartbeats after which a worker is probably dead."""
@@ -62,5 +65,14 @@ def idle_workers() -> int:
 
 
 def expire() -> int:
-    """Return the items of workers without a heartbeat to the queue, each with a fault; return how many."""
-    return sum(kind.expire() for kind in kinds)
+    """Return the items of workers without a heartbeat to the queue, each with a fault; return how many.
+
+    A kind that fails is reported and does not stop the others.
+    """
+    expired = 0
+    for kind in kinds:
+        try:
+            expired += kind.expire()
+        except Exception as error:
+            faults.report(log, error, "expired %s cannot be returned to the queue", kind.name)
+    return expired

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from dataclasses import dataclass
 
@@ -14,6 +15,8 @@ from workers.heartbeat import Heartbeat, register
 from workers.selectors import live_workers, workers_without_heartbeat
 from workers.worker import play as play_work
 from workers.worker_slot import slot
+
+log = logging.getLogger(__name__)
 
 PLAY_SECONDS = 60.0
 """Time after which a worker that also builds submissions returns to its queues."""
@@ -35,7 +38,10 @@ _process = _Process()
 @shared_task(name="workers.play")  # type: ignore[untyped-decorator]
 def play() -> None:
     """Play waiting work for about a minute; notify other workers while more waits."""
-    housekeeping.answers()
+    try:
+        housekeeping.answers()
+    except Exception:  # the host may still be able to play
+        log.warning("what is left of earlier work could not be removed from this host", exc_info=True)
     worker = register(slot())
     with Heartbeat(worker) as heartbeat:
         play_work(worker, heartbeat, seconds=PLAY_SECONDS)

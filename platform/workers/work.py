@@ -5,10 +5,12 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from contextlib import AbstractContextManager
 from datetime import datetime, timedelta
-from typing import ClassVar, Generic, NamedTuple, Protocol, TypeVar
+from typing import Any, ClassVar, Generic, NamedTuple, Protocol, TypeVar
+
+from django.db.models import Q
 
 from workers.fault_record import Retried
-from workers.models import Worker
+from workers.models import Priority, Worker
 
 Claim = TypeVar("Claim")
 """An item of the kind that a worker holds, with what is needed to play it."""
@@ -21,6 +23,12 @@ class Turn(NamedTuple):
     entry: int | None
     queued_at: datetime
     low_priority: bool = False
+
+    @property
+    def items(self) -> Q:
+        """Which items belong to it: a round belongs to no team."""
+        of_priority = Q(priority=self.priority)
+        return of_priority if self.priority == Priority.ROUND else of_priority & Q(entry=self.entry)
 
 
 class Held(NamedTuple):
@@ -99,5 +107,5 @@ class Work(ABC, Generic[Claim]):
         """Return the items of workers without a heartbeat to the queue, each with a fault; return how many."""
 
 
-kinds: list[Work] = []  # type: ignore[type-arg]
+kinds: list[Work[Any]] = []
 """All kinds of work; apps add theirs in `AppConfig.ready`."""

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 from datetime import timedelta
 
+import pytest
+
 from core import clock
+from core.extension_point import ExtensionPoint
 from matches.models import Match
+from tests.platform.conftest import FakeClock
 from tournaments.models import AttackRun
-from workers import queue
+from workers import queue, tasks
 from workers.models import Priority, Worker, WorkerTime
+from workers.work import kinds
 
 
 def claims(worker: Worker) -> list[str]:
@@ -51,3 +56,37 @@ def test_a_team_that_used_the_workers_in_one_format_waits_in_the_other(
     AttackRun.objects.update(state="waiting", lease_until=None)
     WorkerTime.objects.update(entry=None)
     assert claims(worker)[0] == "runs"
+
+
+def test_a_kind_that_fails_does_not_keep_the_work_of_lost_workers_from_others(
+    match: Match,
+    worker: Worker,
+    the_clock: FakeClock,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    def fail() -> int:
+        raise RuntimeError("a row of another kind is broken")
+
+    assert queue.claim(worker) is not None
+    monkeypatch.setattr("tournaments.queue.expire", fail)
+    monkeypatch.setattr("workers.queue.kinds", sorted(kinds, key=lambda kind: kind.name == "pieces"))  # the last one
+    the_clock.forward(seconds=31)
+    assert queue.expire() == 1
+    assert "expired runs cannot be returned to the queue" in caplog.text
+
+
+def test_a_worker_plays_although_it_cannot_tidy_its_host(
+    match: Match, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fail() -> None:
+        raise OSError("the disk is read-only")
+
+    played: list[Worker] = []
+    housekeeping: ExtensionPoint[[], None] = ExtensionPoint()
+    housekeeping.add(fail)
+    monkeypatch.setattr("workers.tasks.housekeeping", housekeeping)
+    monkeypatch.setattr("workers.tasks.play_work", lambda worker, heartbeat, seconds: played.append(worker))
+    tasks.play()
+    assert len(played) == 1
+    assert "could not be removed from this host" in caplog.text
