@@ -25,6 +25,7 @@ class TimeTakenByHost:
         self._read = read
         self._asked = 0.0
         self._before = read()
+        self._unexplained = 0.0
         self._idle = 0.0
         self._total = 0.0
 
@@ -52,8 +53,11 @@ class TimeTakenByHost:
         if before is None:  # the host could not tell so far, because an engine did not answer: begin here
             return reading
         computed = computed_since(before, now)
-        taken = min(taken_since(before, now) + reading, max(0.0, asked - computed))
-        self._idle += max(0.0, asked - computed - taken)
+        room = max(0.0, asked - computed)
+        # a host tells of a wait when it has ended: part of it may lie before the last reading, which saw only idle time
+        taken = min(taken_since(before, now) + reading, room + self._unexplained)
+        self._unexplained = max(0.0, room - taken)
+        self._idle += room - taken
         self._total += asked
         return taken
 

@@ -160,6 +160,18 @@ def test_no_more_is_taken_than_the_player_was_asked_without_computing() -> None:
     assert taken(1.0, one(4.0, 5.0)) == 0.0
 
 
+def test_a_wait_that_ends_after_a_reading_is_taken_as_a_whole() -> None:
+    """Only then does the host tell of it. Idle time from before the last reading stays the player's own."""
+    readings = iter([NOTHING, one(0.0, 0.0), one(0.0, 0.0), one(0.5, 3.5), one(0.5, 9.5)])
+    measured = TimeTakenByHost(lambda: next(readings))
+    seen = []
+    for asked in (4.0, 2.0, 2.0, 1.0):
+        measured.add(asked)
+        seen.append(measured.take())
+    assert seen == [0.0, 0.0, 3.5, 1.0]
+    assert measured.mostly_idle is False
+
+
 def test_threads_that_wait_at_the_same_time_do_not_add_up() -> None:
     threads = {number: ThreadUse(0.1, 0.5) for number in range(8)}
     assert taken(10.0, ProcessorUse(0.8, threads)) == 0.5
