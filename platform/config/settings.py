@@ -69,6 +69,8 @@ INSTALLED_APPS = [
     "api.apps.ApiConfig",
     "pages.apps.PagesConfig",
     "demo.apps.DemoConfig",
+    "formats.query.apps.QueryConfig",
+    "formats.transfer.apps.TransferConfig",
 ]
 MIDDLEWARE = [
     "core.request_id.request_id",

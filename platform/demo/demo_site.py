@@ -23,7 +23,7 @@ from competitions.rules import format_of
 from core import clock, times
 from core.errors import Fault, Refusal
 from demo.credentials import CredentialStore
-from demo.formats import FORMATS
+from demo.formats import demos
 from demo.git_push import TAG, has_code, push_copy, pushed_tags
 from demo.results import Result
 from demo.supervisor import Supervisor
@@ -55,7 +55,7 @@ class DemoSite:
         self._credentials = credentials
         self._say = say
         document = _open_now(tomllib.loads(competition_file.read_text(encoding="utf-8")))
-        self._format = FORMATS[format_of(document["rules"])]
+        self._format = demos[format_of(document["rules"])]
         if most_samples is not None:
             rules = self._format.rules_for(document["rules"], most_samples)
             document = with_at_most(most_samples, document) | {"rules": rules}

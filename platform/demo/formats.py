@@ -8,9 +8,8 @@ from typing import Any, Protocol
 from rich.console import Console
 
 from competitions.models import Competition
-from demo.query_format import QueryDemo
+from core.by_format import ByFormat
 from demo.results import Result
-from demo.transfer_format import TransferDemo
 from demo.virtual_teams import VirtualTeam
 
 
@@ -45,8 +44,5 @@ class DemoFormat(Protocol):
         """Print the leaderboard of each track."""
 
 
-FORMATS: Mapping[str, DemoFormat] = {
-    Competition.Format.QUERY: QueryDemo(),
-    Competition.Format.TRANSFER: TransferDemo(),
-}
+demos: ByFormat[DemoFormat] = ByFormat()
 """The demo of each format."""

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import IO, TYPE_CHECKING, Protocol
 
-from competitions.models import Competition, RulesVersion
+from competitions.models import RulesVersion
+from core.by_format import ByFormat
 from rounds.models import Round, RoundEntry
 from rounds.preview import Preview
-from rounds.query_format import QueryFormat
-from rounds.transfer_format import TransferFormat
 
 if TYPE_CHECKING:
     from accounts.models import User
@@ -64,13 +63,10 @@ class RoundFormat(Protocol):
         """Return what opens the archive of the images of row `number` of the table, None without such a row."""
 
 
-FORMATS: Mapping[str, RoundFormat] = {
-    Competition.Format.QUERY: QueryFormat(),
-    Competition.Format.TRANSFER: TransferFormat(),
-}
+round_formats: ByFormat[RoundFormat] = ByFormat()
 """The rounds of each format."""
 
 
 def format_of(round_: Round) -> RoundFormat:
     """Return what is particular to the round's format."""
-    return FORMATS[round_.competition.format]
+    return round_formats.of(round_.competition)

@@ -19,7 +19,7 @@ from matches.selectors import ever_played
 from rounds import salts
 from rounds.engine_adapter import BUNDLE_FORMAT, MOST_SAMPLES
 from rounds.entries import eligible_entries
-from rounds.formats import FORMATS
+from rounds.formats import round_formats
 from rounds.models import Round
 from tournaments.selectors import ever_held
 
@@ -54,7 +54,7 @@ def plan_round(
     is too large to be verified afterwards.
     """
     require_organiser(by, competition)
-    round_format = FORMATS[competition.format]
+    round_format = round_formats.of(competition)
     kind, title = _kind(kind), _title(title)
     schedule, guard = round_format.schedule(schedule, guard=guard)
     salt = salts.new_salt()

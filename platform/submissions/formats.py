@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from datetime import timedelta
 from typing import NamedTuple, Protocol
 
 from competitions.models import Competition
+from core.by_format import ByFormat
 from evaluation.domain.smoke_checks import SmokeCheck
-from submissions import player_builds, transfer_builds
 from submissions.models import Player, Submission
 from submissions.player_builds import LogLine
-from submissions.smoke_test import smoke_test
-from submissions.transfer_smoke_test import transfer_smoke_test
 
 
 class SmokeTest(Protocol):
@@ -26,7 +24,7 @@ class SmokeTest(Protocol):
         """Check `player`; `on_log` gets its output; `on_piece` is called between the parts of the test."""
 
 
-class Format(NamedTuple):
+class SubmissionFormat(NamedTuple):
     """What the pipeline needs of a format."""
 
     build: Callable[[Submission, LogLine], Player]
@@ -35,7 +33,5 @@ class Format(NamedTuple):
     """Return the current smoke test of a competition; raise `Fault`."""
 
 
-FORMATS: Mapping[str, Format] = {
-    Competition.Format.QUERY: Format(player_builds.build, smoke_test),
-    Competition.Format.TRANSFER: Format(transfer_builds.build, transfer_smoke_test),
-}
+submission_formats: ByFormat[SubmissionFormat] = ByFormat()
+"""The builds and smoke tests of each format."""

@@ -15,7 +15,7 @@ from core.logs import log_ids
 from evaluation.domain.errors import ManifestRefusal, SlowBuildRefusal
 from submissions import build_order, build_queue, player_builds
 from submissions.build_logs import LogWriter, clean
-from submissions.formats import FORMATS, SmokeTest
+from submissions.formats import SmokeTest, submission_formats
 from submissions.models import Build, LogChunk, Player
 from submissions.smoke_test import as_rows, what_failed
 from workers import host_health, lease
@@ -94,7 +94,7 @@ class _Heartbeat(lease.Heartbeat):
 def _work(build: Build, writer: LogWriter, heartbeat: _Heartbeat) -> None:
     submission = build.submission
     competition = submission.repository.track.competition
-    format_ = FORMATS[competition.format]
+    format_ = submission_formats.of(competition)
     stage = format_.smoke_test(competition)
     try:
         player = format_.build(submission, heartbeat.log)

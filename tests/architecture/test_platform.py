@@ -69,5 +69,5 @@ def test_every_app_has_its_layer(root: Path, linter: dict[str, list[dict[str, li
     site = linter["contracts"][0]
     layers = {name.strip() for layer in site["layers"] for name in layer.split("|")}
     optional = {name.strip("()") for name in layers if name.startswith("(")}
-    required = layers - {f"({name})" for name in optional}
+    required = {name.partition(".")[0] for name in layers - {f"({name})" for name in optional}}
     assert required == apps(root) | BELOW_THE_SITE, "a layer is in parentheses exactly as long as it does not exist"

@@ -23,10 +23,10 @@ SAME_WORD = {
 
 
 def ranks(root: Path) -> dict[str, int]:
-    """The place of each app in the import contract, from the lowest."""
+    """The place of each app in the import contract, from the lowest; the highest of an app with several."""
     contracts = tomllib.loads((root / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
     layers = next(contract["layers"] for contract in contracts if contract["name"].startswith("Site: apps"))
-    return {app: rank for rank, layer in enumerate(reversed(layers)) for app in layer.split(" | ")}
+    return {app.partition(".")[0]: rank for rank, layer in enumerate(reversed(layers)) for app in layer.split(" | ")}
 
 
 def relations(rank: dict[str, int]) -> dict[str, tuple[int, int]]:

@@ -16,7 +16,7 @@ from competitions.models import Competition
 from core.errors import Refusal
 from demo.credentials import CredentialStore
 from demo.demo_site import DemoSite, with_at_most
-from demo.formats import FORMATS, DemoFormat
+from demo.formats import DemoFormat, demos
 from demo.git_push import write_copy
 from demo.supervisor import Supervisor
 from evaluation.builder.tree_digest import tree_digest
@@ -81,7 +81,7 @@ def test_it_refuses_to_play_two_competitions_in_one_state(
 @pytest.mark.parametrize("samples", [3, 16, 1000])
 def test_every_epsilon_has_a_batch_however_few_samples_there_are(root: Path, samples: int) -> None:
     document = tomllib.loads((root / "competitions" / "nips-2017.toml").read_text(encoding="utf-8"))
-    rules = FORMATS["transfer"].rules_for(document["rules"], samples)
+    rules = demos["transfer"].rules_for(document["rules"], samples)
     assert rules["batch_images"] == {3: 1, 16: 4, 1000: 100}[samples]
     assert {**rules, "batch_images": 100} == document["rules"], "nothing else changes"
 
@@ -102,7 +102,7 @@ def test_baselines_whose_package_is_missing_are_left_out(root: Path, monkeypatch
         site.require_season()
 
 
-@pytest.mark.parametrize("demo", FORMATS.values(), ids=FORMATS)
+@pytest.mark.parametrize("demo", [demos[name] for name in demos], ids=list(demos))
 def test_virtual_teams_push_what_they_changed(tmp_path: Path, demo: DemoFormat) -> None:
     for number, entry in enumerate(entry for team in (*demo.teams, demo.reader) for entry in team.entries):
         copy = tmp_path / str(number)
@@ -114,7 +114,7 @@ def test_virtual_teams_push_what_they_changed(tmp_path: Path, demo: DemoFormat) 
 def test_the_demo_of_the_transfer_format_reads_results_and_boards(
     transfer: Competition, submit: Callable[..., Submission]
 ) -> None:
-    demo, out = FORMATS["transfer"], io.StringIO()
+    demo, out = demos["transfer"], io.StringIO()
     submit("owls", "defence", "true")
     assert demo.under_way(transfer) == 2, "the submission, and the baseline that is not built"
     assert list(demo.results(transfer)) == []

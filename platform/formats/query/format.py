@@ -1,0 +1,25 @@
+"""The parts of the query format."""
+
+from __future__ import annotations
+
+from demo.query_format import QueryDemo
+from formats.base import Format, register
+from formats.query.api import QueryApi
+from formats.query.competition import QueryCompetition
+from formats.query.pages import QueryPages
+from rounds.query_format import QueryFormat
+from submissions import player_builds
+from submissions.formats import SubmissionFormat
+from submissions.smoke_test import smoke_test
+
+register(
+    Format(
+        name="query",
+        competition=QueryCompetition(),
+        submissions=SubmissionFormat(player_builds.build, smoke_test),
+        rounds=QueryFormat(),
+        pages=QueryPages(),
+        api=QueryApi(),
+        demo=QueryDemo(),
+    )
+)
