@@ -1,4 +1,4 @@
-"""The changelog, the decisions and the version are kept in one form and agree with each other."""
+"""Changelog, decisions and version are kept in one form and agree, and the index of the docs is complete."""
 
 from __future__ import annotations
 
@@ -168,3 +168,9 @@ def test_it_accepts_a_decision_that_was_superseded(tmp_path: Path) -> None:
     (tmp_path / "0001-all.md").write_text(decision(status="superseded by 0002"))
     (tmp_path / "0002-nothing.md").write_text(decision("Nothing is decided"))
     assert list(decision_faults(tmp_path)) == []
+
+
+def test_the_index_of_the_docs_has_every_page(root: Path) -> None:
+    index = (root / "docs/README.md").read_text()
+    pages = {page.name for page in (root / "docs").glob("*.md")} - {"README.md"}
+    assert {page for page in pages if f"]({page})" not in index} == set()
