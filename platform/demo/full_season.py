@@ -23,7 +23,7 @@ from demo.print_boards import print_preview, print_standings
 from demo.web_client import WebClient
 from leaderboards.evaluation_basis import unevaluated
 from leaderboards.models import Evaluation
-from rounds.cost_estimate import estimate
+from formats.query.rounds.cost_estimate import estimate
 from rounds.models import Release, Round
 from rounds.preview import preview
 from rounds.selectors import progress, standings

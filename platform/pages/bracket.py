@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from competitions.models import Track
 from evaluation.domain.text import Text
-from rounds.decision_text import why
+from formats.query.rounds.decision_text import why
 from rounds.selectors import BracketView, Line, Name, StageView, StandingRow
 
 MEDIAN = "median"

@@ -19,7 +19,7 @@ from matches import curves
 from matches.models import Match
 from pages.match_page import by_query
 from pages.players import names_of
-from rounds.match_visibility import Sight, scores_seen
+from formats.query.rounds.match_visibility import Sight, scores_seen
 
 MOST = 5
 """Number of curves that can still be told apart."""

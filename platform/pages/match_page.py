@@ -18,7 +18,7 @@ from evaluation.charts.table import Table
 from matches import curves
 from matches.curves import ByQuery, Row, Summary
 from matches.models import Match
-from rounds.match_visibility import Sight
+from formats.query.rounds.match_visibility import Sight
 
 log = logging.getLogger(__name__)
 

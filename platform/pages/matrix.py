@@ -20,7 +20,7 @@ from matches.models import Match
 from pages.heat_map import Cell, HeatMap, Side
 from pages.players import PlayerName, names_of
 from rounds import selectors as rounds
-from rounds.match_visibility import scores_seen
+from formats.query.rounds.match_visibility import scores_seen
 from rounds.models import Round, RoundMatch
 from rounds.selectors import StandingRow
 from submissions.models import Submission

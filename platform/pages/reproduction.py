@@ -12,7 +12,7 @@ from competitions.rules import query_rules
 from evaluation.domain.rules import QueryRules
 from matches.models import Match, Piece
 from pages.gallery import development_set
-from rounds.match_visibility import Sight
+from formats.query.rounds.match_visibility import Sight
 from rounds.models import Release, Round
 from rounds.release import released_tags
 from submissions.models import Player

@@ -18,7 +18,7 @@ from pages.players import PlayerName
 from pages.round_gallery import COLUMNS, PER_PAGE
 from pages.transfer_matrix import best_first, name_of
 from rounds.models import Round
-from rounds.transfer_progression import tournament_of
+from formats.transfer.rounds.progression import tournament_of
 from tournaments.boards import row_of
 from tournaments.engine_adapter import place_of, sizes_of
 from tournaments.models import AttackRun, DefenceRun, Run, Tournament

@@ -21,7 +21,7 @@ from pages.heat_map import SMALL, Side
 from pages.players import PlayerName
 from pages.transfer_board import share
 from rounds.models import Round
-from rounds.transfer_progression import tournament_of
+from formats.transfer.rounds.progression import tournament_of
 from tournaments import totals
 from tournaments.boards import BoardRow, in_order, row_of, tournament_in_force
 from tournaments.models import Entrant, Tournament

@@ -9,7 +9,7 @@ from django.utils.translation import gettext
 from pages.players import PlayerName
 from pages.rounds import Progress
 from rounds.models import Round
-from rounds.transfer_downloads import attack_runs_of
+from formats.transfer.rounds.downloads import attack_runs_of
 from tournaments.fixed_fields import run_counts
 
 

@@ -20,7 +20,7 @@ from core.administration.permissions import ReadOnlyAdmin, model_field_names
 from core.errors import Fault, Refusal
 from rounds import admin_actions
 from rounds.admin_dashboard import dashboard
-from rounds.decision_text import why
+from formats.query.rounds.decision_text import why
 from rounds.forms import PlanForm
 from rounds.models import (
     Decision,

@@ -8,7 +8,7 @@ from core.administration.actions import AdminAction
 from core.errors import Refusal
 from rounds import release as releasing
 from rounds import services
-from rounds.audit_overrides import override_audit
+from formats.query.rounds.audit_overrides import override_audit
 from rounds.formats import format_of
 from rounds.forms import PartForm
 from rounds.freeze import freeze

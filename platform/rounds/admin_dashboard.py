@@ -18,16 +18,16 @@ from core.administration.columns import link_to
 from core.times import duration
 from matches.models import Match
 from matches.selectors import WorkerStatus, workers
-from rounds import transfer_standings
-from rounds.audit_overrides import OVERRIDABLE
-from rounds.cost_estimate import Estimate, estimate
+from formats.transfer.rounds import standings as transfer_standings
+from formats.query.rounds.audit_overrides import OVERRIDABLE
+from formats.query.rounds.cost_estimate import Estimate, estimate
 from rounds.formats import format_of
 from rounds.models import Release, Round
 from rounds.preview import Preview, audit_notes, preview
 from rounds.selectors import BracketView, Line, Name, Progress, StageView, StandingRow, progress, stages, standings
-from rounds.suspicious_models import suspicious_models
-from rounds.transfer_progression import NO_WORKER
-from rounds.transfer_standings import TransferPlace
+from formats.query.rounds.suspicious_models import suspicious_models
+from formats.transfer.rounds.progression import NO_WORKER
+from formats.transfer.rounds.standings import TransferPlace
 from tournaments.fixed_fields import failed_runs, run_counts
 from tournaments.selectors import AnyRun, held_by_workers
 

@@ -14,7 +14,7 @@ from core import clock, faults
 from core.errors import GauntletError, Refusal
 from core.times import in_words
 from rounds import salts
-from rounds.engine_adapter import BUNDLE_FORMAT
+from formats.query.rounds.engine_adapter import BUNDLE_FORMAT
 from rounds.entries import eligible_entries
 from rounds.formats import format_of
 from rounds.models import Round, RoundEntry

@@ -17,7 +17,7 @@ from core import clock, events
 from core.errors import Refusal
 from matches.selectors import ever_played
 from rounds import salts
-from rounds.engine_adapter import BUNDLE_FORMAT, MOST_SAMPLES
+from formats.query.rounds.engine_adapter import BUNDLE_FORMAT, MOST_SAMPLES
 from rounds.entries import eligible_entries
 from rounds.formats import round_formats
 from rounds.models import Round

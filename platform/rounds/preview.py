@@ -14,8 +14,8 @@ from competitions.selectors import rules_in_force
 from leaderboards.evaluation_basis import pool_in_force
 from leaderboards.models import PoolPlace, Standing
 from matches.models import Match
-from rounds.audit_state import failed_audits
-from rounds.decision_text import why
+from formats.query.rounds.audit_state import failed_audits
+from formats.query.rounds.decision_text import why
 from rounds.models import Decision, Round, RoundEntry
 from submissions.models import Player, Submission
 

@@ -14,7 +14,7 @@ from core.difference import Difference
 from leaderboards.models import Pool
 from leaderboards.quota_check import differing_slots
 from leaderboards.verification import Verified, verify_boards
-from rounds import transfer_standings
+from formats.transfer.rounds import standings as transfer_standings
 from rounds.models import Round
 from rounds.preview import pool_after, reasons_of
 from submissions.models import Player

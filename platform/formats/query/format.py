@@ -7,7 +7,7 @@ from formats.base import Format, register
 from formats.query.api import QueryApi
 from formats.query.competition import QueryCompetition
 from formats.query.pages import QueryPages
-from rounds.query_format import QueryFormat
+from formats.query.rounds.interface import QueryFormat
 from submissions import player_builds
 from submissions.formats import SubmissionFormat
 from submissions.smoke_test import smoke_test

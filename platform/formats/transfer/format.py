@@ -7,7 +7,7 @@ from formats.base import Format, register
 from formats.transfer.api import TransferApi
 from formats.transfer.competition import TransferCompetition
 from formats.transfer.pages import TransferPages
-from rounds.transfer_format import TransferFormat
+from formats.transfer.rounds.interface import TransferFormat
 from submissions import transfer_builds
 from submissions.formats import SubmissionFormat
 from submissions.transfer_smoke_test import transfer_smoke_test

@@ -18,7 +18,7 @@ from pages.access import competition_of, match_of
 from pages.comparison import side_by_side
 from pages.csv_download import csv_file
 from pages.views.errors import missing_page
-from rounds.match_visibility import Sight
+from formats.query.rounds.match_visibility import Sight
 
 CHOICES = 30
 """Number of submissions to choose from: the best of the leaderboard."""

@@ -16,9 +16,9 @@ from pages.round_gallery import View
 from pages.round_gallery import round_gallery as gallery_of
 from pages.rules_table import scale
 from pages.transfer_gallery import transfer_gallery
-from rounds.match_visibility import images_seen
+from formats.query.rounds.match_visibility import images_seen
 from rounds.models import Round
-from rounds.transfer_progression import tournament_of
+from formats.transfer.rounds.progression import tournament_of
 from tournaments.pictures import picture
 from tournaments.selectors import ATTACKING
 

@@ -24,7 +24,7 @@ from pages.match_page import match_page
 from pages.players import names_in, names_of
 from pages.reproduction import reproduction
 from pages.rules_table import scale
-from rounds.match_visibility import scores_seen
+from formats.query.rounds.match_visibility import scores_seen
 
 MOST_SCORES = 10
 """Number of submissions that the page of a match lists as scored by it."""

@@ -25,11 +25,11 @@ from pages.match_links import pairs_of
 from pages.rounds import Progress, files, progress_of, released_pairs, results
 from pages.rules_table import scale
 from repositories.http.limits import RETRY_SECONDS, LimitReachedError
-from rounds.match_visibility import images_seen, pairs_public
+from formats.query.rounds.match_visibility import images_seen, pairs_public
 from rounds.models import Release, Round
 from rounds.release import open_part, released, released_entries
 from rounds.signing_keys import all_keys, key_id, public_key
-from rounds.transfer_standings import standings
+from formats.transfer.rounds.standings import standings
 
 PLANNED_EVERY = 60
 PLAYING_EVERY = 5

@@ -23,10 +23,10 @@ from pages.csv_download import csv_file
 from pages.transfer_board import csv_of
 from pages.transfer_matrix import ShareMap, matrix_address, share_map
 from pages.transfer_pair import PairPage, pair_page
-from rounds.match_visibility import class_errors_seen, images_seen, pairs_public
+from formats.query.rounds.match_visibility import class_errors_seen, images_seen, pairs_public
 from rounds.models import Release, Round
 from rounds.release import released
-from rounds.transfer_progression import tournament_of
+from formats.transfer.rounds.progression import tournament_of
 from tournaments.boards import Board, board_of, tournament_in_force
 from tournaments.models import Tournament
 from tournaments.selectors import ATTACKING

@@ -28,7 +28,7 @@ from rounds import salts, services
 from rounds.freeze import freeze
 from rounds.models import Round
 from rounds.planning import plan_round
-from rounds.progression import advance_round
+from formats.query.rounds.progression import advance_round
 from submissions.models import Player, Submission
 from tests.platform.claims import claim_piece
 from workers.models import Worker

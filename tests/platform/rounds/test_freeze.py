@@ -18,8 +18,8 @@ from core.models import Event
 from leaderboards.choosing import choose, choose_newest
 from leaderboards.models import Evaluation, Pool, Standing
 from rounds import services, tasks
-from rounds.engine_adapter import facts_of, outcome_of
-from rounds.engine_adapter import frozen as frozen_entries
+from formats.query.rounds.engine_adapter import facts_of, outcome_of
+from formats.query.rounds.engine_adapter import frozen as frozen_entries
 from rounds.freeze import freeze
 from rounds.models import Round
 from submissions.models import Player, Submission

@@ -19,7 +19,7 @@ from evaluation.domain.results import AuditReport
 from matches import queue
 from matches.models import Match
 from rounds.models import Round, RoundEntry
-from rounds.progression import advance_round
+from formats.query.rounds.progression import advance_round
 from submissions.models import Submission
 from submissions.services import disqualify, reinstate
 from tests.platform.claims import claim_piece

@@ -23,7 +23,7 @@ from rounds import salts, services
 from rounds.freeze import freeze
 from rounds.models import Round
 from rounds.planning import plan_round
-from rounds.progression import advance_round
+from formats.query.rounds.progression import advance_round
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -19,9 +19,9 @@ from matches import queue
 from matches.models import Match, Piece, SampleResult
 from matches.services import replay_failed
 from rounds import services, tasks
-from rounds.engine_adapter import facts_of
+from formats.query.rounds.engine_adapter import facts_of
 from rounds.models import Decision, Round, RoundEntry, RoundMatch
-from rounds.progression import advance_round
+from formats.query.rounds.progression import advance_round
 from tests.platform.claims import claim_piece
 
 if TYPE_CHECKING:

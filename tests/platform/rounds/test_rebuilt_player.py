@@ -17,7 +17,7 @@ from matches.models import Match
 from matches.services import replay_failed
 from rounds import tasks
 from rounds.models import Round
-from rounds.progression import advance_round
+from formats.query.rounds.progression import advance_round
 from submissions import player_builds
 from submissions.models import Player, Submission
 from workers.heartbeat import Heartbeat

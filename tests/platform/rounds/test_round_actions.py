@@ -17,11 +17,11 @@ from core.models import Event
 from matches.models import Match
 from matches.services import replay_failed
 from rounds import services
-from rounds.engine_adapter import facts_of, frozen, outcome_of
+from formats.query.rounds.engine_adapter import facts_of, frozen, outcome_of
 from rounds.freeze import freeze
 from rounds.licence_review import confirm_licence, refuse_licence
 from rounds.models import Round, RoundEntry
-from rounds.progression import advance_round
+from formats.query.rounds.progression import advance_round
 from rounds.publication import publish
 
 if TYPE_CHECKING:

@@ -10,11 +10,11 @@ from django.test.utils import CaptureQueriesContext
 
 from matches.models import Match
 from rounds import selectors, services
-from rounds.cost_estimate import estimate
+from formats.query.rounds.cost_estimate import estimate
 from rounds.freeze import freeze
 from rounds.models import Decision, Round, RoundEntry, RoundStage
 from rounds.preview import preview
-from rounds.progression import advance_round
+from formats.query.rounds.progression import advance_round
 from submissions.models import Submission
 
 if TYPE_CHECKING:

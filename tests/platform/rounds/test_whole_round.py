@@ -14,11 +14,11 @@ from core import object_store
 from evaluation.bundle.verify import verify
 from matches import queue
 from matches.models import Match, Piece, SampleResult
-from rounds.cost_estimate import estimate
+from formats.query.rounds.cost_estimate import estimate
 from rounds.downloads import bundle_of
 from rounds.models import Decision, Round, RoundMatch, RoundStage
 from rounds.preview import preview
-from rounds.progression import advance_round
+from formats.query.rounds.progression import advance_round
 from rounds.publication import publish
 from rounds.selectors import progress
 from rounds.signing_keys import public_key

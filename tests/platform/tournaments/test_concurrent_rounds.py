@@ -23,7 +23,7 @@ from core.errors import Refusal
 from core.models import Event
 from repositories.models import Repository
 from rounds import services as rounds
-from rounds import transfer_standings
+from formats.transfer.rounds import standings as transfer_standings
 from rounds.formats import format_of
 from rounds.licence_review import refuse_licence
 from rounds.models import Round

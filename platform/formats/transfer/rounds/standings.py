@@ -13,11 +13,11 @@ from core.difference import Difference
 from core.errors import Fault
 from core.rank_range import rank_range
 from rounds import selectors
-from rounds.engine_adapter import frozen
+from formats.query.rounds.engine_adapter import frozen
 from rounds.models import Round
 from rounds.selectors import StandingRow
-from rounds.transfer_adapter import body_of, places_of, record_of, version_of
-from rounds.transfer_progression import result_of, tournament_of
+from formats.transfer.rounds.engine_adapter import body_of, places_of, record_of, version_of
+from formats.transfer.rounds.progression import result_of, tournament_of
 from rounds.transitions import locked
 from tournaments import verification
 from tournaments.models import Entrant

@@ -13,9 +13,9 @@ from django.db import transaction
 from competitions.pseudonyms import public_name
 from core import object_store
 from core.errors import Fault
-from rounds.engine_adapter import frozen, prizes_of
+from formats.query.rounds.engine_adapter import frozen, prizes_of
 from rounds.models import Round, RoundEntry
-from rounds.transfer_adapter import Placed, body_of, places_of, record_of
+from formats.transfer.rounds.engine_adapter import Placed, body_of, places_of, record_of
 from rounds.transitions import STUCK, locked, move, record_problem
 from tournaments import fixed_fields
 from tournaments.models import Tournament

@@ -17,10 +17,10 @@ from matches import services as matches
 from matches.models import Match
 from repositories.http.limits import ANYBODY, LIMITER
 from rounds.downloads import pair_zip, pairs_of, pairs_table
-from rounds.engine_adapter import check_field, commitment_to_field, facts_of, outcome_of
+from formats.query.rounds.engine_adapter import check_field, commitment_to_field, facts_of, outcome_of
 from rounds.models import Round, RoundEntry
 from rounds.preview import Preview, players_gone, preview
-from rounds.progression import advance_round
+from formats.query.rounds.progression import advance_round
 from submissions.models import Submission
 
 if TYPE_CHECKING:

@@ -32,7 +32,7 @@ from evaluation.transfer.bundle.records import (
     transfer_field_commitment,
 )
 from evaluation.transfer.bundle.size import check_size
-from rounds.engine_adapter import bundle_submission
+from formats.query.rounds.engine_adapter import bundle_submission
 from rounds.models import Round, RoundEntry
 from submissions.models import Player
 from tournaments.engine_adapter import rules_of, sizes_of

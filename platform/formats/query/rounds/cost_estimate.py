@@ -9,7 +9,7 @@ from competitions.models import Track
 from core import clock, object_store
 from matches.models import Piece
 from matches.selectors import RECENT_PIECES
-from rounds.engine_adapter import ceiling, field_of, frozen
+from formats.query.rounds.engine_adapter import ceiling, field_of, frozen
 from rounds.entries import eligible_entries
 from rounds.models import Round
 from workers.selectors import live_workers

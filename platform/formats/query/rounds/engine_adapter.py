@@ -40,7 +40,7 @@ from evaluation.tournament.rounds import (
     piece_ends,
 )
 from matches.models import Piece, SampleResult
-from rounds.audit_state import PieceAudit, failed_on
+from formats.query.rounds.audit_state import PieceAudit, failed_on
 from rounds.models import Round, RoundEntry
 
 __all__ = [

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from competitions.models import Track
 from matches.models import Match
-from rounds.audit_state import failed_audits
+from formats.query.rounds.audit_state import failed_audits
 from rounds.models import Decision, Round
 
 

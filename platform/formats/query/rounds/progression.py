@@ -22,8 +22,8 @@ from matches.models import Match
 from matches.queue import OPEN_MATCH
 from matches.scheduling import request_matches
 from matches.selectors import stuck_pieces, worker_is_missing
-from rounds.audit_state import open_audits
-from rounds.engine_adapter import (
+from formats.query.rounds.audit_state import open_audits
+from formats.query.rounds.engine_adapter import (
     NobodyLeftError,
     RoundFacts,
     RoundState,

@@ -14,9 +14,9 @@ from core import clock, object_store
 from core.errors import Fault, Refusal
 from rounds.models import Round, RoundEntry
 from rounds.preview import Moved, Preview, gone_of
-from rounds.transfer_adapter import body_of, check_transfer_size, commitment_to_transfer_field, record_of
-from rounds.transfer_downloads import attack_runs_of, attack_runs_table
-from rounds.transfer_progression import advance_transfer_round, tournament_of
+from formats.transfer.rounds.engine_adapter import body_of, check_transfer_size, commitment_to_transfer_field, record_of
+from formats.transfer.rounds.downloads import attack_runs_of, attack_runs_table
+from formats.transfer.rounds.progression import advance_transfer_round, tournament_of
 from submissions.models import Player
 from tournaments import fixed_fields
 from tournaments.boards import tournament_in_force

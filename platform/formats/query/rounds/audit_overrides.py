@@ -11,9 +11,9 @@ from competitions.models import Track
 from competitions.selectors import require_organiser
 from core import events, notify
 from core.errors import Refusal
-from rounds.engine_adapter import facts_of
+from formats.query.rounds.engine_adapter import facts_of
 from rounds.models import Decision, Round, RoundEntry
-from rounds.progression import RESULT
+from formats.query.rounds.progression import RESULT
 from rounds.transitions import locked, move, require_reason, require_state
 
 if TYPE_CHECKING:
