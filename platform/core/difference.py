@@ -15,3 +15,17 @@ class Difference:
 
     def __str__(self) -> str:
         return f"{self.subject}: {self.problem}{' (repaired)' if self.repaired else ''}"
+
+
+@dataclass(frozen=True)
+class Verified:
+    """Numbers of compared scores and standings, and their differences."""
+
+    scores: int = 0
+    standings: int = 0
+    differences: tuple[Difference, ...] = ()
+
+    def __add__(self, other: Verified) -> Verified:
+        return Verified(
+            self.scores + other.scores, self.standings + other.standings, (*self.differences, *other.differences)
+        )

@@ -10,9 +10,9 @@ from django.urls import reverse
 
 from competitions.rules import query_rules
 from evaluation.domain.rules import QueryRules
+from formats.query.rounds.match_visibility import Sight
 from matches.models import Match, Piece
 from pages.gallery import development_set
-from formats.query.rounds.match_visibility import Sight
 from rounds.models import Release, Round
 from rounds.release import released_tags
 from submissions.models import Player

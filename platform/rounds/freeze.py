@@ -14,7 +14,6 @@ from core import clock, faults
 from core.errors import GauntletError, Refusal
 from core.times import in_words
 from rounds import salts
-from formats.query.rounds.engine_adapter import BUNDLE_FORMAT
 from rounds.entries import eligible_entries
 from rounds.formats import format_of
 from rounds.models import Round, RoundEntry
@@ -46,8 +45,8 @@ def freeze(*, round_: Round, by: User | None = None, reason: str = "") -> None:
         _check_window(current.window, by)
         _check_no_other(current)
         entries = eligible_entries(current, current.window.starts_at)
-        current.bundle_format = BUNDLE_FORMAT
         round_format = format_of(current)
+        current.bundle_format = round_format.bundle_format
         round_format.check_sides(current, entries)
         current.rules = rules_in_force(current.competition)
         round_format.check_field(current, entries, current.rules)

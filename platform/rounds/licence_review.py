@@ -10,7 +10,7 @@ from django.db import transaction
 from competitions.selectors import require_organiser
 from core import clock, events, object_store
 from core.errors import Refusal
-from formats.query.rounds.engine_adapter import frozen, prizes_of
+from rounds.entries import frozen, prizes_of
 from rounds.formats import format_of
 from rounds.models import Round, RoundEntry
 from rounds.transitions import locked, require_reason, require_state

@@ -15,13 +15,11 @@ from competitions.selectors import require_organiser, rules_in_force
 from competitions.windows import plan_window
 from core import clock, events
 from core.errors import Refusal
-from matches.selectors import ever_played
 from rounds import salts
-from formats.query.rounds.engine_adapter import BUNDLE_FORMAT, MOST_SAMPLES
+from rounds.engine_adapter import MOST_SAMPLES
 from rounds.entries import eligible_entries
-from rounds.formats import round_formats
+from rounds.formats import RoundFormat, round_formats
 from rounds.models import Round
-from tournaments.selectors import ever_held
 
 if TYPE_CHECKING:
     from accounts.models import User
@@ -45,7 +43,7 @@ def plan_round(
 ) -> Round:
     """Plan a round on `samples` samples of `source`, in an order that follows from a secret salt of the site.
 
-    The transfer format ignores `schedule` and `guard`: every attack meets every defence.
+    A format may ignore `schedule` and `guard`.
 
     Another order requires the cancellation of this round, which stays listed.
 
@@ -58,14 +56,14 @@ def plan_round(
     kind, title = _kind(kind), _title(title)
     schedule, guard = round_format.schedule(schedule, guard=guard)
     salt = salts.new_salt()
-    _check_samples(competition, kind, source, samples)
+    _check_samples(competition, round_format, kind, source, samples)
     # before the transaction, since it reads many images; leftovers in the store are harmless
     drawn = draw_samples(source=source, count=samples, salt=salt)
     commitment = commitment_of(drawn.sample_set, salt)
     with transaction.atomic():
         Competition.objects.select_for_update(no_key=True).get(pk=competition.pk)
         source = SampleSet.objects.select_for_update(no_key=True).get(pk=source.pk)
-        _check_samples(competition, kind, source, samples)
+        _check_samples(competition, round_format, kind, source, samples)
         number = (competition.rounds.aggregate(newest=Max("number"))["newest"] or 0) + 1
         sample_set = keep_draw(drawn, name=_free_name(competition, number))
         now = clock.database_now()
@@ -82,7 +80,7 @@ def plan_round(
             commitment=commitment,
             state_since=now,
             planned_at=now,
-            bundle_format=BUNDLE_FORMAT,
+            bundle_format=round_format.bundle_format,
         )
         # as if it were frozen now: better refused here than on the day
         round_format.check_field(planned, eligible_entries(planned, now), rules_in_force(competition))
@@ -114,7 +112,9 @@ def _free_name(competition: Competition, number: int) -> str:
     return preferred if preferred not in taken else next(name for name in further if name not in taken)
 
 
-def _check_samples(competition: Competition, kind: Round.Kind, source: SampleSet, samples: int) -> None:
+def _check_samples(
+    competition: Competition, round_format: RoundFormat, kind: Round.Kind, source: SampleSet, samples: int
+) -> None:
     purpose = _PURPOSES[kind]
     if source.competition_id != competition.pk or source.drawn_from_id is not None:
         raise Refusal(f"{source} is not an imported set of {competition.title}", fix="choose one of its imported sets")
@@ -130,5 +130,5 @@ def _check_samples(competition: Competition, kind: Round.Kind, source: SampleSet
     taken = Round.objects.filter(sample_set__drawn_from=source).exclude(state=Round.State.CANCELLED).first()
     if taken is not None:
         raise Refusal(f"{source} is already used by {taken.title}", fix="import another set, or cancel that round")
-    if ever_played(source) or ever_held(source):
+    if round_format.ever_played(source):
         raise Refusal(f"{source} was played before, so it is no longer secret", fix="import another set")

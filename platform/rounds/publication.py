@@ -1,4 +1,4 @@
-"""Publication of a round's result: new pools and a new validation set."""
+"""Publication of a round's result, with what its format puts into force, and a new validation set."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from competitions.selectors import require_organiser
 from competitions.validation_renewal import Renewal, draw_validation_set, keep_validation_set
 from core import events, faults
 from core.errors import Refusal
-from leaderboards.models import PoolPlace
 from rounds.formats import format_of
 from rounds.freeze import words
 from rounds.models import Round
@@ -28,13 +27,12 @@ log = logging.getLogger(__name__)
 
 
 def publish(*, round_: Round, by: User, reason: str = "", previewed: str | None = None) -> None:
-    """Publish the result, and make the best of each track its pool, as the preview shows it: both or neither.
+    """Publish the result, and put into force what the preview shows, as new pools: both or neither.
 
     `previewed` is the `preview_digest` that a person confirmed; anything else is rejected. None skips the check.
 
-    The previous leaderboards are kept as snapshots. From then on submissions are measured against the new pools, and on
-    new validation samples if the competition has them; if it has none left, the round says so. A round of the transfer
-    format makes no pools, and its leaderboards continue. Raise `Refusal`.
+    From then on submissions are measured on new validation samples if the competition has them; if it has none left,
+    the round says so. Raise `Refusal`.
     """
     require_organiser(by, round_.competition)
     renewal = _drawn(round_)
@@ -42,12 +40,12 @@ def publish(*, round_: Round, by: User, reason: str = "", previewed: str | None 
         lock_competition(round_)
         current = locked(round_)
         require_possible(current, "publish")
-        # a later withdrawal or disqualification takes effect after these pools are in force
-        placed = current.entries.filter(place__isnull=False)
-        members = PoolPlace.objects.filter(pool__track__competition=current.competition)
-        concerned = Q(pk__in=placed.values("submission")) | Q(player__in=members.values("player"))
-        list(Submission.objects.select_for_update(no_key=True).filter(concerned).order_by("pk").values_list("pk"))
         round_format = format_of(current)
+        # a later withdrawal or disqualification takes effect after what the preview shows is in force
+        placed = current.entries.filter(place__isnull=False)
+        opponents = round_format.future_opponents(current.competition)
+        concerned = Q(pk__in=placed.values("submission")) | Q(player__in=opponents.values("pk"))
+        list(Submission.objects.select_for_update(no_key=True).filter(concerned).order_by("pk").values_list("pk"))
         views = round_format.preview(current)
         _check_seen(current, views, previewed)
         round_format.publish(current, views, by)

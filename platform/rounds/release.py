@@ -16,7 +16,6 @@ from competitions.selectors import require_organiser
 from core import clock, events, object_store
 from core.errors import Refusal
 from core.times import in_words
-from leaderboards.visibility import frozen_since
 from repositories.models import Repository
 from repositories.public_copies import drop_copies, public_copy
 from rounds.downloads import bundle_of, images_zip
@@ -34,7 +33,7 @@ if TYPE_CHECKING:
 COPIES_REMAIN = "Copies made before may remain: what was public cannot be recalled."
 """The warning of a withdrawal, also kept in the event log."""
 
-_PAIR = re.compile(r"perturbed-([1-9][0-9]{0,17})")
+_IMAGES_OF_ROW = re.compile(r"perturbed-([1-9][0-9]{0,17})")
 _ENDINGS = {Release.Part.BUNDLE: "jsonl", Release.Part.IMAGES: "zip", Release.Part.PERTURBED: "csv"}
 _TYPES = {"jsonl": "application/jsonl", "zip": "application/zip", "csv": "text/csv; charset=utf-8"}
 
@@ -129,23 +128,21 @@ def released_tags(repository: Repository, also: Round | None = None) -> dict[str
 
 
 def open_part(round_: Round, part: str) -> Download:
-    """Return a released file: "bundle", "images", "perturbed" (the table of pairs), or "perturbed-PAIR" (their images).
-
-    In the transfer format, the runs of attacks stand for the pairs.
+    """Return a released file: "bundle", "images", "perturbed" (a table), or "perturbed-N" (the images of its row N).
 
     Raise `Refusal` if it is not released or does not exist.
     """
-    pair = _PAIR.fullmatch(part)
-    row = released(round_).get(Release.Part.PERTURBED if pair else part)
+    row_of = _IMAGES_OF_ROW.fullmatch(part)
+    row = released(round_).get(Release.Part.PERTURBED if row_of else part)
     if row is None:
         raise Refusal(f"{part} of {round_} is not released")
     if row.part == Release.Part.CODE:
         raise Refusal("code is cloned, not downloaded", fix="git clone SITE/git/public/TEAM/KIND.git")
-    if pair is None:
+    if row_of is None:
         return _download(round_, part, partial(object_store.open_object, row.content), _ENDINGS[Release.Part(row.part)])
-    images = format_of(round_).perturbed_images(round_, int(pair[1]))
+    images = format_of(round_).perturbed_images(round_, int(row_of[1]))
     if images is None:
-        raise Refusal(f"{round_} has no perturbed images {pair[1]}", fix="choose a number from its table of them")
+        raise Refusal(f"{round_} has no perturbed images {row_of[1]}", fix="choose a number from its table of them")
     return _download(round_, part, images, "zip")
 
 
@@ -157,11 +154,16 @@ def _check_may_be_public(round_: Round, part: str) -> None:
     if part != Release.Part.CODE and (why := embargo_reason(round_)):
         raise Refusal(f"the images of {round_} must stay secret: {why}", fix="release it when that ends")
     # the initial seeding is the order of the leaderboards at the freeze
-    competition = Competition.objects.get(pk=round_.competition_id)
-    if part == Release.Part.BUNDLE and round_.seeded and frozen_since(competition):
+    if part == Release.Part.BUNDLE and _current_secret(round_):
         raise Refusal(f"the bundle of {round_} would reveal frozen leaderboards", fix="unfreeze the leaderboards first")
     if part == Release.Part.CODE:
         _check_code(round_)
+
+
+def _current_secret(round_: Round) -> bool:
+    """Return whether the round shows the order of leaderboards that are frozen now."""
+    current = Round.objects.select_related("competition").get(pk=round_.pk)
+    return format_of(current).secret_order_since(current) is not None
 
 
 def _check_code(round_: Round) -> None:

@@ -19,6 +19,7 @@ from competitions.rules import query_rules
 from competitions.sample_store import keep_samples, worst_cases
 from core import clock, notify, object_store
 from evaluation.domain.results import AuditReport, Outcome, SampleResult
+from formats.query.rounds.progression import advance_round
 from matches import queue
 from matches.models import Piece
 from matches.piece_result import PlayedPiece
@@ -28,7 +29,6 @@ from rounds import salts, services
 from rounds.freeze import freeze
 from rounds.models import Round
 from rounds.planning import plan_round
-from formats.query.rounds.progression import advance_round
 from submissions.models import Player, Submission
 from tests.platform.claims import claim_piece
 from workers.models import Worker

@@ -15,11 +15,11 @@ from competitions.pseudonyms import public_name
 from competitions.rules import query_rules
 from core.errors import Fault, Refusal
 from core.models import Event
+from formats.query.rounds.engine_adapter import facts_of, outcome_of
 from leaderboards.choosing import choose, choose_newest
 from leaderboards.models import Evaluation, Pool, Standing
 from rounds import services, tasks
-from formats.query.rounds.engine_adapter import facts_of, outcome_of
-from formats.query.rounds.engine_adapter import frozen as frozen_entries
+from rounds.entries import frozen as frozen_entries
 from rounds.freeze import freeze
 from rounds.models import Round
 from submissions.models import Player, Submission

@@ -16,10 +16,10 @@ from accounts.models import User
 from competitions.models import Competition, SampleSet
 from core.models import Event
 from evaluation.domain.results import AuditReport
+from formats.query.rounds.progression import advance_round
 from matches import queue
 from matches.models import Match
 from rounds.models import Round, RoundEntry
-from formats.query.rounds.progression import advance_round
 from submissions.models import Submission
 from submissions.services import disqualify, reinstate
 from tests.platform.claims import claim_piece

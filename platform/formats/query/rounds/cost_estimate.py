@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 from competitions.models import Track
 from core import clock, object_store
+from formats.query.rounds.engine_adapter import ceiling, field_of
 from matches.models import Piece
 from matches.selectors import RECENT_PIECES
-from formats.query.rounds.engine_adapter import ceiling, field_of, frozen
-from rounds.entries import eligible_entries
+from rounds.entries import eligible_entries, frozen
 from rounds.models import Round
 from workers.selectors import live_workers
 

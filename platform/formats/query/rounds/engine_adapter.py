@@ -1,4 +1,4 @@
-"""Adapter: a round's rows as values of the engine."""
+"""Adapter: the rows of a round of the query format as values of the engine."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from competitions.pseudonyms import public_name
 from competitions.rules import query_rules
 from competitions.sample_store import sample_hashes, worst_cases
 from core.errors import Fault
-from evaluation.bundle.canonical_json import MOST_SAMPLES
 from evaluation.bundle.pseudonymisation import rename_facts, rename_pairs, rename_players
 from evaluation.bundle.records import FORMAT as BUNDLE_FORMAT
 from evaluation.bundle.records import (
@@ -39,17 +38,17 @@ from evaluation.tournament.rounds import (
     demanded,
     piece_ends,
 )
-from matches.models import Piece, SampleResult
 from formats.query.rounds.audit_state import PieceAudit, failed_on
+from matches.models import Piece, SampleResult
+from rounds.engine_adapter import bundle_submission
+from rounds.entries import frozen
 from rounds.models import Round, RoundEntry
 
 __all__ = [
     "BUNDLE_FORMAT",
-    "MOST_SAMPLES",
     "NobodyLeftError",
     "RoundFacts",
     "RoundState",
-    "bundle_submission",
     "ceiling",
     "check_field",
     "commitment_to_field",
@@ -57,9 +56,7 @@ __all__ = [
     "ends_of",
     "facts_of",
     "field_of",
-    "frozen",
     "outcome_of",
-    "prizes_of",
     "state_of",
 ]
 
@@ -174,30 +171,6 @@ def _submissions(entries: Iterable[RoundEntry]) -> dict[str, list[BundleSubmissi
     for entry in sorted(entries, key=lambda entry: entry.order):
         submissions.setdefault(entry.player.digest, []).append(bundle_submission(entry))
     return submissions
-
-
-def bundle_submission(entry: RoundEntry) -> BundleSubmission:
-    """Return the submission of an entry as bundles of every format hold it."""
-    submission = entry.submission
-    return BundleSubmission(
-        team=submission.repository.entry.team.slug,
-        commit=submission.commit,
-        title=submission.title,
-        licence=submission.licence,
-        eligible=entry.eligible,
-        why=entry.ineligible_because,
-    )
-
-
-def frozen(round_: Round) -> list[RoundEntry]:
-    """Return the entries of a round in order, with players and teams."""
-    rows = round_.entries.select_related("track", "player", "submission__repository__entry__team")
-    return list(rows.order_by("track", "order"))
-
-
-def prizes_of(entries: Iterable[RoundEntry]) -> list[tuple[int, bool, str, str]]:
-    """Return what may change of the entries between freeze and publication, for comparison."""
-    return [(entry.pk, entry.eligible, entry.ineligible_because, entry.audit_override_reason) for entry in entries]
 
 
 def _facts(round_: Round, entries: Iterable[RoundEntry], results: Results) -> RoundFacts:

@@ -1,4 +1,4 @@
-"""Who sees what of a match, and of a pair of the transfer format.
+"""Who sees what of a match.
 
 A match on secret samples shows numbers that a score is made of: how many samples ended how, medians and means, and a
 curve over fixed distances. A row for each sample would be a channel: an attack sees the images, and could write them
@@ -8,9 +8,6 @@ into its queries, seconds and distances. So rows and images of secret samples fo
   the freeze. A team also sees those of its own submissions.
 - Everyone sees a match of a round once that is published, with the samples that the outcome uses. Where the first
   panel would show the order of frozen leaderboards, nobody does before these are released.
-- In the transfer format, everyone sees the pairs of a round once it is published: counts by epsilon and runs. Errors by
-  class follow from the bundle, and are public with it; until then a defence, which chooses what it labels, would learn
-  the classes of single images.
 - The rows of a match are public with the bundle, perturbed images with the perturbed images, clean ones with the
   images.
 - Matches on development samples show everything, and organisers see everything.
@@ -18,7 +15,6 @@ into its queries, seconds and distances. So rows and images of secret samples fo
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from dataclasses import dataclass, replace
 
 from django.contrib.auth.models import AnonymousUser
@@ -33,6 +29,7 @@ from leaderboards.models import Evaluation
 from leaderboards.visibility import frozen_since
 from matches.models import Match
 from rounds.models import Release, Round
+from rounds.visibility import pairs_public, released_parts
 
 
 @dataclass(frozen=True)
@@ -75,18 +72,6 @@ def sight_of(match: Match, user: User | AnonymousUser) -> Sight | None:
     return _NUMBERS if match.sample_set.secret else _EVERYTHING
 
 
-def images_seen(round_: Round, user: User | AnonymousUser, parts: Collection[str] | None = None) -> bool:
-    """Return whether the person sees rows, clean and perturbed images of every pair of a published round.
-
-    As on the pages of its matches: after their release, and organisers always. `parts`: those released, if known.
-    """
-    if round_.state != Round.State.PUBLISHED or not pairs_public(round_, user):
-        return False
-    known = _released_parts(round_) if parts is None else parts
-    needed = (Release.Part.BUNDLE, Release.Part.IMAGES, Release.Part.PERTURBED)
-    return all(part in known for part in needed) or may_organise(user, round_.competition)
-
-
 def scores_seen(competition: Competition, user: User | AnonymousUser) -> Q:
     """Return the condition that the person sees the score of an evaluation of the competition."""
     scored = Q(state=Evaluation.State.SCORED)
@@ -97,28 +82,8 @@ def scores_seen(competition: Competition, user: User | AnonymousUser) -> Q:
     return scored & (public | (COUNTED & Q(submission__repository__entry__team__in=teams_of(user))))
 
 
-def pairs_public(round_: Round, user: User | AnonymousUser) -> bool:
-    """Return whether the person sees who met whom in a round.
-
-    If the leaderboards were frozen before the round, the pairs of the first stage show their secret order, unless
-    everybody meets everybody.
-    """
-    since = frozen_since(round_.competition)
-    hidden = round_.seeded and since is not None and since <= round_.window.starts_at
-    return (round_.state == Round.State.PUBLISHED and not hidden) or may_organise(user, round_.competition)
-
-
-def class_errors_seen(round_: Round, user: User | AnonymousUser) -> bool:
-    """Return whether the person sees the errors by class of the pairs of a published round."""
-    return Release.Part.BUNDLE in _released_parts(round_) or may_organise(user, round_.competition)
-
-
 def _released(round_: Round, samples: int) -> Sight:
-    parts = _released_parts(round_)
+    parts = released_parts(round_)
     rows, clean = Release.Part.BUNDLE in parts, Release.Part.IMAGES in parts
     perturbed = Release.Part.PERTURBED in parts
     return Sight(rows=rows, perturbed=perturbed, clean=clean, samples=samples, replayable=rows and clean)
-
-
-def _released_parts(round_: Round) -> set[str]:
-    return set(round_.releases.filter(withdrawn_at=None).values_list("part", flat=True))

@@ -18,10 +18,6 @@ from core import object_store
 from core.errors import Fault
 from evaluation.domain.players import Side
 from evaluation.domain.results import Outcome
-from matches.models import Match
-from matches.queue import OPEN_MATCH
-from matches.scheduling import request_matches
-from matches.selectors import stuck_pieces, worker_is_missing
 from formats.query.rounds.audit_state import open_audits
 from formats.query.rounds.engine_adapter import (
     NobodyLeftError,
@@ -30,11 +26,14 @@ from formats.query.rounds.engine_adapter import (
     demanded,
     ends_of,
     facts_of,
-    frozen,
     outcome_of,
-    prizes_of,
     state_of,
 )
+from matches.models import Match
+from matches.queue import OPEN_MATCH
+from matches.scheduling import request_matches
+from matches.selectors import stuck_pieces, worker_is_missing
+from rounds.entries import frozen, prizes_of
 from rounds.models import Decision, Round, RoundEntry, RoundMatch, RoundStage, RoundWarning
 from rounds.transitions import STUCK, locked, move, record_problem
 from submissions.models import Player
@@ -43,7 +42,8 @@ from workers.models import Priority
 Players = Mapping[tuple[str, str], Player]
 """The players of a round by track_name and digest."""
 
-_OPEN = (Match.State.WAITING, Match.State.PLAYING, Match.State.AUDIT, Match.State.SUSPENDED)
+OPEN_STATES = (Match.State.WAITING, Match.State.PLAYING, Match.State.AUDIT, Match.State.SUSPENDED)
+"""States of a match that is still to be played."""
 NOBODY_LEFT = (
     "Every remaining model failed its audits, so attacks have no opponents left. "
     "Override the audits of models that you trust, or cancel the round."
@@ -98,7 +98,7 @@ def _is_due(round_: Round) -> bool:
             "Fix the host, then replay them in the list of matches.",
         )
         return False
-    if matches.filter(state__in=_OPEN).exists():
+    if matches.filter(state__in=OPEN_STATES).exists():
         record_problem(round_, _missing(matches))
         return False
     if unfinished := open_audits(matches.select_related("model", "attack").order_by("pk")):

@@ -6,8 +6,8 @@ from collections import Counter
 from dataclasses import dataclass
 
 from competitions.models import Track
-from matches.models import Match
 from formats.query.rounds.audit_state import failed_audits
+from matches.models import Match
 from rounds.models import Decision, Round
 
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from functools import partial
 
 from django.db.models import QuerySet
 
 from competitions.pseudonyms import public_name
-from rounds.downloads import table
+from rounds.downloads import table, team_slugs
 from rounds.models import Round
 from tournaments.models import AttackRun, Run
 
@@ -21,16 +20,14 @@ def attack_runs_of(round_: Round) -> QuerySet[AttackRun]:
 
 def attack_runs_table(round_: Round) -> bytes:
     """Return the table of all runs of attacks, with the names of the archives of their images."""
-    teams: dict[int, set[str]] = defaultdict(set)
-    for player, team in round_.entries.values_list("player", "submission__repository__entry__team__slug"):
-        teams[player].add(team)
+    teams = team_slugs(round_)
     name = partial(public_name, round_.competition)
     rows = [
         (
             run.pk,
             run.attack.track_name,
             name(run.attack.digest),
-            " ".join(sorted(teams[run.attack_id])),
+            teams.get(run.attack_id, ""),
             run.attack.baseline,
             run.batch,
             run.epsilon,

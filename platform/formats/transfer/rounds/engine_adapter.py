@@ -31,8 +31,8 @@ from evaluation.transfer.bundle.records import (
     places_of,
     transfer_field_commitment,
 )
-from evaluation.transfer.bundle.size import check_size
-from formats.query.rounds.engine_adapter import bundle_submission
+from evaluation.transfer.bundle.size import check_size as check_outcome_size
+from rounds.engine_adapter import bundle_submission
 from rounds.models import Round, RoundEntry
 from submissions.models import Player
 from tournaments.engine_adapter import rules_of, sizes_of
@@ -40,27 +40,26 @@ from tournaments.models import DefenceRun, Run, Tournament
 from tournaments.selectors import ATTACKING, counts_from_runs
 
 __all__ = [
+    "VERSION",
     "Placed",
     "body_of",
-    "check_transfer_size",
-    "commitment_to_transfer_field",
+    "check_size",
+    "commitment_to_field",
     "places_of",
     "record_of",
     "version_of",
 ]
 
 
-def check_transfer_size(round_: Round, players: Iterable[tuple[Track, Player]], rules: RulesVersion) -> None:
+def check_size(round_: Round, players: Iterable[tuple[Track, Player]], rules: RulesVersion) -> None:
     """Raise `Refusal` where the outcome of the round with `players` might be too large to be verified."""
     attacking = {player.pk: track.name in ATTACKING for track, player in players}
     attacks = sum(attacking.values())
     values = transfer_rules(rules.values, rules.version)
-    check_size(attacks, len(attacking) - attacks, round_.sample_set.count, values)
+    check_outcome_size(attacks, len(attacking) - attacks, round_.sample_set.count, values)
 
 
-def commitment_to_transfer_field(
-    round_: Round, entries: Sequence[RoundEntry], tournament: Tournament, salt: str
-) -> str:
+def commitment_to_field(round_: Round, entries: Sequence[RoundEntry], tournament: Tournament, salt: str) -> str:
     """Return the salted hash of the entries and of the tournament's baselines, in their order."""
     return transfer_field_commitment(salt, _entrants(round_, entries, tournament))
 

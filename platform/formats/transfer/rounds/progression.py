@@ -1,6 +1,6 @@
 """The progression of a running round of the transfer format: from played runs to the outcome.
 
-Like the other one, it depends only on rows, never on a clock or the order of arrival.
+It depends only on rows, never on a clock or the order of arrival.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from django.db import transaction
 from competitions.pseudonyms import public_name
 from core import object_store
 from core.errors import Fault
-from formats.query.rounds.engine_adapter import frozen, prizes_of
-from rounds.models import Round, RoundEntry
 from formats.transfer.rounds.engine_adapter import Placed, body_of, places_of, record_of
+from rounds.entries import frozen, prizes_of
+from rounds.models import Round, RoundEntry
 from rounds.transitions import STUCK, locked, move, record_problem
 from tournaments import fixed_fields
 from tournaments.models import Tournament
@@ -41,7 +41,7 @@ def tournament_of(round_: Round) -> Tournament:
     return tournament
 
 
-def advance_transfer_round(round_: Round) -> None:
+def advance_round(round_: Round) -> None:
     """Request the runs that a running round lacks, or score it if nothing is left to play. Safe to repeat.
 
     A run that was given up stops the round, with a problem that names it, until an organiser replays it. Raise `Fault`

@@ -12,12 +12,12 @@ from competitions.pseudonyms import public_name
 from core.difference import Difference
 from core.errors import Fault
 from core.rank_range import rank_range
-from rounds import selectors
-from formats.query.rounds.engine_adapter import frozen
-from rounds.models import Round
-from rounds.selectors import StandingRow
 from formats.transfer.rounds.engine_adapter import body_of, places_of, record_of, version_of
 from formats.transfer.rounds.progression import result_of, tournament_of
+from rounds import selectors
+from rounds.entries import frozen
+from rounds.models import Round
+from rounds.selectors import StandingRow
 from rounds.transitions import locked
 from tournaments import verification
 from tournaments.models import Entrant

@@ -14,8 +14,8 @@ class Command(BaseCommand):
     """Command-line interface of the verification services."""
 
     help = (
-        "verify: compute every score, standing, pool, place of the transfer format and quota slot again from its "
-        "sources, and list the differences. "
+        "verify: compute every score, standing, pool, place and quota slot again from its sources, and list the "
+        "differences. "
         "Exits with 1 if a difference is not repaired."
     )
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Container, Iterator
 
-from django.db.models import Q, QuerySet
+from django.db.models import QuerySet
 
 from competitions.models import Competition
 from core import clock
 from core.difference import Difference
-from leaderboards.evaluation_basis import COUNTED
-from leaderboards.models import Evaluation
+from core.extension_point import ExtensionPoint
 from submissions import build_queue
+from submissions.extension_points import measured_late, void_by_platform
 from submissions.models import QuotaSlot, Submission
 from submissions.quota import WINDOW
 from submissions.quota_ledger import AWAITS_ORGANISER, BUILD_REJECTED, FAULT, OVERDUE, WITHDRAWN
@@ -31,11 +31,10 @@ def differing_slots(competition: Competition | None = None, *, repair: bool = Fa
         slots = slots.filter(repository__entry__competition=competition)
     for submission in submissions.filter(quota_slot__isnull=True):
         yield Difference(str(submission), "it has no slot in the quota ledger")
-    by_platform = Q(state=Evaluation.State.VOID, cause=Submission.Cause.PLATFORM)
-    void = frozenset(Evaluation.objects.filter(COUNTED, by_platform).values_list("submission", flat=True))
+    void, late = _keys(void_by_platform), _keys(measured_late)
     for submission in submissions.filter(quota_slot__isnull=False).select_related("quota_slot"):
         slot = submission.quota_slot
-        if problem := _problem_of(submission, slot, void):
+        if problem := _problem_of(submission, slot, void, late):
             yield Difference(str(submission), problem)
         elif reason := _missing_refund(submission, slot, void):
             done = repair and refund(submission=submission, reason=reason)
@@ -43,13 +42,20 @@ def differing_slots(competition: Competition | None = None, *, repair: bool = Fa
     yield from _overused(slots)
 
 
-def _problem_of(submission: Submission, slot: QuotaSlot, void: Container[int]) -> str:
-    """Return what is wrong with a slot in any case, "" if nothing. `void`: submissions with a platform error."""
+def _keys(asked: ExtensionPoint[[], QuerySet[Submission]]) -> frozenset[int]:
+    return frozenset(key for found in asked.answers() for key in found.values_list("pk", flat=True))
+
+
+def _problem_of(submission: Submission, slot: QuotaSlot, void: Container[int], late: Container[int]) -> str:
+    """Return what is wrong with a slot in any case, "" if nothing.
+
+    `void`: submissions with a platform error; `late`: those that waited too long for a score.
+    """
     if (slot.repository_id, slot.commit, slot.tag) != (submission.repository_id, submission.commit, submission.tag):
         return f"its slot belongs to {slot.tag} at {slot.commit[:7]}"
     if slot.state == QuotaSlot.State.RESERVED:
         return "its slot is still reserved"
-    if slot.state == QuotaSlot.State.REFUNDED and not _refund_was_due(submission, slot, void):
+    if slot.state == QuotaSlot.State.REFUNDED and not _refund_was_due(submission, slot, void, late):
         return f"its slot was refunded without a cause ({slot.reason})"
     return ""
 
@@ -65,12 +71,10 @@ def _missing_refund(submission: Submission, slot: QuotaSlot, void: Container[int
     return FAULT if submission.pk in void else ""
 
 
-def _refund_was_due(submission: Submission, slot: QuotaSlot, void: Container[int]) -> bool:
+def _refund_was_due(submission: Submission, slot: QuotaSlot, void: Container[int], late: Container[int]) -> bool:
     if slot.reason == WITHDRAWN:
         return submission.state == Submission.State.WITHDRAWN
-    if slot.reason == OVERDUE and (
-        submission.overdue_at or submission.evaluations.filter(overdue_at__isnull=False).exists()
-    ):
+    if slot.reason == OVERDUE and (submission.overdue_at or submission.pk in late):
         return True
     if slot.reason == BUILD_REJECTED:
         not_rejected = [build_queue.READY, build_queue.WITHDRAWN, build_queue.HOST, *build_queue.PLATFORM_FAULTS]
