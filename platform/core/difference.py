@@ -19,13 +19,11 @@ class Difference:
 
 @dataclass(frozen=True)
 class Verified:
-    """Numbers of compared scores and standings, and their differences."""
+    """Numbers of compared scores and of compared rows of leaderboards, and their differences."""
 
     scores: int = 0
-    standings: int = 0
+    ranked: int = 0
     differences: tuple[Difference, ...] = ()
 
     def __add__(self, other: Verified) -> Verified:
-        return Verified(
-            self.scores + other.scores, self.standings + other.standings, (*self.differences, *other.differences)
-        )
+        return Verified(self.scores + other.scores, self.ranked + other.ranked, (*self.differences, *other.differences))

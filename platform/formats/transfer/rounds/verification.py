@@ -20,7 +20,7 @@ def verify(competitions: QuerySet[Competition], *, repair: bool) -> Verified:
     boards = tournaments_in_force(competitions).values()
     entrants = Entrant.objects.filter(tournament__in=boards, left_at=None).count()
     differences = [difference for board in boards for difference in differing(board, repair=repair)]
-    return Verified(standings=entrants, differences=(*differences, *differing_places(competitions)))
+    return Verified(ranked=entrants, differences=(*differences, *differing_places(competitions)))
 
 
 def differing_places(competitions: QuerySet[Competition]) -> Iterator[Difference]:

@@ -29,7 +29,7 @@ class Command(BaseCommand):
         for difference in seen.differences:
             self.stdout.write(str(difference))
         left = sum(not difference.repaired for difference in seen.differences)
-        summary = f"{seen.scores} scores and {seen.standings} standings verified, {len(seen.differences)} differences"
+        summary = f"{seen.scores} scores and {seen.ranked} standings verified, {len(seen.differences)} differences"
         if left:
             raise CommandError(f"{summary}, {left} of them not repaired.")
         self.stdout.write(f"{summary}.")
