@@ -96,6 +96,8 @@ def test_it_works(
         (row.submission_id, row.value) for row in places.values()
     }
 
+    asked = client.get(reverse("admin:rounds_round_publish", args=[planned.pk])).content.decode()
+    assert "There are no pools, and the leaderboards continue." in asked
     views = format_of(planned).preview(planned)
     assert [len(view.rows) for view in views] == [1, 1, 1]
     publish(round_=planned, by=olga, previewed=preview_digest(planned, views))
@@ -275,6 +277,17 @@ def test_the_dashboard_says_before_the_start_that_no_worker_plays(planned: Round
     assert dashboard_of(planned).problem.startswith("No worker that plays was seen recently")
     Worker.objects.create(name="a/0", worker_class="cpu", started_at=clock.now(), last_seen_at=clock.now())
     assert dashboard_of(planned).problem == ""
+
+
+def test_the_dashboard_shows_who_plays_its_runs(planned: Round, olga: User, the_clock: FakeClock) -> None:
+    begin(planned, olga, the_clock)
+    format_of(planned).advance(planned)
+    for name in ("a/0", "a/1"):
+        Worker.objects.create(name=name, worker_class="cpu", started_at=clock.now(), last_seen_at=clock.now())
+    assert claim_run("a/1") is not None
+    (workers,) = next(section.tables for section in dashboard_of(planned).sections if section.title == "Workers")
+    assert workers.title == "2 live"
+    assert workers.rows == [("a/0", "cpu", "waits"), ("a/1", "cpu", "plays")]
 
 
 def test_its_runs_come_first_unless_it_is_paused(
