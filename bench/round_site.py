@@ -25,10 +25,10 @@ from formats.query.rounds.progression import advance_round
 from matches.models import Match, Piece, SampleResult
 from repositories.models import Repository
 from rounds import services
-from rounds.freeze import freeze
 from rounds.models import Decision, Round, RoundEntry, RoundMatch, RoundStage
-from rounds.planning import plan_round
-from rounds.publication import publish
+from rounds.planning.freeze import freeze
+from rounds.planning.plan import plan_round
+from rounds.publishing.publication import publish
 from submissions.models import Player, Submission
 
 SLUG = "bench"

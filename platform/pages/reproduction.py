@@ -14,7 +14,7 @@ from formats.query.rounds.match_visibility import Sight
 from matches.models import Match, Piece
 from pages.gallery import development_set
 from rounds.models import Release, Round
-from rounds.release import released_tags
+from rounds.release.parts import released_tags
 from submissions.models import Player
 
 _DEFAULT_PIECE = QueryRules.piece_samples

@@ -19,10 +19,10 @@ from core.administration.columns import labelled, linked
 from core.administration.permissions import ReadOnlyAdmin, model_field_names
 from core.errors import Fault, Refusal
 from rounds import admin_actions
-from rounds.admin_dashboard import dashboard
 from rounds.forms import PlanForm
 from rounds.models import Release, Round, RoundEntry, SigningKey
-from rounds.planning import plan_round
+from rounds.planning.plan import plan_round
+from rounds.running.dashboard import dashboard
 
 log = logging.getLogger(__name__)
 

@@ -6,16 +6,16 @@ from typing import TYPE_CHECKING
 
 from core.administration.actions import AdminAction
 from core.errors import Refusal
-from rounds import release as releasing
 from rounds import services
 from rounds.formats import format_of
 from rounds.forms import PartForm
-from rounds.freeze import freeze
-from rounds.licence_review import confirm_licence, refuse_licence
 from rounds.models import Release, Round
-from rounds.preview import pool_sentences, preview_digest, warnings
-from rounds.publication import publish
-from rounds.transitions import offered
+from rounds.planning.freeze import freeze
+from rounds.publishing.licence_review import confirm_licence, refuse_licence
+from rounds.publishing.preview import pool_sentences, preview_digest, warnings
+from rounds.publishing.publication import publish
+from rounds.release import parts as releasing
+from rounds.running.transitions import offered
 
 if TYPE_CHECKING:
     from accounts.models import User

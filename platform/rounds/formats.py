@@ -13,9 +13,9 @@ from django.forms import Field
 from competitions.models import Competition, RulesVersion, SampleSet
 from core.by_format import ByFormat
 from core.difference import Verified
-from rounds.dashboard_tables import Panel
 from rounds.models import Round, RoundEntry
-from rounds.preview import Preview
+from rounds.publishing.preview import Preview
+from rounds.running.dashboard_tables import Panel
 from submissions.models import Player, Submission
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from pages.round_gallery import round_gallery as gallery_of
 from pages.rules_table import scale
 from pages.transfer_gallery import transfer_gallery
 from rounds.models import Round
-from rounds.visibility import images_seen
+from rounds.publishing.visibility import images_seen
 from tournaments.pictures import picture
 from tournaments.selectors import ATTACKING
 

@@ -19,7 +19,7 @@ from pages.heat_map import HeatMap
 from pages.rules_table import scale
 from pages.views import transfer
 from rounds.models import Round
-from rounds.visibility import pairs_public
+from rounds.publishing.visibility import pairs_public
 from tournaments.selectors import ATTACKING
 
 

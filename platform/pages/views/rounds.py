@@ -27,9 +27,9 @@ from pages.rounds import Progress, files, progress_of, released_pairs, results
 from pages.rules_table import scale
 from repositories.http.limits import RETRY_SECONDS, LimitReachedError
 from rounds.models import Release, Round
-from rounds.release import open_part, released, released_entries
-from rounds.signing_keys import all_keys, key_id, public_key
-from rounds.visibility import images_seen, pairs_public
+from rounds.publishing.visibility import images_seen, pairs_public
+from rounds.release.parts import open_part, released, released_entries
+from rounds.release.signing_keys import all_keys, key_id, public_key
 
 PLANNED_EVERY = 60
 PLAYING_EVERY = 5

@@ -26,8 +26,8 @@ from pages.transfer_board import csv_of
 from pages.transfer_matrix import ShareMap, matrix_address, share_map
 from pages.transfer_pair import PairPage, pair_page
 from rounds.models import Release, Round
-from rounds.release import released
-from rounds.visibility import images_seen, pairs_public
+from rounds.publishing.visibility import images_seen, pairs_public
+from rounds.release.parts import released
 from tournaments.boards import Board, board_of, tournament_in_force
 from tournaments.models import Tournament
 from tournaments.selectors import ATTACKING

@@ -60,11 +60,11 @@ from matches.models import Match
 from matches.services import replay_failed
 from repositories.models import Repository
 from rounds import services as rounds
-from rounds.freeze import freeze_due
 from rounds.models import Release, Round
-from rounds.publication import publish
-from rounds.release import release
-from rounds.release import withdraw as take_back
+from rounds.planning.freeze import freeze_due
+from rounds.publishing.publication import publish
+from rounds.release.parts import release
+from rounds.release.parts import withdraw as take_back
 from rounds.verification import verify
 from submissions import build_queue, quota_ledger
 from submissions import services as submissions

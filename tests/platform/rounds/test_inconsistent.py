@@ -22,8 +22,8 @@ from formats.query.rounds.progression import advance_round
 from matches import queue
 from matches.models import Match, Piece
 from rounds import services
-from rounds.downloads import bundle_of
 from rounds.models import Decision, Round, RoundEntry
+from rounds.release.downloads import bundle_of
 from tests.platform.claims import claim_piece
 from tests.platform.rounds.conftest import digest_of
 

@@ -24,10 +24,10 @@ from leaderboards.evaluation_basis import basis_in_force
 from leaderboards.models import Evaluation, Snapshot, Standing
 from leaderboards.services import set_pool
 from matches.models import Match
-from rounds.admin_dashboard import dashboard
 from rounds.models import Decision, Round
-from rounds.preview import preview_digest
-from rounds.publication import publish
+from rounds.publishing.preview import preview_digest
+from rounds.publishing.publication import publish
+from rounds.running.dashboard import dashboard
 from submissions import services as submissions
 from submissions.models import Player, Submission
 

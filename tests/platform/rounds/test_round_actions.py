@@ -19,11 +19,11 @@ from formats.query.rounds.progression import advance_round
 from matches.models import Match
 from matches.services import replay_failed
 from rounds import services
-from rounds.entries import frozen
-from rounds.freeze import freeze
-from rounds.licence_review import confirm_licence, refuse_licence
 from rounds.models import Round, RoundEntry
-from rounds.publication import publish
+from rounds.planning.entries import frozen
+from rounds.planning.freeze import freeze
+from rounds.publishing.licence_review import confirm_licence, refuse_licence
+from rounds.publishing.publication import publish
 
 if TYPE_CHECKING:
     from tests.platform.rounds.conftest import RoundFixture

@@ -15,8 +15,8 @@ from formats.query.rounds.progression import advance_round
 from formats.query.rounds.stages import decisions, stages, standings_and_stages
 from matches.models import Match
 from rounds import selectors, services
-from rounds.freeze import freeze
 from rounds.models import Decision, Round, RoundEntry, RoundStage
+from rounds.planning.freeze import freeze
 from submissions.models import Submission
 
 if TYPE_CHECKING:

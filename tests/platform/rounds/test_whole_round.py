@@ -18,10 +18,10 @@ from formats.query.rounds.progress import progress
 from formats.query.rounds.progression import advance_round
 from matches import queue
 from matches.models import Match, Piece, SampleResult
-from rounds.downloads import bundle_of
 from rounds.models import Decision, Round, RoundMatch, RoundStage
-from rounds.publication import publish
-from rounds.signing_keys import public_key
+from rounds.publishing.publication import publish
+from rounds.release.downloads import bundle_of
+from rounds.release.signing_keys import public_key
 from tests.platform.claims import claim_piece
 
 if TYPE_CHECKING:

@@ -32,10 +32,10 @@ from formats.transfer.rounds.verification import differing_places
 from repositories.models import Repository
 from rounds import services as rounds
 from rounds.formats import format_of
-from rounds.freeze import freeze
 from rounds.models import Round
-from rounds.preview import preview_digest
-from rounds.publication import publish
+from rounds.planning.freeze import freeze
+from rounds.publishing.preview import preview_digest
+from rounds.publishing.publication import publish
 from rounds.tasks import advance_round
 from submissions import services as submissions
 from submissions.models import Player, Submission

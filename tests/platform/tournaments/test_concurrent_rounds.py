@@ -26,10 +26,10 @@ from formats.transfer.rounds.verification import differing_places
 from repositories.models import Repository
 from rounds import services as rounds
 from rounds.formats import format_of
-from rounds.licence_review import refuse_licence
 from rounds.models import Round
-from rounds.preview import preview_digest
-from rounds.publication import publish
+from rounds.publishing.licence_review import refuse_licence
+from rounds.publishing.preview import preview_digest
+from rounds.publishing.publication import publish
 from submissions import services as submissions
 from submissions.models import Player, Submission
 from tests.platform.claims import claim_run

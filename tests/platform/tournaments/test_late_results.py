@@ -14,8 +14,8 @@ from formats.transfer.rounds.verification import differing_places
 from rounds import services as rounds
 from rounds.formats import format_of
 from rounds.models import Round
-from rounds.preview import preview_digest
-from rounds.publication import publish
+from rounds.publishing.preview import preview_digest
+from rounds.publishing.publication import publish
 from rounds.tasks import advance_round
 from submissions.models import Submission
 from tests.platform.claims import claim_run

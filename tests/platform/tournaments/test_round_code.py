@@ -14,11 +14,11 @@ from competitions.models import Competition
 from formats.transfer.rounds.verification import differing_places
 from repositories.public_copies import public_copy
 from rounds.formats import format_of
-from rounds.licence_review import confirm_licence
 from rounds.models import Release, Round
-from rounds.preview import preview_digest
-from rounds.publication import publish
-from rounds.release import release, released_entries, released_tags, withdraw
+from rounds.publishing.licence_review import confirm_licence
+from rounds.publishing.preview import preview_digest
+from rounds.publishing.publication import publish
+from rounds.release.parts import release, released_entries, released_tags, withdraw
 from submissions.models import Submission
 from tests.platform.conftest import FakeClock
 from tests.platform.tournaments.conftest import BRIGHTNESS, COPY

@@ -24,14 +24,14 @@ from evaluation.cli.verify import DONE
 from formats.transfer.rounds.verification import differing_places
 from leaderboards.models import FrozenLeaderboards
 from rounds import services as rounds
-from rounds.admin_dashboard import dashboard as dashboard_of
 from rounds.formats import format_of
-from rounds.freeze import freeze
 from rounds.models import Release, Round
-from rounds.preview import preview_digest
-from rounds.publication import publish
-from rounds.release import open_part, release
-from rounds.signing_keys import public_key
+from rounds.planning.freeze import freeze
+from rounds.publishing.preview import preview_digest
+from rounds.publishing.publication import publish
+from rounds.release.parts import open_part, release
+from rounds.release.signing_keys import public_key
+from rounds.running.dashboard import dashboard as dashboard_of
 from rounds.verification import verify
 from submissions.models import Player, Submission
 from tests.platform.claims import claim_run

@@ -14,7 +14,7 @@ from core.errors import Refusal
 from formats.query.rounds.engine_adapter import facts_of
 from formats.query.rounds.progression import RESULT
 from rounds.models import Decision, Round, RoundEntry
-from rounds.transitions import locked, move, require_reason, require_state
+from rounds.running.transitions import locked, move, require_reason, require_state
 
 if TYPE_CHECKING:
     from accounts.models import User

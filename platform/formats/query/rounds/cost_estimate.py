@@ -10,8 +10,8 @@ from core import clock, object_store
 from formats.query.rounds.engine_adapter import ceiling, field_of
 from matches.models import Piece
 from matches.selectors import RECENT_PIECES
-from rounds.entries import eligible_entries, frozen
 from rounds.models import Round
+from rounds.planning.entries import eligible_entries, frozen
 from workers.selectors import live_workers
 
 

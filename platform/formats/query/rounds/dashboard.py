@@ -16,7 +16,9 @@ from formats.query.rounds.progress import RoundProgress, progress
 from formats.query.rounds.stages import BracketView, Line, Name, StageView, stages
 from formats.query.rounds.suspicious_models import suspicious_models
 from matches.models import Match
-from rounds.dashboard_tables import (
+from rounds.models import Round
+from rounds.publishing.preview import Preview
+from rounds.running.dashboard_tables import (
     BEFORE_SCORE,
     Panel,
     Section,
@@ -28,8 +30,6 @@ from rounds.dashboard_tables import (
     replay_button,
     track_titles,
 )
-from rounds.models import Round
-from rounds.preview import Preview
 from rounds.selectors import StandingRow, standings
 
 COST = "In samples played: one attack on one image against one model counts one."

@@ -19,8 +19,8 @@ from evaluation.datasets.released import image_name
 from evaluation.domain.images import Image
 from matches.models import Match, Piece
 from repositories.http.limits import ANYBODY, LIMITER
-from rounds.downloads import add, png, table, team_slugs
 from rounds.models import Round
+from rounds.release.downloads import add, png, table, team_slugs
 
 
 def pairs_table(round_: Round) -> bytes:

@@ -41,8 +41,8 @@ from evaluation.tournament.rounds import (
 from formats.query.rounds.audit_state import PieceAudit, failed_on
 from matches.models import Piece, SampleResult
 from rounds.engine_adapter import bundle_submission
-from rounds.entries import frozen
 from rounds.models import Round, RoundEntry
+from rounds.planning.entries import frozen
 
 __all__ = [
     "BUNDLE_FORMAT",

@@ -32,10 +32,10 @@ from leaderboards.visibility import frozen_since
 from matches import services as matches
 from matches.models import Match, Piece
 from matches.selectors import ever_played
-from rounds.dashboard_tables import Panel
 from rounds.formats import Counting
 from rounds.models import Round, RoundEntry
-from rounds.preview import Preview
+from rounds.publishing.preview import Preview
+from rounds.running.dashboard_tables import Panel
 from submissions.models import Player
 
 if TYPE_CHECKING:

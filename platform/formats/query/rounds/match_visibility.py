@@ -29,7 +29,7 @@ from leaderboards.models import Evaluation
 from leaderboards.visibility import frozen_since
 from matches.models import Match
 from rounds.models import Release, Round
-from rounds.visibility import pairs_public, released_parts
+from rounds.publishing.visibility import pairs_public, released_parts
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from leaderboards.evaluation_basis import pool_in_force
 from leaderboards.models import PoolPlace, Standing
 from matches.models import Match
 from rounds.models import Decision, Round, RoundEntry
-from rounds.preview import Moved, Preview, gone_of, ranked_entries
+from rounds.publishing.preview import Moved, Preview, gone_of, ranked_entries
 from submissions.models import Player, Submission
 
 

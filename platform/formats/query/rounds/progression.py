@@ -33,9 +33,9 @@ from matches.models import Match
 from matches.queue import OPEN_MATCH
 from matches.scheduling import request_matches
 from matches.selectors import stuck_pieces, worker_is_missing
-from rounds.entries import frozen, prizes_of
 from rounds.models import Decision, Round, RoundEntry, RoundMatch, RoundStage, RoundWarning
-from rounds.transitions import STUCK, locked, move, record_problem
+from rounds.planning.entries import frozen, prizes_of
+from rounds.running.transitions import STUCK, locked, move, record_problem
 from submissions.models import Player
 from workers.models import Priority
 

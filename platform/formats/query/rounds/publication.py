@@ -10,7 +10,7 @@ from formats.query.rounds.preview import players_gone
 from leaderboards.board_freeze import take_snapshot
 from leaderboards.services import set_pool
 from rounds.models import Round
-from rounds.preview import Preview
+from rounds.publishing.preview import Preview
 from submissions.models import Submission
 
 if TYPE_CHECKING:

@@ -7,7 +7,9 @@ from collections.abc import Iterable, Sequence
 from core.administration.columns import link_to
 from formats.transfer.rounds.progression import NO_WORKER
 from formats.transfer.rounds.standings import TransferPlace, standings
-from rounds.dashboard_tables import (
+from rounds.models import Round
+from rounds.publishing.preview import Preview
+from rounds.running.dashboard_tables import (
     BEFORE_SCORE,
     Panel,
     Section,
@@ -19,8 +21,6 @@ from rounds.dashboard_tables import (
     replay_button,
     track_titles,
 )
-from rounds.models import Round
-from rounds.preview import Preview
 from tournaments.fixed_fields import failed_runs, run_counts
 from tournaments.selectors import AnyRun
 from workers.selectors import live_workers

@@ -7,8 +7,8 @@ from functools import partial
 from django.db.models import QuerySet
 
 from competitions.pseudonyms import public_name
-from rounds.downloads import table, team_slugs
 from rounds.models import Round
+from rounds.release.downloads import table, team_slugs
 from tournaments.models import AttackRun, Run
 
 

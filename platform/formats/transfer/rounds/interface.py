@@ -21,10 +21,10 @@ from formats.transfer.rounds.field import check_sides, participants, players_of
 from formats.transfer.rounds.preview import preview
 from formats.transfer.rounds.progression import advance_round, tournament_of
 from formats.transfer.rounds.verification import verify
-from rounds.dashboard_tables import Panel
 from rounds.formats import Counting
 from rounds.models import Round, RoundEntry
-from rounds.preview import Preview
+from rounds.publishing.preview import Preview
+from rounds.running.dashboard_tables import Panel
 from submissions.models import Player, Submission
 from tournaments import fixed_fields
 from tournaments.selectors import ever_held, held_by_workers, with_open_runs

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rounds.models import Round, RoundEntry
-from rounds.preview import Moved, Preview, gone_of, ranked_entries
+from rounds.publishing.preview import Moved, Preview, gone_of, ranked_entries
 from tournaments.boards import tournament_in_force
 from tournaments.selectors import current_entrants
 

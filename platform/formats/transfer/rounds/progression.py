@@ -14,9 +14,9 @@ from competitions.pseudonyms import public_name
 from core import object_store
 from core.errors import Fault
 from formats.transfer.rounds.engine_adapter import Placed, body_of, places_of, record_of
-from rounds.entries import frozen, prizes_of
 from rounds.models import Round, RoundEntry
-from rounds.transitions import STUCK, locked, move, record_problem
+from rounds.planning.entries import frozen, prizes_of
+from rounds.running.transitions import STUCK, locked, move, record_problem
 from tournaments import fixed_fields
 from tournaments.models import Tournament
 from tournaments.selectors import AnyRun

@@ -15,10 +15,10 @@ from core.rank_range import rank_range
 from formats.transfer.rounds.engine_adapter import body_of, places_of, record_of, version_of
 from formats.transfer.rounds.progression import result_of, tournament_of
 from rounds import selectors
-from rounds.entries import frozen
 from rounds.models import Round
+from rounds.planning.entries import frozen
+from rounds.running.transitions import locked
 from rounds.selectors import StandingRow
-from rounds.transitions import locked
 from tournaments import verification
 from tournaments.models import Entrant
 

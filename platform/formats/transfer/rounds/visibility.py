@@ -1,4 +1,4 @@
-"""Who sees what of a pair of a published round of the transfer format, beside what `rounds.visibility` says.
+"""Who sees what of a pair of a published round of the transfer format, beside what `rounds.publishing.visibility` says.
 
 Everyone sees the counts of each pair, by epsilon. Errors by class follow from the bundle, and are public with it; until
 then a defence, which chooses what it labels, would learn the classes of single images.
@@ -11,7 +11,7 @@ from django.contrib.auth.models import AnonymousUser
 from accounts.models import User
 from competitions.selectors import may_organise
 from rounds.models import Release, Round
-from rounds.visibility import released_parts
+from rounds.publishing.visibility import released_parts
 
 
 def class_errors_seen(round_: Round, user: User | AnonymousUser) -> bool:

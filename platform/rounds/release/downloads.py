@@ -17,7 +17,7 @@ from evaluation.bundle.secret_images import COMMITMENT
 from evaluation.datasets.released import CLASSES, SAMPLES, image_name
 from evaluation.domain.images import Image
 from rounds.models import Round
-from rounds.signing_keys import signed
+from rounds.release.signing_keys import signed
 
 HOW_TO_CHECK = (
     "Each hash in samples.csv is the SHA-256 of: the salt in UTF-8, a zero byte, label and target as signed 32-bit "

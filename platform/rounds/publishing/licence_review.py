@@ -10,10 +10,10 @@ from django.db import transaction
 from competitions.selectors import require_organiser
 from core import clock, events, object_store
 from core.errors import Refusal
-from rounds.entries import frozen, prizes_of
 from rounds.formats import format_of
 from rounds.models import Round, RoundEntry
-from rounds.transitions import locked, require_reason, require_state
+from rounds.planning.entries import frozen, prizes_of
+from rounds.running.transitions import locked, require_reason, require_state
 
 if TYPE_CHECKING:
     from accounts.models import User

@@ -13,11 +13,11 @@ from competitions.selectors import require_organiser, rules_in_force
 from core import clock, faults
 from core.errors import GauntletError, Refusal
 from core.times import in_words
-from rounds import salts
-from rounds.entries import eligible_entries
 from rounds.formats import format_of
 from rounds.models import Round, RoundEntry
-from rounds.transitions import lock_competition, locked, move, record_problem, require_possible
+from rounds.planning import salts
+from rounds.planning.entries import eligible_entries
+from rounds.running.transitions import lock_competition, locked, move, record_problem, require_possible
 
 if TYPE_CHECKING:
     from accounts.models import User

@@ -14,11 +14,11 @@ from django.db import transaction
 from core import clock, events, faults
 from core.errors import Fault, Refusal
 from core.times import for_programs
-from rounds import signing_seed
 from rounds.models import SigningKey
-from rounds.signing_seed import MOST_SUCCESSIONS, Succession, key_id, sign, succeed
-from rounds.signing_seed import public_key as public_of
-from rounds.transitions import require_reason
+from rounds.release import signing_seed
+from rounds.release.signing_seed import MOST_SUCCESSIONS, Succession, key_id, sign, succeed
+from rounds.release.signing_seed import public_key as public_of
+from rounds.running.transitions import require_reason
 
 if TYPE_CHECKING:
     from accounts.models import User

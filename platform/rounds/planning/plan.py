@@ -15,11 +15,11 @@ from competitions.selectors import require_organiser, rules_in_force
 from competitions.windows import plan_window
 from core import clock, events
 from core.errors import Refusal
-from rounds import salts
 from rounds.engine_adapter import MOST_SAMPLES
-from rounds.entries import eligible_entries
 from rounds.formats import RoundFormat, round_formats
 from rounds.models import Round
+from rounds.planning import salts
+from rounds.planning.entries import eligible_entries
 
 if TYPE_CHECKING:
     from accounts.models import User

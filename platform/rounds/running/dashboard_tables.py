@@ -10,7 +10,7 @@ from django.urls import reverse
 from django.utils.html import format_html
 
 from rounds.models import Round
-from rounds.preview import Preview
+from rounds.publishing.preview import Preview
 from rounds.selectors import StandingRow, standings
 
 BEFORE_SCORE = (Round.State.PLANNED, Round.State.FROZEN, Round.State.PLAYING, Round.State.PAUSED)

@@ -14,10 +14,10 @@ from competitions.validation_renewal import Renewal, draw_validation_set, keep_v
 from core import events, faults
 from core.errors import Refusal
 from rounds.formats import format_of
-from rounds.freeze import words
 from rounds.models import Round
-from rounds.preview import Preview, preview_digest
-from rounds.transitions import lock_competition, locked, move, require_possible
+from rounds.planning.freeze import words
+from rounds.publishing.preview import Preview, preview_digest
+from rounds.running.transitions import lock_competition, locked, move, require_possible
 from submissions.models import Submission
 
 if TYPE_CHECKING:

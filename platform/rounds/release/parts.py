@@ -18,13 +18,13 @@ from core.errors import Refusal
 from core.times import in_words
 from repositories.models import Repository
 from repositories.public_copies import drop_copies, public_copy
-from rounds.downloads import bundle_of, images_zip
-from rounds.embargo import embargo_reason
 from rounds.formats import format_of
 from rounds.models import Release, Round, RoundEntry
-from rounds.open_source import is_open_source
-from rounds.signing_keys import public_key
-from rounds.transitions import lock_competition, require_reason, require_state
+from rounds.planning.open_source import is_open_source
+from rounds.release.downloads import bundle_of, images_zip
+from rounds.release.embargo import embargo_reason
+from rounds.release.signing_keys import public_key
+from rounds.running.transitions import lock_competition, require_reason, require_state
 from submissions.models import Submission
 
 if TYPE_CHECKING:

@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from rounds.dashboard_tables import BEFORE_SCORE, Section, Table, entries
 from rounds.formats import format_of, round_formats
 from rounds.models import Release, Round
-from rounds.preview import warnings
+from rounds.publishing.preview import warnings
+from rounds.running.dashboard_tables import BEFORE_SCORE, Section, Table, entries
 from workers.selectors import live_workers
 
 State = Round.State
