@@ -15,7 +15,7 @@ from core.by_format import ByFormat
 from core.difference import Verified
 from rounds.models import Round, RoundEntry
 from rounds.publishing.preview import Preview
-from rounds.running.dashboard_tables import Panel
+from rounds.running.dashboard_tables import DashboardPart
 from submissions.models import Player, Submission
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ class RoundFormat(Protocol):
     def outcome(self, round_: Round, entries: Sequence[RoundEntry]) -> bytes:
         """Return all facts of a played round with `entries`, and everything that follows from them."""
 
-    def panel(self, round_: Round, views: Sequence[Preview]) -> Panel:
+    def dashboard_part(self, round_: Round, views: Sequence[Preview]) -> DashboardPart:
         """Return the part of the organiser's dashboard that shows what the round plays and has decided.
 
         In a number of queries that does not grow with the round. `views` is its preview, empty unless it is scored.

@@ -42,19 +42,19 @@ def dashboard(round_: Round) -> Dashboard:
     """Return the dashboard of the round, in a number of queries that does not grow with the round."""
     round_format = format_of(round_)
     views = round_format.preview(round_) if round_.state == State.SCORED else []
-    panel = round_format.panel(round_, views)
+    part = round_format.dashboard_part(round_, views)
     runs = round_.state in BEFORE_SCORE
     sections = [
-        *panel.work,
-        Section("What publishing changes", panel.changes, " ".join([PREVIEW, *warnings(views)])),
-        Section("Entries", entries(round_, panel.cut) if runs else []),
-        Section("Standings", panel.standings),
-        *panel.log,
+        *part.work,
+        Section("What publishing changes", part.changes, " ".join([PREVIEW, *warnings(views)])),
+        Section("Entries", entries(round_, part.cut) if runs else []),
+        Section("Standings", part.standings),
+        *part.log,
         Section("Releases", _releases(round_)),
         Section("Workers", [_workers()] if runs else [], folded=True),
     ]
     shown = [section for section in sections if section.tables]
-    return Dashboard(STATE_TEXT[State(round_.state)], round_.problem or panel.problem, panel.percent, shown)
+    return Dashboard(STATE_TEXT[State(round_.state)], round_.problem or part.problem, part.percent, shown)
 
 
 def _releases(round_: Round) -> list[Table]:

@@ -37,7 +37,7 @@ class Section:
 
 
 @dataclass(frozen=True)
-class Panel:
+class DashboardPart:
     """The part of a dashboard that its format fills. Sections without a table are not shown."""
 
     work: Sequence[Section] = ()

@@ -20,7 +20,7 @@ from rounds.models import Round
 from rounds.publishing.preview import Preview
 from rounds.running.dashboard_tables import (
     BEFORE_SCORE,
-    Panel,
+    DashboardPart,
     Section,
     Table,
     linked_title,
@@ -41,14 +41,14 @@ AUDITS = (
 WARNINGS = "Attacks that do not count but would have broken a winning model. They do not score; publishing shows them."
 
 
-def panel(round_: Round, views: Sequence[Preview]) -> Panel:
+def dashboard_part(round_: Round, views: Sequence[Preview]) -> DashboardPart:
     """Return what the dashboard shows of a round that plays matches in stages."""
     runs = round_.state in BEFORE_SCORE
     maximum = estimate(round_) if runs else None
     played = progress(round_)
     titles = track_titles(round_)
     brackets = stages(round_)
-    return Panel(
+    return DashboardPart(
         work=[
             Section("Cost", [_cost(maximum, played)], COST),
             Section("Faults", [_faults(played.faults)] if played.faults else []),

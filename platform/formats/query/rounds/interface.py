@@ -12,7 +12,7 @@ from django.forms import Field
 
 from competitions.models import Competition, RulesVersion, SampleSet
 from core.difference import Verified
-from formats.query.rounds.dashboard import panel
+from formats.query.rounds.dashboard import dashboard_part
 from formats.query.rounds.downloads import open_images, pairs_of, pairs_table
 from formats.query.rounds.engine_adapter import (
     BUNDLE_FORMAT,
@@ -35,7 +35,7 @@ from matches.selectors import ever_played
 from rounds.formats import Counting
 from rounds.models import Round, RoundEntry
 from rounds.publishing.preview import Preview
-from rounds.running.dashboard_tables import Panel
+from rounds.running.dashboard_tables import DashboardPart
 from submissions.models import Player
 
 if TYPE_CHECKING:
@@ -97,8 +97,8 @@ class QueryRounds:
     def outcome(self, round_: Round, entries: Sequence[RoundEntry]) -> bytes:
         return outcome_of(round_, facts_of(round_), entries)
 
-    def panel(self, round_: Round, views: Sequence[Preview]) -> Panel:
-        return panel(round_, views)
+    def dashboard_part(self, round_: Round, views: Sequence[Preview]) -> DashboardPart:
+        return dashboard_part(round_, views)
 
     def playing_workers(self) -> Collection[str]:
         return set(Piece.objects.filter(state=Piece.State.CLAIMED).values_list("worker__name", flat=True))

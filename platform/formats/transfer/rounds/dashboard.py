@@ -11,7 +11,7 @@ from rounds.models import Round
 from rounds.publishing.preview import Preview
 from rounds.running.dashboard_tables import (
     BEFORE_SCORE,
-    Panel,
+    DashboardPart,
     Section,
     Table,
     linked_title,
@@ -32,7 +32,7 @@ _COLUMNS = (
 )
 
 
-def panel(round_: Round, views: Sequence[Preview]) -> Panel:
+def dashboard_part(round_: Round, views: Sequence[Preview]) -> DashboardPart:
     """Return what the dashboard shows of a round, which has no stages."""
     runs = round_.state in BEFORE_SCORE
     played, needed = run_counts(round_.tournament) if round_.tournament else (0, 0)
@@ -41,7 +41,7 @@ def panel(round_: Round, views: Sequence[Preview]) -> Panel:
     counts = [("Runs played", f"{played:,}"), ("Runs needed", f"{needed:,}")] if round_.tournament else []
     cost = Table("", (), [*counts, *([("Live workers", live)] if runs else [])])
     waits = round_.state in (Round.State.PLANNED, Round.State.FROZEN) and not live
-    return Panel(
+    return DashboardPart(
         work=[
             Section("Cost", [cost] if cost.rows else [], RUNS),
             Section("Faults", [_faults(failed)] if failed else []),

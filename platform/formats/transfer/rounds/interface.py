@@ -14,7 +14,7 @@ from competitions.models import Competition, RulesVersion, SampleSet
 from core import object_store
 from core.difference import Verified
 from core.errors import Fault
-from formats.transfer.rounds.dashboard import panel
+from formats.transfer.rounds.dashboard import dashboard_part
 from formats.transfer.rounds.downloads import attack_runs_of, attack_runs_table
 from formats.transfer.rounds.engine_adapter import VERSION, body_of, check_size, commitment_to_field, record_of
 from formats.transfer.rounds.field import check_sides, participants, players_of
@@ -24,7 +24,7 @@ from formats.transfer.rounds.verification import verify
 from rounds.formats import Counting
 from rounds.models import Round, RoundEntry
 from rounds.publishing.preview import Preview
-from rounds.running.dashboard_tables import Panel
+from rounds.running.dashboard_tables import DashboardPart
 from submissions.models import Player, Submission
 from tournaments import fixed_fields
 from tournaments.selectors import ever_held, held_by_workers, with_open_runs
@@ -89,8 +89,8 @@ class TransferRounds:
     def outcome(self, round_: Round, entries: Sequence[RoundEntry]) -> bytes:
         return body_of(round_, record_of(round_, entries, tournament_of(round_)))
 
-    def panel(self, round_: Round, views: Sequence[Preview]) -> Panel:
-        return panel(round_, views)
+    def dashboard_part(self, round_: Round, views: Sequence[Preview]) -> DashboardPart:
+        return dashboard_part(round_, views)
 
     def playing_workers(self) -> Collection[str]:
         return held_by_workers().keys()
