@@ -12,8 +12,8 @@ from accounts.models import Team, User
 from accounts.selectors import is_member, teams_of
 from competitions.models import Competition, Entry
 from competitions.selectors import sees_everything_of, visible_competitions
+from formats.query.rounds.match_visibility import Sight, sight_of
 from matches.models import Match
-from rounds.match_visibility import Sight, sight_of
 from rounds.models import Round
 from submissions.models import Submission
 

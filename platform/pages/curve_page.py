@@ -14,12 +14,12 @@ from evaluation.charts.of_match import BUDGETS, SUCCESS, share, success_table
 from evaluation.charts.scales import LogScale, shares
 from evaluation.charts.table import Table
 from evaluation.domain.text import Text
+from formats.query.rounds.match_visibility import Sight, scores_seen
 from leaderboards.models import Evaluation
 from matches import curves
 from matches.models import Match
 from pages.match_page import by_query
 from pages.players import names_of
-from rounds.match_visibility import Sight, scores_seen
 
 MOST = 5
 """Number of curves that can still be told apart."""

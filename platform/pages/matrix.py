@@ -14,13 +14,13 @@ from accounts.models import User
 from competitions.models import Competition, Track
 from core import rounding
 from core.numbers import local
+from formats.query.rounds.match_visibility import scores_seen
 from leaderboards.models import Evaluation, Pool
 from leaderboards.visibility import board, sees_live
 from matches.models import Match
 from pages.heat_map import Cell, HeatMap, Side
 from pages.players import PlayerName, names_of
 from rounds import selectors as rounds
-from rounds.match_visibility import scores_seen
 from rounds.models import Round, RoundMatch
 from rounds.selectors import StandingRow
 from submissions.models import Submission

@@ -13,13 +13,14 @@ from django.utils.translation import gettext
 from competitions.models import Track
 from core import object_store
 from evaluation.charts.axis import Axis, axis_to
+from formats.query.rounds.downloads import pairs_of
+from formats.query.rounds.progress import progress as progress_of_round
+from formats.query.rounds.stages import BracketView, standings_and_stages
 from leaderboards.visibility import frozen_since
 from pages.bracket import NO_MATCHES, Bracket, Column, bracket
 from pages.players import PlayerName, names_in
-from rounds import selectors
-from rounds.downloads import pairs_of
 from rounds.models import Release, Round, RoundEntry, RoundStage, RoundWarning
-from rounds.selectors import BracketView, StandingRow
+from rounds.selectors import StandingRow
 
 TOP = 5
 
@@ -126,7 +127,7 @@ class Results:
 
 def progress_of(played: Round) -> Progress:
     """Return the progress of a round, without names."""
-    progress = selectors.progress(played)
+    progress = progress_of_round(played)
     return Progress(_stage(played, list(played.stages.all())), progress.done, progress.done + progress.left)
 
 
@@ -160,7 +161,7 @@ def results(
     """
     since = frozen_since(played.competition)
     hidden = since is not None and since <= played.window.starts_at and not sees_live
-    standings, stages = selectors.standings_and_stages(played)
+    standings, stages = standings_and_stages(played)
     rows = standings[shown.name]
     drawn = bracket(stages, shown.name, rows, without_first_panel=hidden, matches=matches)
     tries = _tries(stages, shown.name, rows)

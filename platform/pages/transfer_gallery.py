@@ -12,13 +12,13 @@ from competitions.models import Track
 from competitions.sample_store import samples_of
 from evaluation.domain.samples import Sample
 from evaluation.domain.transfer_results import NO_LABEL
+from formats.transfer.rounds.progression import tournament_of
 from matches.gallery import AMPLIFICATIONS, CLEAN, PERTURBED, difference_name
 from pages.gallery import amplification, class_name
 from pages.players import PlayerName
 from pages.round_gallery import COLUMNS, PER_PAGE
 from pages.transfer_matrix import best_first, name_of
 from rounds.models import Round
-from rounds.transfer_progression import tournament_of
 from tournaments.boards import row_of
 from tournaments.engine_adapter import place_of, sizes_of
 from tournaments.models import AttackRun, DefenceRun, Run, Tournament

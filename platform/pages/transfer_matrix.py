@@ -17,11 +17,11 @@ from core.numbers import local
 from evaluation.charts.heat_colours import HeatColours, Pair
 from evaluation.charts.table import Table
 from evaluation.domain.transfer_results import PairCounts
+from formats.transfer.rounds.progression import tournament_of
 from pages.heat_map import SMALL, Side
 from pages.players import PlayerName
 from pages.transfer_board import share
 from rounds.models import Round
-from rounds.transfer_progression import tournament_of
 from tournaments import totals
 from tournaments.boards import BoardRow, in_order, row_of, tournament_in_force
 from tournaments.models import Entrant, Tournament

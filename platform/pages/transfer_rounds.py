@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 from django.utils.translation import gettext
 
+from formats.transfer.rounds.downloads import attack_runs_of
 from pages.players import PlayerName
 from pages.rounds import Progress
 from rounds.models import Round
-from rounds.transfer_downloads import attack_runs_of
 from tournaments.fixed_fields import run_counts
 
 

@@ -11,6 +11,7 @@ from django.views.decorators.http import require_safe
 
 from competitions.models import Competition, Track
 from evaluation.charts.of_match import BUDGETS, SUCCESS
+from formats.query.rounds.match_visibility import Sight
 from leaderboards.visibility import board, sees_live
 from matches.models import Match
 from pages import curve_page
@@ -18,7 +19,6 @@ from pages.access import competition_of, match_of
 from pages.comparison import side_by_side
 from pages.csv_download import csv_file
 from pages.views.errors import missing_page
-from rounds.match_visibility import Sight
 
 CHOICES = 30
 """Number of submissions to choose from: the best of the leaderboard."""

@@ -10,15 +10,15 @@ from django.views.decorators.http import require_safe
 
 from competitions.models import Competition, Track
 from core.errors import Refusal
+from formats.transfer.rounds.progression import tournament_of
 from pages.access import round_of
 from pages.matrix import ATTACK_TRACKS
 from pages.round_gallery import View
 from pages.round_gallery import round_gallery as gallery_of
 from pages.rules_table import scale
 from pages.transfer_gallery import transfer_gallery
-from rounds.match_visibility import images_seen
 from rounds.models import Round
-from rounds.transfer_progression import tournament_of
+from rounds.publishing.visibility import images_seen
 from tournaments.pictures import picture
 from tournaments.selectors import ATTACKING
 

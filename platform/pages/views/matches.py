@@ -13,6 +13,7 @@ from django.views.decorators.http import require_safe
 from competitions.rules import query_rules
 from core.errors import Refusal
 from evaluation.domain.results import AuditReport, Outcome
+from formats.query.rounds.match_visibility import scores_seen
 from leaderboards.models import Evaluation
 from matches.gallery import CLEAN, PERTURBED, picture
 from matches.models import Match
@@ -24,7 +25,6 @@ from pages.match_page import match_page
 from pages.players import names_in, names_of
 from pages.reproduction import reproduction
 from pages.rules_table import scale
-from rounds.match_visibility import scores_seen
 
 MOST_SCORES = 10
 """Number of submissions that the page of a match lists as scored by it."""

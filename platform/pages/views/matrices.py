@@ -18,8 +18,8 @@ from pages.csv_download import csv_file
 from pages.heat_map import HeatMap
 from pages.rules_table import scale
 from pages.views import transfer
-from rounds.match_visibility import pairs_public
 from rounds.models import Round
+from rounds.publishing.visibility import pairs_public
 from tournaments.selectors import ATTACKING
 
 

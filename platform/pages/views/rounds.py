@@ -16,6 +16,7 @@ from competitions.selectors import may_organise
 from core.errors import Refusal
 from core.times import for_programs
 from evaluation.charts.axis import axis_to
+from formats.transfer.rounds.standings import standings
 from leaderboards.visibility import sees_live
 from pages import polling, transfer_rounds
 from pages.access import own_teams, round_of
@@ -25,11 +26,10 @@ from pages.match_links import pairs_of
 from pages.rounds import Progress, files, progress_of, released_pairs, results
 from pages.rules_table import scale
 from repositories.http.limits import RETRY_SECONDS, LimitReachedError
-from rounds.match_visibility import images_seen, pairs_public
 from rounds.models import Release, Round
-from rounds.release import open_part, released, released_entries
-from rounds.signing_keys import all_keys, key_id, public_key
-from rounds.transfer_standings import standings
+from rounds.publishing.visibility import images_seen, pairs_public
+from rounds.release.parts import open_part, released, released_entries
+from rounds.release.signing_keys import all_keys, key_id, public_key
 
 PLANNED_EVERY = 60
 PLAYING_EVERY = 5

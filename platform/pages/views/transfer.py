@@ -15,6 +15,8 @@ from competitions.selectors import may_organise
 from core.resolution import shares_separated
 from evaluation.charts.axis import axis_to
 from evaluation.domain.transfer_rules import Opponents
+from formats.transfer.rounds.progression import tournament_of
+from formats.transfer.rounds.visibility import class_errors_seen
 from leaderboards.board_views import BoardFreeze
 from leaderboards.visibility import frozen_since, sees_live
 from pages import polling
@@ -23,10 +25,9 @@ from pages.csv_download import csv_file
 from pages.transfer_board import csv_of
 from pages.transfer_matrix import ShareMap, matrix_address, share_map
 from pages.transfer_pair import PairPage, pair_page
-from rounds.match_visibility import class_errors_seen, images_seen, pairs_public
 from rounds.models import Release, Round
-from rounds.release import released
-from rounds.transfer_progression import tournament_of
+from rounds.publishing.visibility import images_seen, pairs_public
+from rounds.release.parts import released
 from tournaments.boards import Board, board_of, tournament_in_force
 from tournaments.models import Tournament
 from tournaments.selectors import ATTACKING
