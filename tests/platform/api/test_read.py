@@ -16,7 +16,20 @@ from submissions.models import Submission
 
 INSIDE = {"commit", "tag", "submitted_by", "problem", "slot", "builds"}
 EVALUATION = [
-    *("state", "pool", "sample_set", "rules", "value", "low", "high", "samples", "failures", "met", "value_all", "held"),
+    *(
+        "state",
+        "pool",
+        "sample_set",
+        "rules",
+        "value",
+        "low",
+        "high",
+        "samples",
+        "failures",
+        "met",
+        "value_all",
+        "held",
+    ),
     *("clean_wrong", "worst_opponent", "per_opponent", "median_seconds", "mean_queries", "created_at", "finished_at"),
 ]
 
