@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from demo.query_format import QueryDemo
 from formats.base import Format, register
 from formats.query.api import QueryApi
 from formats.query.competition import QueryCompetition
+from formats.query.demo.query_demo import QueryDemo
 from formats.query.pages import QueryPages
 from rounds.query_format import QueryFormat
 from submissions import player_builds

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from demo.transfer_format import TransferDemo
 from formats.base import Format, register
 from formats.transfer.api import TransferApi
 from formats.transfer.competition import TransferCompetition
+from formats.transfer.demo.transfer_demo import TransferDemo
 from formats.transfer.pages import TransferPages
 from rounds.transfer_format import TransferFormat
 from submissions import transfer_builds
