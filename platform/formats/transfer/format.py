@@ -11,12 +11,16 @@ from rounds.transfer_format import TransferFormat
 from submissions import transfer_builds
 from submissions.formats import SubmissionFormat
 from submissions.transfer_smoke_test import transfer_smoke_test
+from tournaments.extensions import advance
+from tournaments.models import FORMAT
 
 register(
     Format(
-        name="transfer",
+        name=FORMAT,
         competition=TransferCompetition(),
-        submissions=SubmissionFormat(transfer_builds.build, transfer_smoke_test),
+        submissions=SubmissionFormat(
+            transfer_builds.build, transfer_smoke_test, ready=advance, eligibility_changed=advance
+        ),
         rounds=TransferFormat(),
         pages=TransferPages(),
         api=TransferApi(),
