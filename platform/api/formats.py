@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -19,8 +19,8 @@ from submissions.models import Submission
 class RoundResult:
     """What a published round shows, as values for JSON: the places by track, best first, and the warnings."""
 
-    standings: Mapping[str, Sequence[Any]]
-    warnings: Sequence[Any] = ()
+    standings: Mapping[str, Collection[Any]]
+    warnings: Collection[Any] = ()
 
 
 class ApiFormat(Protocol):

@@ -74,6 +74,7 @@ def published(played: Tournament, sent: dict[str, Submission]) -> Round:
         state=Round.State.PUBLISHED, outcome="0dd" * 21, tournament=played,
     )  # fmt: skip
     first = sent["attack"]
+    assert first.player is not None
     places: dict[str, Any] = {"place": 1, "stage": 1, "value": 1 / 3, "opponents": 1}
     RoundEntry.objects.create(
         round=made, track=first.repository.track, submission=first, player=first.player, order=1, prior=1, **places
