@@ -25,7 +25,7 @@ class SmokeTest(Protocol):
 
 
 class SubmissionFormat(NamedTuple):
-    """What submissions need of a format: how they are built and checked, and who is told what becomes of them."""
+    """What submissions need of a format: how they are built and checked, and what follows from a change of one."""
 
     build: Callable[[Submission, LogLine], Player]
     """Build a submission; return the row of its player. Raise `Refusal` or `Fault`."""

@@ -225,14 +225,16 @@ def test_the_api_shows_a_submission_with_the_fields_of_all_formats(
 
 @each_format
 @pytest.mark.django_db(transaction=True)
-def test_a_submission_is_told_to_its_own_format_alone(played: dict[str, Played], sent: list[str], name: str) -> None:
-    told: dict[str, set[str]] = {}
+def test_a_withdrawal_notifies_the_workers_of_its_own_format_alone(
+    played: dict[str, Played], sent: list[str], name: str
+) -> None:
+    notified: dict[str, set[str]] = {}
     for each, (_, submission) in played.items():
         sent.clear()
         services.withdraw(submission=submission, by=submission.submitted_by)
-        told[each] = {*sent}
-    assert told[name]
-    assert all(told[name].isdisjoint(tasks) for other, tasks in told.items() if other != name)
+        notified[each] = {*sent}
+    assert notified[name]
+    assert all(notified[name].isdisjoint(tasks) for other, tasks in notified.items() if other != name)
 
 
 @each_format
