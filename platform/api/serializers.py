@@ -29,7 +29,7 @@ class TrackSerializer(serializers.ModelSerializer[Track]):
 
 
 class RulesSerializer(serializers.ModelSerializer[RulesVersion]):
-    """The rules as values; a missing value defaults to AVC 2018."""
+    """The rules as values; a missing value has the default of the format."""
 
     class Meta:
         model = RulesVersion

@@ -51,7 +51,7 @@ class ShowLeaderboard(APIView):
 
 
 class ShowSubmission(APIView):
-    """GET: a submission. Everyone sees score and opponents; the rest is for its team and the organisers."""
+    """GET: a submission. Everyone sees how it scored; the rest is for its team and the organisers."""
 
     def get(self, request: Request, number: int) -> Response:
         """Return the submission with `number`."""
