@@ -8,23 +8,19 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from api.access import check_member, competition_of, one_of, own_repository, sees_inside, submission_of
+from api.formats import api_formats
 from api.serializers import (
     AllowanceSerializer,
-    BoardSerializer,
     CommitSerializer,
     CompetitionSerializer,
     SubmissionSerializer,
-    TransferBoardSerializer,
     WholeCompetitionSerializer,
     WholeSubmissionSerializer,
 )
-from competitions.models import Competition
 from competitions.selectors import visible_competitions
-from leaderboards.visibility import board, frozen_since, sees_live
 from submissions import services
 from submissions.models import Submission
 from submissions.quota import allowance_of
-from tournaments.boards import Board, board_of
 
 
 class ListCompetitions(APIView):
@@ -44,23 +40,18 @@ class ShowCompetition(APIView):
 
 
 class ShowLeaderboard(APIView):
-    """GET: a page (`?page=2`) of a track's leaderboard; in the transfer format the whole one."""
+    """GET: a page (`?page=2`) of a track's leaderboard."""
 
     def get(self, request: Request, slug: str, track_name: str) -> Response:
         """Return the requested page, or the nearest one."""
         competition = competition_of(request, slug)
         track = one_of(competition.tracks.all(), "track", name=track_name)
-        still = not sees_live(request.user, competition)
-        if competition.format == Competition.Format.TRANSFER:
-            found = Board() if still else board_of(track)
-            since = frozen_since(competition) if still else None
-            return Response(TransferBoardSerializer(found, context={"still_since": since}).data)
-        page = board(track, request.query_params.get("page", "1"), frozen=still)
-        return Response(BoardSerializer(page).data)
+        page = request.query_params.get("page", "1")
+        return Response(api_formats.of(competition).leaderboard(track, request.user, page))
 
 
 class ShowSubmission(APIView):
-    """GET: a submission. Everyone sees score and opponents; the rest is for its team and the organisers."""
+    """GET: a submission. Everyone sees how it scored; the rest is for its team and the organisers."""
 
     def get(self, request: Request, number: int) -> Response:
         """Return the submission with `number`."""

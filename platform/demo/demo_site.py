@@ -23,7 +23,7 @@ from competitions.rules import format_of
 from core import clock, times
 from core.errors import Fault, Refusal
 from demo.credentials import CredentialStore
-from demo.formats import demos
+from demo.formats import SeasonFormat, demos
 from demo.git_push import TAG, has_code, push_copy, pushed_tags
 from demo.results import Result
 from demo.supervisor import Supervisor
@@ -91,13 +91,14 @@ class DemoSite:
     def _competition(self) -> Competition:
         return Competition.objects.get(slug=self._document["competition"]["slug"])
 
-    def require_season(self) -> None:
-        """Raise `Refusal` if the demo cannot play the rounds of this format."""
-        if not self._format.has_season:
+    def season(self) -> SeasonFormat:
+        """Return how the rounds of this format are played. Raise `Refusal` if the demo cannot play them."""
+        if self._format.season is None:
             raise Refusal(
                 f"the demo plays no rounds of the {format_of(self._document['rules'])} format",
                 fix="leave out --full; the organiser can plan a round in the admin",
             )
+        return self._format.season
 
     def enter(self, team: VirtualTeam) -> None:
         """Register the team's captain, create the team and a token: over HTTP, with the forms of the pages."""

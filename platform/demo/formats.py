@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
 from rich.console import Console
@@ -11,6 +11,33 @@ from competitions.models import Competition
 from core.by_format import ByFormat
 from demo.results import Result
 from demo.virtual_teams import VirtualTeam
+from rounds.models import Round
+
+
+class SeasonFormat(Protocol):
+    """How the rounds of the demo's season are planned, and what is printed of them."""
+
+    @property
+    def plan(self) -> Mapping[str, str]:
+        """Fields of the form that plans a round, besides those of all formats."""
+
+    def cost(self, planned: Round) -> str:
+        """Describe how much a round plays at most, from its start."""
+
+    def progress(self, started: Round) -> Callable[[], str]:
+        """Return what describes how far a round is, at each call."""
+
+    def print_preview(self, scored: Round, console: Console) -> None:
+        """Print what publishing a round would change."""
+
+    def changes(self, published: Round) -> Iterator[str]:
+        """Yield a line for each thing that publishing a round has changed."""
+
+    def awaited(self) -> str:
+        """Describe what leaderboards still wait for since a round was published, "" if for nothing."""
+
+    def print_standings(self, published: Round, console: Console) -> None:
+        """Print the standings of a round."""
 
 
 class DemoFormat(Protocol):
@@ -25,8 +52,8 @@ class DemoFormat(Protocol):
         """The team of the person who started the demo."""
 
     @property
-    def has_season(self) -> bool:
-        """Whether `--full` can play its rounds."""
+    def season(self) -> SeasonFormat | None:
+        """What `--full` plays, None if it can play no rounds."""
 
     def rules_for(self, rules: Mapping[str, Any], samples: int) -> Mapping[str, Any]:
         """Return the rules with what a set of at most `samples` samples needs."""

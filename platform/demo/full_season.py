@@ -14,20 +14,12 @@ from pathlib import Path
 from rich.console import Console
 
 from competitions.models import Competition, SampleSet
-from competitions.selectors import sample_set_for
 from core import clock
 from core.errors import Fault
-from core.times import duration
 from demo.demo_site import ORGANISER, DemoSite, Say
-from demo.print_boards import print_preview, print_standings
+from demo.formats import SeasonFormat
 from demo.web_client import WebClient
-from formats.query.rounds.cost_estimate import estimate
-from formats.query.rounds.preview import preview
-from formats.query.rounds.progress import progress
-from leaderboards.evaluation_basis import unevaluated
-from leaderboards.models import Evaluation
 from rounds.models import Release, Round
-from rounds.selectors import standings
 
 State = Round.State
 
@@ -57,8 +49,11 @@ FINAL = Chapter(Round.Kind.FINAL, "The final", SampleSet.Purpose.FINAL)
 class Season:
     """Plays the season on the site `site`. Each step first checks whether it is already done."""
 
-    def __init__(self, *, site: DemoSite, competition: Competition, say: Say, limit: float, folder: Path) -> None:
+    def __init__(
+        self, *, site: DemoSite, rounds: SeasonFormat, competition: Competition, say: Say, limit: float, folder: Path
+    ) -> None:
         self._site = site
+        self._rounds = rounds
         self._competition = competition
         self._say = say
         self._limit = limit
@@ -75,7 +70,7 @@ class Season:
         final = self._play_round(FINAL)
         self._release(final)
         self._verify(final)
-        print_standings(final.title, standings(final), self._console)
+        self._rounds.print_standings(final, self._console)
 
     def _play_round(self, chapter: Chapter) -> Round:
         """Plan, freeze, start, watch and publish one round, and end its freeze window."""
@@ -109,7 +104,6 @@ class Season:
             competition=str(self._competition.pk),
             title=chapter.title,
             kind=chapter.kind,
-            schedule=Round.Schedule.LADDER_2,
             source=str(source.pk),
             samples=str(source.count),
             starts_at_0=begins.date().isoformat(),
@@ -117,28 +111,26 @@ class Season:
             ends_at_0=ends.date().isoformat(),
             ends_at_1=ends.time().isoformat("seconds"),
             reason="Demo season",
+            **self._rounds.plan,
         )
         # on a busy host, its window may have begun and the sweep have frozen it by now
         planned: Round = self._competition.rounds.exclude(state=State.CANCELLED).get(kind=chapter.kind)
-        most = estimate(planned)
-        hours = f", {duration(3600 * most.hours)}" if most.hours is not None else ""
         self._print_line(
-            f"{ORGANISER} planned {planned.title}: {source.count} secret samples, at most {most.triples_most:,} "
-            f"samples to play{hours}; committed to {planned.commitment[:16]}."
+            f"{ORGANISER} planned {planned.title}: {source.count} secret samples, {self._rounds.cost(planned)}; "
+            f"committed to {planned.commitment[:16]}."
         )
         return planned
 
     def _watch(self, shown: Round) -> None:
         """Print the progress every few seconds, until the round is scored."""
-        most = estimate(shown).triples_most
+        progress = self._rounds.progress(shown)
         printed = ""
 
         def over() -> bool:
             nonlocal printed
             if self._at(shown) != State.PLAYING:
                 return True
-            far = progress(shown)
-            line = f"stages finished: {shown.stages.count()}; {far.done:,} of at most {most:,} samples played"
+            line = progress()
             if line != printed:
                 printed = line
                 self._print_line(f"{shown.title}: {line}")
@@ -147,27 +139,16 @@ class Season:
         self._wait("scored", over, every=WATCH_SECONDS)
 
     def _publish(self, shown: Round) -> None:
-        print_preview(shown.title, preview(shown), self._console)
+        self._rounds.print_preview(shown, self._console)
         self._act(shown, "publish", "published")
         self._print_line(f"{shown.title} is published. Its page: {self._site.front_page(self._page(shown))}")
-        for track in self._competition.tracks.all():
-            pools = track.pools.prefetch_related("players").order_by("-number")[:2]
-            for pool in reversed(pools):
-                places = pool.places.select_related("player")
-                self._say(f"  {track.name} pool {pool.number}: {', '.join(place.player.title for place in places)}")
-        validation = sample_set_for(self._competition, SampleSet.Purpose.VALIDATION)
-        if validation.replaces_id is not None:
-            self._say(f"  validation set: {validation.name}, {validation.count} images that were in no set before")
+        for line in self._rounds.changes(shown):
+            self._say(f"  {line}")
 
     def _wait_for_boards(self) -> None:
-        playing = Evaluation.objects.filter(state=Evaluation.State.PLAYING)
-
-        def settled() -> bool:
-            return not playing.exists() and next(unevaluated(), None) is None
-
-        if not settled():
-            self._print_line("Submissions are measured again against the new pools.")
-            self._wait("measured again", settled)
+        if awaited := self._rounds.awaited():
+            self._print_line(awaited)
+            self._wait("measured again", lambda: not self._rounds.awaited())
 
     def _release(self, final: Round) -> None:
         public = set(final.releases.filter(withdrawn_at=None).values_list("part", flat=True))

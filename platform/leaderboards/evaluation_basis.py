@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from django.db.models import BooleanField, Case, Exists, ExpressionWrapper, F, OuterRef, Q, QuerySet, Subquery, When
 from django.db.models.functions import Coalesce
 
-from competitions.models import Competition, RulesVersion, SampleSet, Track
+from competitions.models import RulesVersion, SampleSet, Track
 from competitions.selectors import rules_in_force, sample_set_for
 from core import faults
 from core.errors import Fault
@@ -24,6 +24,9 @@ from workers.queue import idle_workers
 from workers.selectors import gpu_worker_is_live
 
 log = logging.getLogger(__name__)
+
+FORMAT = "query"
+"""The format of the competitions that have these leaderboards."""
 
 COUNTED = Q(counts=True)
 """Evaluations that count for leaderboards: all but those of an unpublished rejudging."""
@@ -44,8 +47,8 @@ AT_ONCE = 20
 
 
 def measured_tracks() -> QuerySet[Track]:
-    """Return the tracks whose submissions play matches: those of competitions of the query format."""
-    return Track.objects.filter(competition__format=Competition.Format.QUERY)
+    """Return the tracks whose submissions play matches: those of competitions of the format."""
+    return Track.objects.filter(competition__format=FORMAT)
 
 
 def pool_in_force(track: Track) -> Pool | None:

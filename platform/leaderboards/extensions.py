@@ -1,4 +1,4 @@
-"""What leaderboards add to lower apps, connected by `LeaderboardsConfig.ready`."""
+"""What leaderboards add to lower apps, connected by `LeaderboardsConfig.ready` and by the query format."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from django.dispatch import receiver
 from django.utils.html import format_html
 
 from competitions.extension_points import sets_in_use
-from competitions.models import Competition, SampleSet
+from competitions.models import SampleSet
 from core import notify
 from core.administration.columns import count_column
 from leaderboards.evaluation_basis import COUNTED
@@ -20,21 +20,16 @@ from matches.models import Match
 from matches.signals import match_ended
 from submissions.extension_points import measured_late, players_in_use, void_by_platform
 from submissions.models import Player, Submission
-from submissions.signals import eligibility_changed, submission_ready
 
 
-@receiver(submission_ready)
-def evaluate(submission: Submission, **signal: Any) -> None:
-    """Notify a worker that begins the evaluation, in competitions of the query format."""
-    if submission.repository.track.competition.format == Competition.Format.QUERY:
-        notify.notify("leaderboards.evaluate", submission=submission.pk)
+def evaluate(submission: Submission) -> None:
+    """Notify a worker that begins the evaluation of a submission that is ready."""
+    notify.notify("leaderboards.evaluate", submission=submission.pk)
 
 
-@receiver(eligibility_changed)
-def rank_again(submission: Submission, **signal: Any) -> None:
-    """Notify a worker that ranks the track's leaderboard again."""
-    if submission.repository.track.competition.format == Competition.Format.QUERY:
-        notify.notify("leaderboards.score", track=submission.repository.track_id)
+def rank_again(submission: Submission) -> None:
+    """Notify a worker that ranks the leaderboard again on which a submission may count now, or no longer."""
+    notify.notify("leaderboards.score", track=submission.repository.track_id)
 
 
 @receiver(match_ended)

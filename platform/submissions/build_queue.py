@@ -19,9 +19,9 @@ from core import clock, events, faults
 from core.notify import notify
 from core.times import in_words
 from submissions import player_builds, quota_ledger, timeouts
+from submissions.formats import format_of
 from submissions.models import Build, Player, Submission
 from submissions.quota import REFUNDED_FAULTS
-from submissions.signals import submission_ready
 
 log = logging.getLogger(__name__)
 
@@ -85,7 +85,7 @@ def succeed(build: Build, player: Player, checks: Sequence[dict[str, Any]]) -> b
         _finish(build, READY, checks)
         _move(submission, Submission.State.READY, player=player, state_since=clock.database_now())
         events.record("ready", submission, player=player.pk, attempt=build.attempt)
-        submission_ready.send(Submission, submission=submission)
+        format_of(submission).ready(submission)
     return True
 
 

@@ -25,13 +25,22 @@ class SmokeTest(Protocol):
 
 
 class SubmissionFormat(NamedTuple):
-    """What the pipeline needs of a format."""
+    """What submissions need of a format: how they are built and checked, and what follows from a change of one."""
 
     build: Callable[[Submission, LogLine], Player]
     """Build a submission; return the row of its player. Raise `Refusal` or `Fault`."""
     smoke_test: Callable[[Competition], SmokeTest]
     """Return the current smoke test of a competition; raise `Fault`."""
+    ready: Callable[[Submission], None]
+    """Called in the transaction that makes a submission ready."""
+    eligibility_changed: Callable[[Submission], None]
+    """Called in the transaction that withdraws, disqualifies or reinstates a submission."""
 
 
 submission_formats: ByFormat[SubmissionFormat] = ByFormat()
-"""The builds and smoke tests of each format."""
+"""What submissions need of each format."""
+
+
+def format_of(submission: Submission) -> SubmissionFormat:
+    """Return what is particular to the format of the submission's competition."""
+    return submission_formats.of(submission.repository.track.competition)

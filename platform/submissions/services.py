@@ -17,10 +17,10 @@ from repositories.models import Repository
 from repositories.push_budget import charged
 from submissions import build_queue, quota_ledger, timeouts
 from submissions.admission import check_commit_is_new, check_may_submit
+from submissions.formats import format_of
 from submissions.models import QuotaSlot, Submission
 from submissions.preflight import check_content
 from submissions.quota_ledger import settle_late_tags, settle_reservations
-from submissions.signals import eligibility_changed
 
 _COMMIT = re.compile(r"[0-9a-f]{7,64}")
 _WEB_TAG = re.compile(r"submission-web-(\d{1,9})")
@@ -85,7 +85,7 @@ def withdraw(*, submission: Submission, by: User) -> None:
         build_queue.stop(held)
         if unbuilt:
             quota_ledger.refund(submission=held, reason=quota_ledger.WITHDRAWN, by=by)
-        eligibility_changed.send(Submission, submission=submission)
+        format_of(submission).eligibility_changed(submission)
     submission.refresh_from_db()
 
 
@@ -168,7 +168,7 @@ def _judge(submission: Submission, by: User, verb: str, reason: str) -> None:
             current = "already disqualified" if verb == "disqualify" else "not disqualified"
             raise Refusal(f"submission {submission.pk} is {current}", fix="no action needed")
         events.record(verb, submission, by=by, reason=reason)
-        eligibility_changed.send(Submission, submission=submission)
+        format_of(submission).eligibility_changed(submission)
     submission.refresh_from_db()
 
 

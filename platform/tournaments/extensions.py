@@ -1,18 +1,14 @@
-"""What tournaments add to lower apps, connected by `TournamentsConfig.ready`."""
+"""What tournaments add to lower apps, connected by `TournamentsConfig.ready` and by the transfer format."""
 
 from __future__ import annotations
 
-from typing import Any
-
 from django.db.models import Q, QuerySet
-from django.dispatch import receiver
 
 from competitions.extension_points import sets_in_use
-from competitions.models import Competition, SampleSet
+from competitions.models import SampleSet
 from core import notify
 from submissions.extension_points import players_in_use
 from submissions.models import Player, Submission
-from submissions.signals import eligibility_changed, submission_ready
 from tournaments.engine_adapter import remove_leftovers
 from tournaments.models import Entrant, Run
 from tournaments.work import RunWork
@@ -23,11 +19,9 @@ kinds.append(RunWork())
 housekeeping.add(remove_leftovers)
 
 
-@receiver([submission_ready, eligibility_changed])
-def advance(submission: Submission, **signal: Any) -> None:
+def advance(submission: Submission) -> None:
     """Notify a worker that requests the runs of a new submission, or removes one that may no longer take part."""
-    if submission.repository.track.competition.format == Competition.Format.TRANSFER:
-        notify.notify("tournaments.sweep")
+    notify.notify("tournaments.sweep")
 
 
 @sets_in_use.add

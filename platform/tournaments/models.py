@@ -14,6 +14,9 @@ from submissions.models import Player, Submission
 from workers.fault_record import Retried
 from workers.models import Priority
 
+FORMAT = "transfer"
+"""The format of the competitions that have tournaments."""
+
 
 class Tournament(models.Model):
     """Every attack against every defence on one sample set under one version of the rules.

@@ -15,11 +15,11 @@ from django.db import transaction
 from django.db.models import F, OuterRef, QuerySet, Subquery
 
 from accounts.models import User
-from competitions.models import Competition, Entry
+from competitions.models import Entry
 from core import clock, events, faults, notify
 from core.errors import Refusal
 from tournaments import totals
-from tournaments.models import AttackRun, DefenceRun, RepeatRun, Run, Tournament
+from tournaments.models import FORMAT, AttackRun, DefenceRun, RepeatRun, Run, Tournament
 from tournaments.selectors import KINDS, AnyRun, open_runs
 from workers.fair_order import charge
 from workers.fault_record import columns_after
@@ -60,7 +60,7 @@ def turns(now: datetime) -> list[Turn]:
             found.append((priority, None, of_nobody.values_list("queued_at", flat=True).first(), False))
     for kind in (AttackRun, DefenceRun):
         own = _waiting(kind, now).filter(priority=Priority.BOARD, entry=OuterRef("pk")).order_by("queued_at")
-        entries = Entry.objects.filter(competition__format=Competition.Format.TRANSFER).order_by()
+        entries = Entry.objects.filter(competition__format=FORMAT).order_by()
         rows = entries.values_list("pk", Subquery(own.values("queued_at")[:1]), "low_priority")
         found += [(Priority.BOARD, *row) for row in rows]
     oldest: dict[tuple[int, int | None], Turn] = {}

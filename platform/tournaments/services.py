@@ -17,7 +17,7 @@ from submissions.transfer_builds import baseline_player
 from tournaments import fixed_fields, follow_ups, queue
 from tournaments.engine_adapter import sizes_of, tournament_seed
 from tournaments.intervals import lacks_intervals
-from tournaments.models import Entrant, Tournament
+from tournaments.models import FORMAT, Entrant, Tournament
 from tournaments.ranking import fill_intervals, rank
 from tournaments.run_requests import cancel_runs, request_following, request_runs
 from tournaments.selectors import (
@@ -36,7 +36,7 @@ log = logging.getLogger(__name__)
 
 def advance_all() -> None:
     """Advance the leaderboard of every competition of the format; a failure affects only its own."""
-    for competition in Competition.objects.filter(format=Competition.Format.TRANSFER).order_by("pk"):
+    for competition in Competition.objects.filter(format=FORMAT).order_by("pk"):
         try:
             advance(make_tournament(competition))
         except Exception as error:
@@ -81,7 +81,7 @@ def missing_baselines() -> list[tuple[Track, str]]:
     """Return the baselines that are to be built, of competitions that are public or have started."""
     started = Q(public=True) | Q(starts_at__lte=clock.now())
     missing = []
-    for competition in Competition.objects.filter(started, format=Competition.Format.TRANSFER).order_by("pk"):
+    for competition in Competition.objects.filter(started, format=FORMAT).order_by("pk"):
         built = {(track.name, player.baseline) for track, player in baseline_players(competition)}
         missing += [
             (track, name)

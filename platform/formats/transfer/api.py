@@ -2,6 +2,51 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from django.contrib.auth.models import AnonymousUser
+
+from accounts.models import User
+from api.formats import RoundResult
+from competitions.models import Track
+from formats.transfer.api_serializers import BoardSerializer, PlaceSerializer, StandingSerializer
+from formats.transfer.rounds import standings as transfer_standings
+from leaderboards.visibility import frozen_since, sees_live
+from rounds.models import Round
+from submissions.models import Submission
+from tournaments.boards import Board, board_of, progress_of_submission, row_of_submission, tournament_in_force
+
 
 class TransferApi:
     """See `api.formats.ApiFormat`."""
+
+    submission_fields: Sequence[str] = ("standing", "runs")
+
+    def submission(self, submission: Submission, *, inside: bool) -> Mapping[str, Any]:
+        """Return the standing if it counts, or how many runs are played; the public sees neither in a freeze."""
+        if not inside and frozen_since(submission.repository.entry.competition) is not None:
+            return {"standing": None, "runs": None}
+        row = row_of_submission(submission)
+        return {"standing": StandingSerializer(row).data if row else None, "runs": _runs(submission)}
+
+    def leaderboard(self, track: Track, user: User | AnonymousUser, page: str) -> Mapping[str, Any]:
+        """Return the whole leaderboard on every page; while it is frozen, the public sees no rows."""
+        live = sees_live(user, track.competition)
+        found = board_of(track) if live else Board()
+        since = None if live else frozen_since(track.competition)
+        return BoardSerializer(found, context={"still_since": since}).data
+
+    def round_result(self, published: Round) -> RoundResult:
+        """Return the places."""
+        found = transfer_standings.standings(published)
+        return RoundResult({name: PlaceSerializer(rows, many=True).data for name, rows in found.items()})
+
+
+def _runs(submission: Submission) -> dict[str, int] | None:
+    """Return how many runs are played of those that are known; None unless the submission is being evaluated."""
+    if submission.state != Submission.State.READY:
+        return None
+    tournament = tournament_in_force(submission.repository.entry.competition)
+    progress = progress_of_submission(tournament, submission) if tournament else None
+    return {"played": progress[0], "needed": progress[1]} if progress else None

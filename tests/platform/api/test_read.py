@@ -15,6 +15,23 @@ from leaderboards.models import Evaluation
 from submissions.models import Submission
 
 INSIDE = {"commit", "tag", "submitted_by", "problem", "slot", "builds"}
+EVALUATION = [
+    *(
+        "state",
+        "pool",
+        "sample_set",
+        "rules",
+        "value",
+        "low",
+        "high",
+        "samples",
+        "failures",
+        "met",
+        "value_all",
+        "held",
+    ),
+    *("clean_wrong", "worst_opponent", "per_opponent", "median_seconds", "mean_queries", "created_at", "finished_at"),
+]
 
 
 def test_it_works(program: Any, scored: Submission) -> None:
@@ -33,6 +50,29 @@ def test_it_works(program: Any, scored: Submission) -> None:
     shown = anyone.get(f"/api/submissions/{scored.pk}").json()
     assert shown["evaluation"]["value"] == 0.5
     assert not shown.keys() & INSIDE
+
+
+def test_fields_keep_their_order(program: Any, scored: Submission, alice: User) -> None:
+    board = program().get("/api/competitions/digits/leaderboards/model").json()
+    assert list(board) == ["page", "pages", "total", "still_since", "still_reason", "rows"]
+    assert list(board["rows"][0]) == [
+        *("rank", "rank_low", "rank_high", "change", "team", "team_name", "ineligible_for_prizes", "submission"),
+        *("title", "value", "low", "high", "samples", "failures", "met", "opponents", "value_all", "held"),
+        *("clean_wrong", "worst_opponent", "median_seconds", "rules", "pool", "provisional", "chosen", "scored_at"),
+    ]
+    public = program().get(f"/api/submissions/{scored.pk}").json()
+    assert list(public) == [
+        *("number", "competition", "team", "track", "title", "state", "received_at", "disqualified_at"),
+        *("evaluation", "standing", "runs"),
+    ]
+    assert list(public["evaluation"]) == EVALUATION
+    assert (public["standing"], public["runs"]) == (None, None), "fields of other formats are null"
+    own = program(alice).get(f"/api/submissions/{scored.pk}").json()
+    assert list(own) == [
+        *public,
+        *("commit", "tag", "licence", "submitted_by", "state_since", "cause", "reason", "problem", "fix"),
+        *("disqualified_for", "slot", "builds"),
+    ]
 
 
 def test_the_samples_of_a_round_are_not_listed(program: Any, sample_sets: dict[str, SampleSet]) -> None:

@@ -18,7 +18,7 @@ from competitions.sample_store import keep_samples
 from competitions.selectors import overlapping, rules_in_force, sample_set_for
 from core.errors import Refusal
 from core.models import Event
-from demo.print_boards import print_preview
+from formats.query.demo.tables import print_preview
 from formats.query.rounds.preview import preview
 from leaderboards.evaluation_basis import basis_in_force
 from leaderboards.models import Evaluation, Snapshot, Standing

@@ -72,8 +72,7 @@ class Command(BaseCommand):
             supervisor.stop()
 
     def _run(self, site: DemoSite, supervisor: Supervisor, given: dict[str, Any]) -> None:
-        if given["full"]:
-            site.require_season()
+        rounds = site.season() if given["full"] else None
         competition = site.open()
         supervisor.start()
         self.stdout.write(_welcome(supervisor.url, site.settings()))
@@ -82,9 +81,10 @@ class Command(BaseCommand):
         site.submit_all(one_at_a_time=not given["exit"])
         site.watch(limit=given["limit"])
         site.print_boards(Console(width=100))
-        if given["full"]:
+        if rounds is not None:
             season = Season(
                 site=site,
+                rounds=rounds,
                 competition=competition,
                 say=self.stdout.write,
                 limit=given["limit"],

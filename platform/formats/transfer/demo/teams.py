@@ -1,4 +1,4 @@
-"""The virtual teams of the transfer format and their entries: bundled submissions, unchanged or slightly changed."""
+"""The virtual teams of the transfer format and their entries."""
 
 from __future__ import annotations
 

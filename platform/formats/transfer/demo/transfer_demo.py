@@ -9,11 +9,12 @@ from typing import Any
 from rich.console import Console
 
 from competitions.models import Competition
-from demo.print_boards import print_transfer_boards
+from demo.formats import SeasonFormat
 from demo.results import Result
-from demo.transfer_teams import READER, TEAMS
 from demo.virtual_teams import VirtualTeam
 from evaluation.domain.transfer_rules import TransferRules
+from formats.transfer.demo.tables import print_boards
+from formats.transfer.demo.teams import READER, TEAMS
 from submissions.models import Submission
 from tournaments.boards import board_of, tournament_in_force
 from tournaments.selectors import baseline_players, current_entrants, participants
@@ -24,7 +25,7 @@ class TransferDemo:
 
     teams: Sequence[VirtualTeam] = TEAMS
     reader: VirtualTeam = READER
-    has_season = False
+    season: SeasonFormat | None = None
 
     def rules_for(self, rules: Mapping[str, Any], samples: int) -> Mapping[str, Any]:
         """Return the rules with batches that are small enough for every epsilon to have one."""
@@ -58,7 +59,7 @@ class TransferDemo:
                 yield Result(str(entrant.pk), entrant.submission, score, rank=entrant.rank)
 
     def print_boards(self, competition: Competition, console: Console) -> None:
-        print_transfer_boards(((track.title, board_of(track)) for track in competition.tracks.all()), console)
+        print_boards(((track.title, board_of(track)) for track in competition.tracks.all()), console)
 
 
 def _batch_images(rules: Mapping[str, Any]) -> int:

@@ -9,9 +9,12 @@ from django.db.models import Exists, OuterRef, Q
 from rich.console import Console
 
 from competitions.models import Competition
-from demo.print_boards import print_boards
+from demo.formats import SeasonFormat
 from demo.results import Result
-from demo.virtual_teams import READER, TEAMS, VirtualTeam
+from demo.virtual_teams import VirtualTeam
+from formats.query.demo.season import QuerySeason
+from formats.query.demo.tables import print_boards
+from formats.query.demo.teams import READER, TEAMS
 from leaderboards.models import Evaluation, Standing
 from submissions.models import Submission
 
@@ -21,7 +24,7 @@ class QueryDemo:
 
     teams: Sequence[VirtualTeam] = TEAMS
     reader: VirtualTeam = READER
-    has_season = True
+    season: SeasonFormat | None = QuerySeason()
 
     def rules_for(self, rules: Mapping[str, Any], samples: int) -> Mapping[str, Any]:
         return rules

@@ -1,26 +1,24 @@
-"""Leaderboards as tables for a terminal."""
+"""Leaderboards, previews and standings of the query format as tables for a terminal."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from rich.console import Console
 from rich.table import Table
 
 from competitions.models import Track
+from demo.tables import board_table, print_table, rank_cell
 from evaluation.domain.score_decimals import decimals
 from leaderboards.models import Evaluation, Standing
 from rounds.publishing.preview import Preview
 from rounds.selectors import StandingRow
-from tournaments.boards import Board, BoardRow
 
 
 def print_boards(boards: Mapping[str, Sequence[Standing]], console: Console) -> None:
     """Print each leaderboard: rank and score with intervals, team, failures, hardest opponent."""
     for title, standings in boards.items():
-        table = Table(title=title, title_justify="left", show_edge=False)
-        table.add_column("rank", justify="right", no_wrap=True)
-        table.add_column("team", no_wrap=True)
+        table = board_table(title)
         model = any(row.track.name == Track.Name.MODEL for row in standings)
         for name in ("score", "95 % interval", "held" if model else "found nothing"):
             table.add_column(name, justify="right", no_wrap=True)
@@ -29,31 +27,13 @@ def print_boards(boards: Mapping[str, Sequence[Standing]], console: Console) -> 
         for row in standings:
             score = row.evaluation
             table.add_row(
-                _rank(row),
+                rank_cell(row),
                 row.entry.team.name,
                 *_score(score),
                 f"{score.failures} of {score.tries}",
                 score.worst_opponent.title if score.worst_opponent else "",
             )
-        console.print(table)
-        console.print()
-
-
-def print_transfer_boards(boards: Iterable[tuple[str, Board]], console: Console) -> None:
-    """Print each leaderboard of the transfer format: rank, team or baseline, scores, coverage and opponents."""
-    for title, board in boards:
-        table = Table(title=title, title_justify="left", show_edge=False)
-        table.add_column("rank", justify="right", no_wrap=True)
-        table.add_column("team", no_wrap=True)
-        table.add_column("submission", max_width=32)  # in a narrow terminal only this column shrinks
-        for name in ("score", "worst", "coverage", "opponents"):
-            table.add_column(name, justify="right", no_wrap=True)
-        for row in board.rows:
-            table.add_row(*_transfer_cells(row))
-        console.print(table)
-        if board.under_way:
-            console.print(f"  still evaluated: {', '.join(each.title for each in board.under_way)}")
-        console.print()
+        print_table(table, console)
 
 
 def print_preview(title: str, views: Sequence[Preview], console: Console) -> None:
@@ -92,29 +72,7 @@ def print_standings(title: str, sides: Mapping[str, Sequence[StandingRow]], cons
                 *(_score(row) if scored else ("", "")),
                 _remark(row),
             )
-        console.print(table)
-        console.print()
-
-
-def _transfer_cells(row: BoardRow) -> tuple[str, ...]:
-    shares = (row.score, row.worst, row.coverage)
-    return (
-        _rank(row),
-        row.team or "(baseline)",
-        row.title,
-        *("" if share is None else f"{share:.1%}" for share in shares),
-        str(row.opponents),
-    )
-
-
-def _rank(row: Standing | BoardRow) -> str:
-    """Return the rank with its interval, as "2 (2 to 8)"."""
-    if row.rank is None:
-        return "none yet"
-    if row.rank_low is None:
-        return str(row.rank)
-    high = row.rank_high
-    return f"{row.rank} ({f'{row.rank_low} to {high}' if high else f'from {row.rank_low}'})"
+        print_table(table, console)
 
 
 def _score(row: Evaluation | StandingRow) -> tuple[str, str]:

@@ -1,0 +1,153 @@
+"""Serializers of the query format. Distances are L2 over pixels / 255, rounded as on the pages."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rest_framework import serializers
+
+from api.fields import DistanceField, MomentField, QueriesField, SecondsField
+from competitions.pseudonyms import public_name
+from core import rounding
+from leaderboards.models import Evaluation
+from rounds.models import RoundWarning
+
+
+class BoardRowSerializer(serializers.Serializer[Any]):
+    """A row of a leaderboard. `provisional`: not measured under the evaluation basis in force. Such a row has no rank
+    and comes after the others, in the order of re-evaluation.
+
+    `rank_low` to `rank_high`: the 95 % rank interval, null if it is not computed; only `rank_high` is null if the
+    interval extends below the compared rows. `change`: places won (above 0) or lost in a day under the same basis, null
+    without an earlier rank. `failures`: pairs of sample and counted opponent without an adversarial. `met` of
+    `opponents` count: an attack's score excludes models of its own team, `value_all` includes them. Models only:
+    `held`, the number of samples without an adversarial, and `clean_wrong`, the number of samples misclassified without
+    an attack. `chosen`: the team chose this submission; otherwise it is the newest scored one.
+    """
+
+    rank = serializers.IntegerField(allow_null=True)
+    rank_low = serializers.IntegerField(allow_null=True)
+    rank_high = serializers.IntegerField(allow_null=True)
+    change = serializers.IntegerField(allow_null=True)
+    team = serializers.CharField(source="team_slug")
+    team_name = serializers.CharField(source="team")
+    ineligible_for_prizes = serializers.BooleanField()
+    submission = serializers.IntegerField()
+    title = serializers.CharField()
+    value = DistanceField()
+    low = DistanceField()
+    high = DistanceField()
+    samples = serializers.IntegerField()
+    failures = serializers.IntegerField()
+    met = serializers.IntegerField(allow_null=True)
+    opponents = serializers.IntegerField()
+    value_all = DistanceField(allow_null=True)
+    held = serializers.IntegerField(allow_null=True)
+    clean_wrong = serializers.IntegerField(allow_null=True)
+    worst_opponent = serializers.CharField()
+    median_seconds = SecondsField()
+    rules = serializers.IntegerField()
+    pool = serializers.IntegerField(allow_null=True)
+    provisional = serializers.BooleanField()
+    chosen = serializers.BooleanField()
+    scored_at = MomentField()
+
+
+class BoardSerializer(serializers.Serializer[Any]):
+    """A page of a leaderboard. `still_since` and `still_reason` are null if the leaderboard is not frozen."""
+
+    page = serializers.IntegerField(source="number")
+    pages = serializers.IntegerField()
+    total = serializers.IntegerField()
+    still_since = serializers.DateTimeField(source="frozen.since", default=None)
+    still_reason = serializers.CharField(source="frozen.reason", default=None)
+    rows = BoardRowSerializer(many=True)
+
+
+class EvaluationSerializer(serializers.ModelSerializer[Evaluation]):
+    """An evaluation of a submission, finished or not. Numbers are rounded as on the pages."""
+
+    value = DistanceField()
+    low = DistanceField()
+    high = DistanceField()
+    value_all = DistanceField()
+    median_seconds = SecondsField()
+    mean_queries = QueriesField()
+    per_opponent = serializers.SerializerMethodField()
+    finished_at = MomentField()
+    pool = serializers.IntegerField(source="pool.number")
+    sample_set = serializers.CharField(source="sample_set.name")
+    rules = serializers.IntegerField(source="rules.version")
+    worst_opponent = serializers.CharField(source="worst_opponent.title", default=None)
+
+    class Meta:
+        model = Evaluation
+        fields = (
+            *("state", "pool", "sample_set", "rules", "value", "low", "high", "samples", "failures"),
+            *("met", "value_all", "held", "clean_wrong"),
+            *("worst_opponent", "per_opponent", "median_seconds", "mean_queries", "created_at", "finished_at"),
+        )
+
+    def get_per_opponent(self, evaluation: Evaluation) -> object:
+        """Return a row for each opponent, in the order of the pool."""
+        return [{**row, "median": rounding.distance(row["median"])} for row in evaluation.per_opponent]
+
+
+class PlaceSerializer(serializers.Serializer[Any]):
+    """An entry of a published round. The scores are null if it was eliminated before the last stage, in `stage`.
+
+    `rank_low` to `rank_high`: the 95 % rank interval within the last stage. `separated_from_next`: true if the
+    difference to the next place is significant. `met` of `opponents` count: an attack's score excludes models of its
+    own team, `value_against_all` includes them. `prize_place`: place among eligible entries. `not_broken`: the model
+    was not broken on more than half of the samples, so its place is not a rank. `gone`: "withdrawn", "disqualified",
+    "inconsistent" (removed after failed audits) or "". `audit_override_reason`: why an organiser kept it in the round
+    despite failed audits.
+    """
+
+    place = serializers.IntegerField(allow_null=True)
+    team = serializers.CharField(source="team_slug")
+    team_name = serializers.CharField(source="team")
+    submission = serializers.IntegerField()
+    title = serializers.CharField()
+    stage = serializers.IntegerField(allow_null=True)
+    value = DistanceField(allow_null=True)
+    low = DistanceField(allow_null=True)
+    high = DistanceField(allow_null=True)
+    met = serializers.IntegerField(allow_null=True)
+    opponents = serializers.IntegerField(allow_null=True)
+    value_against_all = DistanceField(allow_null=True)
+    rank_low = serializers.IntegerField(allow_null=True)
+    rank_high = serializers.IntegerField(allow_null=True)
+    separated_from_next = serializers.BooleanField()
+    prize_place = serializers.IntegerField(allow_null=True)
+    failures = serializers.IntegerField(allow_null=True)
+    worst_opponent = serializers.CharField()
+    not_broken = serializers.BooleanField()
+    eligible = serializers.BooleanField()
+    ineligible_because = serializers.CharField()
+    gone = serializers.CharField()
+    audit_override_reason = serializers.CharField()
+
+
+class WarningSerializer(serializers.ModelSerializer[RoundWarning]):
+    """An eliminated attack that came nearer to a winning model than all counted attacks, on `nearer` of `samples`.
+
+    `median`: the model's score on these samples if the attack counted, too; null for rounds of earlier versions. Both
+    are named by their pseudonyms, as in the result bundle.
+    """
+
+    attack = serializers.SerializerMethodField()
+    model = serializers.SerializerMethodField()
+    median = DistanceField(allow_null=True)
+
+    class Meta:
+        model = RoundWarning
+        fields = ("attack", "model", "nearer", "samples", "median")
+
+    def get_attack(self, warning: RoundWarning) -> str:
+        """Return the pseudonym of the attack."""
+        return public_name(warning.round.competition, warning.attack.digest)
+
+    def get_model(self, warning: RoundWarning) -> str:
+        """Return the pseudonym of the model."""
+        return public_name(warning.round.competition, warning.model.digest)
