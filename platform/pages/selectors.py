@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -11,91 +10,14 @@ from django.db.models import Count, Min, Q
 
 from accounts.models import User
 from accounts.selectors import teams_of
-from competitions.models import Competition, Entry, Track
-from leaderboards.board_rows import BoardRow
-from leaderboards.board_views import BoardFreeze, BoardPage
-from leaderboards.evaluation_basis import opposing_pool, opposing_pool_keys
+from competitions.models import Competition, Entry
+from leaderboards.evaluation_basis import opposing_pool
 from leaderboards.models import Evaluation, Pool
-from leaderboards.visibility import evaluation_of, frozen_since, public_evaluation_of, seen_live, tops
+from leaderboards.visibility import evaluation_of, frozen_since, public_evaluation_of
 from matches.models import Piece
 from matches.selectors import OPEN_PIECES, Progress, QueuePlace, progress, queue_of, worker_is_missing
 from submissions.build_order import BuildPlace, place_of
 from submissions.models import Submission
-from tournaments.boards import BoardRow as TransferRow
-from tournaments.boards import best_of
-
-TOP = 3
-
-
-@dataclass(frozen=True)
-class TrackCard:
-    """A track and the top of its leaderboard.
-
-    `frozen` is None if the leaderboard is live. `pool_missing`: no scores yet, because the other side has no pool.
-    """
-
-    track: Track
-    top: Sequence[BoardRow] | Sequence[TransferRow]
-    frozen: BoardFreeze | None
-    pool_missing: bool
-
-    @property
-    def transfer(self) -> bool:
-        """Whether its scores are shares, those of the transfer format, and no distances."""
-        return self.track.competition.format == Competition.Format.TRANSFER
-
-
-def cards(competition: Competition, user: User | AnonymousUser) -> list[TrackCard]:
-    """Return every track of a competition with the top three that the user may see."""
-    return cards_of([competition], user)[competition.pk]
-
-
-def cards_of(competitions: Collection[Competition], user: User | AnonymousUser) -> dict[int, list[TrackCard]]:
-    """Return the `cards` of each competition, by its key, in a number of queries that does not depend on theirs."""
-    every = list(Track.objects.filter(competition__in=competitions).select_related("competition__frozen_leaderboards"))
-    tracks = [track for track in every if track.competition.format == Competition.Format.QUERY]
-    live = seen_live(user, competitions)
-    shown = tops(tracks, TOP, live=live)
-    pools = opposing_pool_keys(tracks)
-    found: dict[int, list[TrackCard]] = {competition.pk: [] for competition in competitions}
-    for card in _transfer_cards([track for track in every if track not in tracks], live):
-        found[card.track.competition_id].append(card)
-    for track in tracks:
-        top = shown[track.pk]
-        missing = not top.rows and pools[track.pk] is None
-        found[track.competition_id].append(TrackCard(track, top.rows, top.frozen, missing))
-    return found
-
-
-def _transfer_cards(tracks: Sequence[Track], live: Collection[int]) -> list[TrackCard]:
-    """Return the cards of tracks of the transfer format. While leaderboards are frozen, they have no rows."""
-    best = best_of([track for track in tracks if track.competition_id in live], TOP) if tracks else {}
-    cards = []
-    for track in tracks:
-        since = None if track.competition_id in live else frozen_since(track.competition)
-        freeze = BoardFreeze(since, "") if since else None
-        cards.append(TrackCard(track, best.get(track.pk, []), freeze, pool_missing=False))
-    return cards
-
-
-@dataclass(frozen=True)
-class PoolLine:
-    """The line below the last place of a pool; `separated`: that place differs significantly from the next one."""
-
-    place: int
-    separated: bool
-
-
-def pool_line(page: BoardPage, place: int) -> PoolLine | None:
-    """Return the line below a place of a leaderboard, None if it is unknown."""
-    if page.number != 1 or len(page.rows) <= place:
-        return None
-    upper, lower = page.rows[place - 1], page.rows[place]
-    if lower.rank is None or upper.rank_low is None:
-        return None
-    if upper.rank == lower.rank:
-        return PoolLine(place, separated=False)
-    return None if upper.separated is None else PoolLine(place, upper.separated)
 
 
 def own_entry(user: User | AnonymousUser, competition: Competition) -> Entry | None:

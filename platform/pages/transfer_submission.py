@@ -8,10 +8,10 @@ from dataclasses import dataclass
 
 from evaluation.domain.transfer_results import PairCounts
 from leaderboards.models import Evaluation
+from pages.entrants import name_of
 from pages.players import PlayerName
 from pages.progress_steps import Step, steps_before_evaluation
-from pages.transfer_matrix import name_of
-from pages.transfer_pair import notes_of, row_notes_of
+from pages.transfer_runs import notes_of, row_notes_of
 from submissions.models import Build, Player, Submission
 from tournaments import totals
 from tournaments.boards import BoardRow, in_order, progress_of_submission, row_of, tournament_in_force

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from demo.query_format import QueryDemo
 from formats.base import Format, register
+from formats.query import NAME
 from formats.query.api import QueryApi
 from formats.query.competition import QueryCompetition
 from formats.query.pages import QueryPages
@@ -14,7 +15,7 @@ from submissions.smoke_test import smoke_test
 
 register(
     Format(
-        name="query",
+        name=NAME,
         competition=QueryCompetition(),
         submissions=SubmissionFormat(player_builds.build, smoke_test),
         rounds=QueryFormat(),

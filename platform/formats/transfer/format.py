@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from demo.transfer_format import TransferDemo
 from formats.base import Format, register
+from formats.transfer import NAME
 from formats.transfer.api import TransferApi
 from formats.transfer.competition import TransferCompetition
 from formats.transfer.pages import TransferPages
@@ -14,7 +15,7 @@ from submissions.transfer_smoke_test import transfer_smoke_test
 
 register(
     Format(
-        name="transfer",
+        name=NAME,
         competition=TransferCompetition(),
         submissions=SubmissionFormat(transfer_builds.build, transfer_smoke_test),
         rounds=TransferFormat(),

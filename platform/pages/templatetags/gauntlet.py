@@ -18,13 +18,12 @@ from django.utils.timezone import get_current_timezone_name
 from django.utils.translation import gettext, gettext_noop
 
 from accounts.models import Team
-from competitions.models import Page, Track
+from competitions.models import Page
 from core import clock, rounding, times
 from core.numbers import local
 from evaluation.charts.axis import Axis
 from evaluation.domain.score_decimals import decimals
 from pages.access import own_teams
-from pages.curve_page import MOST
 from pages.markdown import render
 from pages.players import PlayerName
 from rounds.selectors import StandingRow
@@ -187,18 +186,6 @@ def ticks(axis: Axis) -> Mapping[str, Any]:
     return {"axis": axis, "words": gettext("axis from 0 to %(end)s") % {"end": local(axis.ticks[-1].text)}}
 
 
-@register.simple_tag
-def hardest(track_name: str) -> str:
-    """Return the column title for the opponent that costs a player of the track the most."""
-    return gettext("Strongest opponent") if track_name == Track.Name.MODEL else gettext("Hardest opponent")
-
-
-@register.simple_tag
-def withstood(track_name: str) -> str:
-    """Return the column title for pairs of opponent and sample without an adversarial."""
-    return gettext("Held") if track_name == Track.Name.MODEL else gettext("Found nothing")
-
-
 @register.filter
 def share(failures: int, tries: int | None) -> str:
     """Format a share, for example "8 of 80"; only the number if the total is unknown."""
@@ -222,25 +209,6 @@ def in_brackets(text: str) -> SafeString:
 def under(found: Mapping[Any, Any], key: Any) -> Any:
     """Return what a mapping holds under a key, None if nothing."""
     return found.get(key)
-
-
-@register.simple_tag
-def match_link(number: int | None, text: str) -> str:
-    """Link `text` to the match, if there is one."""
-    return (
-        text
-        if number is None or not text
-        else format_html('<a href="{}">{}</a>', reverse("pages:match", args=[number]), text)
-    )
-
-
-@register.simple_tag
-def matches_link(competition: str, numbers: Sequence[int], text: str) -> str:
-    """Link `text` to the matches, if there are any: to the only one, or to the common curves of the first of them."""
-    if len(numbers) < 2 or not text:
-        return match_link(numbers[0] if numbers else None, text)
-    query = "&".join(f"match={number}" for number in numbers[:MOST])
-    return format_html('<a href="{}?{}">{}</a>', reverse("pages:match_curves", args=[competition]), query, text)
 
 
 @register.filter

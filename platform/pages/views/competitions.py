@@ -7,17 +7,18 @@ from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_safe
 
 from competitions.models import Competition
+from competitions.sample_pictures import clean_picture
 from competitions.selectors import announcements_of, terms_in_force
 from core import clock
 from core.errors import Refusal
-from matches.gallery import clean_picture
 from pages.access import competition_of
 from pages.calendar import calendar
 from pages.gallery import development_set, examples
 from pages.players import names_of
 from pages.rules_difference import differences
 from pages.rules_table import rows
-from pages.selectors import cards, own_entry, pools
+from pages.selectors import own_entry, pools
+from pages.track_cards import cards
 
 NEWS = 3
 """Announcements on the overview."""

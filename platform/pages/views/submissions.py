@@ -34,7 +34,7 @@ from pages.progress_steps import state_of, steps_of
 from pages.rounds import entries_shown
 from pages.rules_table import scale
 from pages.selectors import SubmissionStatus, status_of
-from pages.transfer_pair import RUNS_PER_PAGE
+from pages.transfer_runs import RUNS_PER_PAGE
 from pages.transfer_submission import state_of as transfer_state
 from pages.transfer_submission import steps_of as transfer_steps
 from pages.transfer_submission import transfer_status

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from django.contrib.auth.models import AnonymousUser
 from django.db.models import Min
+from django.http import HttpRequest
+from django.shortcuts import get_object_or_404
 from django.urls import reverse
 from django.utils.translation import gettext
 
@@ -14,11 +18,15 @@ from accounts.models import User
 from competitions.models import Competition, Track
 from core import rounding
 from core.numbers import local
+from evaluation.charts.heat_colours import HeatColours, Pair, colours_for
+from evaluation.charts.table import Table
 from leaderboards.models import Evaluation, Pool
 from leaderboards.visibility import board, sees_live
 from matches.models import Match
-from pages.heat_map import Cell, HeatMap, Side
+from pages.formats import MatrixContent
+from pages.heat_map import HeatMap, Side, matrix_address
 from pages.players import PlayerName, names_of
+from pages.rules_table import scale
 from rounds import selectors as rounds
 from rounds.match_visibility import scores_seen
 from rounds.models import Round, RoundMatch
@@ -31,7 +39,85 @@ MOST = 100
 """At most this many rows of each leaderboard are in the matrix of a competition."""
 
 
-def of_competition(models: Track, attacks: Track, user: User | AnonymousUser) -> HeatMap:
+@dataclass(slots=True)
+class Cell(Pair):
+    """A model against an attack, with their match."""
+
+    match: int | None
+
+
+@dataclass(frozen=True)
+class DistanceMap(HeatMap):
+    """Models from top to bottom and attacks from left to right: the median distance of each pair."""
+
+    cells: Mapping[tuple[int, int], Cell] = field(default_factory=dict)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether no pair met."""
+        return not self.cells
+
+    @cached_property
+    def colours(self) -> HeatColours:
+        """The colours of the cells."""
+        return colours_for(self.cells.values())
+
+    @cached_property
+    def _classes(self) -> Mapping[tuple[int, int], str]:
+        """The colour of each pair."""
+        return {pair: self.colours.of(cell) for pair, cell in self.cells.items()}
+
+    @property
+    def legend(self) -> Sequence[tuple[str, str]]:
+        """Each colour with the distances from which on it stands for."""
+        return self.colours.legend
+
+    @property
+    def table(self) -> Table:
+        """A row for each pair."""
+        columns = ("model", "model team", "attack", "attack team", "median distance", "held", "samples", "match")
+        rows = [
+            (
+                *(model.name.title, model.name.team, attack.name.title, attack.name.team),
+                *(rounding.distance(cell.median), cell.held, cell.samples, cell.match),
+            )
+            for model in self.down
+            for attack in self.across
+            if (cell := self.cells.get((model.player, attack.player))) is not None
+        ]
+        return Table(columns, rows)
+
+    def colour(self, down: int, across: int) -> str:
+        """Return the colour of a model and an attack, "" where they did not meet."""
+        return self._classes.get((down, across), "")
+
+    def content(self, down: int, across: int) -> str | None:
+        """Return the median distance, as a link to the match."""
+        cell = self.cells.get((down, across))
+        if cell is None:
+            return None
+        text = f"{rounding.distance(cell.median):.2f}".replace(".", self.point)
+        return text if cell.match is None else f'<a href="{self._matches}{cell.match}">{text}</a>'
+
+    @cached_property
+    def _matches(self) -> str:
+        """The beginning of the address of every match."""
+        return reverse("pages:match", args=[0])[:-1]
+
+
+def matrix_content(request: HttpRequest, attacks: Track, played: Round | None) -> MatrixContent:
+    """Return the pairs behind the leaderboards that the reader sees, or those that the outcome of a round uses."""
+    competition = attacks.competition
+    if played:
+        found, rules = of_round(played, attacks), played.rules
+    else:
+        models = get_object_or_404(competition.tracks, name=Track.Name.MODEL)
+        found, rules = of_competition(models, attacks, request.user), competition.rules_versions.first()
+    context = {"scale": scale(rules) if rules else ""}
+    return MatrixContent(template="formats/query/matrix.html", context=context, map=found)
+
+
+def of_competition(models: Track, attacks: Track, user: User | AnonymousUser) -> DistanceMap:
     """Return the pairs behind the leaderboards that the person sees: the best hundred of each, and the pools.
 
     In a number of queries that does not grow with them. A pair comes from the newest score of either side.
@@ -57,12 +143,12 @@ def of_competition(models: Track, attacks: Track, user: User | AnonymousUser) ->
     names = names_of(player for found in others.values() for player in found)
     for track, found in others.items():
         sides[track] += [Side(player, names[player]) for player in found]
-    return HeatMap(
+    return DistanceMap(
         gettext("%(models)s against %(attacks)s") % {"models": models.title, "attacks": attacks.title},
         sides[models],
         sides[attacks],
+        matrix_address(attacks, None, csv=True),
         cells,
-        reverse("pages:matrix_csv", args=[competition.slug, attacks.name]),
     )
 
 
@@ -110,11 +196,11 @@ def _pool_players(competition: Competition) -> dict[int, list[int]]:
     return {track: players for track, (_, players) in found.items()}
 
 
-def of_round(played: Round, attack_track: str) -> HeatMap:
+def of_round(played: Round, attack_track: Track) -> DistanceMap:
     """Return the pairs that the outcome of a published round uses, in the order of its standings; in two queries."""
     standings = rounds.standings(played)
-    models, attacks = standings[Track.Name.MODEL], standings[attack_track]
-    rows = RoundMatch.objects.filter(round=played, samples__gt=0, match__attack__track_name=attack_track)
+    models, attacks = standings[Track.Name.MODEL], standings[attack_track.name]
+    rows = RoundMatch.objects.filter(round=played, samples__gt=0, match__attack__track_name=attack_track.name)
     columns = ("match__model", "match__attack", "median", "held", "samples", "match")
     cells = {
         (model, attack): Cell(median, held or 0, samples, match)
@@ -130,8 +216,8 @@ def of_round(played: Round, attack_track: str) -> HeatMap:
             for player, row in players.items()
         ]
 
-    address = reverse("pages:round_matrix_csv", args=[played.competition.slug, played.number, attack_track])
-    return HeatMap(played.title, side(models), side(attacks), cells, address)
+    address = matrix_address(attack_track, played, csv=True)
+    return DistanceMap(played.title, side(models), side(attacks), address, cells)
 
 
 def _score(value: float | None) -> str:

@@ -1,12 +1,12 @@
-"""A leaderboard of the transfer format as CSV."""
+"""Columns of the CSV file of a leaderboard."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from operator import attrgetter
 
 from core import rounding
-from evaluation.charts.table import Cell, Table
+from evaluation.charts.table import Cell
 from tournaments.boards import BoardRow
 
 
@@ -15,7 +15,7 @@ def share(value: float | None) -> float | None:
     return None if value is None else rounding.share(value)
 
 
-_COLUMNS: Mapping[str, Callable[[BoardRow], Cell]] = {
+COLUMNS: Mapping[str, Callable[[BoardRow], Cell]] = {
     **{name: attrgetter(name) for name in ("rank", "rank_low", "rank_high")},
     "team": attrgetter("team_slug"),
     "team_name": attrgetter("team"),
@@ -37,8 +37,3 @@ _COLUMNS: Mapping[str, Callable[[BoardRow], Cell]] = {
     "entered_at": lambda row: rounding.moment(row.entered_at).isoformat(),
 }
 """The columns of the CSV, with the names and the precision of the API."""
-
-
-def csv_of(rows: Iterable[BoardRow]) -> str:
-    """Return rows as CSV."""
-    return Table(tuple(_COLUMNS), [[value(row) for value in _COLUMNS.values()] for row in rows]).csv()

@@ -6,6 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from django.contrib.auth.models import AnonymousUser
+from django.http import HttpRequest
+from django.urls import reverse
+from django.utils.http import urlencode
 
 from accounts.models import User
 from competitions.models import Track
@@ -14,15 +17,62 @@ from evaluation.charts.of_match import BUDGETS, SUCCESS, share, success_table
 from evaluation.charts.scales import LogScale, shares
 from evaluation.charts.table import Table
 from evaluation.domain.text import Text
+from formats.query.pages.comparison import side_by_side
+from formats.query.pages.match_page import by_query
 from leaderboards.models import Evaluation
+from leaderboards.visibility import board, sees_live
 from matches import curves
 from matches.models import Match
-from pages.match_page import by_query
+from pages.formats import Content
 from pages.players import names_of
 from rounds.match_visibility import Sight, scores_seen
 
 MOST = 5
 """Number of curves that can still be told apart."""
+
+CHOICES = 30
+"""Number of submissions to choose from: the best of the leaderboard."""
+
+SHOWN_FIRST = 3
+"""Number of submissions that are compared before anybody has chosen."""
+
+
+def curves_content(request: HttpRequest, track: Track) -> Content:
+    """Return submissions side by side: success against distance, and their scores."""
+    competition = track.competition
+    frozen = not sees_live(request.user, competition)
+    rows = board(track, frozen=frozen, page_rows=CHOICES).rows
+    numbers = request.GET.getlist("submission")
+    wanted = first_of(numbers)
+    found = newest(track, wanted or [row.submission for row in rows[:SHOWN_FIRST]], request.user)
+    csv = address_of(reverse("pages:curves_csv", args=[competition.slug, track.name]), "submission", list(found))
+    on_board = {row.submission for row in rows}
+    context = {
+        "models": track.name == Track.Name.MODEL,
+        "chart": of_submissions(track, found, csv),
+        "comparison": side_by_side(track, list(found.values()), frozen=frozen),
+        "rows": rows,
+        "others": [each for pk, each in found.items() if pk not in on_board],
+        "chosen": found,
+        "wanted": wanted,
+        "missing": [pk for pk in wanted if pk not in found],
+        "left_out": left_out(numbers),
+        "most": MOST,
+    }
+    return Content(template="formats/query/curves.html", context=context)
+
+
+def curves_table(request: HttpRequest, track: Track) -> Table | None:
+    """Return the curves of submissions as a table, None without any played sample."""
+    chosen = first_of(request.GET.getlist("submission"))
+    chart = of_submissions(track, newest(track, chosen, request.user), "")
+    return None if chart is None else chart.table
+
+
+def address_of(page: str, name: str, chosen: Sequence[int], distance: float = 0.0) -> str:
+    """Return the address of a page that shows what is chosen, given as parameters `name`."""
+    given = [(name, str(number)) for number in chosen] + ([("distance", f"{distance:g}")] if distance > 0 else [])
+    return f"{page}?{urlencode(given)}"
 
 
 def of_submissions(track: Track, found: Mapping[int, Evaluation], csv: str) -> LineChart | None:

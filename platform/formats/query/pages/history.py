@@ -5,6 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 
+from django.contrib.auth.models import AnonymousUser
+from django.http import HttpRequest
+from django.urls import reverse
+
+from accounts.models import User
 from competitions.models import Entry, Track
 from core import clock, rounding
 from core.times import for_programs, on_axis
@@ -14,6 +19,8 @@ from evaluation.charts.table import Cell, Table
 from evaluation.domain.text import Text, listed
 from leaderboards.board_rows import BoardRow
 from leaderboards.history import Shown, TrackHistory, history_of, scores_of, shown
+from leaderboards.visibility import known_until
+from pages.formats import Content
 
 SCORE, RANK, BEST, TOP = "score", "rank", "best", "top"
 """Keys of the charts, and names of their tables."""
@@ -26,8 +33,38 @@ MOMENTS = 16
 """Moments between the first score and the end at which the ranks of the best teams are shown."""
 
 
-def of_team(entry: Entry, track: Track, until: datetime | None, csv: Mapping[str, str]) -> Sequence[LineChart]:
-    """Return the score and the rank of a team on a track over time up to `until`; none without a score."""
+def history_content(request: HttpRequest, track: Track) -> Content:
+    """Return the best scores of all tracks over time, and the ranks of the best teams of one."""
+    competition = track.competition
+    until = known_until(request.user, competition)
+    histories = [history_of(each, until) for each in competition.tracks.all()]
+    own = next(each for each in histories if each.track == track)
+    charts = [best_scores(histories, until, _address(track, BEST)), best_teams(own, until, _address(track, TOP))]
+    context = {"charts": [chart for chart in charts if chart], "frozen_since": until}
+    return Content(template="formats/query/history.html", context=context)
+
+
+def history_table(request: HttpRequest, track: Track, name: str) -> Table | None:
+    """Return the table of one of these charts, None for an unknown name and without scores."""
+    until = known_until(request.user, track.competition)
+    chart: LineChart | None = None
+    if name == BEST:
+        histories = [history_of(each, until) for each in track.competition.tracks.all()]
+        chart = best_scores(histories, until, _address(track, name))
+    elif name == TOP:
+        chart = best_teams(history_of(track, until), until, _address(track, name))
+    return None if chart is None else chart.table
+
+
+def _address(track: Track, name: str) -> str:
+    return reverse("pages:history_table", args=[track.competition.slug, track.name, name])
+
+
+def team_history(entry: Entry, track: Track, user: User | AnonymousUser) -> Sequence[LineChart]:
+    """Return the score and the rank of a team on a track over time, as far as the person sees them."""
+    names = (SCORE, RANK)
+    csv = {name: reverse("pages:team_history", args=[entry.team.slug, track.name, name]) for name in names}
+    until = known_until(user, entry.competition)
     history = history_of(track, until)
     end = until or clock.now()
     steps = history.of(entry, end)

@@ -2,26 +2,23 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from django.core.paginator import Page, Paginator
 
 from competitions.models import Track
-from evaluation.domain.transfer_results import ImageNote, PairCounts, RowNote
+from evaluation.domain.transfer_results import PairCounts
+from pages.entrants import best_first, name_of
 from pages.gallery import class_name
-from pages.language import translated
 from pages.players import PlayerName, names_of
-from pages.transfer_matrix import best_first, name_of
+from pages.transfer_runs import RUNS_PER_PAGE, notes_of, row_notes_of
 from submissions.models import Player
 from tournaments import totals
 from tournaments.boards import row_of
-from tournaments.models import AttackRun, DefenceRun, Run, Tournament
+from tournaments.models import AttackRun, DefenceRun, Tournament
 from tournaments.pair_tables import class_errors, counts_by_epsilon, success, success_interval
 from tournaments.selectors import ATTACKING, current_entrants
-
-RUNS_PER_PAGE = 50
 
 
 @dataclass(frozen=True)
@@ -127,18 +124,6 @@ def _page(
 def _count_row(epsilon: int | None, counts: PairCounts) -> CountRow:
     low, high = success_interval(counts) or (None, None)
     return CountRow(epsilon, counts, success(counts), low, high)
-
-
-def notes_of(runs: Sequence[AttackRun]) -> list[tuple[str, int]]:
-    """Return how many images of played runs have each note, in words."""
-    found: Counter[str] = sum((Counter(run.notes) for run in runs if run.state == Run.State.PLAYED), Counter())
-    return [(translated(ImageNote(note).text), count) for note, count in found.most_common()]
-
-
-def row_notes_of(runs: Sequence[DefenceRun]) -> list[tuple[str, int]]:
-    """Return how many rows of the result files of played runs have each note, in words."""
-    found: Counter[str] = sum((Counter(run.rows) for run in runs if run.state == Run.State.PLAYED), Counter())
-    return [(translated(RowNote(note).text), count) for note, count in found.most_common()]
 
 
 def _errors(tournament: Tournament, attack: Player, defence: Player) -> list[ErrorRow]:

@@ -1,14 +1,14 @@
-"""Columns of a leaderboard: headings that sort it, and its rows as CSV."""
+"""Columns of a leaderboard: headings that sort it, and those of its CSV file."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from operator import attrgetter
 
 from competitions.models import Track
 from core import rounding
-from evaluation.charts.table import Cell, Table
+from evaluation.charts.table import Cell
 from leaderboards.board_rows import BoardRow
 from leaderboards.board_views import BoardView
 
@@ -38,7 +38,7 @@ def _heading(name: str, view: BoardView, largest_first: bool) -> Heading:
     return Heading(name if view.descending else f"-{name}", "descending" if view.descending else "ascending")
 
 
-_COLUMNS: Mapping[str, Callable[[BoardRow], Cell]] = {
+COLUMNS: Mapping[str, Callable[[BoardRow], Cell]] = {
     **{name: attrgetter(name) for name in ("rank", "rank_low", "rank_high", "change")},
     "team": attrgetter("team_slug"),
     "team_name": attrgetter("team"),
@@ -56,8 +56,3 @@ _COLUMNS: Mapping[str, Callable[[BoardRow], Cell]] = {
     "scored_at": lambda row: rounding.moment(row.scored_at).isoformat(),
 }
 """The columns of the CSV, with the names and the precision of the API."""
-
-
-def csv_of(rows: Iterable[BoardRow]) -> str:
-    """Return rows as CSV."""
-    return Table(tuple(_COLUMNS), [[value(row) for value in _COLUMNS.values()] for row in rows]).csv()

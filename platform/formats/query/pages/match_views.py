@@ -1,4 +1,4 @@
-"""Page of a match, and its tables as CSV files."""
+"""Page of a match, its pictures and tables, and the curves of several matches on common axes."""
 
 from __future__ import annotations
 
@@ -10,21 +10,27 @@ from django.utils.http import urlencode
 from django.utils.translation import gettext
 from django.views.decorators.http import require_safe
 
+from competitions.models import Competition
 from competitions.rules import query_rules
+from competitions.sample_pictures import CLEAN, PERTURBED
 from core.errors import Refusal
+from evaluation.charts.of_match import BUDGETS, SUCCESS
 from evaluation.domain.results import AuditReport, Outcome
+from formats.query import NAME
+from formats.query.pages.curves import MOST, MatchCurves, address_of, first_of, of_matches
+from formats.query.pages.gallery import gallery
+from formats.query.pages.match_access import match_of
+from formats.query.pages.match_page import match_page
+from formats.query.pages.reproduction import reproduction
 from leaderboards.models import Evaluation
-from matches.gallery import CLEAN, PERTURBED, picture
+from matches.gallery import picture
 from matches.models import Match
-from pages.access import match_of
+from pages.access import competition_of
 from pages.csv_download import csv_file
-from pages.curve_page import MOST
-from pages.gallery import gallery
-from pages.match_page import match_page
 from pages.players import names_in, names_of
-from pages.reproduction import reproduction
 from pages.rules_table import scale
-from rounds.match_visibility import scores_seen
+from pages.views.errors import missing_page
+from rounds.match_visibility import Sight, scores_seen
 
 MOST_SCORES = 10
 """Number of submissions that the page of a match lists as scored by it."""
@@ -66,7 +72,7 @@ def show(request: HttpRequest, number: int) -> HttpResponse:
         "scores": seen.select_related(*_SCORED)[:MOST_SCORES],
         "again": reproduction(match, sight, f"{request.scheme}://{request.get_host()}"),
     }
-    return render(request, "pages/match.html", context)
+    return render(request, "formats/query/match.html", context)
 
 
 def _others(match: Match, seen: QuerySet[Evaluation]) -> list[tuple[str, str]]:
@@ -125,3 +131,46 @@ def table(request: HttpRequest, number: int, name: str) -> HttpResponse:
     if found is None:
         raise Http404("no such table")
     return csv_file(found, f"match-{match.pk}-{name}")
+
+
+@require_safe
+def compare(request: HttpRequest, slug: str) -> HttpResponse:
+    """Compare matches: success against distance, and against queries where this is public."""
+    competition = competition_of(request, slug)
+    if competition.format != NAME:
+        return missing_page(request, gettext("In this format there are no matches, so there are no curves."))
+    context = {
+        "competition": competition,
+        "tracks": competition.tracks.all(),
+        "found": _compared(request, competition),
+    }
+    return render(request, "formats/query/match_curves.html", context)
+
+
+@require_safe
+def compare_csv(request: HttpRequest, slug: str, name: str) -> HttpResponse:
+    """Return curves of matches as a CSV file: against distance or against queries."""
+    found = _compared(request, competition_of(request, slug))
+    chart = {SUCCESS: found.success, BUDGETS: found.queries}.get(name)
+    if chart is None:
+        raise Http404("no such table")
+    return csv_file(chart.table, f"{slug}-match-curves-{name}")
+
+
+def _compared(request: HttpRequest, competition: Competition) -> MatchCurves:
+    chosen = first_of(request.GET.getlist("match"))
+    shown: list[tuple[Match, Sight]] = []
+    for number in chosen:
+        match, sight = match_of(request, number)
+        if match.rules.competition_id != competition.pk:
+            raise Http404("no such match")
+        shown.append((match, sight))
+    try:
+        distance = float(request.GET.get("distance", ""))
+    except ValueError:
+        distance = 0.0
+    csv = {
+        name: address_of(reverse("pages:match_curves_csv", args=[competition.slug, name]), "match", chosen, distance)
+        for name in (SUCCESS, BUDGETS)
+    }
+    return of_matches(shown, distance if distance > 0 else None, csv)

@@ -6,17 +6,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from django.core.paginator import Page, Paginator
+from django.http import HttpRequest
 from django.urls import reverse
 
 from competitions.models import Track
+from competitions.sample_pictures import CLEAN, PERTURBED, difference_name
 from competitions.sample_store import samples_of
+from evaluation.charts.pictures import AMPLIFICATIONS
 from evaluation.domain.samples import Sample
 from evaluation.domain.transfer_results import NO_LABEL
-from matches.gallery import AMPLIFICATIONS, CLEAN, PERTURBED, difference_name
-from pages.gallery import amplification, class_name
+from pages.entrants import best_first, name_of
+from pages.formats import Content
+from pages.gallery import COLUMNS, SAMPLES_PER_PAGE, amplification, class_name
 from pages.players import PlayerName
-from pages.round_gallery import COLUMNS, PER_PAGE
-from pages.transfer_matrix import best_first, name_of
 from rounds.models import Round
 from rounds.transfer_progression import tournament_of
 from tournaments.boards import row_of
@@ -56,7 +58,7 @@ class Line:
 
 
 @dataclass(frozen=True)
-class TransferGallery:
+class RoundGallery:
     """A page of the gallery. `chosen` is the defence whose labels are shown, one of `choices`; None for all."""
 
     columns: Sequence[PlayerName]
@@ -68,7 +70,14 @@ class TransferGallery:
     factors: Sequence[int] = AMPLIFICATIONS
 
 
-def transfer_gallery(played: Round, track: Track, *, chosen: str, factor: str, page: str) -> TransferGallery | None:
+def gallery_content(request: HttpRequest, played: Round, attacks: Track) -> Content:
+    """Return the page of the gallery that the address asks for."""
+    chosen, factor, page = (request.GET.get(name, "") for name in ("with", "amplify", "page"))
+    found = round_gallery(played, attacks, chosen=chosen, factor=factor, page=page)
+    return Content(template="formats/transfer/round_gallery.html", context={"gallery": found})
+
+
+def round_gallery(played: Round, track: Track, *, chosen: str, factor: str, page: str) -> RoundGallery | None:
     """Return a page of the gallery of a published round, None without an attack; for people who see all its images.
 
     In a number of queries that does not depend on the players and samples. `chosen` is the key of a defence.
@@ -81,7 +90,7 @@ def transfer_gallery(played: Round, track: Track, *, chosen: str, factor: str, p
     defences = best_first(each for each in inside if each.track.name == Track.Name.DEFENCE)
     choices = [(each.player_id, name_of(row_of(each))) for each in defences]
     met = next((player for player, _ in choices if str(player) == chosen), None)
-    shown = Paginator(range(tournament.sample_set.count), PER_PAGE).get_page(page)
+    shown = Paginator(range(tournament.sample_set.count), SAMPLES_PER_PAGE).get_page(page)
     columns = [each.player_id for each in attacks]
     lines = _Lines(
         played=played,
@@ -94,7 +103,7 @@ def transfer_gallery(played: Round, track: Track, *, chosen: str, factor: str, p
         made=_made(tournament, columns, {place_of(tournament, sample)[0] for sample in shown}),
     )
     samples = samples_of(tournament.sample_set)
-    return TransferGallery(
+    return RoundGallery(
         columns=[name_of(row_of(each)) for each in attacks],
         lines=[lines.line(samples[sample]) for sample in shown],
         page=shown,

@@ -12,23 +12,21 @@ from typing import TypeAlias
 
 from django.core.paginator import Page, Paginator
 from django.db.models import F, TextChoices
+from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 
 from competitions.models import Track
+from competitions.sample_pictures import CLEAN, PERTURBED, difference_name
 from competitions.sample_store import samples_of
+from evaluation.charts.pictures import AMPLIFICATIONS
 from evaluation.domain.results import Outcome
 from matches.curves import Row, rows_of_samples
-from matches.gallery import AMPLIFICATIONS, CLEAN, PERTURBED, difference_name
-from pages.gallery import amplification, class_name
+from pages.formats import Content
+from pages.gallery import COLUMNS, SAMPLES_PER_PAGE, amplification, class_name
 from pages.players import PlayerName, names_in
+from pages.rules_table import scale
 from rounds.models import Round, RoundEntry, RoundMatch
-
-COLUMNS = 5
-"""Players side by side: the best ones."""
-
-PER_PAGE = 6
-"""Samples on a page."""
 
 
 class View(TextChoices):
@@ -86,6 +84,16 @@ class _Pair:
     samples: int
 
 
+def gallery_content(request: HttpRequest, played: Round, attacks: Track) -> Content:
+    """Return the page of the gallery that the address asks for."""
+    given = {name: request.GET.get(name, "") for name in ("view", "page")}
+    found = round_gallery(
+        played, attacks.name, **given, chosen=request.GET.get("with", ""), factor=request.GET.get("amplify", "")
+    )
+    context = {"views": View.choices, "gallery": found, "scale": scale(played.rules) if played.rules else ""}
+    return Content(template="formats/query/round_gallery.html", context=context)
+
+
 def round_gallery(
     played: Round, attack_track: str, *, view: str, chosen: str, factor: str, page: str
 ) -> RoundGallery | None:
@@ -106,7 +114,7 @@ def round_gallery(
         pairs = [pair for pair in pairs if pair.model in columns and met in (None, pair.attack)]
     else:
         pairs = [pair for pair in pairs if pair.attack in columns and pair.model == met]
-    samples = Paginator(range(max((pair.samples for pair in pairs), default=0)), PER_PAGE).get_page(page)
+    samples = Paginator(range(max((pair.samples for pair in pairs), default=0)), SAMPLES_PER_PAGE).get_page(page)
     names = names_in(played, {*models, *attacks})
     results = _results(pairs, list(samples))
     lines = _Lines(
