@@ -11,6 +11,7 @@ from typing import Any
 from django import template
 from django.core.exceptions import DisallowedHost
 from django.http import HttpRequest
+from django.template import Engine
 from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
@@ -24,6 +25,7 @@ from core.numbers import local
 from evaluation.charts.axis import Axis
 from evaluation.domain.score_decimals import decimals
 from pages.access import own_teams
+from pages.formats import Content
 from pages.markdown import render
 from pages.players import PlayerName
 from rounds.selectors import StandingRow
@@ -222,6 +224,13 @@ def shared_places(rows: Sequence[StandingRow]) -> set[int]:
 def player_link(players: Mapping[int, PlayerName], key: int) -> Mapping[str, Any]:
     """Show a player with a link to its submission."""
     return {"player": players[key]}
+
+
+@register.simple_tag(takes_context=True)
+def show(context: template.Context, content: Content) -> SafeString:
+    """Render what a format shows, with what the page knows besides."""
+    with context.push(**content.context):
+        return Engine.get_default().get_template(content.template).render(context)
 
 
 @register.simple_block_tag

@@ -22,6 +22,7 @@ from evaluation.domain.score_decimals import decimals
 from formats.query.pages.board_table import COLUMNS, headings
 from formats.query.pages.curves import MOST
 from formats.query.pages.history import sparklines
+from formats.query.pages.rules_table import scale
 from leaderboards import visibility
 from leaderboards.board_rows import BoardRow
 from leaderboards.board_views import BoardPage, view_of
@@ -32,7 +33,6 @@ from pages import flash_messages
 from pages.csv_download import table_of
 from pages.formats import BoardContent
 from pages.freeze import Freeze
-from pages.rules_table import scale
 from pages.share_picture import SharedRow
 from pages.templatetags.gauntlet import digits, range_of
 from pages.track_cards import TOP, CardRow, TrackCard
@@ -183,7 +183,7 @@ def _card_row(row: BoardRow) -> CardRow:
 
 
 def _pool_missing(track: Track) -> str:
-    """Return why no player of a track has a score, as in `pages/parts/pool_missing.html`."""
+    """Return why no player of a track has a score, as in `formats/query/parts/pool_missing.html`."""
     if track.name == Track.Name.MODEL:
         return gettext("Models get a score when the pool of attacks is ready.")
     return gettext("Attacks get a score when the pool of models is ready.")

@@ -22,13 +22,13 @@ from formats.query.pages.gallery import gallery
 from formats.query.pages.match_access import match_of
 from formats.query.pages.match_page import match_page
 from formats.query.pages.reproduction import reproduction
+from formats.query.pages.rules_table import scale
 from leaderboards.models import Evaluation
 from matches.gallery import picture
 from matches.models import Match
 from pages.access import competition_of
 from pages.csv_download import csv_file
 from pages.players import names_in, names_of
-from pages.rules_table import scale
 from pages.views.errors import missing_page
 from rounds.match_visibility import Sight, scores_seen
 

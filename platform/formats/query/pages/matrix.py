@@ -20,13 +20,13 @@ from core import rounding
 from core.numbers import local
 from evaluation.charts.heat_colours import HeatColours, Pair, colours_for
 from evaluation.charts.table import Table
+from formats.query.pages.rules_table import scale
 from leaderboards.models import Evaluation, Pool
 from leaderboards.visibility import board, sees_live
 from matches.models import Match
 from pages.formats import MatrixContent
 from pages.heat_map import HeatMap, Side, matrix_address
 from pages.players import PlayerName, names_of
-from pages.rules_table import scale
 from rounds import selectors as rounds
 from rounds.match_visibility import scores_seen
 from rounds.models import Round, RoundMatch

@@ -21,11 +21,11 @@ from competitions.sample_pictures import CLEAN, PERTURBED, difference_name
 from competitions.sample_store import samples_of
 from evaluation.charts.pictures import AMPLIFICATIONS
 from evaluation.domain.results import Outcome
+from formats.query.pages.rules_table import scale
 from matches.curves import Row, rows_of_samples
 from pages.formats import Content
 from pages.gallery import COLUMNS, SAMPLES_PER_PAGE, amplification, class_name
 from pages.players import PlayerName, names_in
-from pages.rules_table import scale
 from rounds.models import Round, RoundEntry, RoundMatch
 
 

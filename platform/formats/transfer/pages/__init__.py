@@ -3,24 +3,57 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from datetime import datetime
 
 from django.contrib.auth.models import AnonymousUser
 from django.http import HttpRequest
-from django.urls import URLPattern, path
+from django.urls import URLPattern, path, reverse
 from django.utils.translation import gettext
 
 from accounts.models import User
-from competitions.models import Entry, Track
+from competitions.models import Competition, Entry, RulesVersion, Track
 from evaluation.charts.lines import LineChart
 from evaluation.charts.table import Table
-from formats.transfer.pages import board, matrix, pair_views, round_gallery
-from pages.formats import BoardContent, Content, MatrixContent, MissingPageError
+from evaluation.domain.transfer_rules import FIRST_LABEL
+from formats.transfer.pages import (
+    board,
+    incidents,
+    introduction,
+    matrix,
+    origin,
+    pair_views,
+    round_gallery,
+    rounds,
+    rules_table,
+    submission,
+    team,
+)
+from pages.citation import Origin
+from pages.formats import (
+    BoardContent,
+    ClassNumbers,
+    Content,
+    Guide,
+    HomeTexts,
+    MatrixContent,
+    MissingPageError,
+    Overview,
+    RoundContent,
+    RoundProgress,
+    RoundTexts,
+    SubmissionContent,
+    TeamContent,
+    WorkQueue,
+)
 from pages.freeze import Freeze
+from pages.incidents import Incident, RowsToFix
+from pages.rules_table import RuleRow
 from pages.share_picture import SharedRow
 from pages.track_cards import TrackCard
-from rounds.models import Round
+from rounds.models import Release, Round
 from rounds.selectors import StandingRow
-from tournaments.selectors import ATTACKING
+from submissions.models import Build, Submission
+from tournaments.selectors import ATTACKING, held_by_workers
 
 
 class TransferPages:
@@ -32,6 +65,12 @@ class TransferPages:
         Track.Name.ATTACK: "#b33c11",
         Track.Name.TARGETED_ATTACK: "#a8236c",
     }
+    rule_labels: Mapping[str, str] = rules_table.LABELS
+    round_texts = RoundTexts(
+        published="formats/transfer/parts/round_published.html",
+        in_short="formats/transfer/parts/schedule_in_short.html",
+        in_full="formats/transfer/parts/schedule_in_full.html",
+    )
 
     def urls(self) -> Sequence[URLPattern]:
         """Return the addresses of pairs, and of the pictures of what attacks made."""
@@ -94,3 +133,78 @@ class TransferPages:
     def team_history(self, entry: Entry, track: Track, user: User | AnonymousUser) -> Sequence[LineChart]:
         """Return no chart: no score is kept."""
         return ()
+
+    def home(self) -> HomeTexts:
+        """Return what the home page says of attacks that send images."""
+        return introduction.home()
+
+    def guide(self) -> Guide:
+        """Return what the documentation says of attacks that send images."""
+        return introduction.guide()
+
+    def origin(self) -> Origin:
+        """Return the competition of 2017."""
+        return origin.origin()
+
+    def overview(self, competition: Competition) -> Overview:
+        """Return that there are no pools, and a link to the matrix."""
+        return Overview(
+            links=[
+                (reverse("pages:matrix", args=[competition.slug, "attack"]), gettext("Matrix of attacks and defences"))
+            ],
+            opponents=Content(template="formats/transfer/parts/opponents.html"),
+        )
+
+    def rules(self, version: RulesVersion) -> Sequence[RuleRow]:
+        """Return every rule of a version; the defaults are those of 2017."""
+        return rules_table.rules_rows(version)
+
+    def class_numbers(self) -> ClassNumbers:
+        """Return that classes are counted from 1 in files."""
+        return ClassNumbers(gettext("Label in files"), FIRST_LABEL)
+
+    def team(
+        self, request: HttpRequest, entry: Entry, submissions: Collection[Submission], *, inside: bool
+    ) -> TeamContent:
+        """Return the scores that count."""
+        return team.team_content(request, entry, submissions, inside=inside)
+
+    def submission(
+        self, request: HttpRequest, shown: Submission, builds: Sequence[Build], *, inside: bool
+    ) -> SubmissionContent:
+        """Return the standing, the pairs and the runs."""
+        return submission.submission_content(request, shown, builds, inside=inside)
+
+    def round_progress(self, played: Round) -> RoundProgress:
+        """Return the progress of a round in runs."""
+        return rounds.progress_of(played)
+
+    def round_results(
+        self, request: HttpRequest, shown: Round, tracks: Sequence[Track], public: Mapping[str, Release]
+    ) -> RoundContent:
+        """Return the standings."""
+        return rounds.round_content(request, shown, tracks, public)
+
+    def queue(self) -> WorkQueue:
+        """Return the runs that are not played."""
+        return incidents.queue()
+
+    def held_by_workers(self) -> Mapping[str, int]:
+        """Return the number of runs that each worker holds."""
+        return held_by_workers()
+
+    def stuck_work(self) -> int:
+        """Return how many runs wait after faults."""
+        return incidents.stuck_work()
+
+    def incidents(self, live: Collection[str]) -> Sequence[Incident]:
+        """Return failed runs."""
+        return incidents.incidents(live)
+
+    def rows_to_fix(self) -> Sequence[RowsToFix]:
+        """Return failed runs, and runs that wait."""
+        return incidents.rows_to_fix()
+
+    def last_score_at(self) -> datetime | None:
+        """Return when a player last began to count on a leaderboard."""
+        return incidents.last_score_at()

@@ -15,7 +15,7 @@ from evaluation.charts.heat_colours import HeatColours, Pair
 from evaluation.charts.table import Table
 from evaluation.domain.transfer_results import PairCounts
 from formats.transfer.pages.board_table import share
-from pages.entrants import best_first, name_of
+from formats.transfer.pages.entrants import best_first, name_of
 from pages.formats import MatrixContent
 from pages.freeze import freeze_of
 from pages.heat_map import HeatMap, Side, matrix_address

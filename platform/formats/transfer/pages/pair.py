@@ -9,10 +9,10 @@ from django.core.paginator import Page, Paginator
 
 from competitions.models import Track
 from evaluation.domain.transfer_results import PairCounts
-from pages.entrants import best_first, name_of
+from formats.transfer.pages.entrants import best_first, name_of
+from formats.transfer.pages.runs import RUNS_PER_PAGE, notes_of, row_notes_of
 from pages.gallery import class_name
 from pages.players import PlayerName, names_of
-from pages.transfer_runs import RUNS_PER_PAGE, notes_of, row_notes_of
 from submissions.models import Player
 from tournaments import totals
 from tournaments.boards import row_of

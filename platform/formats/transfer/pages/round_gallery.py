@@ -15,7 +15,7 @@ from competitions.sample_store import samples_of
 from evaluation.charts.pictures import AMPLIFICATIONS
 from evaluation.domain.samples import Sample
 from evaluation.domain.transfer_results import NO_LABEL
-from pages.entrants import best_first, name_of
+from formats.transfer.pages.entrants import best_first, name_of
 from pages.formats import Content
 from pages.gallery import COLUMNS, SAMPLES_PER_PAGE, amplification, class_name
 from pages.players import PlayerName

@@ -18,10 +18,9 @@ from pytest_django import DjangoAssertNumQueries
 from accounts.models import User
 from competitions.models import Competition, RulesVersion
 from evaluation.legacy.environment import VARIABLE
-from formats.transfer.pages import pair
+from formats.transfer.pages import pair, submission
 from leaderboards.models import FrozenLeaderboards
 from pages.data_set import data_set
-from pages.views import submissions
 from submissions.models import Submission
 from tests.platform.tournaments.pages.conftest import Send, play
 from tournaments import services
@@ -178,7 +177,7 @@ def test_the_api_has_the_standing_or_the_runs_of_a_submission(
 def test_many_runs_have_pages(
     client: Client, played: Tournament, sent: dict[str, Submission], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for module in (pair, submissions):
+    for module in (pair, submission):
         monkeypatch.setattr(module, "RUNS_PER_PAGE", 1)
     for address in (pair_address(sent), reverse("pages:submission", args=[sent["attack"].pk])):
         assert "Page 2 of 2" in text_of(client, f"{address}?page=2")

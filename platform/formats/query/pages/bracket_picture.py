@@ -9,8 +9,8 @@ from functools import cached_property
 from django.utils.translation import gettext
 
 from evaluation.charts.table import Cell, Table
-from pages.bracket import Bracket
-from pages.bracket import Cell as StageCell
+from formats.query.pages.bracket import Bracket
+from formats.query.pages.bracket import Cell as StageCell
 from pages.language import translated
 
 WIDTH, LEFT, RIGHT, TOP, STEP = 400, 150, 388, 48, 15

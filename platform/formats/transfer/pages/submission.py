@@ -6,12 +6,19 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from django.core.paginator import Paginator
+from django.db import models
+from django.http import HttpRequest
+from django.utils.translation import gettext_noop
+
+from competitions.models import Track
 from evaluation.domain.transfer_results import PairCounts
-from leaderboards.models import Evaluation
-from pages.entrants import name_of
+from formats.transfer.pages.entrants import name_of
+from formats.transfer.pages.runs import RUNS_PER_PAGE, notes_of, row_notes_of
+from leaderboards.visibility import frozen_since, sees_live
+from pages.formats import SubmissionContent
 from pages.players import PlayerName
-from pages.progress_steps import Step, steps_before_evaluation
-from pages.transfer_runs import notes_of, row_notes_of
+from pages.progress_steps import steps_of
 from submissions.models import Build, Player, Submission
 from tournaments import totals
 from tournaments.boards import BoardRow, in_order, progress_of_submission, row_of, tournament_in_force
@@ -46,6 +53,13 @@ class OwnRun:
     whole: int | None
 
 
+class EvaluationState(models.TextChoices):
+    """Whether a submission counts or is evaluated, while it is ready."""
+
+    PLAYING = "playing", gettext_noop("playing")
+    SCORED = "scored", gettext_noop("scored")
+
+
 @dataclass(frozen=True)
 class TransferStatus:
     """Standing and runs of a submission. `row` is None unless it counts, `progress` unless it is being evaluated.
@@ -62,9 +76,39 @@ class TransferStatus:
     row_notes: Sequence[tuple[str, int]] = ()
 
     @property
+    def state(self) -> EvaluationState | None:
+        """Whether it counts or is evaluated; None for neither."""
+        if self.row is not None:
+            return EvaluationState.SCORED
+        return None if self.progress is None else EvaluationState.PLAYING
+
+    @property
     def failed(self) -> Sequence[OwnRun]:
         """The runs that ended with an error or at a limit."""
         return [each for each in self.runs if each.run.state == Run.State.PLAYED and each.run.reason]
+
+
+def submission_content(
+    request: HttpRequest, shown: Submission, builds: Sequence[Build], *, inside: bool
+) -> SubmissionContent:
+    """Return the standing of a submission and its runs; only insiders see them while leaderboards are frozen."""
+    competition, track = shown.repository.entry.competition, shown.repository.track
+    since = None if inside or sees_live(request.user, competition) else frozen_since(competition)
+    status = transfer_status(shown, hidden=since is not None)
+    scored = status.row is not None
+    return SubmissionContent(
+        template="formats/transfer/parts/submission_status.html",
+        context={
+            "defending": track.name == Track.Name.DEFENCE,
+            "targeted": track.name == Track.Name.TARGETED_ATTACK,
+            "hidden_since": since,
+            "status": status,
+            "runs": Paginator(status.runs, RUNS_PER_PAGE).get_page(request.GET.get("page")),
+        },
+        state=status.state or Submission.State(shown.state),
+        steps=steps_of(shown, builds, scored=scored),
+        final=scored or since is not None,
+    )
 
 
 def transfer_status(submission: Submission, *, hidden: bool) -> TransferStatus:
@@ -91,18 +135,6 @@ def transfer_status(submission: Submission, *, hidden: bool) -> TransferStatus:
         image_notes=notes_of([run for run in own_runs if isinstance(run, AttackRun)]),
         row_notes=row_notes_of([run for run in own_runs if isinstance(run, DefenceRun)]),
     )
-
-
-def state_of(submission: Submission, status: TransferStatus) -> Submission.State | Evaluation.State:
-    """Return the state to show: whether it counts or is evaluated while it is ready, otherwise its own."""
-    if status.row is not None:
-        return Evaluation.State.SCORED
-    return Submission.State(submission.state) if status.progress is None else Evaluation.State.PLAYING
-
-
-def steps_of(submission: Submission, status: TransferStatus, builds: Sequence[Build]) -> list[Step]:
-    """Return the steps of a submission, as `pages.progress_steps.steps_of`."""
-    return steps_before_evaluation(submission, builds, scored=status.row is not None)
 
 
 def _attack_runs(tournament: Tournament, player: Player) -> list[OwnRun]:
