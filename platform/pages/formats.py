@@ -56,11 +56,11 @@ class BoardContent(Content):
 
 @dataclass(frozen=True, kw_only=True)
 class MatrixContent(Content):
-    """A matrix. `chosen` is what of it is shown, as the query of an address, and `part` the same in names of files."""
+    """A matrix. `chosen` is what of it is shown, as the query of an address, `suffix` the same in names of files."""
 
     map: HeatMap
     chosen: str = ""
-    part: str = ""
+    suffix: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)

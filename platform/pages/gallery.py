@@ -6,6 +6,7 @@ import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from django.core.paginator import Page
 from django.utils.translation import gettext
 
 from competitions.models import Competition, SampleSet
@@ -13,6 +14,7 @@ from competitions.sample_store import samples_of
 from core import faults
 from core.errors import Fault
 from evaluation.charts.pictures import AMPLIFICATIONS, USUAL_AMPLIFICATION
+from pages.players import PlayerName
 
 log = logging.getLogger(__name__)
 
@@ -23,6 +25,39 @@ SAMPLES_PER_PAGE = 6
 """Samples on a page of the gallery of a round."""
 
 EXAMPLES = 10
+
+
+@dataclass(frozen=True, kw_only=True)
+class GalleryCell:
+    """What became of a sample: the class that was found, and the addresses of the pictures where there are any."""
+
+    found: str
+    perturbed: str = ""
+    difference: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class GalleryLine:
+    """A sample: its clean image, the names of its class and its target, and a cell for each column."""
+
+    sample: int
+    label: str
+    target: str
+    clean: str
+    cells: Sequence[GalleryCell | None]
+
+
+@dataclass(frozen=True, kw_only=True)
+class RoundGallery:
+    """A page of the gallery of a round. `chosen` is the player that all columns meet, one of `choices`."""
+
+    columns: Sequence[PlayerName]
+    lines: Sequence[GalleryLine]
+    page: Page[int]
+    factor: int
+    chosen: int | None
+    choices: Sequence[tuple[int, PlayerName]]
+    factors: Sequence[int] = AMPLIFICATIONS
 
 
 @dataclass(frozen=True)

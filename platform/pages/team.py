@@ -88,7 +88,8 @@ def team_page(
     submitted = Submission.objects.filter(repository__entry=entry)
     newest_keys = submitted.order_by().values("repository").annotate(newest=Max("pk")).values("newest")
     newest = list(submitted.filter(pk__in=newest_keys).select_related("repository"))
-    if track_name in Track.Name.values:
+    tracks = list(entry.competition.tracks.all())
+    if track_name in {track.name for track in tracks}:
         submitted = submitted.filter(repository__track__name=track_name)
     if state in STATES:
         submitted = submitted.filter(state__in=STATES[state][1])
@@ -101,10 +102,7 @@ def team_page(
     of_track = {each.repository.track_id: ShownSubmission(each, content.submissions[each.pk]) for each in newest}
     return TeamPage(
         content,
-        [
-            TrackStanding(track, content.standings[track.pk], of_track.get(track.pk))
-            for track in entry.competition.tracks.all()
-        ],
+        [TrackStanding(track, content.standings[track.pk], of_track.get(track.pk)) for track in tracks],
         SubmissionList(chosen, [ShownSubmission(each, content.submissions[each.pk]) for each in listed]),
     )
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
@@ -28,7 +27,6 @@ from pages.access import own_teams
 from pages.formats import Content
 from pages.markdown import render
 from pages.players import PlayerName
-from rounds.selectors import StandingRow
 
 register = template.Library()
 
@@ -211,13 +209,6 @@ def in_brackets(text: str) -> SafeString:
 def under(found: Mapping[Any, Any], key: Any) -> Any:
     """Return what a mapping holds under a key, None if nothing."""
     return found.get(key)
-
-
-@register.filter
-def shared_places(rows: Sequence[StandingRow]) -> set[int]:
-    """Return the places that more than one row has."""
-    counted = Counter(row.place for row in rows if row.place is not None)
-    return {place for place, count in counted.items() if count > 1}
 
 
 @register.inclusion_tag("pages/parts/player.html")

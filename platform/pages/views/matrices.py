@@ -83,5 +83,4 @@ def _csv(request: HttpRequest, attacks: Track, played: Round | None = None) -> H
     competition = attacks.competition
     found = page_formats.of(competition).matrix(request, attacks, played)
     of = f"{competition.slug}-round-{played.number}" if played else competition.slug
-    part = f"-{found.part}" if found.part else ""
-    return csv_file(found.map.table, f"{of}-matrix-{attacks.name}{part}")
+    return csv_file(found.map.table, f"{of}-matrix-{attacks.name}{found.suffix}")

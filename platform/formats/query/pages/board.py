@@ -159,7 +159,7 @@ def cards(tracks: Sequence[Track], freezes: Mapping[int, Freeze]) -> list[TrackC
                 frozen=Freeze(top.frozen.since, top.frozen.reason) if top.frozen else None,
                 hides=False,
                 better=gettext("Larger distance is better") if models else gettext("Smaller distance is better"),
-                nothing=_pool_missing(track) if missing else gettext("No scores yet."),
+                nothing=pool_missing(track.name) if missing else gettext("No scores yet."),
             )
         )
     return found
@@ -182,9 +182,9 @@ def _card_row(row: BoardRow) -> CardRow:
     )
 
 
-def _pool_missing(track: Track) -> str:
-    """Return why no player of a track has a score, as in `formats/query/parts/pool_missing.html`."""
-    if track.name == Track.Name.MODEL:
+def pool_missing(track_name: str) -> str:
+    """Return why no player of a track has a score while the other side has no pool."""
+    if track_name == Track.Name.MODEL:
         return gettext("Models get a score when the pool of attacks is ready.")
     return gettext("Attacks get a score when the pool of models is ready.")
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from django.core.paginator import Page, Paginator
+from django.core.paginator import Paginator
 from django.db.models import F, TextChoices
 from django.http import HttpRequest
 from django.urls import reverse
@@ -19,12 +19,19 @@ from django.utils.translation import gettext_lazy as _
 from competitions.models import Track
 from competitions.sample_pictures import CLEAN, PERTURBED, difference_name
 from competitions.sample_store import samples_of
-from evaluation.charts.pictures import AMPLIFICATIONS
 from evaluation.domain.results import Outcome
 from formats.query.pages.rules_table import scale
 from matches.curves import Row, rows_of_samples
 from pages.formats import Content
-from pages.gallery import COLUMNS, SAMPLES_PER_PAGE, amplification, class_name
+from pages.gallery import (
+    COLUMNS,
+    SAMPLES_PER_PAGE,
+    GalleryCell,
+    GalleryLine,
+    RoundGallery,
+    amplification,
+    class_name,
+)
 from pages.players import PlayerName, names_in
 from rounds.models import Round, RoundEntry, RoundMatch
 
@@ -37,43 +44,22 @@ class View(TextChoices):
     ATTACKS = "attacks", _("By attack")
 
 
-@dataclass(frozen=True)
-class Cell:
-    """The result of a sample in a match, with the addresses of its pictures if it is an adversarial."""
+@dataclass(frozen=True, kw_only=True)
+class PerturbationCell(GalleryCell):
+    """The result of a sample in a match, with its pictures if it is an adversarial."""
 
     outcome: str
     distance: float
     queries: int
-    found: str
     match: int
     opponent: PlayerName
-    perturbed: str = ""
-    difference: str = ""
 
 
-@dataclass(frozen=True)
-class Line:
-    """A sample: its clean image, the names of its class and its target, and a cell for each column."""
-
-    sample: int
-    label: str
-    target: str
-    clean: str
-    cells: Sequence[Cell | None]
-
-
-@dataclass(frozen=True)
-class RoundGallery:
-    """A page of the gallery. `chosen` is the attack or model that all columns meet, one of `choices`."""
+@dataclass(frozen=True, kw_only=True)
+class PerturbationGallery(RoundGallery):
+    """A page of the gallery; all columns meet the chosen attack or model, if there is one."""
 
     view: View
-    columns: Sequence[PlayerName]
-    lines: Sequence[Line]
-    page: Page[int]
-    factor: int
-    chosen: int | None
-    choices: Sequence[tuple[int, PlayerName]]
-    factors: Sequence[int] = AMPLIFICATIONS
 
 
 @dataclass(frozen=True)
@@ -96,7 +82,7 @@ def gallery_content(request: HttpRequest, played: Round, attacks: Track) -> Cont
 
 def round_gallery(
     played: Round, attack_track: str, *, view: str, chosen: str, factor: str, page: str
-) -> RoundGallery | None:
+) -> PerturbationGallery | None:
     """Return a page of the gallery of a published round, None without a match; for people who see all its images.
 
     In a number of queries that does not depend on the players and samples. `chosen` is the key of a player.
@@ -125,7 +111,7 @@ def round_gallery(
         of_attacks=shown is View.ATTACKS,
         targeted=attack_track == Track.Name.TARGETED,
     )
-    return RoundGallery(
+    return PerturbationGallery(
         view=shown,
         columns=[names[player] for player in columns],
         lines=[lines.line(sample, results.get(sample, ())) for sample in samples],
@@ -178,13 +164,13 @@ class _Lines:
     of_attacks: bool
     targeted: bool
 
-    def line(self, sample: int, results: Sequence[Result]) -> Line:
+    def line(self, sample: int, results: Sequence[Result]) -> GalleryLine:
         """Return the line of a sample: for each column the result with the smallest distance."""
         own: dict[int, Result] = {}
         for pair, row in sorted(results, key=lambda each: (each[1].distance, each[0].match)):
             own.setdefault(pair.attack if self.of_attacks else pair.model, (pair, row))
         known = samples_of(self.played.sample_set)[sample]
-        return Line(
+        return GalleryLine(
             sample=sample,
             label=self._class(known.label),
             target=self._class(known.target) if self.targeted else "",
@@ -192,16 +178,17 @@ class _Lines:
             cells=[self._cell(*own[player]) if player in own else None for player in self.columns],
         )
 
-    def _cell(self, pair: _Pair, row: Row) -> Cell:
-        names = (PERTURBED, difference_name(self.factor)) if row.outcome == Outcome.ADVERSARIAL else ()
-        return Cell(
-            row.outcome,
-            row.distance,
-            row.queries,
-            self._class(row.found_label),
-            pair.match,
-            self.names[pair.model if self.of_attacks else pair.attack],
-            *(_picture(pair, row.sample, name) for name in names),
+    def _cell(self, pair: _Pair, row: Row) -> PerturbationCell:
+        drawn = row.outcome == Outcome.ADVERSARIAL
+        return PerturbationCell(
+            found=self._class(row.found_label),
+            perturbed=_picture(pair, row.sample, PERTURBED) if drawn else "",
+            difference=_picture(pair, row.sample, difference_name(self.factor)) if drawn else "",
+            outcome=row.outcome,
+            distance=row.distance,
+            queries=row.queries,
+            match=pair.match,
+            opponent=self.names[pair.model if self.of_attacks else pair.attack],
         )
 
     def _class(self, label: int | None) -> str:

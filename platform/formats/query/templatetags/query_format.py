@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from django import template
@@ -11,11 +12,15 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext
 
 from competitions.models import Track
+from formats.query.pages.board import pool_missing
 from formats.query.pages.curves import MOST
 from formats.query.pages.history import SPARK_HEIGHT, SPARK_WIDTH
 from leaderboards.board_rows import BoardRow
+from rounds.selectors import StandingRow
 
 register = template.Library()
+
+register.simple_tag(pool_missing)
 
 
 @register.simple_tag
@@ -61,3 +66,10 @@ def sparkline(paths: Mapping[int, str], row: BoardRow) -> SafeString:
         'aria-hidden="true" focusable="false"><path d="{}"/></svg></a>',
         *(reverse("pages:team", args=[row.team_slug]), words, SPARK_WIDTH, SPARK_HEIGHT, path),
     )
+
+
+@register.filter
+def shared_places(rows: Sequence[StandingRow]) -> set[int]:
+    """Return the places that more than one row has."""
+    counted = Counter(row.place for row in rows if row.place is not None)
+    return {place for place, count in counted.items() if count > 1}

@@ -106,7 +106,7 @@ def matrix_content(request: HttpRequest, attacks: Track, played: Round | None) -
         template="formats/transfer/matrix.html",
         map=found,
         chosen=query_of(found.epsilon),
-        part=f"epsilon-{found.epsilon}" if found.epsilon else "",
+        suffix=f"-epsilon-{found.epsilon}" if found.epsilon else "",
     )
 
 

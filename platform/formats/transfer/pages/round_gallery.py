@@ -5,20 +5,26 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from django.core.paginator import Page, Paginator
+from django.core.paginator import Paginator
 from django.http import HttpRequest
 from django.urls import reverse
 
 from competitions.models import Track
 from competitions.sample_pictures import CLEAN, PERTURBED, difference_name
 from competitions.sample_store import samples_of
-from evaluation.charts.pictures import AMPLIFICATIONS
 from evaluation.domain.samples import Sample
 from evaluation.domain.transfer_results import NO_LABEL
 from formats.transfer.pages.entrants import best_first, name_of
 from pages.formats import Content
-from pages.gallery import COLUMNS, SAMPLES_PER_PAGE, amplification, class_name
-from pages.players import PlayerName
+from pages.gallery import (
+    COLUMNS,
+    SAMPLES_PER_PAGE,
+    GalleryCell,
+    GalleryLine,
+    RoundGallery,
+    amplification,
+    class_name,
+)
 from rounds.models import Round
 from rounds.transfer_progression import tournament_of
 from tournaments.boards import row_of
@@ -27,47 +33,23 @@ from tournaments.models import AttackRun, DefenceRun, Run, Tournament
 from tournaments.selectors import current_entrants
 
 
-@dataclass(frozen=True)
-class Cell:
-    """What an attack made of a sample: the addresses of its pictures, and how many defences it `fooled`.
+@dataclass(frozen=True, kw_only=True)
+class ImageCell(GalleryCell):
+    """What an attack made of a sample, and how many defences it `fooled`.
 
     `defences` is the number of those that labelled it. Where one is chosen, only that one counts, and `found` is the
     class that it gave.
     """
 
-    perturbed: str
-    difference: str
-    found: str
     fooled: int
     defences: int
 
 
-@dataclass(frozen=True)
-class Line:
-    """A sample: its clean image, the names of its class and its target, its epsilon, and a cell for each attack.
+@dataclass(frozen=True, kw_only=True)
+class ImageLine(GalleryLine):
+    """A sample with its epsilon. A cell is None where the attack made no image."""
 
-    The cell is None where the attack made no image.
-    """
-
-    sample: int
-    label: str
-    target: str
     epsilon: int
-    clean: str
-    cells: Sequence[Cell | None]
-
-
-@dataclass(frozen=True)
-class RoundGallery:
-    """A page of the gallery. `chosen` is the defence whose labels are shown, one of `choices`; None for all."""
-
-    columns: Sequence[PlayerName]
-    lines: Sequence[Line]
-    page: Page[int]
-    factor: int
-    chosen: int | None
-    choices: Sequence[tuple[int, PlayerName]]
-    factors: Sequence[int] = AMPLIFICATIONS
 
 
 def gallery_content(request: HttpRequest, played: Round, attacks: Track) -> Content:
@@ -80,7 +62,8 @@ def gallery_content(request: HttpRequest, played: Round, attacks: Track) -> Cont
 def round_gallery(played: Round, track: Track, *, chosen: str, factor: str, page: str) -> RoundGallery | None:
     """Return a page of the gallery of a published round, None without an attack; for people who see all its images.
 
-    In a number of queries that does not depend on the players and samples. `chosen` is the key of a defence.
+    In a number of queries that does not depend on the players and samples. `chosen` is the key of the defence whose
+    labels are shown, "" for those of all.
     """
     tournament = tournament_of(played)
     inside = list(current_entrants(tournament))
@@ -148,10 +131,10 @@ class _Lines:
     epsilons: Sequence[int]
     made: Mapping[tuple[int, int], _Made]
 
-    def line(self, sample: Sample) -> Line:
+    def line(self, sample: Sample) -> ImageLine:
         """Return the line of a sample."""
         batch, index = place_of(self.tournament, sample.number)
-        return Line(
+        return ImageLine(
             sample=sample.number,
             label=self._class(sample.label),
             target=self._class(sample.target) if self.targeted else "",
@@ -160,14 +143,14 @@ class _Lines:
             cells=[self._cell(attack, sample, self.made.get((attack, batch)), index) for attack in self.columns],
         )
 
-    def _cell(self, attack: int, sample: Sample, made: _Made | None, index: int) -> Cell | None:
+    def _cell(self, attack: int, sample: Sample, made: _Made | None, index: int) -> ImageCell | None:
         if made is None or not made.images[index]:
             return None
         given = {defence: labels[index] for defence, labels in made.labels.items()}
         if self.chosen is not None:
             given = {defence: label for defence, label in given.items() if defence == self.chosen}
         labelled = [label for label in given.values() if label != NO_LABEL]
-        return Cell(
+        return ImageCell(
             perturbed=self._picture(attack, sample, PERTURBED),
             difference=self._picture(attack, sample, difference_name(self.factor)),
             found="" if self.chosen is None else self._class(given.get(self.chosen)),
