@@ -56,7 +56,7 @@ class BoardContent(Content):
 
 @dataclass(frozen=True, kw_only=True)
 class MatrixContent(Content):
-    """A matrix. `chosen` is what of it is shown, as the query of an address, `suffix` the same in names of files."""
+    """A matrix. `chosen` is what of it is shown, as the query of an address; `suffix` is the same in names of files."""
 
     map: HeatMap
     chosen: str = ""

@@ -107,6 +107,10 @@ def test_the_matrix_counts_the_batches_of_an_epsilon(client: Client, played: Tou
     assert (second["images"], second["made"], second["share"]) == ("2", "2", "0.5")
     page = text_of(client, f"{MATRIX}?epsilon=8")
     assert ">25.0</a>" in page
+    assert f'href="{MATRIX}.csv?epsilon=8" download>' in page
+    assert '<a href="/competitions/transfer/matrix/targeted_attack?epsilon=8">' in page
+    for query, name in (("", "transfer-matrix-attack"), ("?epsilon=8", "transfer-matrix-attack-epsilon-8")):
+        assert f'filename="{name}.csv"' in client.get(f"{MATRIX}.csv{query}").headers["Content-Disposition"]
     assert "/competitions/transfer/pairs/" in page
     for epsilon in ("7", "x", "-8", "8.0"):
         assert client.get(f"{MATRIX}?epsilon={epsilon}").status_code == 404
