@@ -22,9 +22,10 @@ from competitions.rules import (
 from core.numbers import local
 from pages.formats import page_formats
 
-_LABELS = {
+SHARED_LABELS = {
     "name": gettext_noop("Name of the rules"),
     "format": gettext_noop("Format"),
+    "norm": gettext_noop("Distance"),
     "shape": gettext_noop("Images"),
     "classes": gettext_noop("Classes"),
     LEAST_ACCURACY: gettext_noop("Clean accuracy in the smoke test"),
@@ -51,7 +52,7 @@ class Difference:
 def differences(old: RulesVersion, new: RulesVersion) -> Sequence[Difference]:
     """Return every value that one of the versions sets: first the differences, then the others, each by name."""
     before, after = _effective(old), _effective(new)
-    labels = {**_LABELS, **page_formats.of(old.competition).rule_labels}
+    labels = {**SHARED_LABELS, **page_formats.of(old.competition).rule_labels}
     rows = []
     for name in sorted(old.values.keys() | new.values.keys()):
         kind = _kind(name, old, new)

@@ -15,7 +15,6 @@ from core.times import duration
 from pages.rules_table import RuleRow, clean_accuracy, images
 
 LABELS: Mapping[str, str] = {
-    "norm": gettext_noop("Distance"),
     "query_budget": gettext_noop("Query budget for each sample"),
     "piece_samples": gettext_noop("Samples in a piece"),
     "setup_seconds": gettext_noop("Seconds to set up"),
