@@ -19,16 +19,16 @@ from competitions.models import Competition, Entry
 from competitions.sample_store import worst_cases
 from competitions.services import appoint_organiser, import_competition
 from core import clock
+from formats.query.rounds.cost_estimate import estimate
+from formats.query.rounds.engine_adapter import facts_of
+from formats.query.rounds.progression import advance_round
 from matches.models import Match, Piece, SampleResult
 from repositories.models import Repository
 from rounds import services
-from rounds.cost_estimate import estimate
-from rounds.engine_adapter import facts_of
-from rounds.freeze import freeze
 from rounds.models import Decision, Round, RoundEntry, RoundMatch, RoundStage
-from rounds.planning import plan_round
-from rounds.progression import advance_round
-from rounds.publication import publish
+from rounds.planning.freeze import freeze
+from rounds.planning.plan import plan_round
+from rounds.publishing.publication import publish
 from submissions.models import Player, Submission
 
 SLUG = "bench"

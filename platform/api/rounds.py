@@ -15,11 +15,11 @@ from api.fields import DistanceField, ShareField
 from competitions.models import Competition
 from competitions.pseudonyms import public_name
 from core.times import for_programs
-from rounds import transfer_standings
+from formats.transfer.rounds import standings as transfer_standings
 from rounds.models import Release, Round, RoundWarning
-from rounds.release import released
+from rounds.release.parts import released
+from rounds.release.signing_keys import all_keys, key_id
 from rounds.selectors import standings
-from rounds.signing_keys import all_keys, key_id
 
 
 class RoundSerializer(serializers.ModelSerializer[Round]):

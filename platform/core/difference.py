@@ -15,3 +15,15 @@ class Difference:
 
     def __str__(self) -> str:
         return f"{self.subject}: {self.problem}{' (repaired)' if self.repaired else ''}"
+
+
+@dataclass(frozen=True)
+class Verified:
+    """Numbers of compared scores and of compared rows of leaderboards, and their differences."""
+
+    scores: int = 0
+    ranked: int = 0
+    differences: tuple[Difference, ...] = ()
+
+    def __add__(self, other: Verified) -> Verified:
+        return Verified(self.scores + other.scores, self.ranked + other.ranked, (*self.differences, *other.differences))

@@ -21,12 +21,13 @@ from core.times import duration
 from demo.demo_site import ORGANISER, DemoSite, Say
 from demo.print_boards import print_preview, print_standings
 from demo.web_client import WebClient
+from formats.query.rounds.cost_estimate import estimate
+from formats.query.rounds.preview import preview
+from formats.query.rounds.progress import progress
 from leaderboards.evaluation_basis import unevaluated
 from leaderboards.models import Evaluation
-from rounds.cost_estimate import estimate
 from rounds.models import Release, Round
-from rounds.preview import preview
-from rounds.selectors import progress, standings
+from rounds.selectors import standings
 
 State = Round.State
 

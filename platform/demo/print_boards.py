@@ -10,7 +10,7 @@ from rich.table import Table
 from competitions.models import Track
 from evaluation.domain.score_decimals import decimals
 from leaderboards.models import Evaluation, Standing
-from rounds.preview import Preview
+from rounds.publishing.preview import Preview
 from rounds.selectors import StandingRow
 from tournaments.boards import Board, BoardRow
 

@@ -12,11 +12,13 @@ from competitions.extension_points import sets_in_use
 from competitions.models import Competition, SampleSet
 from core import notify
 from core.administration.columns import count_column
+from leaderboards.evaluation_basis import COUNTED
+from leaderboards.models import Evaluation
 from leaderboards.submission_choices import newest_choices
 from matches.extension_points import replay_notes
 from matches.models import Match
 from matches.signals import match_ended
-from submissions.extension_points import players_in_use
+from submissions.extension_points import measured_late, players_in_use, void_by_platform
 from submissions.models import Player, Submission
 from submissions.signals import eligibility_changed, submission_ready
 
@@ -45,6 +47,19 @@ def score(**signal: Any) -> None:
 def evaluated_sets() -> QuerySet[SampleSet]:
     """Return the sample sets of evaluations."""
     return SampleSet.objects.filter(evaluations__isnull=False)
+
+
+@void_by_platform.add
+def void_evaluations() -> QuerySet[Submission]:
+    """Return the submissions whose evaluation that counts ended by a platform error."""
+    void = Evaluation.objects.filter(COUNTED, state=Evaluation.State.VOID, cause=Submission.Cause.PLATFORM)
+    return Submission.objects.filter(pk__in=void.values("submission"))
+
+
+@measured_late.add
+def late_evaluations() -> QuerySet[Submission]:
+    """Return the submissions of evaluations that were overdue."""
+    return Submission.objects.filter(pk__in=Evaluation.objects.exclude(overdue_at=None).values("submission"))
 
 
 @players_in_use.add

@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from django.db import transaction
 
 from competitions.models import Competition, Track
 from core import faults
-from core.difference import Difference
+from core.difference import Difference, Verified
 from core.errors import Fault
 from leaderboards.evaluation_basis import COUNTED, unresolved
 from leaderboards.models import Evaluation, Resamples, Standing
@@ -23,15 +22,6 @@ from leaderboards.scoring import difference_of, keep_resamples, recompute, score
 from leaderboards.superseding import supersede_in
 
 log = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True)
-class Verified:
-    """Numbers of compared scores and standings, and their differences."""
-
-    scores: int
-    standings: int
-    differences: tuple[Difference, ...]
 
 
 def verify_boards(competition: Competition | None = None, *, repair: bool = False) -> Verified:

@@ -19,20 +19,10 @@ from core.administration.columns import labelled, linked
 from core.administration.permissions import ReadOnlyAdmin, model_field_names
 from core.errors import Fault, Refusal
 from rounds import admin_actions
-from rounds.admin_dashboard import dashboard
-from rounds.decision_text import why
 from rounds.forms import PlanForm
-from rounds.models import (
-    Decision,
-    Release,
-    Round,
-    RoundEntry,
-    RoundMatch,
-    RoundStage,
-    RoundWarning,
-    SigningKey,
-)
-from rounds.planning import plan_round
+from rounds.models import Release, Round, RoundEntry, SigningKey
+from rounds.planning.plan import plan_round
+from rounds.running.dashboard import dashboard
 
 log = logging.getLogger(__name__)
 
@@ -64,7 +54,7 @@ class RoundAdmin(ReadOnlyAdmin):
     """Rounds, newest first."""
 
     organised_by = "competition__organisers"
-    counts = ("entries", "stages", "round_matches", "warnings", "releases")
+    counts = ("entries", "releases")
     list_display = (
         "title",
         labelled("state", STATE_COLOURS),
@@ -162,77 +152,11 @@ class RoundEntryAdmin(ReadOnlyAdmin):
         "submission__repository__entry__team__slug",
         "submission__repository__entry__team__name",
     )
-    actions = ("override_audit", "confirm_licence", "refuse_licence")
+    actions = ("confirm_licence", "refuse_licence")
     actions_detail = actions
 
-    override_audit = confirmed_action(admin_actions.OVERRIDE_AUDIT)
     confirm_licence = confirmed_action(admin_actions.CONFIRM_LICENCE)
     refuse_licence = confirmed_action(admin_actions.REFUSE_LICENCE)
-
-
-@admin.register(RoundMatch)
-class RoundMatchAdmin(ReadOnlyAdmin):
-    """Matches of rounds."""
-
-    organised_by = "round__competition__organisers"
-    list_display = ("__str__", linked("round"), linked("match"))
-    list_filter = (IN_A_COMPETITION, OF_ROUND, "match__state")
-    list_select_related = ("round__competition", "match")
-    search_fields = ("=match__pk", "match__model__title", "match__attack__title")
-    show_full_result_count = False
-
-
-@admin.register(RoundStage)
-class RoundStageAdmin(ReadOnlyAdmin):
-    """Finished stages with their samples, panels and counted players."""
-
-    organised_by = "round__competition__organisers"
-    counts = ("decisions",)
-    list_display = ("__str__", linked("round"), "bracket", "number", "samples", "ordered_by", "loop", "renewed")
-    list_filter = (IN_A_COMPETITION, OF_ROUND, "bracket", "number", "renewed")
-    list_select_related = ("round__competition",)
-    search_fields = ("round__title",)
-
-
-@admin.register(Decision)
-class DecisionAdmin(ReadOnlyAdmin):
-    """The decision log: who was kept or cut in which stage, by which value against which threshold."""
-
-    organised_by = "stage__round__competition__organisers"
-    list_display = ("says", linked("player"), linked("track"), linked("stage"), "spared")
-    list_filter = (
-        ("stage__round__competition", RelatedOnlyFieldListFilter),
-        ("stage__round", RoundFilter),
-        "stage__bracket",
-        "stage__number",
-        "track__name",
-        "kept",
-        "spared",
-        "inconsistent",
-    )
-    list_select_related = ("stage__round", "track__competition", "player")
-    search_fields = (
-        "player__title",
-        "player__digest",
-        "player__round_entries__submission__repository__entry__team__slug",
-        "player__round_entries__submission__repository__entry__team__name",
-    )
-
-    @admin.display(description="decision", ordering="place")
-    def says(self, line: Decision) -> str:
-        """Return the decision as a sentence."""
-        return why(line.stage, line)
-
-
-@admin.register(RoundWarning)
-class RoundWarningAdmin(ReadOnlyAdmin):
-    """Attacks that do not count but would have broken a winning model."""
-
-    organised_by = "round__competition__organisers"
-    list_display = ("__str__", linked("round"), linked("model"), linked("attack"), "nearer", "samples", "median")
-    list_filter = (IN_A_COMPETITION, OF_ROUND)
-    list_select_related = ("round__competition", "model", "attack")
-    search_fields = ("model__title", "attack__title", "model__digest", "attack__digest")
 
 
 @admin.register(SigningKey)

@@ -6,17 +6,16 @@ from typing import TYPE_CHECKING
 
 from core.administration.actions import AdminAction
 from core.errors import Refusal
-from rounds import release as releasing
 from rounds import services
-from rounds.audit_overrides import override_audit
 from rounds.formats import format_of
 from rounds.forms import PartForm
-from rounds.freeze import freeze
-from rounds.licence_review import confirm_licence, refuse_licence
 from rounds.models import Release, Round
-from rounds.preview import audit_notes, pool_sentences, preview_digest
-from rounds.publication import publish
-from rounds.transitions import offered
+from rounds.planning.freeze import freeze
+from rounds.publishing.licence_review import confirm_licence, refuse_licence
+from rounds.publishing.preview import pool_sentences, preview_digest, warnings
+from rounds.publishing.publication import publish
+from rounds.release import parts as releasing
+from rounds.running.transitions import offered
 
 if TYPE_CHECKING:
     from accounts.models import User
@@ -64,8 +63,11 @@ CANCEL = AdminAction(
 
 
 def _before_publishing(row: Round) -> list[str]:
-    views = format_of(row).preview(row) if row.state == State.SCORED else []
-    return [*pool_sentences(views), *audit_notes(views)]
+    round_format = format_of(row)
+    if row.state != State.SCORED:
+        return [round_format.publication_effect]
+    views = round_format.preview(row)
+    return [round_format.publication_effect, *pool_sentences(views), *warnings(views)]
 
 
 def _preview_digest(row: Round) -> str:
@@ -74,10 +76,9 @@ def _preview_digest(row: Round) -> str:
 
 PUBLISH = AdminAction(
     "Publish",
-    "The result becomes public as the preview shows it, and does not change afterwards. The best of each track become "
-    "its pool, and submissions are measured again against the new pools; the transfer format has no pools, and its "
-    "leaderboards continue. If the competition is so configured, a new validation set is drawn from further images of "
-    "its split. If the list below changes before you confirm, nothing is published.",
+    "The result becomes public as the preview shows it, and does not change afterwards. If the competition is so "
+    "configured, a new validation set is drawn from further images of its split. If the list below changes before you "
+    "confirm, nothing is published.",
     "published",
     lambda row, by, reason, seen: publish(round_=row, by=by, reason=reason, previewed=seen),
     notes=_before_publishing,
@@ -105,13 +106,6 @@ WITHDRAW = AdminAction(
     "withdrawn in part",
     _withdraw,
     form=PartForm,
-)
-OVERRIDE_AUDIT = AdminAction(
-    "Override audit",
-    "The model stays in the round although its audits failed. If it was eliminated already, the later stages are "
-    "decided again, and missing matches are played. The reason becomes public with the result.",
-    "overridden",
-    lambda row, by, reason: override_audit(entry=row, by=by, reason=reason),
 )
 CONFIRM_LICENCE = AdminAction(
     "Confirm licence",

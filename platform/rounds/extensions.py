@@ -2,25 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from django.db.models import QuerySet
-from django.dispatch import receiver
 
 from competitions.extension_points import owns_window
 from competitions.models import FreezeWindow
-from core import notify
-from matches.signals import match_ended
 from rounds.models import Round
 from submissions.extension_points import players_in_records, players_in_use
 from submissions.models import Player
-from tournaments.signals import field_played
-
-
-@receiver([match_ended, field_played])
-def advance(**signal: Any) -> None:
-    """Notify a worker that takes the rounds' next steps."""
-    notify.notify("rounds.advance")
 
 
 @owns_window.add

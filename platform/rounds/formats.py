@@ -2,23 +2,59 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
 from typing import IO, TYPE_CHECKING, Protocol
 
-from competitions.models import RulesVersion
+from django.db.models import QuerySet
+from django.forms import Field
+
+from competitions.models import Competition, RulesVersion, SampleSet
 from core.by_format import ByFormat
+from core.difference import Verified
 from rounds.models import Round, RoundEntry
-from rounds.preview import Preview
+from rounds.publishing.preview import Preview
+from rounds.running.dashboard_tables import DashboardPart
+from submissions.models import Player, Submission
 
 if TYPE_CHECKING:
     from accounts.models import User
 
 
+@dataclass(frozen=True)
+class Counting:
+    """What counted in a competition at a time."""
+
+    submissions: QuerySet[Submission]
+    """Those that may count, whenever they became ready."""
+    chosen: Collection[int] = ()
+    """The keys of those that teams chose to count instead of their newest one."""
+    places: Mapping[int, Mapping[int, int]] = field(default_factory=dict)
+    """The places on the leaderboards, by the keys of track and entry. Tracks without a seeding are missing."""
+
+
 class RoundFormat(Protocol):
     """How rounds of a format are planned, played, scored, published and released."""
 
+    bundle_format: int
+    """The format of new result bundles, kept with a round at its freeze, as its field commits to it."""
+    publication_effect: str
+    """What publishing does beside making the result public, in sentences, for the confirmation page."""
+
+    # planning and freeze
+
+    def plan_fields(self) -> Mapping[str, Field]:
+        """Return the fields of the form that plans a round which this format adds: `schedule` and `guard`, or none."""
+
     def schedule(self, schedule: str, *, guard: bool) -> tuple[Round.Schedule, bool]:
         """Return the schedule and the guard of a planned round. Raise `Refusal` for those that it does not have."""
+
+    def ever_played(self, source: SampleSet) -> bool:
+        """Return whether a submission may have seen samples of the set, or of one drawn from it."""
+
+    def counting(self, competition: Competition, at: datetime) -> Counting:
+        """Return which submissions counted at a time, and where they stood: the entries of a round follow from it."""
 
     def check_field(self, round_: Round, entries: Sequence[RoundEntry], rules: RulesVersion) -> None:
         """Raise `Refusal` where the outcome of the round with `entries` might be too large to be verified."""
@@ -31,6 +67,8 @@ class RoundFormat(Protocol):
 
     def commitment_to_field(self, round_: Round, entries: Sequence[RoundEntry], salt: str) -> str:
         """Return the salted hash of the field, when the round starts with `entries`."""
+
+    # running
 
     def start(self, round_: Round) -> None:
         """Let workers play, in the transaction of the start."""
@@ -50,17 +88,47 @@ class RoundFormat(Protocol):
     def outcome(self, round_: Round, entries: Sequence[RoundEntry]) -> bytes:
         """Return all facts of a played round with `entries`, and everything that follows from them."""
 
+    def dashboard_part(self, round_: Round, views: Sequence[Preview]) -> DashboardPart:
+        """Return the part of the organiser's dashboard that shows what the round plays and has decided.
+
+        In a number of queries that does not grow with the round. `views` is its preview, empty unless it is scored.
+        """
+
+    def playing_workers(self) -> Collection[str]:
+        """Return the names of the workers that hold work of this format now."""
+
+    # publication
+
     def preview(self, round_: Round) -> list[Preview]:
-        """Return what publishing a scored round now would change."""
+        """Return what publishing a scored round now would change, one for each track of the competition."""
+
+    def future_opponents(self, competition: Competition) -> QuerySet[Player]:
+        """Return the players beside the entrants on whose submissions the preview depends: those of pools."""
 
     def publish(self, round_: Round, views: Sequence[Preview], by: User) -> None:
         """Put into force what the preview shows, in the transaction of the publication. Raise `Refusal`."""
+
+    # visibility and release
+
+    def secret_order_since(self, round_: Round) -> datetime | None:
+        """Return since when leaderboards are frozen whose order the first pairs of the round show; None if none is."""
+
+    def being_played(self, sets: QuerySet[SampleSet]) -> QuerySet[SampleSet]:
+        """Return those of the sample sets on which something is still to be played."""
 
     def perturbed_table(self, round_: Round) -> bytes:
         """Return the table of the perturbed images, as CSV."""
 
     def perturbed_images(self, round_: Round, number: int) -> Callable[[], IO[bytes]] | None:
         """Return what opens the archive of the images of row `number` of the table, None without such a row."""
+
+    # verification
+
+    def verify(self, competitions: QuerySet[Competition], *, repair: bool) -> Verified:
+        """Compare scores, leaderboards and rounds of competitions of this format with what they follow from.
+
+        With `repair`, computed values are written, but not those of rounds.
+        """
 
 
 round_formats: ByFormat[RoundFormat] = ByFormat()

@@ -5,17 +5,17 @@ from __future__ import annotations
 from typing import Any
 
 from django.db.models import QuerySet
-from django.forms import BooleanField, CharField, ChoiceField, IntegerField, ModelChoiceField, SplitDateTimeField
+from django.forms import CharField, ChoiceField, IntegerField, ModelChoiceField, SplitDateTimeField
 from unfold.widgets import (
     UnfoldAdminIntegerFieldWidget,
     UnfoldAdminSelectWidget,
     UnfoldAdminSplitDateTimeWidget,
     UnfoldAdminTextInputWidget,
-    UnfoldBooleanSwitchWidget,
 )
 
 from competitions.models import Competition, SampleSet
 from core.administration.actions import ReasonForm
+from rounds.formats import round_formats
 from rounds.models import Release, Round
 
 SECRET = (SampleSet.Purpose.TEST, SampleSet.Purpose.FINAL)
@@ -39,22 +39,7 @@ class PlanForm(ReasonForm):
     kind = ChoiceField(
         choices=Round.Kind.choices,
         widget=UnfoldAdminSelectWidget,
-        help_text="A development round makes new pools, but none in the transfer format; the final ranks for prizes.",
-    )
-    schedule = ChoiceField(
-        choices=[(each.value, each.label) for each in Round.Schedule if each is not Round.Schedule.ALL],
-        required=False,
-        widget=UnfoldAdminSelectWidget,
-        help_text="The ladder costs about two fifths of halving. The panel ladder is its earlier version, which loses "
-        "the best where attacks beat each other in cycles. Ignored in the transfer format, where every attack meets "
-        "every defence.",
-    )
-    guard = BooleanField(
-        required=False,
-        widget=UnfoldBooleanSwitchWidget,
-        label="Guarded cuts",
-        help_text="Cuts of the panel ladder also keep entrants that are not significantly worse than 5th place. "
-        "Not recommended: it costs more and, in simulations, finds no more. Ignored in the transfer format.",
+        help_text="The final ranks for prizes.",
     )
     source = ModelChoiceField(
         SampleSet.objects.none(),
@@ -80,6 +65,7 @@ class PlanForm(ReasonForm):
         super().__init__(*args, **kwargs)
         sets = SampleSet.objects.filter(competition__in=competitions, purpose__in=SECRET, drawn_from=None)
         self.fields["competition"].queryset = competitions  # type: ignore[attr-defined]
-        if not competitions.filter(format=Competition.Format.QUERY).exists():
-            del self.fields["schedule"], self.fields["guard"]  # every attack meets every defence
+        for name in competitions.order_by().values_list("format", flat=True).distinct():
+            self.fields |= round_formats[name].plan_fields()
+        self.order_fields(["competition", "title", "kind", "schedule", "guard"])
         self.fields["source"].queryset = sets.select_related("competition").order_by("competition", "pk")  # type: ignore[attr-defined]

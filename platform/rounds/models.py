@@ -59,7 +59,7 @@ class Round(models.Model):
     field_commitment = models.CharField(max_length=64, blank=True, editable=False)
     """The salted hash of the entries, their order and the rules, public from the freeze."""
     bundle_format = models.PositiveSmallIntegerField(default=2, editable=False)
-    """The format of the result bundle in the query format, set at the freeze: what the field commits to."""
+    """The format of the result bundle, set at the freeze: what the field commits to."""
     state = models.CharField(max_length=9, choices=State.choices, default=State.PLANNED, db_index=True)
     state_since = models.DateTimeField()
     planned_at = models.DateTimeField()
@@ -72,7 +72,7 @@ class Round(models.Model):
     tournament = models.OneToOneField(
         Tournament, null=True, blank=True, on_delete=models.PROTECT, related_name="round", editable=False
     )
-    """What it plays in the transfer format, from its freeze."""
+    """The tournament that it plays from its freeze on, if its format has one."""
     pools = models.ManyToManyField(Pool, related_name="rounds", editable=False)
     """The pools that its publication made, at most one of each track."""
     gone = models.ManyToManyField(Player, related_name="+", editable=False)

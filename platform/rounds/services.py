@@ -11,13 +11,7 @@ from competitions.windows import call_off_window
 from core import clock, notify
 from rounds.formats import format_of
 from rounds.models import Round
-from rounds.transitions import (
-    lock_competition,
-    locked,
-    move,
-    require_possible,
-    require_reason,
-)
+from rounds.running.transitions import lock_competition, locked, move, require_possible, require_reason
 
 if TYPE_CHECKING:
     from accounts.models import User

@@ -10,9 +10,9 @@ from core import faults
 from core.logs import log_ids
 from rounds import verification
 from rounds.formats import format_of
-from rounds.freeze import freeze_due, words
 from rounds.models import Round
-from rounds.transitions import record_problem
+from rounds.planning.freeze import freeze_due, words
+from rounds.running.transitions import record_problem
 
 CONFIRM_SECONDS = 180
 """Time until a difference is checked again: leaderboards follow changes within a minute."""

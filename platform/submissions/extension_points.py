@@ -5,10 +5,16 @@ from __future__ import annotations
 from django.db.models import QuerySet
 
 from core.extension_point import ExtensionPoint
-from submissions.models import Player
+from submissions.models import Player, Submission
 
 players_in_use: ExtensionPoint[[], QuerySet[Player]] = ExtensionPoint()
 """Which players may be started soon?"""
 
 players_in_records: ExtensionPoint[[], QuerySet[Player]] = ExtensionPoint()
 """Which players may be started again at any later time, to check a result?"""
+
+void_by_platform: ExtensionPoint[[], QuerySet[Submission]] = ExtensionPoint()
+"""Which submissions have no score because of a platform error after they were ready?"""
+
+measured_late: ExtensionPoint[[], QuerySet[Submission]] = ExtensionPoint()
+"""Which submissions waited so long for their score that their slot was refunded?"""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, TypeAlias
 
-from django.db.models import Count, Min, Q, QuerySet, Sum
+from django.db.models import Count, Exists, Min, OuterRef, Q, QuerySet, Sum
 
 from competitions.bundled_baselines import bundled_digest
 from competitions.models import Competition, SampleSet, Track
@@ -257,6 +257,15 @@ def repeat_counts(tournament: Tournament, defences: Collection[int] | None = Non
         counts = RepeatCounts(len(images), changed or 0, lost or 0, gained or 0)
         found[defence] = found.get(defence, RepeatCounts()) + counts
     return found
+
+
+def with_open_runs() -> QuerySet[Tournament]:
+    """Return the tournaments with runs that may still be played."""
+    unfinished = (Run.State.WAITING, Run.State.CLAIMED)
+    attacks = AttackRun.objects.filter(tournament=OuterRef("pk"), state__in=unfinished)
+    defences = DefenceRun.objects.filter(attack_run__tournament=OuterRef("pk"), state__in=unfinished)
+    repeats = RepeatRun.objects.filter(tournament=OuterRef("pk"), state__in=unfinished)
+    return Tournament.objects.filter(Exists(attacks) | Exists(defences) | Exists(repeats), ended_at=None)
 
 
 def stuck_runs(kind: type[AnyRun]) -> QuerySet[Any]:

@@ -24,9 +24,10 @@ from demo.virtual_teams import Change
 from evaluation.baselines.catalogue import find_baseline
 from repositories.git_reader import GitReader
 from repositories.services import repository_of
-from rounds import salts, services
-from rounds.freeze import freeze
-from rounds.planning import plan_round
+from rounds import services
+from rounds.planning import salts
+from rounds.planning.freeze import freeze
+from rounds.planning.plan import plan_round
 from submissions.models import Player, Submission
 from submissions.player_builds import build
 

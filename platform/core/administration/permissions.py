@@ -6,7 +6,7 @@ model permissions. Other people see nothing.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -16,6 +16,7 @@ from django.forms import ModelForm
 from django.http import HttpRequest
 
 from core import events
+from core.administration.actions import AdminAction, confirmed_action
 from core.administration.columns import count_column, count_of
 from core.extension_point import ExtensionPoint
 
@@ -58,6 +59,8 @@ class ReadOnlyAdmin(Page):
     """True if the rows belong to no competition and every organiser sees all of them."""
     counts: ClassVar[tuple[str, ...]] = ()
     """Relations to the row. Each becomes a column with the number of related rows, linked to their list."""
+    actions_detail: ClassVar[Sequence[str]] = ()
+    """Names of the actions on the page of a row."""
 
     list_filter_sheet = False
     list_per_page = 50
@@ -66,6 +69,13 @@ class ReadOnlyAdmin(Page):
     def add_counts(cls, *names: str) -> None:
         """Add relations to `counts`: those of higher apps, which do so in their `admin.py`."""
         cls.counts = (*cls.counts, *names)
+
+    @classmethod
+    def add_action(cls, name: str, definition: AdminAction) -> None:
+        """Add an action to the list and to the page of a row: one of a higher app, which does so in its `admin.py`."""
+        setattr(cls, name, confirmed_action(definition))
+        cls.actions = (name, *(cls.actions or ()))
+        cls.actions_detail = (name, *cls.actions_detail)
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
         """Return the rows that the user may see, with their counts."""

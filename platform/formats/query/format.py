@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
+from importlib import import_module
+
 from demo.query_format import QueryDemo
 from formats.base import Format, register
 from formats.query import NAME
 from formats.query.api import QueryApi
 from formats.query.competition import QueryCompetition
 from formats.query.pages import QueryPages
-from rounds.query_format import QueryFormat
+from formats.query.rounds.interface import QueryRounds
 from submissions import player_builds
 from submissions.formats import SubmissionFormat
 from submissions.smoke_test import smoke_test
 
+import_module("formats.query.extensions")
 register(
     Format(
         name=NAME,
         competition=QueryCompetition(),
         submissions=SubmissionFormat(player_builds.build, smoke_test),
-        rounds=QueryFormat(),
+        rounds=QueryRounds(),
         pages=QueryPages(),
         api=QueryApi(),
         demo=QueryDemo(),

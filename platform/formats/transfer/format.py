@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
+from importlib import import_module
+
 from demo.transfer_format import TransferDemo
 from formats.base import Format, register
 from formats.transfer import NAME
 from formats.transfer.api import TransferApi
 from formats.transfer.competition import TransferCompetition
 from formats.transfer.pages import TransferPages
-from rounds.transfer_format import TransferFormat
+from formats.transfer.rounds.interface import TransferRounds
 from submissions import transfer_builds
 from submissions.formats import SubmissionFormat
 from submissions.transfer_smoke_test import transfer_smoke_test
 
+import_module("formats.transfer.extensions")
 register(
     Format(
         name=NAME,
         competition=TransferCompetition(),
         submissions=SubmissionFormat(transfer_builds.build, transfer_smoke_test),
-        rounds=TransferFormat(),
+        rounds=TransferRounds(),
         pages=TransferPages(),
         api=TransferApi(),
         demo=TransferDemo(),

@@ -12,8 +12,8 @@ from pages.csv_download import csv_file
 from pages.formats import page_formats
 from pages.freeze import freeze_of
 from pages.heat_map import matrix_address
-from rounds.match_visibility import pairs_public
 from rounds.models import Round
+from rounds.publishing.visibility import pairs_public
 
 
 @require_safe

@@ -22,8 +22,8 @@ from pages.formats import page_formats
 from pages.rounds import files
 from repositories.http.limits import RETRY_SECONDS, LimitReachedError
 from rounds.models import Release, Round
-from rounds.release import open_part, released, released_entries
-from rounds.signing_keys import all_keys, key_id, public_key
+from rounds.release.parts import open_part, released, released_entries
+from rounds.release.signing_keys import all_keys, key_id, public_key
 
 PLANNED_EVERY = 60
 PLAYING_EVERY = 5

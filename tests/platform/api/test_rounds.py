@@ -14,7 +14,7 @@ from competitions.models import Competition, FreezeWindow, SampleSet
 from competitions.pseudonyms import public_name
 from core import object_store
 from rounds.models import Release, Round, RoundEntry, RoundWarning
-from rounds.signing_keys import public_key, rotate
+from rounds.release.signing_keys import public_key, rotate
 from submissions.models import Player, Submission
 
 ROUND = "/api/competitions/digits/rounds/1"

@@ -8,11 +8,12 @@ import pytest
 from django.test import Client
 
 from accounts.models import User
+from core.difference import Verified
 from leaderboards import rank_intervals, services
 from leaderboards import ranking as boards
 from leaderboards.models import Pool, Resamples, Standing
 from leaderboards.scoring import recompute, refresh_boards, score_finished
-from leaderboards.verification import Verified, verify_boards
+from leaderboards.verification import verify_boards
 from leaderboards.visibility import board, rows_now
 from submissions.models import Submission
 

@@ -12,11 +12,11 @@ from core import clock
 from core.models import Event
 from leaderboards import services
 from leaderboards.models import Evaluation, Pool
-from leaderboards.quota_check import differing_slots
 from leaderboards.tasks import sweep
 from leaderboards.verification import verify_boards
 from leaderboards.visibility import board
 from submissions.models import QuotaSlot
+from submissions.quota_check import differing_slots
 
 if TYPE_CHECKING:
     from tests.platform.conftest import FakeClock

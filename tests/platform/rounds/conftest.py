@@ -19,16 +19,17 @@ from competitions.rules import query_rules
 from competitions.sample_store import keep_samples, worst_cases
 from core import clock, notify, object_store
 from evaluation.domain.results import AuditReport, Outcome, SampleResult
+from formats.query.rounds.progression import advance_round
 from matches import queue
 from matches.models import Piece
 from matches.piece_result import PlayedPiece
 from matches.queue import Claim
 from repositories.models import Repository
-from rounds import salts, services
-from rounds.freeze import freeze
+from rounds import services
 from rounds.models import Round
-from rounds.planning import plan_round
-from rounds.progression import advance_round
+from rounds.planning import salts
+from rounds.planning.freeze import freeze
+from rounds.planning.plan import plan_round
 from submissions.models import Player, Submission
 from tests.platform.claims import claim_piece
 from workers.models import Worker

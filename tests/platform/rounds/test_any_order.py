@@ -39,6 +39,7 @@ from competitions.windows import plan_window
 from core import clock
 from core.errors import Refusal
 from core.models import Event
+from formats.query.rounds.preview import preview
 from leaderboards import board_freeze
 from leaderboards import services as boards
 from leaderboards.board_freeze import freeze_leaderboards
@@ -59,12 +60,11 @@ from matches.models import Match
 from matches.services import replay_failed
 from repositories.models import Repository
 from rounds import services as rounds
-from rounds.freeze import freeze_due
 from rounds.models import Release, Round
-from rounds.preview import preview
-from rounds.publication import publish
-from rounds.release import release
-from rounds.release import withdraw as take_back
+from rounds.planning.freeze import freeze_due
+from rounds.publishing.publication import publish
+from rounds.release.parts import release
+from rounds.release.parts import withdraw as take_back
 from rounds.verification import verify
 from submissions import build_queue, quota_ledger
 from submissions import services as submissions

@@ -15,13 +15,13 @@ from competitions.pseudonyms import public_name
 from competitions.rules import query_rules
 from core.errors import Fault, Refusal
 from core.models import Event
+from formats.query.rounds.engine_adapter import facts_of, outcome_of
 from leaderboards.choosing import choose, choose_newest
 from leaderboards.models import Evaluation, Pool, Standing
 from rounds import services, tasks
-from rounds.engine_adapter import facts_of, outcome_of
-from rounds.engine_adapter import frozen as frozen_entries
-from rounds.freeze import freeze
 from rounds.models import Round
+from rounds.planning.entries import frozen as frozen_entries
+from rounds.planning.freeze import freeze
 from submissions.models import Player, Submission
 from submissions.services import withdraw
 

@@ -15,9 +15,9 @@ from leaderboards import services as leaderboards
 from leaderboards.models import Evaluation
 from leaderboards.scoring import score_finished
 from leaderboards.services import set_pool
-from rounds.entries import eligible_entries
-from rounds.freeze import freeze, freeze_due
 from rounds.models import Round
+from rounds.planning.entries import eligible_entries
+from rounds.planning.freeze import freeze, freeze_due
 from submissions import build_queue
 from submissions.models import Build, Submission
 

@@ -16,10 +16,10 @@ from accounts.models import User
 from competitions.models import Competition, SampleSet
 from core.models import Event
 from evaluation.domain.results import AuditReport
+from formats.query.rounds.progression import advance_round
 from matches import queue
 from matches.models import Match
 from rounds.models import Round, RoundEntry
-from rounds.progression import advance_round
 from submissions.models import Submission
 from submissions.services import disqualify, reinstate
 from tests.platform.claims import claim_piece
@@ -191,6 +191,7 @@ def test_the_confirmation_page_shows_the_pools_and_nothing_else_is_published(
     disqualify(submission=best, by=olga, reason="it cheats")
     publish = reverse("admin:rounds_round_publish", args=[round_.pk])
     asked = browser.get(publish).content.decode()
+    assert "The best of each track become its pool" in asked
     assert "Pool of the model track: model 1, model 2, model 3, model 4, model 5." in asked
     reinstate(submission=best, by=olga, reason="it does not")
     (refused,) = confirm(browser, round_, publish, hidden_in(asked))

@@ -18,12 +18,13 @@ from core.errors import Refusal
 from core.models import Event
 from evaluation.bundle import size
 from evaluation.domain.samples import Sample
+from formats.query.rounds.progression import advance_round
 from matches.scheduling import ensure_match
-from rounds import salts, services
-from rounds.freeze import freeze
+from rounds import services
 from rounds.models import Round
-from rounds.planning import plan_round
-from rounds.progression import advance_round
+from rounds.planning import salts
+from rounds.planning.freeze import freeze
+from rounds.planning.plan import plan_round
 
 if TYPE_CHECKING:
     from collections.abc import Callable

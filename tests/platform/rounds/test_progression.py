@@ -15,13 +15,13 @@ from django.test.utils import CaptureQueriesContext
 from competitions.models import Competition
 from core.errors import Fault
 from core.models import Event
+from formats.query.rounds.engine_adapter import facts_of
+from formats.query.rounds.progression import advance_round
 from matches import queue
 from matches.models import Match, Piece, SampleResult
 from matches.services import replay_failed
 from rounds import services, tasks
-from rounds.engine_adapter import facts_of
 from rounds.models import Decision, Round, RoundEntry, RoundMatch
-from rounds.progression import advance_round
 from tests.platform.claims import claim_piece
 
 if TYPE_CHECKING:

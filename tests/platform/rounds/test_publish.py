@@ -19,14 +19,15 @@ from competitions.selectors import overlapping, rules_in_force, sample_set_for
 from core.errors import Refusal
 from core.models import Event
 from demo.print_boards import print_preview
+from formats.query.rounds.preview import preview
 from leaderboards.evaluation_basis import basis_in_force
 from leaderboards.models import Evaluation, Snapshot, Standing
 from leaderboards.services import set_pool
 from matches.models import Match
-from rounds.admin_dashboard import dashboard
 from rounds.models import Decision, Round
-from rounds.preview import preview, preview_digest
-from rounds.publication import publish
+from rounds.publishing.preview import preview_digest
+from rounds.publishing.publication import publish
+from rounds.running.dashboard import dashboard
 from submissions import services as submissions
 from submissions.models import Player, Submission
 
@@ -134,7 +135,8 @@ def test_a_failed_audit_is_shown(env: RoundFixture) -> None:
     for match in Match.objects.filter(model__title="model 1")[:2]:
         Match.objects.filter(pk=match.pk).update(audit={"changed": 9, "passed": False})
     views = preview(round_)
-    assert [(row.title, row.failed_audits) for row in views[0].rows] == [("mo-0 0", 0), ("mo-1 1", 2), ("mo-2 2", 0)]
+    remarks = [("mo-0 0", ""), ("mo-1 1", "failed its audit in 2 matches"), ("mo-2 2", "")]
+    assert [(row.title, row.remark) for row in views[0].rows] == remarks
     console = Console(file=StringIO(), record=True, width=200)
     print_preview("R", views, console)
     assert console.export_text().count("failed its audit in 2 matches") == 1, "the demo prints it too"

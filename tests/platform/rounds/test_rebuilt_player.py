@@ -13,11 +13,11 @@ from pytest_django import Settings
 from competitions.rules import query_rules
 from competitions.sample_store import samples_of
 from evaluation.runner.play import play
+from formats.query.rounds.progression import advance_round
 from matches.models import Match
 from matches.services import replay_failed
 from rounds import tasks
 from rounds.models import Round
-from rounds.progression import advance_round
 from submissions import player_builds
 from submissions.models import Player, Submission
 from workers.heartbeat import Heartbeat

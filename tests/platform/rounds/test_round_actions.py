@@ -14,15 +14,16 @@ from competitions.models import Competition, Entry
 from core import object_store
 from core.errors import Refusal
 from core.models import Event
+from formats.query.rounds.engine_adapter import facts_of, outcome_of
+from formats.query.rounds.progression import advance_round
 from matches.models import Match
 from matches.services import replay_failed
 from rounds import services
-from rounds.engine_adapter import facts_of, frozen, outcome_of
-from rounds.freeze import freeze
-from rounds.licence_review import confirm_licence, refuse_licence
 from rounds.models import Round, RoundEntry
-from rounds.progression import advance_round
-from rounds.publication import publish
+from rounds.planning.entries import frozen
+from rounds.planning.freeze import freeze
+from rounds.publishing.licence_review import confirm_licence, refuse_licence
+from rounds.publishing.publication import publish
 
 if TYPE_CHECKING:
     from tests.platform.rounds.conftest import RoundFixture

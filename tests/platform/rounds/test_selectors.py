@@ -8,13 +8,15 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
+from formats.query.rounds.cost_estimate import estimate
+from formats.query.rounds.preview import preview
+from formats.query.rounds.progress import progress
+from formats.query.rounds.progression import advance_round
+from formats.query.rounds.stages import decisions, stages, standings_and_stages
 from matches.models import Match
 from rounds import selectors, services
-from rounds.cost_estimate import estimate
-from rounds.freeze import freeze
 from rounds.models import Decision, Round, RoundEntry, RoundStage
-from rounds.preview import preview
-from rounds.progression import advance_round
+from rounds.planning.freeze import freeze
 from submissions.models import Submission
 
 if TYPE_CHECKING:
@@ -40,7 +42,7 @@ def test_standings(scored: Round) -> None:
 
 
 def test_stages(scored: Round) -> None:
-    main, targeted = selectors.stages(scored)
+    main, targeted = stages(scored)
     assert (main.track_name, targeted.track_name) == ("untargeted", "targeted")
     first, last = main.stages[0], main.stages[-1]
     assert (len(first.models), len(first.attacks), len(last.models)) == (12, 12, 10)
@@ -51,10 +53,10 @@ def test_stages(scored: Round) -> None:
 
 
 def test_decisions_are_filtered(scored: Round) -> None:
-    every = selectors.decisions(scored)
-    cut = selectors.decisions(scored, bracket="untargeted", stage=1, track="model", kept=False)
+    every = decisions(scored)
+    cut = decisions(scored, bracket="untargeted", stage=1, track="model", kept=False)
     assert {line.player.title for line in cut} == {"model 10", "model 11"}
-    assert selectors.decisions(scored, players=[cut[0].player_id]).count() == 1
+    assert decisions(scored, players=[cut[0].player_id]).count() == 1
     assert every.count() == Decision.objects.count()
 
 
@@ -65,10 +67,10 @@ def test_progress_and_estimate(env: RoundFixture) -> None:
     assert (before.triples_most, before.hours, before.disk_bytes, before.workers) == (4 * 4 * 8, None, None, 0)
     env.begin(round_)
     advance_round(round_)
-    seen = selectors.progress(round_)
+    seen = progress(round_)
     assert (seen.done, seen.left, seen.matches, list(seen.faults)) == (0, 128, 16, [])
     env.play()
-    seen = selectors.progress(round_)
+    seen = progress(round_)
     assert (seen.done, seen.left) == (128, 0)
     measured = estimate(round_)
     assert measured.hours == pytest.approx(128 * 0.5 / 3600)  # one worker, half a second for a sample
@@ -113,10 +115,10 @@ def big(env: RoundFixture, side: int) -> Round:
 def test_the_page_of_a_round_reads_its_entries_once(env: RoundFixture) -> None:
     round_ = Round.objects.select_related("competition").get(pk=big(env, 30).pk)
     with CaptureQueriesContext(connection) as queries:
-        rows, brackets = selectors.standings_and_stages(round_)
+        rows, brackets = standings_and_stages(round_)
     assert [query["sql"].count('rounds_roundentry" INNER') for query in queries].count(1) == 1
     assert len(queries) == 3
-    assert (rows, brackets) == (selectors.standings(round_), selectors.stages(round_))
+    assert (rows, brackets) == (selectors.standings(round_), stages(round_))
 
 
 def test_queries_do_not_grow_with_the_field(env: RoundFixture) -> None:
@@ -125,10 +127,10 @@ def test_queries_do_not_grow_with_the_field(env: RoundFixture) -> None:
         round_ = big(env, side)
         with CaptureQueriesContext(connection) as queries:
             assert len(selectors.standings(round_)["model"]) == side
-            assert len(selectors.stages(round_)[0].stages[0].models) == side
-            assert len(selectors.decisions(round_)) == 10 * side
+            assert len(stages(round_)[0].stages[0].models) == side
+            assert len(decisions(round_)) == 10 * side
             assert len(preview(round_)[0].rows) == side
-            selectors.progress(round_)
+            progress(round_)
             estimate(round_)
         taken.append(len(queries))
         services.cancel(round_=round_, by=env.organiser, reason="only counted")

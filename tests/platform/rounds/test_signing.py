@@ -16,8 +16,8 @@ from core.errors import Fault, Refusal
 from core.models import Event
 from evaluation.bundle.verify import verify
 from rounds.models import SigningKey
-from rounds.signing_keys import all_keys, public_key, replace_lost, rotate, signed
-from rounds.signing_seed import next_seed, promote, seed
+from rounds.release.signing_keys import all_keys, public_key, replace_lost, rotate, signed
+from rounds.release.signing_seed import next_seed, promote, seed
 
 BODY = b'{"kind":"head"}\n'
 
@@ -111,10 +111,10 @@ def test_nothing_leads_from_a_lost_key_to_its_successor(kept: Path) -> None:
 @pytest.mark.django_db
 def test_an_interrupted_change_of_keys_is_completed(kept: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     public_key()
-    monkeypatch.setattr("rounds.signing_seed.promote", lambda: None)
+    monkeypatch.setattr("rounds.release.signing_seed.promote", lambda: None)
     fresh = rotate(by=None, reason="The power goes before its file is in its place.")
     assert next_seed() != seed()
-    monkeypatch.setattr("rounds.signing_seed.promote", promote)
+    monkeypatch.setattr("rounds.release.signing_seed.promote", promote)
     assert about_key(signed(BODY), fresh.public) == []
     assert [path.name for path in kept.parent.iterdir()] == ["signing-key"]
 

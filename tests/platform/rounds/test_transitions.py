@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rounds.models import Round
-from rounds.transitions import TRANSITIONS, offered
+from rounds.running.transitions import TRANSITIONS, offered
 
 ENDS = {Round.State.PUBLISHED, Round.State.CANCELLED}
 

@@ -11,7 +11,7 @@ from core.models import Event
 from leaderboards.models import PoolPlace
 from leaderboards.services import set_pool
 from rounds.models import Round, RoundEntry
-from rounds.publication import publish
+from rounds.publishing.publication import publish
 from rounds.verification import verify
 from submissions import services as submissions
 from submissions.models import Player, Submission

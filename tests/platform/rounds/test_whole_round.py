@@ -12,16 +12,16 @@ from django.db import OperationalError, connection, transaction
 
 from core import object_store
 from evaluation.bundle.verify import verify
+from formats.query.rounds.cost_estimate import estimate
+from formats.query.rounds.preview import preview
+from formats.query.rounds.progress import progress
+from formats.query.rounds.progression import advance_round
 from matches import queue
 from matches.models import Match, Piece, SampleResult
-from rounds.cost_estimate import estimate
-from rounds.downloads import bundle_of
 from rounds.models import Decision, Round, RoundMatch, RoundStage
-from rounds.preview import preview
-from rounds.progression import advance_round
-from rounds.publication import publish
-from rounds.selectors import progress
-from rounds.signing_keys import public_key
+from rounds.publishing.publication import publish
+from rounds.release.downloads import bundle_of
+from rounds.release.signing_keys import public_key
 from tests.platform.claims import claim_piece
 
 if TYPE_CHECKING:

@@ -10,9 +10,9 @@ from competitions.models import Competition
 from core import clock
 from rounds import services as rounds
 from rounds.formats import format_of
-from rounds.freeze import freeze
 from rounds.models import Round
-from rounds.planning import plan_round
+from rounds.planning.freeze import freeze
+from rounds.planning.plan import plan_round
 from tests.platform.conftest import FakeClock
 from tests.platform.tournaments.conftest import play_all
 

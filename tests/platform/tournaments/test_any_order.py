@@ -28,15 +28,15 @@ from competitions.models import Competition, RulesVersion
 from competitions.services import enter, import_competition
 from core import clock
 from core.errors import Refusal
+from formats.transfer.rounds.verification import differing_places
 from repositories.models import Repository
 from rounds import services as rounds
 from rounds.formats import format_of
-from rounds.freeze import freeze
 from rounds.models import Round
-from rounds.preview import preview_digest
-from rounds.publication import publish
+from rounds.planning.freeze import freeze
+from rounds.publishing.preview import preview_digest
+from rounds.publishing.publication import publish
 from rounds.tasks import advance_round
-from rounds.verification import differing_places
 from submissions import services as submissions
 from submissions.models import Player, Submission
 from tests.platform.claims import claim_run
@@ -99,7 +99,7 @@ class Site(RuleBasedStateMachine):
                 self.settle()
                 boards = Tournament.objects.filter(fixed=False)
                 assert [each for tournament in boards for each in differing(tournament)] == []
-                assert list(differing_places()) == []
+                assert list(differing_places(Competition.objects.all())) == []
         finally:
             transaction.set_rollback(True)
             self.undo.__exit__(None, None, None)

@@ -21,15 +21,15 @@ from competitions.services import enter, import_competition
 from core import clock, events
 from core.errors import Refusal
 from core.models import Event
+from formats.transfer.rounds import standings as transfer_standings
+from formats.transfer.rounds.verification import differing_places
 from repositories.models import Repository
 from rounds import services as rounds
-from rounds import transfer_standings
 from rounds.formats import format_of
-from rounds.licence_review import refuse_licence
 from rounds.models import Round
-from rounds.preview import preview_digest
-from rounds.publication import publish
-from rounds.verification import differing_places
+from rounds.publishing.licence_review import refuse_licence
+from rounds.publishing.preview import preview_digest
+from rounds.publishing.publication import publish
 from submissions import services as submissions
 from submissions.models import Player, Submission
 from tests.platform.claims import claim_run
@@ -148,7 +148,7 @@ class Field:
         scored = Event.objects.filter(verb="score", subject=events.name_of(self.round)).count()
         assert scored == bool(self.round.outcome)
         if self.round.state in ("scored", "published"):
-            assert list(differing_places(self.competition)) == []
+            assert list(differing_places(Competition.objects.filter(pk=self.competition.pk))) == []
             self.check_points()
         if self.round.tournament is not None and self.round.state not in ("playing", "paused"):
             assert self.round.tournament.ended_at is not None

@@ -10,13 +10,13 @@ from django.utils import timezone
 
 from accounts.models import User
 from competitions.models import Competition
+from formats.transfer.rounds.verification import differing_places
 from rounds import services as rounds
 from rounds.formats import format_of
 from rounds.models import Round
-from rounds.preview import preview_digest
-from rounds.publication import publish
+from rounds.publishing.preview import preview_digest
+from rounds.publishing.publication import publish
 from rounds.tasks import advance_round
-from rounds.verification import differing_places
 from submissions.models import Submission
 from tests.platform.claims import claim_run
 from tests.platform.conftest import FakeClock
@@ -99,4 +99,4 @@ def test_a_lost_worker_changes_nothing_in_a_finished_round(
     tasks.follow_up(playing.tournament_id or 0)
     advance_round()
     assert (Round.objects.values().get(pk=playing.pk), list(playing.entries.order_by("pk").values())) == before
-    assert list(differing_places()) == []
+    assert list(differing_places(Competition.objects.all())) == []

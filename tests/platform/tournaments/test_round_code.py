@@ -11,14 +11,14 @@ from django.utils import timezone
 
 from accounts.models import User
 from competitions.models import Competition
+from formats.transfer.rounds.verification import differing_places
 from repositories.public_copies import public_copy
 from rounds.formats import format_of
-from rounds.licence_review import confirm_licence
 from rounds.models import Release, Round
-from rounds.preview import preview_digest
-from rounds.publication import publish
-from rounds.release import release, released_entries, released_tags, withdraw
-from rounds.verification import differing_places
+from rounds.publishing.licence_review import confirm_licence
+from rounds.publishing.preview import preview_digest
+from rounds.publishing.publication import publish
+from rounds.release.parts import release, released_entries, released_tags, withdraw
 from submissions.models import Submission
 from tests.platform.conftest import FakeClock
 from tests.platform.tournaments.conftest import BRIGHTNESS, COPY
@@ -54,7 +54,7 @@ def test_it_works(transfer: Competition, olga: User, submit: Submit, the_clock: 
     assert final.outcome != before, "it states who is eligible"
     publish(round_=final, by=olga, previewed=preview_digest(final, format_of(final).preview(final)))
     assert set(final.entries.values_list("place", flat=True)) == {1}
-    assert list(differing_places()) == []
+    assert list(differing_places(Competition.objects.all())) == []
 
     made = release(round_=final, part=Release.Part.CODE, by=olga, reason="It is over.")
     assert [entry.submission for entry in released_entries(final)] == [defence, attack]

@@ -21,17 +21,18 @@ from core import clock
 from core.errors import Refusal
 from evaluation.cli import main
 from evaluation.cli.verify import DONE
+from formats.transfer.rounds.verification import differing_places
 from leaderboards.models import FrozenLeaderboards
 from rounds import services as rounds
-from rounds.admin_dashboard import dashboard as dashboard_of
 from rounds.formats import format_of
-from rounds.freeze import freeze
 from rounds.models import Release, Round
-from rounds.preview import preview_digest
-from rounds.publication import publish
-from rounds.release import open_part, release
-from rounds.signing_keys import public_key
-from rounds.verification import differing_places, verify
+from rounds.planning.freeze import freeze
+from rounds.publishing.preview import preview_digest
+from rounds.publishing.publication import publish
+from rounds.release.parts import open_part, release
+from rounds.release.signing_keys import public_key
+from rounds.running.dashboard import dashboard as dashboard_of
+from rounds.verification import verify
 from submissions.models import Player, Submission
 from tests.platform.claims import claim_run
 from tests.platform.conftest import FakeClock
@@ -95,11 +96,13 @@ def test_it_works(
         (row.submission_id, row.value) for row in places.values()
     }
 
+    asked = client.get(reverse("admin:rounds_round_publish", args=[planned.pk])).content.decode()
+    assert "There are no pools, and the leaderboards continue." in asked
     views = format_of(planned).preview(planned)
     assert [len(view.rows) for view in views] == [1, 1, 1]
     publish(round_=planned, by=olga, previewed=preview_digest(planned, views))
     assert not planned.pools.exists()
-    assert list(differing_places()) == []
+    assert list(differing_places(Competition.objects.all())) == []
     client.logout()
     pages_before_the_release(client, planned)
 
@@ -200,7 +203,7 @@ def verification_finds_what_was_changed(round_: Round) -> None:
         stored.update(**changes)
         assert found in "; ".join(str(each) for each in verify(round_.competition).differences), changes
         stored.update(**before)
-    assert list(differing_places()) == []
+    assert list(differing_places(Competition.objects.all())) == []
 
 
 def saved(round_: Round, part: str, directory: Path) -> Path:
@@ -274,6 +277,17 @@ def test_the_dashboard_says_before_the_start_that_no_worker_plays(planned: Round
     assert dashboard_of(planned).problem.startswith("No worker that plays was seen recently")
     Worker.objects.create(name="a/0", worker_class="cpu", started_at=clock.now(), last_seen_at=clock.now())
     assert dashboard_of(planned).problem == ""
+
+
+def test_the_dashboard_shows_who_plays_its_runs(planned: Round, olga: User, the_clock: FakeClock) -> None:
+    begin(planned, olga, the_clock)
+    format_of(planned).advance(planned)
+    for name in ("a/0", "a/1"):
+        Worker.objects.create(name=name, worker_class="cpu", started_at=clock.now(), last_seen_at=clock.now())
+    assert claim_run("a/1") is not None
+    (workers,) = next(section.tables for section in dashboard_of(planned).sections if section.title == "Workers")
+    assert workers.title == "2 live"
+    assert workers.rows == [("a/0", "cpu", "waits"), ("a/1", "cpu", "plays")]
 
 
 def test_its_runs_come_first_unless_it_is_paused(

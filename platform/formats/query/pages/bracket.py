@@ -7,8 +7,9 @@ from dataclasses import dataclass, replace
 
 from competitions.models import Track
 from evaluation.domain.text import Text
-from rounds.decision_text import why
-from rounds.selectors import BracketView, Line, Name, StageView, StandingRow
+from formats.query.rounds.decision_text import why
+from formats.query.rounds.stages import BracketView, Line, Name, StageView
+from rounds.selectors import StandingRow
 
 MEDIAN = "median"
 

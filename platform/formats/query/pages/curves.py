@@ -25,7 +25,6 @@ from matches import curves
 from matches.models import Match
 from pages.formats import Content
 from pages.players import names_of
-from rounds.match_visibility import Sight, scores_seen
 
 MOST = 5
 """Number of curves that can still be told apart."""

@@ -23,6 +23,7 @@ from formats.query.pages.match_access import match_of
 from formats.query.pages.match_page import match_page
 from formats.query.pages.reproduction import reproduction
 from formats.query.pages.rules_table import scale
+from formats.query.rounds.match_visibility import Sight, scores_seen
 from leaderboards.models import Evaluation
 from matches.gallery import picture
 from matches.models import Match
@@ -30,7 +31,6 @@ from pages.access import competition_of
 from pages.csv_download import csv_file
 from pages.players import names_in, names_of
 from pages.views.errors import missing_page
-from rounds.match_visibility import Sight, scores_seen
 
 MOST_SCORES = 10
 """Number of submissions that the page of a match lists as scored by it."""

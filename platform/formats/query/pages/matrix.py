@@ -28,7 +28,6 @@ from pages.formats import MatrixContent
 from pages.heat_map import HeatMap, Side, matrix_address
 from pages.players import PlayerName, names_of
 from rounds import selectors as rounds
-from rounds.match_visibility import scores_seen
 from rounds.models import Round, RoundMatch
 from rounds.selectors import StandingRow
 from submissions.models import Submission

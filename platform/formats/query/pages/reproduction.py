@@ -10,11 +10,11 @@ from django.urls import reverse
 
 from competitions.rules import query_rules
 from evaluation.domain.rules import QueryRules
+from formats.query.rounds.match_visibility import Sight
 from matches.models import Match, Piece
 from pages.gallery import development_set
-from rounds.match_visibility import Sight
 from rounds.models import Release, Round
-from rounds.release import released_tags
+from rounds.release.parts import released_tags
 from submissions.models import Player
 
 _DEFAULT_PIECE = QueryRules.piece_samples

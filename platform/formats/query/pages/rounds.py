@@ -17,14 +17,15 @@ from formats.query.pages import match_links
 from formats.query.pages.bracket import NO_MATCHES, Bracket, Column, bracket
 from formats.query.pages.bracket_picture import BracketPicture
 from formats.query.pages.rules_table import scale
+from formats.query.rounds.downloads import pairs_of
+from formats.query.rounds.progress import progress
+from formats.query.rounds.stages import BracketView, standings_and_stages
 from leaderboards.visibility import frozen_since, sees_live
 from pages.formats import Content, RoundContent, RoundProgress
 from pages.players import PlayerName, names_in
-from rounds import selectors
-from rounds.downloads import pairs_of
-from rounds.match_visibility import images_seen, pairs_public
 from rounds.models import Release, Round, RoundStage, RoundWarning
-from rounds.selectors import BracketView, StandingRow
+from rounds.publishing.visibility import images_seen, pairs_public
+from rounds.selectors import StandingRow
 
 TOP = 5
 
@@ -122,7 +123,7 @@ class Results:
 
 def progress_of(played: Round) -> RoundProgress:
     """Return the progress of a round in triples, without names. What is planned grows with each stage."""
-    found = selectors.progress(played)
+    found = progress(played)
     total = found.done + found.left
     words = gettext("%(played)s of %(total)s triples played") % {
         "played": intcomma(found.done),
@@ -169,7 +170,7 @@ def results(
     """
     since = frozen_since(played.competition)
     hidden = since is not None and since <= played.window.starts_at and not sees_live
-    standings, stages = selectors.standings_and_stages(played)
+    standings, stages = standings_and_stages(played)
     rows = standings[shown.name]
     drawn = bracket(stages, shown.name, rows, without_first_panel=hidden, matches=matches)
     tries = _tries(stages, shown.name, rows)

@@ -16,11 +16,11 @@ from evaluation.charts.table import Table
 from evaluation.domain.transfer_results import PairCounts
 from formats.transfer.pages.board_table import share
 from formats.transfer.pages.entrants import best_first, name_of
+from formats.transfer.rounds.progression import tournament_of
 from pages.formats import MatrixContent
 from pages.freeze import freeze_of
 from pages.heat_map import HeatMap, Side, matrix_address
 from rounds.models import Round
-from rounds.transfer_progression import tournament_of
 from tournaments import totals
 from tournaments.boards import row_of, tournament_in_force
 from tournaments.models import Entrant, Tournament

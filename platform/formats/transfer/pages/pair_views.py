@@ -11,12 +11,13 @@ from competitions.selectors import may_organise
 from core.errors import Refusal
 from formats.transfer import NAME
 from formats.transfer.pages.pair import PairPage, pair_page
+from formats.transfer.rounds.progression import tournament_of
+from formats.transfer.rounds.visibility import class_errors_seen
 from pages.access import competition_of, round_of
 from pages.freeze import freeze_of
-from rounds.match_visibility import class_errors_seen, images_seen, pairs_public
 from rounds.models import Release, Round
-from rounds.release import released
-from rounds.transfer_progression import tournament_of
+from rounds.publishing.visibility import images_seen, pairs_public
+from rounds.release.parts import released
 from tournaments.boards import tournament_in_force
 from tournaments.models import Tournament
 from tournaments.pictures import picture

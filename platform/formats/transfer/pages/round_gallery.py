@@ -26,7 +26,6 @@ from pages.gallery import (
     class_name,
 )
 from rounds.models import Round
-from rounds.transfer_progression import tournament_of
 from tournaments.boards import row_of
 from tournaments.engine_adapter import place_of, sizes_of
 from tournaments.models import AttackRun, DefenceRun, Run, Tournament

@@ -11,12 +11,12 @@ from django.utils.translation import gettext
 
 from competitions.models import Track
 from evaluation.charts.axis import axis_to
+from formats.transfer.rounds.downloads import attack_runs_of
+from formats.transfer.rounds.standings import standings
 from pages.formats import Content, RoundContent, RoundProgress
 from pages.players import PlayerName
-from rounds.match_visibility import images_seen
 from rounds.models import Release, Round
-from rounds.transfer_downloads import attack_runs_of
-from rounds.transfer_standings import standings
+from rounds.publishing.visibility import images_seen
 from tournaments.fixed_fields import run_counts
 
 

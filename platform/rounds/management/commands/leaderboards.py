@@ -14,8 +14,8 @@ class Command(BaseCommand):
     """Command-line interface of the verification services."""
 
     help = (
-        "verify: compute every score, standing, pool, place of the transfer format and quota slot again from its "
-        "sources, and list the differences. "
+        "verify: compute every score, standing, pool, place and quota slot again from its sources, and list the "
+        "differences. "
         "Exits with 1 if a difference is not repaired."
     )
 
@@ -29,7 +29,7 @@ class Command(BaseCommand):
         for difference in seen.differences:
             self.stdout.write(str(difference))
         left = sum(not difference.repaired for difference in seen.differences)
-        summary = f"{seen.scores} scores and {seen.standings} standings verified, {len(seen.differences)} differences"
+        summary = f"{seen.scores} scores and {seen.ranked} standings verified, {len(seen.differences)} differences"
         if left:
             raise CommandError(f"{summary}, {left} of them not repaired.")
         self.stdout.write(f"{summary}.")

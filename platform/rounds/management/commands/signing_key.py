@@ -9,7 +9,7 @@ from django.core.management.base import BaseCommand, CommandError
 
 from core.errors import GauntletError
 from core.times import for_programs
-from rounds.signing_keys import all_keys, key_id, replace_lost, rotate
+from rounds.release.signing_keys import all_keys, key_id, replace_lost, rotate
 
 
 class Command(BaseCommand):

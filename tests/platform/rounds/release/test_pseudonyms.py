@@ -26,9 +26,9 @@ from matches.engine_adapter import pack
 from matches.piece_result import PlayedPiece
 from matches.queue import Claim
 from rounds.models import Release, Round, RoundWarning
-from rounds.publication import publish
-from rounds.release import release
-from rounds.signing_keys import public_key
+from rounds.publishing.publication import publish
+from rounds.release.parts import release
+from rounds.release.signing_keys import public_key
 from submissions.models import Player, Submission
 from tests.platform.rounds.conftest import RoundFixture
 

@@ -20,10 +20,10 @@ from leaderboards.board_freeze import freeze_leaderboards
 from leaderboards.models import FrozenLeaderboards
 from matches.models import Match, SampleResult
 from repositories.http.limits import ANYBODY, LIMITER
-from rounds import release as releasing
-from rounds.downloads import bundle_of, images_zip
 from rounds.models import Release, Round, RoundEntry, RoundMatch
-from rounds.release import open_part, release, released, released_entries, released_tags, withdraw
+from rounds.release import parts as releasing
+from rounds.release.downloads import bundle_of, images_zip
+from rounds.release.parts import open_part, release, released, released_entries, released_tags, withdraw
 from submissions.models import Submission
 
 

@@ -26,11 +26,11 @@ from core.models import Event
 from evaluation.baselines.catalogue import find_baseline
 from evaluation.builder.base import LogLine
 from evaluation.domain.errors import SlowBuildRefusal
-from leaderboards.quota_check import differing_slots
 from repositories.models import Repository
 from submissions import build_queue, pipeline, player_builds, quota_ledger, services, timeouts
 from submissions.models import Build, Player, QuotaSlot, Submission
 from submissions.quota import REFUNDED_FAULTS
+from submissions.quota_check import differing_slots
 from submissions.selectors import whole_log
 from workers import lease
 

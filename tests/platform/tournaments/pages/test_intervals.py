@@ -16,11 +16,11 @@ from competitions.sample_store import classes_of, samples_of
 from competitions.services import import_competition
 from core import object_store
 from evaluation.transfer.bundle.reader import read
+from formats.transfer.rounds.engine_adapter import body_of, record_of
+from formats.transfer.rounds.progression import tournament_of
+from formats.transfer.rounds.standings import differing as differing_rounds
 from rounds.formats import format_of
 from rounds.models import Round
-from rounds.transfer_adapter import body_of, record_of
-from rounds.transfer_progression import tournament_of
-from rounds.transfer_standings import differing as differing_rounds
 from submissions.models import Submission
 from tests.platform.claims import claim_run
 from tests.platform.conftest import FakeClock

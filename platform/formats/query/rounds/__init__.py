@@ -1,0 +1,1 @@
+"""Rounds of the query format: matches in stages, then new pools."""

@@ -1,0 +1,77 @@
+"""Overrides of failed audits, by which organisers keep a model in its round."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from django.db import transaction
+from django.db.models import Q
+
+from competitions.models import Track
+from competitions.selectors import require_organiser
+from core import events, notify
+from core.errors import Refusal
+from formats.query.rounds.engine_adapter import facts_of
+from formats.query.rounds.progression import RESULT
+from rounds.models import Decision, Round, RoundEntry
+from rounds.running.transitions import locked, move, require_reason, require_state
+
+if TYPE_CHECKING:
+    from accounts.models import User
+
+OVERRIDABLE = (Round.State.PLAYING, Round.State.PAUSED, Round.State.SCORED)
+"""States of a round in which an organiser may keep a model despite failed audits."""
+
+_EMPTY = {**dict.fromkeys(RESULT), **dict.fromkeys(("separated_from_next", "not_broken", "inconsistent"), False)}
+
+
+def override_audit(*, entry: RoundEntry, by: User, reason: str) -> None:
+    """Keep a model in its round despite failed audits; the bundle publishes the reason.
+
+    If the model has left already, its last stage and all later ones are decided again from the played matches, and a
+    scored round plays what is missing. Raise `Refusal`, also for a model without a failed audit.
+    """
+    require_organiser(by, entry.round.competition)
+    reason = require_reason(reason, "an audit override")
+    if entry.track.name != Track.Name.MODEL:
+        raise Refusal("attacks are not audited", fix="choose a model")
+    # before the lock, as it is slow: a failed audit stays failed
+    if not any(model == entry.player.digest for model, _ in facts_of(entry.round).failed_audits):
+        raise Refusal(
+            f"{entry.submission.title} has not failed an audit in this round", fix="no action needed: it stays in"
+        )
+    with transaction.atomic():
+        current = locked(entry.round)
+        require_state(current, *OVERRIDABLE, act="changed")
+        shared = current.entries.filter(player=entry.player_id)
+        if shared.exclude(audit_override_reason="").exists():
+            raise Refusal(f"the audit of {entry.submission.title} is already overridden", fix="no action needed")
+        shared.update(audit_override_reason=reason)
+        dropped = _drop_stages(current, entry.player_id)
+        if current.state == Round.State.SCORED:
+            current.entries.update(**_EMPTY)
+            current.warnings.all().delete()
+            current.round_matches.update(samples=None, median=None, held=None)
+            current.outcome = ""
+            move(current, "override_audit", by=by, reason=reason, entry=entry.pk, stages=dropped)
+        else:
+            events.record("override_audit", current, by=by, reason=reason, entry=entry.pk, stages=dropped)
+        notify.notify("rounds.advance")
+    entry.refresh_from_db()
+
+
+def _drop_stages(round_: Round, player: int) -> list[str]:
+    """Delete the stage that the model left and those after it, to be decided again; return their names."""
+    left = (
+        Decision.objects.filter(stage__round=round_, player=player, inconsistent=True).select_related("stage").first()
+    )
+    if left is None:
+        return []
+    after = Q(bracket=left.stage.bracket, number__gte=left.stage.number)
+    if left.stage.bracket == Track.Name.UNTARGETED:
+        after |= Q(bracket=Track.Name.TARGETED)
+    stages = round_.stages.filter(after)
+    keys = stages.order_by("-bracket", "number").values_list("bracket", "number")
+    names = [f"{bracket} {number}" for bracket, number in keys]
+    stages.delete()
+    return names

@@ -1,0 +1,59 @@
+"""Estimate of the maximal cost of a round in triples, hours and disk, at recently measured speed."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from competitions.models import Track
+from core import clock, object_store
+from formats.query.rounds.engine_adapter import ceiling, field_of
+from matches.models import Piece
+from matches.selectors import RECENT_PIECES
+from rounds.models import Round
+from rounds.planning.entries import eligible_entries, frozen
+from workers.selectors import live_workers
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """Maximal cost of a round, from its start.
+
+    `triples_most` is never exceeded, and is 0 if a side is missing. `hours` is for the workers that are live now; None
+    if nothing was measured yet or no worker is live. `disk_bytes` covers images and traces; None if nothing was
+    measured.
+    """
+
+    triples_most: int
+    hours: float | None
+    disk_bytes: int | None
+    workers: int
+
+
+def estimate(round_: Round) -> Estimate:
+    """Return the maximal cost of the round; before its freeze, as if it were frozen now."""
+    entries = eligible_entries(round_, clock.now()) if round_.state == Round.State.PLANNED else frozen(round_)
+    tracks = {entry.track.name for entry in entries}
+    playable = {Track.Name.MODEL, Track.Name.UNTARGETED} <= tracks
+    triples = ceiling(field_of(round_, entries)) if playable else 0
+    workers = live_workers().count()
+    seconds, size = _measured()
+    return Estimate(
+        triples_most=triples,
+        hours=triples * seconds / workers / 3600 if workers and seconds is not None else None,
+        disk_bytes=math.ceil(triples * size) if size is not None else None,
+        workers=workers,
+    )
+
+
+def _measured() -> tuple[float | None, float | None]:
+    """Return seconds and bytes per sample of the last played pieces, each None if there is none."""
+    recent = Piece.objects.filter(state=Piece.State.PLAYED, seconds__isnull=False).order_by("-played_at", "-pk")
+    rows = list(recent.values_list("count", "seconds", "artefact")[:RECENT_PIECES])
+    if not rows:
+        return None, None
+    seconds = sum(each or 0.0 for _, each, _ in rows) / sum(count for count, _, _ in rows)
+    sized = [
+        (count, size) for count, _, artefact in rows if artefact and (size := object_store.size(artefact)) is not None
+    ]
+    return seconds, sum(size for _, size in sized) / sum(count for count, _ in sized) if sized else None

@@ -1,0 +1,16 @@
+"""What the transfer format adds to lower apps, connected by `formats.transfer.format`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.dispatch import receiver
+
+from core import notify
+from tournaments.signals import field_played
+
+
+@receiver(field_played)
+def advance_round(**signal: Any) -> None:
+    """Notify a worker that takes the rounds' next steps."""
+    notify.notify("rounds.advance")

@@ -1,0 +1,88 @@
+"""What the organiser's dashboard of a round of the transfer format shows of its runs and scores."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from core.administration.columns import link_to
+from formats.transfer.rounds.progression import NO_WORKER
+from formats.transfer.rounds.standings import TransferPlace, standings
+from rounds.models import Round
+from rounds.publishing.preview import Preview
+from rounds.running.dashboard_tables import (
+    BEFORE_SCORE,
+    DashboardPart,
+    Section,
+    Table,
+    linked_title,
+    places,
+    prizes,
+    ranks,
+    replay_button,
+    track_titles,
+)
+from tournaments.fixed_fields import failed_runs, run_counts
+from tournaments.selectors import AnyRun
+from workers.selectors import live_workers
+
+RUNS = "A run is an attack on one batch of images, or a defence on what an attack made of it."
+_COLUMNS = (
+    *("place", "ranks", "team", "title", "score", "95 % interval"),
+    *("worst", "raw", "coverage", "opponents", "prizes", ""),
+)
+
+
+def dashboard_part(round_: Round, views: Sequence[Preview]) -> DashboardPart:
+    """Return what the dashboard shows of a round, which has no stages."""
+    runs = round_.state in BEFORE_SCORE
+    played, needed = run_counts(round_.tournament) if round_.tournament else (0, 0)
+    failed = failed_runs(round_.tournament) if round_.tournament else []
+    live = live_workers().count() if runs else 0
+    counts = [("Runs played", f"{played:,}"), ("Runs needed", f"{needed:,}")] if round_.tournament else []
+    cost = Table("", (), [*counts, *([("Live workers", live)] if runs else [])])
+    waits = round_.state in (Round.State.PLANNED, Round.State.FROZEN) and not live
+    return DashboardPart(
+        work=[
+            Section("Cost", [cost] if cost.rows else [], RUNS),
+            Section("Faults", [_faults(failed)] if failed else []),
+        ],
+        changes=places(views),
+        standings=[] if runs else _standings(round_),
+        percent=100 * played // needed if needed and runs else None,
+        problem=NO_WORKER if waits else "",
+    )
+
+
+def _faults(failed: Iterable[AnyRun]) -> Table:
+    rows = [
+        (link_to(run), run.fault, replay_button(f"tournaments_{run._meta.model_name}_replay", run.pk)) for run in failed
+    ]
+    return Table("", ("run", "failure", ""), rows)
+
+
+def _standings(round_: Round) -> list[Table]:
+    """Return the standings of a round whose scores are shares of images."""
+    titles = track_titles(round_)
+    return [
+        Table(titles[track_name], _COLUMNS, [_standing(row) for row in rows])
+        for track_name, rows in standings(round_).items()
+        if rows
+    ]
+
+
+def _standing(row: TransferPlace) -> tuple[object, ...]:
+    score, worst, coverage = ("" if each is None else f"{each:.1%}" for each in (row.of.value, row.worst, row.coverage))
+    return (
+        "" if row.of.place is None else row.of.place,
+        ranks(row.of),
+        row.of.team,
+        linked_title(row.of),
+        score,
+        "" if row.of.low is None or row.of.high is None else f"{row.of.low:.1%} to {row.of.high:.1%}",
+        worst,
+        "" if row.raw is None else row.raw,
+        coverage,
+        "" if row.of.opponents is None else row.of.opponents,
+        prizes(row.of),
+        row.of.gone,
+    )

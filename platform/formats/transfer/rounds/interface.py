@@ -1,0 +1,123 @@
+"""What rounds ask of the transfer format."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from datetime import datetime
+from functools import partial
+from typing import IO, TYPE_CHECKING
+
+from django.db.models import Exists, OuterRef, QuerySet
+from django.forms import Field
+
+from competitions.models import Competition, RulesVersion, SampleSet
+from core import object_store
+from core.difference import Verified
+from core.errors import Fault
+from formats.transfer.rounds.dashboard import dashboard_part
+from formats.transfer.rounds.downloads import attack_runs_of, attack_runs_table
+from formats.transfer.rounds.engine_adapter import VERSION, body_of, check_size, commitment_to_field, record_of
+from formats.transfer.rounds.field import check_sides, participants, players_of
+from formats.transfer.rounds.preview import preview
+from formats.transfer.rounds.progression import advance_round, tournament_of
+from formats.transfer.rounds.verification import verify
+from rounds.formats import Counting
+from rounds.models import Round, RoundEntry
+from rounds.publishing.preview import Preview
+from rounds.running.dashboard_tables import DashboardPart
+from submissions.models import Player, Submission
+from tournaments import fixed_fields
+from tournaments.selectors import ever_held, held_by_workers, with_open_runs
+
+if TYPE_CHECKING:
+    from accounts.models import User
+
+
+class TransferRounds:
+    """See `rounds.formats.RoundFormat`."""
+
+    bundle_format = VERSION
+    publication_effect = "There are no pools, and the leaderboards continue."
+
+    def plan_fields(self) -> Mapping[str, Field]:
+        return {}
+
+    def schedule(self, schedule: str, *, guard: bool) -> tuple[Round.Schedule, bool]:
+        """Ignore both: every attack meets every defence."""
+        return Round.Schedule.ALL, False
+
+    def ever_played(self, source: SampleSet) -> bool:
+        return ever_held(source)
+
+    def counting(self, competition: Competition, at: datetime) -> Counting:
+        """Return the ready submissions: teams cannot choose, and places do not seed a round of all pairs."""
+        return Counting(Submission.objects.filter(state=Submission.State.READY, disqualified_at=None))
+
+    def check_field(self, round_: Round, entries: Sequence[RoundEntry], rules: RulesVersion) -> None:
+        check_size(round_, players_of(round_.competition, entries), rules)
+
+    def check_sides(self, round_: Round, entries: Sequence[RoundEntry]) -> None:
+        check_sides(round_.competition, entries)
+
+    def freeze(self, round_: Round, entries: Sequence[RoundEntry]) -> None:
+        """Make the tournament. Nothing is played until the start."""
+        if round_.rules is None:
+            raise Fault(f"{round_} has no rules")
+        field = participants(round_.competition, entries)
+        round_.tournament = fixed_fields.make(round_.rules, round_.sample_set, field)
+        round_.save(update_fields=["tournament"])
+
+    def commitment_to_field(self, round_: Round, entries: Sequence[RoundEntry], salt: str) -> str:
+        return commitment_to_field(round_, entries, tournament_of(round_), salt)
+
+    def start(self, round_: Round) -> None:
+        fixed_fields.resume(tournament_of(round_))
+
+    def suspend(self, round_: Round) -> None:
+        fixed_fields.suspend(tournament_of(round_))
+
+    def resume(self, round_: Round) -> None:
+        fixed_fields.resume(tournament_of(round_))
+
+    def cancel(self, round_: Round) -> None:
+        if round_.tournament is not None:
+            fixed_fields.end(round_.tournament)
+
+    def advance(self, round_: Round) -> None:
+        advance_round(round_)
+
+    def outcome(self, round_: Round, entries: Sequence[RoundEntry]) -> bytes:
+        return body_of(round_, record_of(round_, entries, tournament_of(round_)))
+
+    def dashboard_part(self, round_: Round, views: Sequence[Preview]) -> DashboardPart:
+        return dashboard_part(round_, views)
+
+    def playing_workers(self) -> Collection[str]:
+        return held_by_workers().keys()
+
+    def preview(self, round_: Round) -> list[Preview]:
+        return preview(round_)
+
+    def future_opponents(self, competition: Competition) -> QuerySet[Player]:
+        """Return none: the leaderboards continue with the opponents that they have."""
+        return Player.objects.none()
+
+    def publish(self, round_: Round, views: Sequence[Preview], by: User) -> None:
+        """Do nothing: the leaderboards continue."""
+
+    def secret_order_since(self, round_: Round) -> datetime | None:
+        """Return None: who meets whom follows from no order."""
+        return None
+
+    def being_played(self, sets: QuerySet[SampleSet]) -> QuerySet[SampleSet]:
+        return sets.filter(Exists(with_open_runs().filter(sample_set=OuterRef("pk"))))
+
+    def perturbed_table(self, round_: Round) -> bytes:
+        return attack_runs_table(round_)
+
+    def perturbed_images(self, round_: Round, number: int) -> Callable[[], IO[bytes]] | None:
+        run = attack_runs_of(round_).filter(pk=number).first()
+        return None if run is None else partial(object_store.open_object, run.artefact)
+
+    def verify(self, competitions: QuerySet[Competition], *, repair: bool) -> Verified:
+        return verify(competitions, repair=repair)

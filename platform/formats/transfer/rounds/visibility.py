@@ -1,0 +1,19 @@
+"""Who sees what of a pair of a published round of the transfer format, beside what `rounds.publishing.visibility` says.
+
+Everyone sees the counts of each pair, by epsilon. Errors by class follow from the bundle, and are public with it; until
+then a defence, which chooses what it labels, would learn the classes of single images.
+"""
+
+from __future__ import annotations
+
+from django.contrib.auth.models import AnonymousUser
+
+from accounts.models import User
+from competitions.selectors import may_organise
+from rounds.models import Release, Round
+from rounds.publishing.visibility import released_parts
+
+
+def class_errors_seen(round_: Round, user: User | AnonymousUser) -> bool:
+    """Return whether the person sees the errors by class of the pairs of a published round."""
+    return Release.Part.BUNDLE in released_parts(round_) or may_organise(user, round_.competition)

@@ -1,0 +1,1 @@
+"""The planning of a round, up to its freeze."""

@@ -1,0 +1,102 @@
+"""The freeze of a round: its entries and its rules."""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from django.db import transaction
+
+from competitions.models import FreezeWindow, Track
+from competitions.selectors import require_organiser, rules_in_force
+from core import clock, faults
+from core.errors import GauntletError, Refusal
+from core.times import in_words
+from rounds.formats import format_of
+from rounds.models import Round, RoundEntry
+from rounds.planning import salts
+from rounds.planning.entries import eligible_entries
+from rounds.running.transitions import lock_competition, locked, move, record_problem, require_possible
+
+if TYPE_CHECKING:
+    from accounts.models import User
+
+log = logging.getLogger(__name__)
+
+
+def freeze(*, round_: Round, by: User | None = None, reason: str = "") -> None:
+    """Freeze the round with the submissions that were ready when its window began; `by` None is the site itself.
+
+    The salted hash of the entries becomes public. Any number of entries is enough: fewer than ten or five only make the
+    round shorter. After the end of the window only an organiser can freeze: what was ready at its start is still known.
+    Raise `Refusal` where `by` is not allowed, the window has not begun or (for the site) has ended, another round is
+    under way, one side has no player, or the round is too large to be verified afterwards.
+    """
+    if by is not None:
+        require_organiser(by, round_.competition)
+    with transaction.atomic():
+        lock_competition(round_)
+        current = locked(round_)
+        require_possible(current, "freeze")
+        # scoring locks the tracks, too: everything that ended before this moment is committed now
+        tracks = Track.objects.select_for_update(no_key=True).filter(competition=current.competition_id)
+        list(tracks.order_by("pk").values_list("pk"))
+        _check_window(current.window, by)
+        _check_no_other(current)
+        entries = eligible_entries(current, current.window.starts_at)
+        round_format = format_of(current)
+        current.bundle_format = round_format.bundle_format
+        round_format.check_sides(current, entries)
+        current.rules = rules_in_force(current.competition)
+        round_format.check_field(current, entries, current.rules)
+        RoundEntry.objects.bulk_create(entries)
+        round_format.freeze(current, entries)
+        current.field_salt = salts.new_salt()
+        current.field_commitment = round_format.commitment_to_field(current, entries, current.field_salt)
+        counts = Counter(entry.track.name for entry in entries)
+        move(
+            current, "freeze", by=by, reason=reason, rules=current.rules.version, entries=counts,
+            field_commitment=current.field_commitment,
+        )  # fmt: skip
+    round_.refresh_from_db()
+
+
+def freeze_due() -> None:
+    """Freeze every round whose window has begun; record a problem once, on the round."""
+    due = Round.objects.filter(state=Round.State.PLANNED, window__starts_at__lte=clock.database_now())
+    for round_ in due.select_related("competition").order_by("pk"):
+        try:
+            freeze(round_=round_)
+        except Exception as error:
+            if not isinstance(error, Refusal):
+                faults.report(log, error, "%s cannot be frozen", round_)
+            record_problem(round_, words(error))
+
+
+def words(error: Exception) -> str:
+    """Return problem and fix in one line. Unexpected exceptions are shown with their type."""
+    if isinstance(error, Refusal) and error.fix:
+        return f"{error.problem}: {error.fix}"
+    return str(error) if isinstance(error, GauntletError) else f"platform error: {type(error).__name__}: {error}"
+
+
+def _check_window(window: FreezeWindow, by: User | None) -> None:
+    # by the same clock, and under the same lock, as the time at which a submission became ready
+    now = clock.database_now()
+    if now < window.starts_at:
+        raise Refusal(f"its freeze window begins at {in_words(window.starts_at)}", fix="open it now")
+    if by is None and now >= window.ends_at:
+        raise Refusal(
+            f"its freeze window ended at {in_words(window.ends_at)} before it was frozen",
+            fix="freeze it manually, with what was ready when the window began, or cancel it and plan another round",
+        )
+
+
+def _check_no_other(round_: Round) -> None:
+    others = Round.objects.filter(competition=round_.competition_id, state__in=Round.UNDER_WAY)
+    if other := others.first():
+        raise Refusal(
+            f"{other.title} is {other.get_state_display()}, and only one round can be under way",
+            fix="publish or cancel that one first",
+        )

@@ -1,0 +1,93 @@
+"""Publication of a round's result, with what its format puts into force, and a new validation set."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from django.db import transaction
+from django.db.models import Q
+
+from competitions.selectors import require_organiser
+from competitions.validation_renewal import Renewal, draw_validation_set, keep_validation_set
+from core import events, faults
+from core.errors import Refusal
+from rounds.formats import format_of
+from rounds.models import Round
+from rounds.planning.freeze import words
+from rounds.publishing.preview import Preview, preview_digest
+from rounds.running.transitions import lock_competition, locked, move, require_possible
+from submissions.models import Submission
+
+if TYPE_CHECKING:
+    from accounts.models import User
+
+log = logging.getLogger(__name__)
+
+
+def publish(*, round_: Round, by: User, reason: str = "", previewed: str | None = None) -> None:
+    """Publish the result, and put into force what the preview shows, as new pools: both or neither.
+
+    `previewed` is the `preview_digest` that a person confirmed; anything else is rejected. None skips the check.
+
+    From then on submissions are measured on new validation samples if the competition has them; if it has none left,
+    the round says so. Raise `Refusal`.
+    """
+    require_organiser(by, round_.competition)
+    renewal = _drawn(round_)
+    with transaction.atomic():
+        lock_competition(round_)
+        current = locked(round_)
+        require_possible(current, "publish")
+        round_format = format_of(current)
+        # a later withdrawal or disqualification takes effect after what the preview shows is in force
+        placed = current.entries.filter(place__isnull=False)
+        opponents = round_format.future_opponents(current.competition)
+        concerned = Q(pk__in=placed.values("submission")) | Q(player__in=opponents.values("pk"))
+        list(Submission.objects.select_for_update(no_key=True).filter(concerned).order_by("pk").values_list("pk"))
+        views = round_format.preview(current)
+        _check_seen(current, views, previewed)
+        round_format.publish(current, views, by)
+        move(current, "publish", by=by, reason=reason, outcome=current.outcome)
+        _renew(current, renewal)
+    round_.refresh_from_db()
+
+
+def _check_seen(current: Round, views: Sequence[Preview], previewed: str | None) -> None:
+    if previewed is not None and previewed != preview_digest(current, views):
+        raise Refusal(
+            f"the preview of {current.title} is out of date: an entry was disqualified, reinstated or withdrawn, an "
+            "audit was overridden, or a pool was changed",
+            fix="check the preview again, then publish",
+        )
+
+
+def _drawn(round_: Round) -> Renewal | Exception | None:
+    """Return the next validation set, or the error that prevents it; None if the competition does not renew it.
+
+    Runs before the transaction, since it reads many images; unused ones in the store are harmless.
+    """
+    current = Round.objects.select_related("competition").get(pk=round_.pk)
+    if current.state != Round.State.SCORED or not current.competition.new_validation_set:
+        return None
+    try:
+        return draw_validation_set(current.competition)
+    except Exception as error:  # any error: a missing data set must not block the result
+        return error
+
+
+def _renew(current: Round, renewal: Renewal | Exception | None) -> None:
+    """Put the new validation set into force with the pools. The result is published with or without one."""
+    try:
+        if isinstance(renewal, Exception):
+            raise renewal
+        if renewal is not None:
+            keep_validation_set(renewal)
+    except Exception as error:
+        why = words(error)
+        if not isinstance(error, Refusal):
+            faults.report(log, error, "%s: no new validation set", current)
+        current.problem = f"No new validation set was drawn, and the one in force stays: {why}"
+        current.save(update_fields=["problem"])
+        events.record("keep_validation_set", current, reason=why)

@@ -1,0 +1,1 @@
+"""A round while it runs: its states, and the organiser's dashboard."""

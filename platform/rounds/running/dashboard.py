@@ -1,0 +1,77 @@
+"""The organiser's dashboard of a round: state, cost, entries, eliminations, and what publishing would change.
+
+It consists of sections of tables, in the order in which organisers need them. Its format fills a part of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from rounds.formats import format_of, round_formats
+from rounds.models import Release, Round
+from rounds.publishing.preview import warnings
+from rounds.running.dashboard_tables import BEFORE_SCORE, Section, Table, entries
+from workers.selectors import live_workers
+
+State = Round.State
+
+STATE_TEXT = {
+    State.PLANNED: "Planned. It is frozen automatically when its window begins.",
+    State.FROZEN: "Frozen: the entries are fixed. Nothing plays until you start it.",
+    State.PLAYING: "Running. This page refreshes every 15 seconds.",
+    State.PAUSED: "Paused: what was running is finished, and nothing new starts until you resume it.",
+    State.SCORED: "Scored, visible to organisers only. Check the preview, then publish the result.",
+    State.PUBLISHED: "Published: the result is public and does not change. You can now release files.",
+    State.CANCELLED: "Cancelled: it has no result.",
+}
+PREVIEW = "Nothing here is public or in force until you publish the round."
+
+
+@dataclass(frozen=True)
+class Dashboard:
+    """The whole dashboard. `percent` is the share of the maximal cost that is played; None if unknown."""
+
+    state: str
+    problem: str
+    percent: int | None
+    sections: Sequence[Section]
+
+
+def dashboard(round_: Round) -> Dashboard:
+    """Return the dashboard of the round, in a number of queries that does not grow with the round."""
+    round_format = format_of(round_)
+    views = round_format.preview(round_) if round_.state == State.SCORED else []
+    part = round_format.dashboard_part(round_, views)
+    runs = round_.state in BEFORE_SCORE
+    sections = [
+        *part.work,
+        Section("What publishing changes", part.changes, " ".join([PREVIEW, *warnings(views)])),
+        Section("Entries", entries(round_, part.cut) if runs else []),
+        Section("Standings", part.standings),
+        *part.log,
+        Section("Releases", _releases(round_)),
+        Section("Workers", [_workers()] if runs else [], folded=True),
+    ]
+    shown = [section for section in sections if section.tables]
+    return Dashboard(STATE_TEXT[State(round_.state)], round_.problem or part.problem, part.percent, shown)
+
+
+def _releases(round_: Round) -> list[Table]:
+    made = list(round_.releases.select_related("released_by").order_by("pk"))
+    rows: list[tuple[object, ...]] = [
+        (row.get_part_display(), row.released_at, row.released_by, row.withdrawn_at or "public") for row in made
+    ]
+    if round_.state == State.PUBLISHED:
+        public = {row.part for row in made if row.withdrawn_at is None}
+        rows += [(part.label, "", "", "not public") for part in Release.Part if part not in public]
+    return [Table("", ("part", "released", "by", "withdrawn"), rows)] if rows else []
+
+
+def _workers() -> Table:
+    """Return the live workers, and which of them play."""
+    playing = {name for format_name in round_formats for name in round_formats[format_name].playing_workers()}
+    rows = [
+        (worker.name, worker.worker_class, "plays" if worker.name in playing else "waits") for worker in live_workers()
+    ]
+    return Table(f"{len(rows)} live", ("worker", "class", ""), rows)

@@ -1,0 +1,92 @@
+"""Comparison of the quota ledger with the outcome of submissions."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Container, Iterator
+
+from django.db.models import QuerySet
+
+from competitions.models import Competition
+from core import clock
+from core.difference import Difference
+from core.extension_point import ExtensionPoint
+from submissions import build_queue
+from submissions.extension_points import measured_late, void_by_platform
+from submissions.models import QuotaSlot, Submission
+from submissions.quota import WINDOW
+from submissions.quota_ledger import AWAITS_ORGANISER, BUILD_REJECTED, FAULT, OVERDUE, WITHDRAWN
+from submissions.services import refund
+
+
+def differing_slots(competition: Competition | None = None, *, repair: bool = False) -> Iterator[Difference]:
+    """Yield submissions without a slot or with another push's slot, wrong refunds, and exceeded quotas.
+
+    A refund is wrong if it is missing or has no cause; a quota is exceeded if a repository used more slots in the last
+    day. With `repair`, missing refunds are made.
+    """
+    submissions, slots = Submission.objects.order_by("pk"), QuotaSlot.objects.order_by("pk")
+    if competition is not None:
+        submissions = submissions.filter(repository__entry__competition=competition)
+        slots = slots.filter(repository__entry__competition=competition)
+    for submission in submissions.filter(quota_slot__isnull=True):
+        yield Difference(str(submission), "it has no slot in the quota ledger")
+    void, late = _keys(void_by_platform), _keys(measured_late)
+    for submission in submissions.filter(quota_slot__isnull=False).select_related("quota_slot"):
+        slot = submission.quota_slot
+        if problem := _problem_of(submission, slot, void, late):
+            yield Difference(str(submission), problem)
+        elif reason := _missing_refund(submission, slot, void):
+            done = repair and refund(submission=submission, reason=reason)
+            yield Difference(str(submission), f"its slot is used and should be refunded ({reason})", repaired=done)
+    yield from _overused(slots)
+
+
+def _keys(asked: ExtensionPoint[[], QuerySet[Submission]]) -> frozenset[int]:
+    return frozenset(key for found in asked.answers() for key in found.values_list("pk", flat=True))
+
+
+def _problem_of(submission: Submission, slot: QuotaSlot, void: Container[int], late: Container[int]) -> str:
+    """Return what is wrong with a slot in any case, "" if nothing.
+
+    `void`: submissions with a platform error; `late`: those that waited too long for a score.
+    """
+    if (slot.repository_id, slot.commit, slot.tag) != (submission.repository_id, submission.commit, submission.tag):
+        return f"its slot belongs to {slot.tag} at {slot.commit[:7]}"
+    if slot.state == QuotaSlot.State.RESERVED:
+        return "its slot is still reserved"
+    if slot.state == QuotaSlot.State.REFUNDED and not _refund_was_due(submission, slot, void, late):
+        return f"its slot was refunded without a cause ({slot.reason})"
+    return ""
+
+
+def _missing_refund(submission: Submission, slot: QuotaSlot, void: Container[int]) -> str:
+    """Return why a used slot should have been refunded, "" if it should not."""
+    if slot.state != QuotaSlot.State.USED:
+        return ""
+    if submission.state == Submission.State.REJECTED and submission.cause == Submission.Cause.PLATFORM:
+        return "" if slot.reason == AWAITS_ORGANISER else FAULT
+    if submission.state == Submission.State.WITHDRAWN and not submission.builds.exists():
+        return WITHDRAWN
+    return FAULT if submission.pk in void else ""
+
+
+def _refund_was_due(submission: Submission, slot: QuotaSlot, void: Container[int], late: Container[int]) -> bool:
+    if slot.reason == WITHDRAWN:
+        return submission.state == Submission.State.WITHDRAWN
+    if slot.reason == OVERDUE and (submission.overdue_at or submission.pk in late):
+        return True
+    if slot.reason == BUILD_REJECTED:
+        not_rejected = [build_queue.READY, build_queue.WITHDRAWN, build_queue.HOST, *build_queue.PLATFORM_FAULTS]
+        return submission.builds.exclude(finished_at=None).exclude(outcome__in=not_rejected).exists()
+    faults = submission.builds.filter(outcome__in=build_queue.PLATFORM_FAULTS)
+    return submission.pk in void or faults.count() >= build_queue.MAX_FAULTS
+
+
+def _overused(slots: QuerySet[QuotaSlot]) -> Iterator[Difference]:
+    taken = slots.filter(reserved_at__gt=clock.database_now() - WINDOW).exclude(state=QuotaSlot.State.REFUNDED)
+    used = Counter(slot.repository for slot in taken.select_related("repository__track", "repository__entry__team"))
+    for repository, count in used.items():
+        if count > repository.track.quota:
+            quota = f"the quota is {repository.track.quota} (perhaps it was lowered since)"
+            yield Difference(str(repository), f"{count} slots are used in 24 hours, and {quota}")
