@@ -19,6 +19,7 @@ from evaluation.charts.table import Table
 from evaluation.domain.text import Text
 from formats.query.pages.comparison import side_by_side
 from formats.query.pages.match_page import by_query
+from formats.query.rounds.match_visibility import Sight, scores_seen
 from leaderboards.models import Evaluation
 from leaderboards.visibility import board, sees_live
 from matches import curves

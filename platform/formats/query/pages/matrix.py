@@ -21,6 +21,7 @@ from core.numbers import local
 from evaluation.charts.heat_colours import HeatColours, Pair, colours_for
 from evaluation.charts.table import Table
 from formats.query.pages.rules_table import scale
+from formats.query.rounds.match_visibility import scores_seen
 from leaderboards.models import Evaluation, Pool
 from leaderboards.visibility import board, sees_live
 from matches.models import Match

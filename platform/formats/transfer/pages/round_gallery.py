@@ -15,6 +15,7 @@ from competitions.sample_store import samples_of
 from evaluation.domain.samples import Sample
 from evaluation.domain.transfer_results import NO_LABEL
 from formats.transfer.pages.entrants import best_first, name_of
+from formats.transfer.rounds.progression import tournament_of
 from pages.formats import Content
 from pages.gallery import (
     COLUMNS,
