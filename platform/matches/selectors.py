@@ -13,7 +13,7 @@ from core import clock
 from matches.models import Match, Piece
 from workers.fair_order import over_limit
 from workers.models import Worker
-from workers.selectors import HEARTBEAT_TIMEOUT, MAX_SKEW, gpu_worker_is_live, hosts_out_of_service, live_workers
+from workers.selectors import HEARTBEAT_TIMEOUT, gpu_worker_is_live, hosts_out_of_service, live_workers
 from workers.worker_slot import host_of
 
 RECENT_PIECES = 50
@@ -59,11 +59,6 @@ class WorkerStatus:
     live: bool
     holds: tuple[Piece, ...]
     out_of_service: bool
-
-    @property
-    def clock_is_off(self) -> bool:
-        """True if the clock of its host differs more from the database's than with a working NTP service."""
-        return self.live and abs(self.worker.clock_skew) > MAX_SKEW
 
 
 def progress(matches: Iterable[Match]) -> Progress:

@@ -12,8 +12,6 @@ from accounts.models import Team, User
 from accounts.selectors import is_member, teams_of
 from competitions.models import Competition, Entry
 from competitions.selectors import sees_everything_of, visible_competitions
-from formats.query.rounds.match_visibility import Sight, sight_of
-from matches.models import Match
 from rounds.models import Round
 from submissions.models import Submission
 
@@ -50,7 +48,7 @@ def round_of(request: HttpRequest, slug: str, number: int) -> Round:
 def entry_of(request: HttpRequest, team: str) -> Entry:
     """Return a team's entry in a competition that the user may see. Raise 404 otherwise."""
     entry = get_object_or_404(Entry.objects.select_related("team", "competition__frozen_leaderboards"), team__slug=team)
-    _check_visible(request, entry.competition)
+    check_visible(request, entry.competition)
     return entry
 
 
@@ -65,20 +63,8 @@ def submission_of(request: HttpRequest, number: int) -> Submission:
         "quota_slot",
     )
     submission = get_object_or_404(Submission.objects.select_related(*related), pk=number)
-    _check_visible(request, submission.repository.entry.competition)
+    check_visible(request, submission.repository.entry.competition)
     return submission
-
-
-def match_of(request: HttpRequest, number: int) -> tuple[Match, Sight]:
-    """Return a match with what the user sees of it. Raise 404 where that is nothing."""
-    players = [f"{side}__repository__{name}" for side in ("model", "attack") for name in ("entry__team", "track")]
-    related = ("rules__competition", "sample_set", "round_match__round__window", "round_match__round__competition")
-    match = get_object_or_404(Match.objects.select_related(*related, *players), pk=number)
-    _check_visible(request, match.rules.competition)
-    sight = sight_of(match, request.user)
-    if sight is None:
-        raise Http404("no such page")
-    return match, sight
 
 
 def in_team(request: HttpRequest, entry: Entry) -> bool:
@@ -99,6 +85,7 @@ def sees_inside(request: HttpRequest, entry: Entry) -> bool:
     return sees_everything_of(request.user, entry)
 
 
-def _check_visible(request: HttpRequest, competition: Competition) -> None:
+def check_visible(request: HttpRequest, competition: Competition) -> None:
+    """Raise 404 for a competition that the user may not see."""
     if not visible_competitions(request.user).filter(pk=competition.pk).exists():
         raise Http404("no such page")

@@ -12,10 +12,9 @@ from django.http import HttpRequest
 from django.urls import reverse
 
 from core.administration.permissions import is_superuser
-from matches.selectors import stuck_pieces
 from pages import platform_errors
-from tournaments.models import AttackRun, DefenceRun, RepeatRun
-from tournaments.selectors import stuck_runs
+from pages.formats import page_formats
+from pages.incidents import RowsToFix, Urgency
 from workers.selectors import hosts_out_of_service, live_workers, workers_without_heartbeat
 
 MOST_LINKED = 200
@@ -34,45 +33,32 @@ class Card:
 
 def dashboard(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
     """Add the cards of the first page to its context; a kind without rows has none."""
-    cards = [_card(request, title, rows, text) for title, rows, text in _kinds() if _visible(request, rows).exists()]
+    cards = [_card(request, each) for each in _kinds() if _visible(request, each.rows).exists()]
     if is_superuser(request):
         cards = [*_host_cards(), *cards]
     return context | {"incidents": cards}
 
 
-def _kinds() -> list[tuple[str, QuerySet[Any], str]]:
+def _kinds() -> list[RowsToFix]:
     """Return the kinds of rows that belong to competitions, the most urgent first."""
-    replay = "Fix the cause that each one names, then select them and choose Replay."
-    wait = (
-        "Faults on one host, or failures of hosts: another host tries again, or the same one later. Choose Retry now "
-        "or Give up."
-    )
-    return [
-        ("Failed matches", platform_errors.failed_matches(), replay),
-        ("Failed runs of attacks", platform_errors.failed_runs(AttackRun), replay),
-        ("Failed runs of defences", platform_errors.failed_runs(DefenceRun), replay),
-        ("Failed repeated runs", platform_errors.failed_runs(RepeatRun), replay),
-        (
-            "Evaluations without a score",
-            platform_errors.void_evaluations(),
-            "Platform errors ended them. The site repeats each one once, after an hour; otherwise choose Re-evaluate.",
-        ),
-        ("Pieces that wait after faults", stuck_pieces(), wait),
-        ("Runs of attacks that wait after faults", stuck_runs(AttackRun), wait),
-        ("Runs of defences that wait after faults", stuck_runs(DefenceRun), wait),
-        ("Repeated runs that wait after faults", stuck_runs(RepeatRun), wait),
-        (
+    found = [
+        RowsToFix(
+            Urgency.REJECTED,
             "Submissions ended by platform errors",
             platform_errors.failed_submissions(),
             "Their logs name the cause. Fix it, then choose Retry.",
         ),
-        (
+        RowsToFix(
+            Urgency.REFUND,
             "Slots that only an organiser refunds",
             platform_errors.slots_to_refund(),
             "Platform errors used more slots of these teams in a day than the site refunds. Open the submission and "
             "choose Refund slot.",
         ),
     ]
+    for name in page_formats:
+        found += page_formats[name].rows_to_fix()
+    return sorted(found, key=lambda each: each.urgency)
 
 
 def _host_cards() -> list[Card]:
@@ -93,12 +79,12 @@ def _host_cards() -> list[Card]:
     return found
 
 
-def _card(request: HttpRequest, title: str, rows: QuerySet[Any], text: str) -> Card:
-    keys = list(_visible(request, rows).order_by("pk").values_list("pk", flat=True))
-    model: type[Model] = rows.model
+def _card(request: HttpRequest, of: RowsToFix) -> Card:
+    keys = list(_visible(request, of.rows).order_by("pk").values_list("pk", flat=True))
+    model: type[Model] = of.rows.model
     address = reverse(f"admin:{model._meta.app_label}_{model._meta.model_name}_changelist")
     shown = ",".join(map(str, keys[:MOST_LINKED]))
-    return Card(title, len(keys), text, f"{address}?{urlencode({'id__in': shown})}")
+    return Card(of.title, len(keys), of.text, f"{address}?{urlencode({'id__in': shown})}")
 
 
 def _visible(request: HttpRequest, rows: QuerySet[Any]) -> QuerySet[Any]:

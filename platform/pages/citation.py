@@ -3,34 +3,20 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 
 from competitions.models import Competition
 
 _SPECIAL = re.compile(r"[\\{}$&#%_~^]")
 _WORDS = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
 
-_CHALLENGE_2018 = r"""@incollection{brendel2020adversarial,
-  title     = {Adversarial Vision Challenge},
-  author    = {Brendel, Wieland and Rauber, Jonas and Kurakin, Alexey and Papernot, Nicolas and Veliqi, Behar and
-               Mohanty, Sharada P. and Laurent, Florian and Salath{\'e}, Marcel and Bethge, Matthias and others},
-  booktitle = {The {NeurIPS} '18 Competition},
-  publisher = {Springer},
-  year      = {2020}
-}"""
 
-_COMPETITION_2017 = r"""@incollection{kurakin2018adversarial,
-  title     = {Adversarial Attacks and Defences Competition},
-  author    = {Kurakin, Alexey and Goodfellow, Ian and Bengio, Samy and Dong, Yinpeng and Liao, Fangzhou and
-               Liang, Ming and Pang, Tianyu and Zhu, Jun and Hu, Xiaolin and Xie, Cihang and others},
-  booktitle = {The {NIPS} '17 Competition: Building Intelligent Systems},
-  publisher = {Springer},
-  year      = {2018}
-}"""
+@dataclass(frozen=True)
+class Origin:
+    """The competition whose rules and scores a format follows: a sentence that names it, and its BibTeX entry."""
 
-
-def origin(competition: Competition) -> str:
-    """Return the BibTeX entry of the paper whose rules and scores the format of the competition follows."""
-    return _COMPETITION_2017 if competition.format == Competition.Format.TRANSFER else _CHALLENGE_2018
+    text: str
+    bibtex: str
 
 
 def bibtex(competition: Competition, address: str, site_name: str) -> str:

@@ -17,7 +17,7 @@ from competitions.models import Competition, Entry, FreezeWindow
 from competitions.selectors import visible_competitions
 from core import clock
 from pages.calendar import NextDate, next_date
-from pages.selectors import TrackCard, cards_of
+from pages.track_cards import TrackCard, cards_of
 from submissions.models import Submission
 
 RECENT = timedelta(days=7)

@@ -1,10 +1,20 @@
-"""The table of a chart as a file to download."""
+"""Tables as files to download."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Mapping
+from typing import TypeVar
+
 from django.http import HttpResponse
 
-from evaluation.charts.table import Table
+from evaluation.charts.table import Cell, Table
+
+Row = TypeVar("Row")
+
+
+def table_of(rows: Iterable[Row], columns: Mapping[str, Callable[[Row], Cell]]) -> Table:
+    """Return the table of rows: in each column what its function makes of the row."""
+    return Table(tuple(columns), [[value(row) for value in columns.values()] for row in rows])
 
 
 def csv_file(table: Table, name: str) -> HttpResponse:

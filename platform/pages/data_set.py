@@ -13,7 +13,7 @@ from competitions.sample_store import samples_of
 from competitions.selectors import imported_sets
 from core import faults
 from core.errors import Fault
-from evaluation.domain.transfer_rules import FIRST_LABEL, TransferRules
+from pages.formats import page_formats
 from pages.gallery import development_set
 
 log = logging.getLogger(__name__)
@@ -32,11 +32,13 @@ class ClassRow:
 class DataSet:
     """What everybody may know of the samples: nothing here depends on the secret ones but the size of the set in use.
 
-    `shape` is height, width and channels. `validation` is the number of secret samples that scores are measured on.
+    `shape` is height, width and channels, `number` the title of the numbers of classes. `validation` is the number of
+    secret samples that scores are measured on.
     """
 
     shape: tuple[int, int, int]
     classes: int
+    number: str
     rows: Sequence[ClassRow]
     development: int
     validation: int
@@ -50,12 +52,13 @@ def data_set(competition: Competition) -> DataSet | None:
     measured = rules_of(rules.values, rules.version)
     height, width, channels = measured.shape
     public = development_set(competition)
-    first = FIRST_LABEL if isinstance(measured, TransferRules) else 0
+    numbers = page_formats.of(competition).class_numbers()
     validation = imported_sets(competition).filter(purpose=SampleSet.Purpose.VALIDATION).order_by("-pk").first()
     return DataSet(
         shape=(height, width, channels),
         classes=measured.classes,
-        rows=_classes(public, first) if public else (),
+        number=numbers.title,
+        rows=_classes(public, numbers.first) if public else (),
         development=public.count if public else 0,
         validation=validation.count if validation else 0,
     )

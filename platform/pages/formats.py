@@ -2,14 +2,332 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from collections.abc import Collection, Container, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Any, Protocol
 
+from django.contrib.auth.models import AnonymousUser
+from django.db.models import TextChoices
+from django.http import HttpRequest
+from django.urls import URLPattern
+
+from competitions.models import Competition, Entry, RulesVersion, Track
 from core.by_format import ByFormat
+from evaluation.charts.lines import LineChart
+from evaluation.charts.table import Table
+from pages.citation import Origin
+from pages.heat_map import HeatMap
+from pages.incidents import Incident, RowsToFix
+from pages.progress_steps import Step
+from pages.rules_table import RuleRow
+from rounds.models import Release, Round
+from rounds.selectors import StandingRow
+from submissions.models import Build, Submission
+
+if TYPE_CHECKING:
+    from accounts.models import User
+    from pages.freeze import Freeze
+    from pages.share_picture import SharedRow
+    from pages.track_cards import TrackCard
+
+
+class MissingPageError(Exception):
+    """A page that competitions of a format do not have. Its text tells the reader why."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Content:
+    """What a page shows in a format: its template, and what that needs besides what pages of all formats get."""
+
+    template: str
+    context: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class BoardContent(Content):
+    """A leaderboard. `live` is the template of the rows, which are read again every `every` seconds; None for never."""
+
+    live: str
+    every: int | None
+    status: HTTPStatus = HTTPStatus.OK
+
+
+@dataclass(frozen=True, kw_only=True)
+class MatrixContent(Content):
+    """A matrix. `chosen` is what of it is shown, as the query of an address; `suffix` is the same in names of files."""
+
+    map: HeatMap
+    chosen: str = ""
+    suffix: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class SubmissionContent(Content):
+    """State and score of a submission. `aside` is for its team and the organisers.
+
+    `final`: what it shows does not change any more, unless the submission is measured again.
+    """
+
+    state: TextChoices
+    steps: Sequence[Step]
+    final: bool
+    aside: Content | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class StandingContent(Content):
+    """A team on a track. `submission` is the one that it shows, whose state is not repeated; None if it shows none."""
+
+    submission: int | None = None
+
+
+@dataclass(frozen=True)
+class SubmissionInList:
+    """The state of a submission, and its score; None without one."""
+
+    state: TextChoices
+    score: Content | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class TeamContent:
+    """What the page of a team shows in a format.
+
+    `which_counts` says which submission counts. `standings` is by the key of the track, `submissions` by their own.
+    `frozen` is a notice while leaderboards are frozen, `below` follows the list of submissions, and `submit_note` says
+    what a repository must contain.
+    """
+
+    which_counts: str
+    standings: Mapping[int, StandingContent]
+    submissions: Mapping[int, SubmissionInList]
+    frozen: Content | None = None
+    below: Content | None = None
+    submit_note: Content | None = None
+
+
+@dataclass(frozen=True)
+class RoundTexts:
+    """Templates about rounds: what happened at the publication, and the schedule in short and in full."""
+
+    published: str
+    in_short: str
+    in_full: str
+
+
+@dataclass(frozen=True)
+class RoundProgress:
+    """Progress of a running round: what is played now, and how far that is, in numbers and in words."""
+
+    stage: str
+    words: str
+    note: str
+    played: int
+    total: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class RoundContent(Content):
+    """Results of a published round. `perturbed` are the downloads of released images; `charts`: it has charts."""
+
+    charts: bool = False
+    perturbed: Content | None = None
+
+
+@dataclass(frozen=True)
+class HomeTexts:
+    """What the home page explains: `track` is that of its example, `drawing` the template of its picture."""
+
+    lead: str
+    match: str
+    scoring: str
+    track: str
+    drawing: str
+
+
+@dataclass(frozen=True)
+class Guide:
+    """What the documentation explains: the tracks, the one of the example first, and templates of its sections.
+
+    `evaluated` says where submissions are evaluated, as a part of a sentence about several formats.
+    """
+
+    title: str
+    tracks: Sequence[str]
+    evaluated: str
+    tracks_template: str
+    submission_template: str
+    evaluation_template: str
+    scores_template: str
+
+    @property
+    def new_player(self) -> str:
+        """The command that copies an example into a repository."""
+        return f"gauntlet new {self.tracks[0]} ."
+
+
+@dataclass(frozen=True)
+class Overview:
+    """What the overview of a competition shows: links below the leaderboards as (address, title), and opponents."""
+
+    links: Sequence[tuple[str, str]]
+    opponents: Content
+
+
+@dataclass(frozen=True)
+class ClassNumbers:
+    """How the classes are numbered in what submissions read and write: a title, and the number of the first class."""
+
+    title: str
+    first: int
+
+
+@dataclass(frozen=True)
+class WorkQueue:
+    """What waits for workers, since when the oldest does, and what they hold; `words` says how much in a sentence."""
+
+    title: str
+    claimed_title: str
+    waiting: int
+    claimed: int
+    oldest_since: datetime | None
+    words: str
 
 
 class PageFormat(Protocol):
     """What pages show of competitions of a format."""
 
+    @property
+    def attack_tracks(self) -> Collection[str]:
+        """Names of the tracks of attacks: each has a matrix, and a gallery in every round."""
+
+    @property
+    def colours(self) -> Mapping[str, str]:
+        """The colour of each track in pictures, by its name."""
+
+    def urls(self) -> Sequence[URLPattern]:
+        """Return the addresses of the pages that only this format has; their names are in the namespace `pages`."""
+
+    def board(self, request: HttpRequest, track: Track) -> BoardContent:
+        """Return the leaderboard of a track that the address and the reader of the request ask for."""
+
+    def board_table(self, request: HttpRequest, track: Track) -> Table:
+        """Return the whole leaderboard of a track. Raise `Refusal` for an address that cannot be read."""
+
+    def cards(self, tracks: Sequence[Track], freezes: Mapping[int, Freeze]) -> Sequence[TrackCard]:
+        """Return the card of each track, in their order; the number of queries does not depend on their number.
+
+        `freezes` are those that apply to the reader, by the key of the competition.
+        """
+
+    def shared_rows(
+        self, tracks: Sequence[Track], freezes: Mapping[int, Freeze], most: int
+    ) -> Mapping[int, Sequence[SharedRow]]:
+        """Return at most the first `most` rows of the leaderboard of each track by its key, as pictures show them."""
+
+    def shared_winner(self, row: StandingRow) -> SharedRow:
+        """Return a place of a published round as pictures show it."""
+
+    def matrix(self, request: HttpRequest, attacks: Track, played: Round | None) -> MatrixContent:
+        """Return the pairs of a track of attacks behind the leaderboards, or those of a published round.
+
+        Raise `Http404` for an address that asks for a part that there is not.
+        """
+
+    def gallery(self, request: HttpRequest, played: Round, attacks: Track) -> Content:
+        """Return the images that attacks made in a published round, for people who see all of them."""
+
+    def curves(self, request: HttpRequest, track: Track) -> Content:
+        """Return the submissions to a track that the address names, side by side. Raise `MissingPageError`."""
+
+    def curves_table(self, request: HttpRequest, track: Track) -> Table | None:
+        """Return the table of these curves; None without any."""
+
+    def history(self, request: HttpRequest, track: Track) -> Content:
+        """Return the leaderboards of a competition over time, with more of one track. Raise `MissingPageError`."""
+
+    def history_table(self, request: HttpRequest, track: Track, name: str) -> Table | None:
+        """Return the table of a chart of this page; None for an unknown name."""
+
+    def team_history(self, entry: Entry, track: Track, user: User | AnonymousUser) -> Sequence[LineChart]:
+        """Return the score and the rank of a team over time, as far as the person sees them; none without scores."""
+
+    def home(self) -> HomeTexts:
+        """Return what the home page says of the format."""
+
+    def guide(self) -> Guide:
+        """Return what the documentation says of the format."""
+
+    def origin(self) -> Origin:
+        """Return the competition whose rules and scores the format follows."""
+
+    def overview(self, competition: Competition) -> Overview:
+        """Return what the overview of a competition shows of opponents."""
+
+    def rules(self, version: RulesVersion) -> Sequence[RuleRow]:
+        """Return every rule of a version as text, with the defaults of those that it does not set."""
+
+    @property
+    def rule_labels(self) -> Mapping[str, str]:
+        """Labels of the values of rules that only this format has, by name, not translated."""
+
+    def class_numbers(self) -> ClassNumbers:
+        """Return how the classes are numbered."""
+
+    def team(
+        self, request: HttpRequest, entry: Entry, submissions: Collection[Submission], *, inside: bool
+    ) -> TeamContent:
+        """Return what the user of the request sees of the standings of a team, and of `submissions` of it.
+
+        `inside`: for the team and the organisers.
+        """
+
+    def submission(
+        self, request: HttpRequest, shown: Submission, builds: Sequence[Build], *, inside: bool
+    ) -> SubmissionContent:
+        """Return what the user of the request sees of a submission; `builds` are all its builds, the newest last."""
+
+    @property
+    def round_texts(self) -> RoundTexts:
+        """Texts about rounds."""
+
+    def round_progress(self, played: Round) -> RoundProgress:
+        """Return the progress of a round that is under way, without names."""
+
+    def round_results(
+        self, request: HttpRequest, shown: Round, tracks: Sequence[Track], public: Mapping[str, Release]
+    ) -> RoundContent:
+        """Return the results of a published round; `public` are its released parts, `tracks` those of its competition.
+
+        Raise `Http404` for an address that asks for a track that there is not.
+        """
+
+    def queue(self) -> WorkQueue:
+        """Return what workers are to play."""
+
+    def held_by_workers(self) -> Mapping[str, int]:
+        """Return how much of it each worker holds, by its name."""
+
+    def stuck_work(self) -> int:
+        """Return how much of it waits after platform errors, to be tried again."""
+
+    def incidents(self, live: Collection[str]) -> Sequence[Incident]:
+        """Return what else delays results; `live` are the classes of the workers that play now."""
+
+    def rows_to_fix(self) -> Sequence[RowsToFix]:
+        """Return the kinds of rows that need a person."""
+
+    def last_score_at(self) -> datetime | None:
+        """Return when the newest score was computed."""
+
 
 page_formats: ByFormat[PageFormat] = ByFormat()
 """The pages of each format."""
+
+
+def formats_named(names: Container[str]) -> list[PageFormat]:
+    """Return the formats of these names in the order of registration; the first of all if none of them is named."""
+    found = [page_formats[name] for name in page_formats if name in names]
+    return found or [page_formats[name] for name in page_formats][:1]

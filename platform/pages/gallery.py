@@ -1,4 +1,4 @@
-"""The gallery of a match: each adversarial with its pictures, labels, distance and queries, the smallest first."""
+"""What galleries have in common, and the public images of a competition."""
 
 from __future__ import annotations
 
@@ -6,68 +6,58 @@ import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from django.core.paginator import Page, Paginator
-from django.urls import reverse
+from django.core.paginator import Page
 from django.utils.translation import gettext
 
-from competitions.models import Competition, SampleSet, Track
+from competitions.models import Competition, SampleSet
 from competitions.sample_store import samples_of
 from core import faults
 from core.errors import Fault
-from evaluation.domain.results import Outcome
-from matches.curves import Row
-from matches.gallery import AMPLIFICATIONS, CLEAN, PERTURBED, USUAL_AMPLIFICATION, difference_name
-from matches.models import Match
+from evaluation.charts.pictures import AMPLIFICATIONS, USUAL_AMPLIFICATION
+from pages.players import PlayerName
 
 log = logging.getLogger(__name__)
 
-PER_PAGE = 12
+COLUMNS = 5
+"""Players side by side in the gallery of a round: the best ones."""
+
+SAMPLES_PER_PAGE = 6
+"""Samples on a page of the gallery of a round."""
+
 EXAMPLES = 10
 
 
-@dataclass(frozen=True)
-class Exhibit:
-    """A sample in the gallery: the names of its classes, its row, and the addresses of its three pictures."""
+@dataclass(frozen=True, kw_only=True)
+class GalleryCell:
+    """What became of a sample: the class that was found, and the addresses of the pictures where there are any."""
 
-    row: Row
-    label: str
     found: str
+    perturbed: str = ""
+    difference: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class GalleryLine:
+    """A sample: its clean image, the names of its class and its target, and a cell for each column."""
+
+    sample: int
+    label: str
     target: str
     clean: str
-    perturbed: str
-    difference: str
+    cells: Sequence[GalleryCell | None]
 
 
-@dataclass(frozen=True)
-class Gallery:
-    """A page of the adversarials of a match, with the amplification of their differences."""
+@dataclass(frozen=True, kw_only=True)
+class RoundGallery:
+    """A page of the gallery of a round. `chosen` is the player that all columns meet, one of `choices`."""
 
-    exhibits: Sequence[Exhibit]
-    page: Page[Row]
+    columns: Sequence[PlayerName]
+    lines: Sequence[GalleryLine]
+    page: Page[int]
     factor: int
+    chosen: int | None
+    choices: Sequence[tuple[int, PlayerName]]
     factors: Sequence[int] = AMPLIFICATIONS
-
-
-def gallery(match: Match, rows: Sequence[Row], factor: str, page: str) -> Gallery | None:
-    """Return a page of the gallery, None if there is no adversarial; for people who see all images."""
-    found = sorted((row for row in rows if row.outcome == Outcome.ADVERSARIAL), key=lambda row: row.distance)
-    if not found:
-        return None
-    chosen = amplification(factor)
-    shown = Paginator(found, PER_PAGE).get_page(page)
-    samples, names = samples_of(match.sample_set), match.sample_set.class_names
-    targeted = match.attack.track_name == Track.Name.TARGETED
-
-    def exhibit(row: Row) -> Exhibit:
-        sample = samples[row.sample]
-        pictures = (
-            reverse("pages:match_image", args=[match.pk, row.sample, name])
-            for name in (CLEAN, PERTURBED, difference_name(chosen))
-        )
-        target = class_name(names, sample.target) if targeted else ""
-        return Exhibit(row, class_name(names, sample.label), class_name(names, row.found_label), target, *pictures)
-
-    return Gallery([exhibit(row) for row in shown], shown, chosen)
 
 
 @dataclass(frozen=True)

@@ -1,11 +1,12 @@
-"""Heat map of models and attacks: a table with coloured cells, and a picture of the whole where it is large.
+"""Heat map of two sides: a table with coloured cells, and a picture of the whole where it is large.
 
 The cells are written here and not by a template: there may be 10,000, and each is a number, a class and a link.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import groupby
@@ -15,20 +16,13 @@ from django.urls import reverse
 from django.utils.formats import get_format
 from django.utils.safestring import SafeString
 
-from core import rounding
-from evaluation.charts.heat_colours import HeatColours, Pair, colours_for
+from competitions.models import Track
 from evaluation.charts.table import Table
 from pages.players import PlayerName
+from rounds.models import Round
 
 SMALL = 16
 """Up to this many rows and columns, the table is small enough to be its own picture."""
-
-
-@dataclass(slots=True)
-class Cell(Pair):
-    """A model against an attack, with their match."""
-
-    match: int | None
 
 
 @dataclass(frozen=True)
@@ -41,83 +35,77 @@ class Side:
 
 
 @dataclass(frozen=True)
-class HeatMap:
-    """Models from top to bottom and attacks from left to right, best first, with a cell for each pair that met."""
+class HeatMap(ABC):
+    """Players from top to bottom and opponents from left to right, best first, with a cell for each pair that met."""
 
     title: str
-    models: Sequence[Side]
-    attacks: Sequence[Side]
-    cells: Mapping[tuple[int, int], Cell]
-    csv: str = ""
-
-    @cached_property
-    def colours(self) -> HeatColours:
-        """The colours of the cells."""
-        return colours_for(self.cells.values())
-
-    @cached_property
-    def _classes(self) -> Mapping[tuple[int, int], str]:
-        """The colour of each pair."""
-        return {pair: self.colours.of(cell) for pair, cell in self.cells.items()}
+    down: Sequence[Side]
+    across: Sequence[Side]
+    csv: str
 
     @property
-    def end(self) -> float:
-        """The largest distance of the colours."""
-        return self.colours.end
+    @abstractmethod
+    def is_empty(self) -> bool:
+        """Whether no pair met."""
 
     @property
+    @abstractmethod
     def legend(self) -> Sequence[tuple[str, str]]:
-        """Each colour with the distances from which on it stands for."""
-        return self.colours.legend
+        """Each colour with the value from which on it stands for."""
 
     @property
+    @abstractmethod
     def table(self) -> Table:
         """A row for each pair."""
-        columns = ("model", "model team", "attack", "attack team", "median distance", "held", "samples", "match")
-        rows = [
-            (
-                *(model.name.title, model.name.team, attack.name.title, attack.name.team),
-                *(rounding.distance(cell.median), cell.held, cell.samples, cell.match),
-            )
-            for model in self.models
-            for attack in self.attacks
-            if (cell := self.cells.get((model.player, attack.player))) is not None
-        ]
-        return Table(columns, rows)
+
+    @abstractmethod
+    def colour(self, down: int, across: int) -> str:
+        """Return the colour of a pair of players, "" where it has none."""
+
+    @abstractmethod
+    def content(self, down: int, across: int) -> str | None:
+        """Return the content of the cell of a pair as HTML, None where the pair did not meet."""
+
+    @cached_property
+    def point(self) -> str:
+        """The decimal separator of the reader."""
+        return str(get_format("DECIMAL_SEPARATOR"))
 
     @property
     def is_large(self) -> bool:
         """Whether it needs a picture of the whole."""
-        return max(len(self.models), len(self.attacks)) > SMALL
+        return max(len(self.down), len(self.across)) > SMALL
 
     def rows(self) -> Sequence[tuple[Side, SafeString]]:
-        """Return each model with its cells as HTML."""
-        address, point = reverse("pages:match", args=[0])[:-1], get_format("DECIMAL_SEPARATOR")
+        """Return each player with its cells as HTML."""
         return [
-            (
-                model,
-                SafeString("".join(self._cell(model.player, attack.player, address, point) for attack in self.attacks)),
-            )
-            for model in self.models
+            (side, SafeString("".join(self._cell(side.player, opponent.player) for opponent in self.across)))
+            for side in self.down
         ]
 
     def areas(self) -> Sequence[tuple[str, str]]:
         """Return the picture of the whole: for each colour an SVG path of its cells, each of height 1."""
         paths: dict[str, list[str]] = {}
-        for y, model in enumerate(self.models):
-            row = enumerate(self._classes.get((model.player, attack.player)) for attack in self.attacks)
+        for y, side in enumerate(self.down):
+            row = enumerate(self.colour(side.player, opponent.player) for opponent in self.across)
             for colour, run in groupby(row, key=itemgetter(1)):
                 (x, _), *others = run
-                if colour is not None:
+                if colour:
                     width = 1 + len(others)
                     paths.setdefault(colour, []).append(f"M{x} {y}h{width}v1h-{width}z")
         return sorted((colour, "".join(path)) for colour, path in paths.items())
 
-    def _cell(self, model: int, attack: int, address: str, point: str) -> str:
-        cell = self.cells.get((model, attack))
-        if cell is None:
+    def _cell(self, down: int, across: int) -> str:
+        content = self.content(down, across)
+        if content is None:
             return "<td></td>"
-        text = f"{rounding.distance(cell.median):.2f}".replace(".", point)
-        if cell.match is not None:
-            text = f'<a href="{address}{cell.match}">{text}</a>'
-        return f'<td class="{self._classes[model, attack]}">{text}</td>'
+        colour = self.colour(down, across)
+        return f'<td class="{colour}">{content}</td>' if colour else f"<td>{content}</td>"
+
+
+def matrix_address(attacks: Track, played: Round | None, *, csv: bool = False) -> str:
+    """Return the address of the matrix of a track of attacks: of a round, or of the leaderboards without one."""
+    name, place = ("round_matrix", [played.number]) if played else ("matrix", [])
+    return reverse(
+        f"pages:{name}_csv" if csv else f"pages:{name}", args=[attacks.competition.slug, *place, attacks.name]
+    )

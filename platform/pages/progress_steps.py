@@ -1,4 +1,4 @@
-"""Progress of a submission: the state and the steps that its page shows."""
+"""Progress of a submission: the steps that its page shows."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 from django.utils.translation import gettext_noop
 
-from leaderboards.models import Evaluation
 from submissions.models import Build, Submission
 
 STEPS = (
@@ -33,42 +32,33 @@ class Step:
     status: str
 
 
-def steps_of(submission: Submission, evaluation: Evaluation | None, builds: Sequence[Build]) -> list[Step]:
-    """Return the steps of a submission; `builds` are all its builds, the newest last."""
-    return _steps(*_place(submission, evaluation, builds))
+def steps_of(
+    submission: Submission, builds: Sequence[Build], *, scored: bool, measured: bool = False, void: bool = False
+) -> list[Step]:
+    """Return the steps of a submission; `builds` are all its builds, the newest last.
 
-
-def _steps(at: int, ended: bool) -> list[Step]:
+    `scored`: it has a score. `measured`: an evaluation of it began, which ended without a score if `void`.
+    """
+    at, ended = _place(submission, builds, scored=scored, measured=measured, void=void)
     return [
         Step(name, "done" if number < at else ("ended" if ended else "now") if number == at else "")
         for number, name in enumerate(STEPS)
     ]
 
 
-def steps_before_evaluation(submission: Submission, builds: Sequence[Build], *, scored: bool) -> list[Step]:
-    """Return the steps of a submission without an evaluation; `scored`: it has a score all the same."""
-    at, ended = (len(STEPS), False) if scored else _place(submission, None, builds)
-    return _steps(at, ended)
-
-
-def state_of(submission: Submission, evaluation: Evaluation | None) -> Submission.State | Evaluation.State:
-    """Return the state to show: that of the evaluation while the submission is ready, otherwise its own."""
-    if evaluation is not None and submission.state == Submission.State.READY:
-        return Evaluation.State(evaluation.state)
-    return Submission.State(submission.state)
-
-
-def _place(submission: Submission, evaluation: Evaluation | None, builds: Sequence[Build]) -> tuple[int, bool]:
+def _place(
+    submission: Submission, builds: Sequence[Build], *, scored: bool, measured: bool, void: bool
+) -> tuple[int, bool]:
     """Return the current step, and whether the submission ended there."""
     state = Submission.State(submission.state)
     if state in _UNDER_WAY:
         return _UNDER_WAY[state], False
-    if evaluation is not None and evaluation.state == Evaluation.State.SCORED:
+    if scored:
         return len(STEPS), False
     if state == Submission.State.READY:
-        return _EVALUATION, evaluation is not None and evaluation.state == Evaluation.State.VOID
+        return _EVALUATION, void
     # rejected or withdrawn
-    if evaluation is not None or submission.player_id is not None:
+    if measured or submission.player_id is not None:
         return _EVALUATION, True
     if not builds:
         return _RECEIVED, True

@@ -20,27 +20,18 @@ from competitions.rules import (
     teams_may_choose,
 )
 from core.numbers import local
+from pages.formats import page_formats
 
-LABELS = {
+SHARED_LABELS = {
     "name": gettext_noop("Name of the rules"),
     "format": gettext_noop("Format"),
     "norm": gettext_noop("Distance"),
     "shape": gettext_noop("Images"),
     "classes": gettext_noop("Classes"),
-    "query_budget": gettext_noop("Query budget for each sample"),
-    "piece_samples": gettext_noop("Samples in a piece"),
-    "setup_seconds": gettext_noop("Seconds to set up"),
-    "model_seconds_per_image": gettext_noop("Seconds to label an image"),
-    "attack_seconds_per_sample": gettext_noop("Seconds to attack a sample"),
-    "opponents": gettext_noop("Opponents"),
-    "batch_images": gettext_noop("Images in a batch"),
-    "batch_seconds": gettext_noop("Seconds for a batch"),
-    "epsilons": gettext_noop("Epsilons"),
-    "epsilon_order": gettext_noop("Order of the epsilons"),
-    "result_bytes": gettext_noop("Bytes of a result file"),
     LEAST_ACCURACY: gettext_noop("Clean accuracy in the smoke test"),
     COUNTING_SUBMISSION: gettext_noop("Which submission counts"),
 }
+"""Labels of the values of rules in every format."""
 
 
 @dataclass(frozen=True)
@@ -61,13 +52,14 @@ class Difference:
 def differences(old: RulesVersion, new: RulesVersion) -> Sequence[Difference]:
     """Return every value that one of the versions sets: first the differences, then the others, each by name."""
     before, after = _effective(old), _effective(new)
+    labels = {**SHARED_LABELS, **page_formats.of(old.competition).rule_labels}
     rows = []
     for name in sorted(old.values.keys() | new.values.keys()):
         kind = _kind(name, old, new)
         rows.append(
             Difference(
                 name=name,
-                label=gettext(LABELS.get(name, name.replace("_", " "))),
+                label=gettext(labels.get(name, name.replace("_", " "))),
                 kind=kind,
                 before=_words(name, before.get(name)),
                 after=_words(name, after.get(name)),

@@ -5,36 +5,26 @@ from __future__ import annotations
 import base64
 import hashlib
 import io
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from django.conf import settings
+from django.contrib.auth.models import AnonymousUser
 from django.core.cache import cache
 from PIL import Image, ImageDraw, ImageFont
 
 from competitions.models import Competition, Track
-from core import rounding
-from evaluation.domain.score_decimals import decimals
-from leaderboards.board_rows import BoardRow
-from leaderboards.visibility import board, frozen_since, tops
+from pages.formats import page_formats
+from pages.freeze import freezes_of
 from rounds.models import Round
-from rounds.selectors import StandingRow, standings
-from tournaments.boards import best_of
+from rounds.selectors import standings
 
 SIZE = (1200, 630)
 MOST = 5
 _KEPT_SECONDS = 86_400
 
-_GROUND, _INK, _QUIET, _LINE = "#fbfaf6", "#151b29", "#565d6d", "#d9d7cf"
-_COLOURS = {
-    Track.Name.MODEL.value: "#00696b",
-    Track.Name.UNTARGETED.value: "#b33c11",
-    Track.Name.TARGETED.value: "#a8236c",
-    Track.Name.DEFENCE.value: "#00696b",
-    Track.Name.ATTACK.value: "#b33c11",
-    Track.Name.TARGETED_ATTACK.value: "#a8236c",
-}
+_GROUND, _INK, _QUIET, _LINE, _ACCENT = "#fbfaf6", "#151b29", "#565d6d", "#d9d7cf", "#00696b"
 _MARGIN, _TABLE_TOP, _ROW = 64, 236, 56
 
 
@@ -49,10 +39,10 @@ class SharedRow:
 
 @dataclass(frozen=True)
 class SharedColumn:
-    """A track with its first rows."""
+    """A track with its first rows; `colour` is that of its title."""
 
-    track_name: str
     title: str
+    colour: str
     rows: Sequence[SharedRow]
 
 
@@ -76,7 +66,7 @@ class SharePicture:
     def _drawn(self) -> bytes:
         picture = Image.new("RGB", SIZE, _GROUND)
         draw = ImageDraw.Draw(picture)
-        draw.rectangle((0, 0, SIZE[0], 12), fill=_COLOURS[Track.Name.MODEL.value])
+        draw.rectangle((0, 0, SIZE[0], 12), fill=_ACCENT)
         draw.text(
             (_MARGIN, 56), _fitting(draw, self.title, _font(60, 750), SIZE[0] - 2 * _MARGIN), _INK, _font(60, 750)
         )
@@ -98,22 +88,12 @@ def of_site() -> SharePicture:
 
 def of_board(track: Track) -> SharePicture:
     """Return the picture of a public leaderboard."""
-    if track.competition.format == Competition.Format.TRANSFER:
-        return SharePicture(track.title, track.competition.title, _transfer_columns(track.competition, [track]))
-    rows = board(track, page_rows=MOST).rows
-    return SharePicture(track.title, track.competition.title, [_column(track, rows)])
+    return SharePicture(track.title, track.competition.title, _columns(track.competition, [track]))
 
 
 def of_competition(competition: Competition) -> SharePicture:
     """Return the picture of a competition: its public leaderboards."""
-    tracks = list(competition.tracks.select_related("competition__frozen_leaderboards"))
-    if competition.format == Competition.Format.TRANSFER:
-        return SharePicture(competition.title, competition.summary, _transfer_columns(competition, tracks))
-    live = {competition.pk} if not hasattr(competition, "frozen_leaderboards") else set()
-    found = tops(tracks, MOST, live=live)
-    return SharePicture(
-        competition.title, competition.summary, [_column(track, found[track.pk].rows) for track in tracks]
-    )
+    return SharePicture(competition.title, competition.summary, _columns(competition, competition.tracks.all()))
 
 
 def of_round(played: Round) -> SharePicture:
@@ -121,54 +101,29 @@ def of_round(played: Round) -> SharePicture:
     competition = played.competition
     columns: list[SharedColumn] = []
     if played.state == Round.State.PUBLISHED:
-        rows = standings(played)
-        winner = _transfer_winner if competition.format == Competition.Format.TRANSFER else _winner
+        part, rows = page_formats.of(competition), standings(played)
         columns = [
-            SharedColumn(track.name, track.title, [winner(row) for row in rows[track.name][:MOST] if row.place])
+            SharedColumn(
+                track.title,
+                part.colours[track.name],
+                [part.shared_winner(row) for row in rows[track.name][:MOST] if row.place],
+            )
             for track in competition.tracks.all()
         ]
     return SharePicture(played.title, competition.title, columns)
 
 
-def _column(track: Track, rows: Sequence[BoardRow]) -> SharedColumn:
-    shown = [SharedRow(str(row.rank or "\N{EN DASH}"), row.team, _score(row)) for row in rows[:MOST]]
-    return SharedColumn(track.name, track.title, shown)
-
-
-def _transfer_columns(competition: Competition, tracks: Sequence[Track]) -> list[SharedColumn]:
-    """Return the best of each track, without rows while the leaderboards are frozen."""
-    best = best_of(tracks, MOST) if frozen_since(competition) is None else {}
-    return [
-        SharedColumn(
-            track.name,
-            track.title,
-            [SharedRow(str(row.rank), row.team, f"{100 * (row.score or 0):.1f} %") for row in best.get(track.pk, ())],
-        )
-        for track in tracks
-    ]
-
-
-def _winner(row: StandingRow) -> SharedRow:
-    return SharedRow("\N{EN DASH}" if row.not_broken else str(row.place), row.team, _score(row))
-
-
-def _transfer_winner(row: StandingRow) -> SharedRow:
-    return SharedRow(str(row.place), row.team, "" if row.value is None else f"{100 * row.value:.1f} %")
-
-
-def _score(row: BoardRow | StandingRow) -> str:
-    if row.not_broken:
-        return "not broken"
-    if row.value is None or row.low is None or row.high is None:
-        return ""
-    return f"{rounding.distance(row.value):.{decimals(row.low, row.high)}f}"
+def _columns(competition: Competition, tracks: Iterable[Track]) -> list[SharedColumn]:
+    """Return the first rows of the public leaderboards of tracks."""
+    part, shown = page_formats.of(competition), list(tracks)
+    rows = part.shared_rows(shown, freezes_of([competition], AnonymousUser()), MOST)
+    return [SharedColumn(track.title, part.colours[track.name], rows[track.pk]) for track in shown]
 
 
 def _draw_column(draw: ImageDraw.ImageDraw, column: SharedColumn, left: int, width: int) -> None:
-    colour = _COLOURS[column.track_name]
-    draw.rectangle((left, _TABLE_TOP - 12, left + width, _TABLE_TOP - 8), fill=colour)
+    draw.rectangle((left, _TABLE_TOP - 12, left + width, _TABLE_TOP - 8), fill=column.colour)
     head = _font(30, 700)
-    draw.text((left, _TABLE_TOP), _fitting(draw, column.title, head, width), colour, head)
+    draw.text((left, _TABLE_TOP), _fitting(draw, column.title, head, width), column.colour, head)
     text, number = _font(28), _font(28, 700)
     for position, row in enumerate(column.rows):
         y = _TABLE_TOP + 56 + position * _ROW

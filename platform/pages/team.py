@@ -6,17 +6,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from django.core.paginator import Page, Paginator
-from django.db.models import Max, QuerySet
+from django.db.models import Max, TextChoices
+from django.http import HttpRequest
 from django.utils.translation import gettext_noop
 
 from competitions.models import Entry, Track
 from core import clock
 from evaluation.domain.submission_tags import next_tag
-from leaderboards.board_rows import BoardRow
-from leaderboards.models import Evaluation
-from leaderboards.visibility import evaluations_of, rows_of
-from pages.counting import TeamChoice, choices_of_team
-from pages.progress_steps import state_of
+from pages.formats import StandingContent, SubmissionInList, TeamContent, page_formats
 from pages.rounds import with_entries
 from repositories.git_reader import CommitInfo
 from repositories.models import Repository
@@ -39,48 +36,29 @@ STATES: Mapping[str, tuple[str, Sequence[Submission.State]]] = {
 
 @dataclass(frozen=True)
 class ShownSubmission:
-    """A submission in a list, with the evaluation that the user may see, and its state."""
+    """A submission in a list, with the state and the score that the user may see."""
 
     submission: Submission
-    evaluation: Evaluation | None
-    state: Submission.State | Evaluation.State
+    shown: SubmissionInList
 
     @property
-    def scored(self) -> bool:
-        """Whether it has a score."""
-        return self.evaluation is not None and self.evaluation.state == Evaluation.State.SCORED
+    def state(self) -> TextChoices:
+        """The state to show."""
+        return self.shown.state
 
 
 @dataclass(frozen=True)
 class TrackStanding:
-    """A team on a track. `row` is its row on the leaderboard, None without a score.
-
-    `newest` is its newest submission, which the row may not have yet; None before the first one. `choice` is what the
-    team chose to count, None for others than the team and the organisers.
-    """
+    """A team on a track. `newest` is its newest submission, None before the first one."""
 
     track: Track
-    row: BoardRow | None
+    content: StandingContent
     newest: ShownSubmission | None
-    choice: TeamChoice | None = None
 
     @property
     def waits(self) -> bool:
-        """Whether the newest submission is not the one on the leaderboard."""
-        return self.newest is not None and (self.row is None or self.newest.submission.pk != self.row.submission)
-
-
-def standings_of(entry: Entry, *, frozen: bool, inside: bool, teams_choose: bool) -> list[TrackStanding]:
-    """Return the standing of a team on each track of its competition; `teams_choose`: whether the rules allow it."""
-    rows = {track.pk: row for track, row in rows_of(entry, frozen=frozen)}
-    newest = _of(entry).order_by().values("repository").annotate(newest=Max("pk")).values("newest")
-    found = list(_of(entry).filter(pk__in=newest).select_related("repository"))
-    shown = {each.submission.repository.track_id: each for each in _shown(found, entry, inside=inside)}
-    choices = choices_of_team(entry) if inside and teams_choose else {}
-    return [
-        TrackStanding(track, rows.get(track.pk), shown.get(track.pk), choices.get(track.pk))
-        for track in entry.competition.tracks.all()
-    ]
+        """Whether the state of the newest submission is to be shown, too."""
+        return self.newest is not None and self.newest.submission.pk != self.content.submission
 
 
 @dataclass(frozen=True)
@@ -91,12 +69,27 @@ class SubmissionList:
     rows: Sequence[ShownSubmission]
 
 
-def submission_list(
-    entry: Entry, page: str | None, *, track_name: str = "", state: str = "", inside: bool
-) -> SubmissionList:
-    """Return a page of the submissions to a track and with a state of `STATES`; "" and unknown names select all."""
-    submitted = _of(entry)
-    if track_name in Track.Name.values:
+@dataclass(frozen=True)
+class TeamPage:
+    """Standings and submissions of a team, with what its format shows besides."""
+
+    content: TeamContent
+    standings: Sequence[TrackStanding]
+    submissions: SubmissionList
+
+
+def team_page(
+    request: HttpRequest, entry: Entry, page: str | None, *, track_name: str = "", state: str = "", inside: bool
+) -> TeamPage:
+    """Return the standings of a team, and a page of its submissions to a track and with a state of `STATES`.
+
+    "" and unknown names select all.
+    """
+    submitted = Submission.objects.filter(repository__entry=entry)
+    newest_keys = submitted.order_by().values("repository").annotate(newest=Max("pk")).values("newest")
+    newest = list(submitted.filter(pk__in=newest_keys).select_related("repository"))
+    tracks = list(entry.competition.tracks.all())
+    if track_name in {track.name for track in tracks}:
         submitted = submitted.filter(repository__track__name=track_name)
     if state in STATES:
         submitted = submitted.filter(state__in=STATES[state][1])
@@ -104,17 +97,14 @@ def submission_list(
         with_entries(inside=inside)
     )
     chosen = Paginator(related, SUBMISSIONS_PER_PAGE).get_page(page)
-    return SubmissionList(chosen, _shown(list(chosen.object_list), entry, inside=inside))
-
-
-def _of(entry: Entry) -> QuerySet[Submission]:
-    return Submission.objects.filter(repository__entry=entry)
-
-
-def _shown(submissions: Sequence[Submission], entry: Entry, *, inside: bool) -> list[ShownSubmission]:
-    evaluations = evaluations_of(submissions, entry.competition, inside=inside)
-    found = [(each, evaluations.get(each.pk)) for each in submissions]
-    return [ShownSubmission(each, evaluation, state_of(each, evaluation)) for each, evaluation in found]
+    listed = list(chosen.object_list)
+    content = page_formats.of(entry.competition).team(request, entry, {*newest, *listed}, inside=inside)
+    of_track = {each.repository.track_id: ShownSubmission(each, content.submissions[each.pk]) for each in newest}
+    return TeamPage(
+        content,
+        [TrackStanding(track, content.standings[track.pk], of_track.get(track.pk)) for track in tracks],
+        SubmissionList(chosen, [ShownSubmission(each, content.submissions[each.pk]) for each in listed]),
+    )
 
 
 @dataclass(frozen=True)

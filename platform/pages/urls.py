@@ -5,6 +5,7 @@ from __future__ import annotations
 from django.urls import path, register_converter
 
 from pages.converters import KeyConverter
+from pages.formats import page_formats
 from pages.views import (
     account,
     announcements,
@@ -17,7 +18,6 @@ from pages.views import (
     history,
     home,
     invitations,
-    matches,
     matrices,
     reader,
     rounds,
@@ -26,7 +26,6 @@ from pages.views import (
     status,
     submissions,
     teams,
-    transfer,
     written,
 )
 
@@ -70,15 +69,12 @@ urlpatterns = [
     path("invitations/<int:number>/decline", invitations.decline, name="invitation_decline"),
     path("teams/<slug:slug>/members/<int:user>/remove", teams.member_remove, name="member_remove"),
     path("teams/<slug:slug>/repositories/<slug:track_name>/submit", teams.submit, name="submit"),
-    path("teams/<slug:slug>/repositories/<slug:track_name>/choose-newest", teams.choose_newest, name="choose_newest"),
     path("submissions/<int:number>", submissions.submission, name="submission"),
     path("submissions/<int:number>/log", submissions.log_after, name="log_after"),
     path("submissions/<int:number>/log.txt", submissions.log_file, name="log_file"),
     path("submissions/<int:number>/withdraw", submissions.withdraw, name="withdraw"),
-    path("submissions/<int:number>/choose", submissions.choose, name="choose"),
     path("competitions/<slug:slug>/matrix/<slug:track_name>", matrices.competition_matrix, name="matrix"),
     path("competitions/<slug:slug>/matrix/<slug:track_name>.csv", matrices.competition_matrix_csv, name="matrix_csv"),
-    path("competitions/<slug:slug>/pairs/<key:attack>/<key:defence>", transfer.pair, name="transfer_pair"),
     path(
         "competitions/<slug:slug>/rounds/<int:number>/matrix/<slug:track_name>",
         matrices.round_matrix,
@@ -94,32 +90,12 @@ urlpatterns = [
         galleries.round_gallery,
         name="round_gallery",
     ),
-    path(
-        "competitions/<slug:slug>/rounds/<int:number>/pairs/<key:attack>/<key:defence>",
-        transfer.round_pair,
-        name="round_pair",
-    ),
-    path(
-        "competitions/<slug:slug>/rounds/<int:number>/images/<key:attack>/<key:sample>/<slug:name>.png",
-        galleries.round_image,
-        name="round_image",
-    ),
-    path(
-        "competitions/<slug:slug>/rounds/<int:number>/bracket/<slug:track_name>.csv",
-        rounds.bracket_csv,
-        name="round_bracket",
-    ),
     path("competitions/<slug:slug>/images/<int:sample>.png", competitions.development_image, name="development_image"),
     path("competitions/<slug:slug>/curves/<slug:track_name>", curves.compare, name="curves"),
     path("competitions/<slug:slug>/curves/<slug:track_name>.csv", curves.compare_csv, name="curves_csv"),
-    path("competitions/<slug:slug>/match-curves", curves.compare_matches, name="match_curves"),
-    path("competitions/<slug:slug>/match-curves/<slug:name>.csv", curves.compare_matches_csv, name="match_curves_csv"),
     path("competitions/<slug:slug>/history/<slug:track_name>", history.show, name="history"),
     path("competitions/<slug:slug>/history/<slug:track_name>/<slug:name>.csv", history.table, name="history_table"),
     path("teams/<slug:slug>/history/<slug:track_name>/<slug:name>.csv", history.team_table, name="team_history"),
-    path("matches/<int:number>", matches.show, name="match"),
-    path("matches/<int:number>/samples/<int:sample>/<slug:name>.png", matches.image, name="match_image"),
-    path("matches/<int:number>/<slug:name>.csv", matches.table, name="match_table"),
     path("account", account.account, name="account"),
     path("account/tokens/<int:token>/revoke", account.token_revoke, name="token_revoke"),
     path("status", status.status, name="status"),
@@ -132,4 +108,5 @@ urlpatterns = [
     path("robots.txt", site.robots, name="robots"),
     path("sitemap.xml", site.sitemap, name="sitemap"),
     path(".well-known/security.txt", site.security, name="security"),
+    *(address for name in page_formats for address in page_formats[name].urls()),
 ]

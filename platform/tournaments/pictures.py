@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from competitions.sample_pictures import sample_picture
 from core.errors import Refusal
 from evaluation.domain.images import Image
-from matches.gallery import sample_picture
 from tournaments.engine_adapter import place_of, stored_images
 from tournaments.models import AttackRun, Run, Tournament
 

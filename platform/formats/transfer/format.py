@@ -5,6 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 
 from formats.base import Format, register
+from formats.transfer import NAME
 from formats.transfer.api import TransferApi
 from formats.transfer.competition import TransferCompetition
 from formats.transfer.demo.transfer_demo import TransferDemo
@@ -14,12 +15,11 @@ from submissions import transfer_builds
 from submissions.formats import SubmissionFormat
 from submissions.transfer_smoke_test import transfer_smoke_test
 from tournaments.extensions import advance
-from tournaments.models import FORMAT
 
 import_module("formats.transfer.extensions")
 register(
     Format(
-        name=FORMAT,
+        name=NAME,
         competition=TransferCompetition(),
         submissions=SubmissionFormat(
             transfer_builds.build, transfer_smoke_test, ready=advance, eligibility_changed=advance

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
@@ -11,6 +10,7 @@ from typing import Any
 from django import template
 from django.core.exceptions import DisallowedHost
 from django.http import HttpRequest
+from django.template import Engine
 from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
@@ -18,16 +18,15 @@ from django.utils.timezone import get_current_timezone_name
 from django.utils.translation import gettext, gettext_noop
 
 from accounts.models import Team
-from competitions.models import Page, Track
+from competitions.models import Page
 from core import clock, rounding, times
 from core.numbers import local
 from evaluation.charts.axis import Axis
 from evaluation.domain.score_decimals import decimals
 from pages.access import own_teams
-from pages.curve_page import MOST
+from pages.formats import Content
 from pages.markdown import render
 from pages.players import PlayerName
-from rounds.selectors import StandingRow
 
 register = template.Library()
 
@@ -187,18 +186,6 @@ def ticks(axis: Axis) -> Mapping[str, Any]:
     return {"axis": axis, "words": gettext("axis from 0 to %(end)s") % {"end": local(axis.ticks[-1].text)}}
 
 
-@register.simple_tag
-def hardest(track_name: str) -> str:
-    """Return the column title for the opponent that costs a player of the track the most."""
-    return gettext("Strongest opponent") if track_name == Track.Name.MODEL else gettext("Hardest opponent")
-
-
-@register.simple_tag
-def withstood(track_name: str) -> str:
-    """Return the column title for pairs of opponent and sample without an adversarial."""
-    return gettext("Held") if track_name == Track.Name.MODEL else gettext("Found nothing")
-
-
 @register.filter
 def share(failures: int, tries: int | None) -> str:
     """Format a share, for example "8 of 80"; only the number if the total is unknown."""
@@ -224,36 +211,17 @@ def under(found: Mapping[Any, Any], key: Any) -> Any:
     return found.get(key)
 
 
-@register.simple_tag
-def match_link(number: int | None, text: str) -> str:
-    """Link `text` to the match, if there is one."""
-    return (
-        text
-        if number is None or not text
-        else format_html('<a href="{}">{}</a>', reverse("pages:match", args=[number]), text)
-    )
-
-
-@register.simple_tag
-def matches_link(competition: str, numbers: Sequence[int], text: str) -> str:
-    """Link `text` to the matches, if there are any: to the only one, or to the common curves of the first of them."""
-    if len(numbers) < 2 or not text:
-        return match_link(numbers[0] if numbers else None, text)
-    query = "&".join(f"match={number}" for number in numbers[:MOST])
-    return format_html('<a href="{}?{}">{}</a>', reverse("pages:match_curves", args=[competition]), query, text)
-
-
-@register.filter
-def shared_places(rows: Sequence[StandingRow]) -> set[int]:
-    """Return the places that more than one row has."""
-    counted = Counter(row.place for row in rows if row.place is not None)
-    return {place for place, count in counted.items() if count > 1}
-
-
 @register.inclusion_tag("pages/parts/player.html")
 def player_link(players: Mapping[int, PlayerName], key: int) -> Mapping[str, Any]:
     """Show a player with a link to its submission."""
     return {"player": players[key]}
+
+
+@register.simple_tag(takes_context=True)
+def show(context: template.Context, content: Content) -> SafeString:
+    """Render what a format shows, with what the page knows besides."""
+    with context.push(**content.context):
+        return Engine.get_default().get_template(content.template).render(context)
 
 
 @register.simple_block_tag

@@ -11,7 +11,6 @@ from django.utils.safestring import SafeString
 from django.utils.translation import get_language, gettext, gettext_noop
 
 from evaluation.domain.results import Reason
-from evaluation.domain.transfer_results import BatchReason
 from pages.language import translated
 
 register = template.Library()
@@ -76,9 +75,3 @@ def reason_text(reason: str) -> str:
         return gettext(_STAGES[reason])
     known = _REASONS.get(reason)
     return f"{capital(translated(known) if known else reason.replace('_', ' '))}."
-
-
-@register.filter
-def batch_reason(reason: str) -> str:
-    """Return the reason of a run of the transfer format as a sentence."""
-    return f"{capital(translated(BatchReason(reason).text))}."

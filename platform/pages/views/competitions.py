@@ -6,18 +6,17 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_safe
 
-from competitions.models import Competition
+from competitions.sample_pictures import clean_picture
 from competitions.selectors import announcements_of, terms_in_force
 from core import clock
 from core.errors import Refusal
-from matches.gallery import clean_picture
 from pages.access import competition_of
 from pages.calendar import calendar
+from pages.formats import page_formats
 from pages.gallery import development_set, examples
-from pages.players import names_of
 from pages.rules_difference import differences
-from pages.rules_table import rows
-from pages.selectors import cards, own_entry, pools
+from pages.selectors import own_entry
+from pages.track_cards import cards
 
 NEWS = 3
 """Announcements on the overview."""
@@ -29,18 +28,15 @@ def competition(request: HttpRequest, slug: str) -> HttpResponse:
     shown = competition_of(request, slug)
     rules = shown.rules_versions.first()
     tracks = shown.tracks.all()
-    in_force = pools(shown)
+    of_format = page_formats.of(shown)
     context = {
         "competition": shown,
         "cards": cards(shown, request.user),
         "tracks": tracks,
-        "transfer": shown.format == Competition.Format.TRANSFER,
-        "has_baselines": any(track.baselines for track in tracks),
+        "overview": of_format.overview(shown),
         "rules": rules,
-        "rows": rows(rules) if rules else [],
+        "rows": of_format.rules(rules) if rules else [],
         "examples": examples(shown),
-        "pools": in_force,
-        "players": names_of(place.player_id for pool in in_force for place in pool.places.all()),
         "calendar": calendar(shown),
         "own": own_entry(request.user, shown),
         "open": clock.now() < shown.ends_at,
@@ -68,9 +64,10 @@ def development_image(request: HttpRequest, slug: str, sample: int) -> HttpRespo
 def rules(request: HttpRequest, slug: str) -> HttpResponse:
     """Show the rules in force and all earlier versions."""
     shown = competition_of(request, slug)
+    of_format = page_formats.of(shown)
     newest_first = list(shown.rules_versions.all())
     versions = [
-        (version, rows(version), newest_first[index + 1].version if index + 1 < len(newest_first) else None)
+        (version, of_format.rules(version), newest_first[index + 1].version if index + 1 < len(newest_first) else None)
         for index, version in enumerate(newest_first)
     ]
     context = {"competition": shown, "tracks": shown.tracks.all(), "versions": versions}

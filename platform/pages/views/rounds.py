@@ -2,32 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from http import HTTPStatus
 from typing import Any
 
 from django.http import FileResponse, Http404, HttpRequest, HttpResponse, HttpResponseBase, StreamingHttpResponse
-from django.shortcuts import get_object_or_404, render
+from django.shortcuts import render
 from django.urls import reverse
 from django.utils.http import content_disposition_header
 from django.views.decorators.http import require_safe
 
-from competitions.models import Competition, Track
+from competitions.models import Competition
 from competitions.selectors import may_organise
 from core.errors import Refusal
 from core.times import for_programs
-from evaluation.charts.axis import axis_to
-from formats.transfer.rounds.standings import standings
-from leaderboards.visibility import sees_live
-from pages import polling, transfer_rounds
+from pages import polling
 from pages.access import own_teams, round_of
-from pages.bracket_picture import BracketPicture, table_of
-from pages.csv_download import csv_file
-from pages.match_links import pairs_of
-from pages.rounds import Progress, files, progress_of, released_pairs, results
-from pages.rules_table import scale
+from pages.formats import page_formats
+from pages.rounds import files
 from repositories.http.limits import RETRY_SECONDS, LimitReachedError
 from rounds.models import Release, Round
-from rounds.publishing.visibility import images_seen, pairs_public
 from rounds.release.parts import open_part, released, released_entries
 from rounds.release.signing_keys import all_keys, key_id, public_key
 
@@ -44,10 +38,12 @@ def show(request: HttpRequest, slug: str, number: int) -> HttpResponse:
     """Show the plan and the state of a round, and standings, bracket and files after it is published."""
     shown = round_of(request, slug, number)
     competition = shown.competition
+    of_format = page_formats.of(competition)
     context: dict[str, Any] = {
         "competition": competition,
         "round": shown,
-        "progress": _progress(shown) if shown.state in _SHOWS_PROGRESS else None,
+        "texts": of_format.round_texts,
+        "progress": of_format.round_progress(shown) if shown.state in _SHOWS_PROGRESS else None,
     }
     framed = polling.live_part(
         request, "pages/parts/round_state.html", context, every=_every(shown), known={"state": shown.state}
@@ -59,8 +55,9 @@ def show(request: HttpRequest, slug: str, number: int) -> HttpResponse:
     tracks = list(competition.tracks.all())
     context |= {"live_state": framed.html, "tracks": tracks, "admin_url": _admin_url(request, competition, shown)}
     if shown.state == Round.State.PUBLISHED:
-        context |= _releases(request, shown)
-        context |= _transfer(request, shown, tracks) if _is_transfer(shown) else _published(request, shown, tracks)
+        public = released(shown)
+        context |= _releases(request, shown, public)
+        context["content"] = of_format.round_results(request, shown, tracks, public)
     return render(request, "pages/round.html", context)
 
 
@@ -70,39 +67,7 @@ def _every(shown: Round) -> int | None:
     return PLANNED_EVERY if shown.state == Round.State.PLANNED else PLAYING_EVERY
 
 
-def _published(request: HttpRequest, shown: Round, tracks: list[Track]) -> dict[str, Any]:
-    name = request.GET.get("track")
-    track = next((track for track in tracks if track.name == name), None) if name else tracks[0]
-    if track is None:
-        raise Http404("no such track")
-    public = released(shown)
-    matches = pairs_of(shown) if pairs_public(shown, request.user) else {}
-    found = results(shown, tracks, track, sees_live=sees_live(request.user, shown.competition), matches=matches)
-    csv = reverse("pages:round_bracket", args=[shown.competition.slug, shown.number, track.name])
-    attack_track = Track.Name.UNTARGETED if track.name == Track.Name.MODEL else Track.Name(track.name)
-    return {
-        "results": found,
-        "picture": BracketPicture(found.bracket, csv) if found.bracket.rows else None,
-        "matches": matches,
-        "attack_track": attack_track,
-        "images": images_seen(shown, request.user, public),
-        "scale": scale(shown.rules) if shown.rules else "",
-        "pairs": released_pairs(shown, attack_track) if Release.Part.PERTURBED in public else (),
-    }
-
-
-def _transfer(request: HttpRequest, shown: Round, tracks: list[Track]) -> dict[str, Any]:
-    public, found = released(shown), standings(shown)
-    return {
-        "axis": axis_to(1.0),
-        "transfer_standings": [(track, found[track.name]) for track in tracks],
-        "runs": transfer_rounds.released_runs(shown) if Release.Part.PERTURBED in public else (),
-        "images": images_seen(shown, request.user, public),
-    }
-
-
-def _releases(request: HttpRequest, shown: Round) -> dict[str, Any]:
-    public = released(shown)
+def _releases(request: HttpRequest, shown: Round, public: Mapping[str, Release]) -> dict[str, Any]:
     return {
         "own": {team.slug for team in own_teams(request)},
         "releases": public,
@@ -113,30 +78,11 @@ def _releases(request: HttpRequest, shown: Round) -> dict[str, Any]:
     }
 
 
-def _progress(shown: Round) -> Progress:
-    return transfer_rounds.progress_of(shown) if _is_transfer(shown) else progress_of(shown)
-
-
-def _is_transfer(shown: Round) -> bool:
-    return shown.competition.format == Competition.Format.TRANSFER
-
-
 def _admin_url(request: HttpRequest, competition: Competition, shown: Round) -> str:
     """Return the admin URL of the round for organisers, "" for others."""
     if not may_organise(request.user, competition):
         return ""
     return reverse("admin:rounds_round_change", args=[shown.pk])
-
-
-@require_safe
-def bracket_csv(request: HttpRequest, slug: str, number: int, track_name: str) -> HttpResponse:
-    """Return the bracket of a track of a published round as a CSV file: a row for each player and stage."""
-    shown = round_of(request, slug, number)
-    if shown.state != Round.State.PUBLISHED or _is_transfer(shown):
-        raise Http404("no such table")
-    track = get_object_or_404(shown.competition.tracks, name=track_name)
-    found = results(shown, [], track, sees_live=sees_live(request.user, shown.competition))
-    return csv_file(table_of(found.bracket), f"{slug}-round-{number}-bracket-{track_name}")
 
 
 @require_safe

@@ -6,12 +6,9 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
-from competitions.models import Competition
 from core.administration.permissions import is_superuser_or_organiser
 from pages import polling
-from pages.selectors import queue
-from pages.site_status import incidents, last_score_at, worker_lines
-from tournaments.selectors import run_queue
+from pages.site_status import builds, formats_played, incidents, last_score_at, worker_lines
 from workers.selectors import hosts_out_of_service
 
 STATUS_EVERY = 5
@@ -23,14 +20,16 @@ def status(request: HttpRequest) -> HttpResponse:
 
     Only organisers see host names and clock offsets: they describe the internals of the site.
     """
-    known, runs = worker_lines(), run_queue()
+    formats = formats_played()
+    workers, queues = worker_lines(formats), [each.queue() for each in formats]
+    waiting = builds()
     context = {
-        "workers": known,
-        "incidents": incidents(known, runs),
-        "last_score_at": last_score_at(),
-        "queue": queue(),
-        "runs": runs,
-        "formats": set(Competition.objects.values_list("format", flat=True)),
+        "workers": workers,
+        "incidents": incidents(formats, workers, queues),
+        "last_score_at": last_score_at(formats),
+        "queues": queues,
+        "builds": waiting,
+        "busy": bool(waiting.count or any(each.waiting or each.claimed for each in queues)),
         "out_of_service": hosts_out_of_service(),
         "for_organisers": is_superuser_or_organiser(request),
     }

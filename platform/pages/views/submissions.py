@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 from django.contrib.auth.decorators import login_required
 from django.core.exceptions import PermissionDenied
-from django.core.paginator import Paginator
 from django.http import Http404, HttpRequest, HttpResponse, StreamingHttpResponse
 from django.shortcuts import redirect, render
 from django.utils.html import format_html
@@ -16,42 +14,17 @@ from django.utils.translation import gettext
 from django.views.decorators.http import require_POST, require_safe
 
 from accounts.models import User
-from competitions.models import Competition, Track
 from competitions.pseudonyms import public_name
 from competitions.selectors import may_organise
 from core.errors import Refusal
-from evaluation.charts.axis import axis_to
-from leaderboards import choosing
-from leaderboards.board_rows import BoardRow
-from leaderboards.models import Evaluation
-from leaderboards.visibility import frozen_since, row_of, sees_live
 from pages import flash_messages, polling
 from pages.access import in_team, sees_inside, signed_in_user, submission_of
-from pages.counting import choice_on
-from pages.match_links import by_opponent
-from pages.players import PlayerName, names_of
-from pages.progress_steps import state_of, steps_of
+from pages.formats import SubmissionContent, page_formats
 from pages.rounds import entries_shown
-from pages.rules_table import scale
-from pages.selectors import SubmissionStatus, status_of
-from pages.transfer_pair import RUNS_PER_PAGE
-from pages.transfer_submission import state_of as transfer_state
-from pages.transfer_submission import steps_of as transfer_steps
-from pages.transfer_submission import transfer_status
 from submissions import services
 from submissions.build_order import place_of
 from submissions.models import Build, Submission
 from submissions.selectors import LOG_PAGE, faults_of, log_lines, whole_log
-
-
-@dataclass(frozen=True)
-class Opponent:
-    """An opponent of an evaluation: its row there, its name, and the match against it."""
-
-    row: dict[str, Any]
-    name: PlayerName
-    match: int | None
-
 
 STATE_EVERY = 1
 PLAYING_EVERY = 10
@@ -62,75 +35,28 @@ PLAYING_EVERY = 10
 def submission(request: HttpRequest, number: int) -> HttpResponse:
     """Show score and opponents to everyone, and log and details to the team and the organisers."""
     shown = submission_of(request, number)
-    inside = sees_inside(request, shown.repository.entry)
-    if shown.repository.entry.competition.format == Competition.Format.TRANSFER:
-        return _transfer_submission(request, shown, inside=inside)
-    status = status_of(shown, inside=inside)
+    entry = shown.repository.entry
+    inside = sees_inside(request, entry)
     builds = list(shown.builds.all())
-    build = _build(request, builds) if inside else None
-    opponents = _opponents(status.evaluation) if status.evaluation and status.scored else []
+    content = page_formats.of(entry.competition).submission(request, shown, builds, inside=inside)
     context: dict[str, Any] = {
         "submission": shown,
-        "team": shown.repository.entry.team,
+        "team": entry.team,
         "track": shown.repository.track,
-        "models": shown.repository.track.name == Track.Name.MODEL,
-        "competition": shown.repository.entry.competition,
+        "competition": entry.competition,
         "inside": inside,
-        "status": status,
-        "evaluation": status.evaluation,
-        "axis": axis_to(status.evaluation.high or 0) if status.evaluation else None,
-        "scale": scale(status.evaluation.rules) if status.evaluation else "",
-        "opponents": opponents,
-        "hardest_match": _hardest_match(status.evaluation, opponents),
-        "board_row": _board_row(request, shown) if status.scored else None,
-        "state": state_of(shown, status.evaluation),
-        "steps": steps_of(shown, status.evaluation, builds),
-        "build": build,
-        "choice": choice_on(shown) if inside else None,
-        "builds": builds,
-    }
-    if shown.cause == Submission.Cause.PLATFORM and may_organise(request.user, context["competition"]):
-        context["faults"] = faults_of(shown)
-    known = {"state": context["state"].label, "build": _build_key(builds) if inside else ""}
-    framed = polling.live_part(
-        request, "pages/parts/submission_status.html", context, every=_every(shown, status), known=known
-    )
-    return _page(request, shown, framed, context, known)
-
-
-def _transfer_submission(request: HttpRequest, shown: Submission, *, inside: bool) -> HttpResponse:
-    """Show a submission of the transfer format. While leaderboards are frozen, only insiders see its standing."""
-    competition = shown.repository.entry.competition
-    since = None if inside or sees_live(request.user, competition) else frozen_since(competition)
-    status = transfer_status(shown, hidden=since is not None)
-    builds = list(shown.builds.all())
-    state = transfer_state(shown, status)
-    context: dict[str, Any] = {
-        "submission": shown,
-        "team": shown.repository.entry.team,
-        "track": shown.repository.track,
-        "defending": shown.repository.track.name == Track.Name.DEFENCE,
-        "targeted": shown.repository.track.name == Track.Name.TARGETED_ATTACK,
-        "competition": competition,
-        "inside": inside,
-        "hidden_since": since,
-        "transfer": status,
-        "runs": Paginator(status.runs, RUNS_PER_PAGE).get_page(request.GET.get("page")),
-        "status": {"build": place_of(shown) if shown.state == Submission.State.RECEIVED else None},
-        "state": state,
-        "steps": transfer_steps(shown, status, builds),
+        "state": content.state,
+        "steps": content.steps,
+        "build_place": place_of(shown) if shown.state == Submission.State.RECEIVED else None,
         "build": _build(request, builds) if inside else None,
         "builds": builds,
+        "aside": content.aside,
+        **content.context,
     }
-    if shown.cause == Submission.Cause.PLATFORM and may_organise(request.user, competition):
+    if shown.cause == Submission.Cause.PLATFORM and may_organise(request.user, entry.competition):
         context["faults"] = faults_of(shown)
-    known = {"state": str(state.label), "build": _build_key(builds) if inside else ""}
-    ended = shown.state in {Submission.State.REJECTED, Submission.State.WITHDRAWN}
-    under_way = shown.state in Submission.UNDER_WAY
-    every = None if ended or status.row or since else STATE_EVERY if under_way else PLAYING_EVERY
-    framed = polling.live_part(
-        request, "pages/parts/transfer_submission_status.html", context, every=every, known=known
-    )
+    known = {"state": str(content.state.label), "build": _build_key(builds) if inside else ""}
+    framed = polling.live_part(request, content.template, context, every=_every(shown, content), known=known)
     return _page(request, shown, framed, context, known)
 
 
@@ -157,30 +83,8 @@ def _page(
     return render(request, "pages/submission.html", context)
 
 
-def _opponents(evaluation: Evaluation) -> list[Opponent]:
-    names = names_of(row["player"] for row in evaluation.per_opponent)
-    matches = by_opponent(evaluation)
-    return [
-        Opponent(row, names.get(row["player"], PlayerName(row["title"])), matches.get(row["player"]))
-        for row in evaluation.per_opponent
-    ]
-
-
-def _hardest_match(evaluation: Evaluation | None, opponents: list[Opponent]) -> int | None:
-    """Return the match against the hardest opponent, None where there is none."""
-    hardest = evaluation.worst_opponent_id if evaluation else None
-    return next((each.match for each in opponents if each.row["player"] == hardest), None)
-
-
-def _board_row(request: HttpRequest, shown: Submission) -> BoardRow | None:
-    """Return the row of the submission's team on the leaderboard that the user sees."""
-    entry = shown.repository.entry
-    return row_of(shown.repository.track, entry, frozen=not sees_live(request.user, entry.competition))
-
-
-def _every(shown: Submission, status: SubmissionStatus) -> int | None:
-    ended = shown.state in {Submission.State.REJECTED, Submission.State.WITHDRAWN}
-    if ended or (status.evaluation is not None and status.evaluation.state != Evaluation.State.PLAYING):
+def _every(shown: Submission, content: SubmissionContent) -> int | None:
+    if content.final or shown.state in {Submission.State.REJECTED, Submission.State.WITHDRAWN}:
         return None
     return PLAYING_EVERY if shown.state == Submission.State.READY else STATE_EVERY
 
@@ -275,24 +179,16 @@ def log_file(request: HttpRequest, number: int) -> StreamingHttpResponse:
 def withdraw(request: HttpRequest, number: int) -> HttpResponse:
     """Withdraw a submission."""
     done = gettext("Submission %(number)s is withdrawn.")
-    return _change(request, number, lambda shown, by: services.withdraw(submission=shown, by=by), done)
+    return change(request, number, lambda shown, by: services.withdraw(submission=shown, by=by), done)
 
 
-@require_POST
-@login_required
-def choose(request: HttpRequest, number: int) -> HttpResponse:
-    """Make a submission count for its team."""
-    done = gettext("Submission %(number)s counts now.")
-    return _change(request, number, lambda shown, by: choosing.choose(submission=shown, by=by), done)
-
-
-def _change(request: HttpRequest, number: int, change: Callable[[Submission, User], object], done: str) -> HttpResponse:
+def change(request: HttpRequest, number: int, how: Callable[[Submission, User], object], done: str) -> HttpResponse:
     """Let a member of its team change a submission; say that it is `done`, or why not."""
     shown = submission_of(request, number)
     if not in_team(request, shown.repository.entry):
         raise PermissionDenied
     try:
-        change(shown, signed_in_user(request))
+        how(shown, signed_in_user(request))
     except Refusal as refusal:
         flash_messages.show_refusal(request, refusal)
     else:

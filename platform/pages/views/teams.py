@@ -15,21 +15,15 @@ from accounts import services as accounts
 from accounts.models import Membership
 from accounts.selectors import open_invitations
 from competitions import services as competitions
-from competitions.models import Competition, Entry, TermsVersion, Track
+from competitions.models import Entry, TermsVersion, Track
 from competitions.selectors import acceptance_of, invitations_of, terms_in_force
 from core.errors import Refusal
-from leaderboards import choosing
-from leaderboards.selection_effect import luck_of
-from leaderboards.visibility import frozen_since, sees_live
 from pages import flash_messages
 from pages.access import competition_of, entry_of, in_team, own_entry_of, sees_inside, signed_in_user
 from pages.calendar import calendar
-from pages.counting import choosing_is_allowed
 from pages.forms import TeamForm
-from pages.team import STATES, TrackStanding, late_tags, standings_of, submission_list, submit_panel
-from pages.transfer_team import runs_2017, scores_of
+from pages.team import STATES, TrackStanding, late_tags, submit_panel, team_page
 from pages.views.history import team_charts
-from repositories.models import Repository
 from repositories.services import repository_of
 from submissions import services as submissions
 
@@ -39,11 +33,10 @@ def team(request: HttpRequest, slug: str) -> HttpResponse:
     """Show members, standings and submissions to everyone, and repositories and slots to the team."""
     entry = entry_of(request, slug)
     inside = sees_inside(request, entry)
-    frozen = not sees_live(request.user, entry.competition)
-    teams_choose = choosing_is_allowed(entry.competition)
-    transfer = entry.competition.format == Competition.Format.TRANSFER
-    standings = standings_of(entry, frozen=frozen, inside=inside, teams_choose=teams_choose)
     chosen = {name: request.GET.get(name, "") for name in ("of", "state")}
+    shown = team_page(
+        request, entry, request.GET.get("page"), track_name=chosen["of"], state=chosen["state"], inside=inside
+    )
     members = list(entry.team.memberships.select_related("user"))
     captain = any(each.user_id == request.user.pk and each.role == Membership.Role.CAPTAIN for each in members)
     context = {
@@ -51,17 +44,14 @@ def team(request: HttpRequest, slug: str) -> HttpResponse:
         "team": entry.team,
         "competition": entry.competition,
         "members": members,
-        "standings": standings,
-        "teams_choose": teams_choose,
-        "transfer": transfer,
-        "runs_2017": transfer and inside and runs_2017(),
-        "scores": scores_of(entry, hidden=frozen and not inside) if transfer else {},
-        "histories": [(each.track, team_charts(request, entry, each.track)) for each in standings if each.row],
-        "luck": None if transfer else luck_of(entry, inside=inside),
-        "frozen_since": frozen_since(entry.competition) if frozen else None,
-        "submissions": submission_list(
-            entry, request.GET.get("page"), track_name=chosen["of"], state=chosen["state"], inside=inside
-        ),
+        "content": shown.content,
+        "standings": shown.standings,
+        "histories": [
+            (each.track, charts)
+            for each in shown.standings
+            if each.content.submission and (charts := team_charts(request, entry, each.track))
+        ],
+        "submissions": shown.submissions,
         "chosen": chosen,
         "states": STATES,
         "inside": inside,
@@ -69,7 +59,7 @@ def team(request: HttpRequest, slug: str) -> HttpResponse:
         "captain": captain,
         "sent_invitations": open_invitations(entry.team) if captain else [],
         "invitations": invitations_of(request.user).filter(team=entry.team),
-        "panel": submit_panel(entry, _track_to_submit(request, standings)) if inside else None,
+        "panel": submit_panel(entry, _track_to_submit(request, shown.standings)) if inside else None,
         "late_tags": late_tags(entry) if inside else [],
         "calendar": calendar(entry.competition) if inside else None,
         "terms_to_accept": _terms_to_accept(entry) if inside else None,
@@ -116,21 +106,6 @@ def team_new(request: HttpRequest, slug: str) -> HttpResponse:
             return redirect("pages:team", entry.team.slug)
     context = {"form": form, "competition": competition, "terms": terms_in_force(competition)}
     return render(request, "pages/team_new.html", context)
-
-
-@require_POST
-@login_required
-def choose_newest(request: HttpRequest, slug: str, track_name: str) -> HttpResponse:
-    """Let the newest submission of a team count again."""
-    entry = own_entry_of(request, slug)
-    repository = get_object_or_404(Repository, entry=entry, track__name=track_name)
-    try:
-        choosing.choose_newest(repository=repository, by=signed_in_user(request))
-    except Refusal as refusal:
-        flash_messages.show_refusal(request, refusal)
-    else:
-        flash_messages.show_success(request, gettext("The newest submission counts now."))
-    return redirect("pages:team", slug)
 
 
 @require_POST

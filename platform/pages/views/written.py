@@ -11,14 +11,15 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
 from accounts.selectors import is_captain
-from competitions.models import Competition, Page
+from competitions.models import Page
 from competitions.selectors import acceptance_of, terms_in_force
 from competitions.terms import accept_terms as record_acceptance
 from core.errors import Refusal
 from pages import flash_messages
 from pages.access import competition_of, signed_in_user
-from pages.citation import bibtex, origin
+from pages.citation import bibtex
 from pages.data_set import data_set
+from pages.formats import page_formats
 from pages.gallery import examples
 from pages.selectors import own_entry
 
@@ -84,7 +85,6 @@ def data(request: HttpRequest, slug: str) -> HttpResponse:
     context = {
         "competition": competition,
         "tracks": competition.tracks.all(),
-        "transfer": competition.format == Competition.Format.TRANSFER,
         "data": data_set(competition),
         "examples": examples(competition),
     }
@@ -99,8 +99,7 @@ def citation(request: HttpRequest, slug: str) -> HttpResponse:
         "competition": competition,
         "tracks": competition.tracks.all(),
         "bibtex": bibtex(competition, _address(request, slug), settings.SITE_NAME),
-        "transfer": competition.format == Competition.Format.TRANSFER,
-        "origin": origin(competition),
+        "origin": page_formats.of(competition).origin(),
     }
     return render(request, "pages/citation.html", context)
 

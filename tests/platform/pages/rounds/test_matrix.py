@@ -14,10 +14,11 @@ from pytest_django import DjangoAssertNumQueries
 from accounts.models import User
 from competitions.models import Competition
 from evaluation.charts.heat_colours import STEPS
+from formats.query.pages.matrix import Cell, DistanceMap
 from leaderboards.models import Evaluation, FrozenLeaderboards, Pool, Snapshot
 from leaderboards.visibility import rows_now
 from matches.models import Match
-from pages.heat_map import SMALL, Cell, HeatMap, Side
+from pages.heat_map import SMALL, Side
 from pages.players import PlayerName
 from rounds.models import Round, RoundMatch
 from submissions.models import Submission
@@ -32,12 +33,12 @@ def rows_of(client: Client, address: str) -> list[dict[str, str]]:
     return list(csv.DictReader(io.StringIO(client.get(f"{address}.csv").content.decode())))
 
 
-def heat_map(models: int, attacks: int) -> HeatMap:
+def heat_map(models: int, attacks: int) -> DistanceMap:
     def sides(count: int) -> list[Side]:
         return [Side(number, PlayerName(f"<{number}>"), "1.000") for number in range(count)]
 
     cells = {(x, y): Cell(x + y / 10, 0, 20, 7) for x in range(models) for y in range(attacks)}
-    return HeatMap("M", sides(models), sides(attacks), cells)
+    return DistanceMap("M", sides(models), sides(attacks), "", cells)
 
 
 def test_a_competition_shows_the_pairs_behind_its_scores(
@@ -150,7 +151,7 @@ def meet(played: Round) -> list[RoundMatch]:
 
 def test_colours_are_ten_equal_steps_from_0() -> None:
     drawn = heat_map(4, 4)
-    step = drawn.end / STEPS
+    step = drawn.colours.end / STEPS
     colours = [CELL.findall(cells.replace("<td class", "<td class")) for _, cells in drawn.rows()]
     for row in colours:
         for colour, _, value in row:

@@ -18,10 +18,9 @@ from pytest_django import DjangoAssertNumQueries
 from accounts.models import User
 from competitions.models import Competition, RulesVersion
 from evaluation.legacy.environment import VARIABLE
+from formats.transfer.pages import pair, submission
 from leaderboards.models import FrozenLeaderboards
-from pages import transfer_pair
 from pages.data_set import data_set
-from pages.views import submissions
 from submissions.models import Submission
 from tests.platform.tournaments.pages.conftest import Send, play
 from tournaments import services
@@ -108,6 +107,10 @@ def test_the_matrix_counts_the_batches_of_an_epsilon(client: Client, played: Tou
     assert (second["images"], second["made"], second["share"]) == ("2", "2", "0.5")
     page = text_of(client, f"{MATRIX}?epsilon=8")
     assert ">25.0</a>" in page
+    assert f'href="{MATRIX}.csv?epsilon=8" download>' in page
+    assert '<a href="/competitions/transfer/matrix/targeted_attack?epsilon=8">' in page
+    for query, name in (("", "transfer-matrix-attack"), ("?epsilon=8", "transfer-matrix-attack-epsilon-8")):
+        assert f'filename="{name}.csv"' in client.get(f"{MATRIX}.csv{query}").headers["Content-Disposition"]
     assert "/competitions/transfer/pairs/" in page
     for epsilon in ("7", "x", "-8", "8.0"):
         assert client.get(f"{MATRIX}?epsilon={epsilon}").status_code == 404
@@ -178,7 +181,7 @@ def test_the_api_has_the_standing_or_the_runs_of_a_submission(
 def test_many_runs_have_pages(
     client: Client, played: Tournament, sent: dict[str, Submission], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for module in (transfer_pair, submissions):
+    for module in (pair, submission):
         monkeypatch.setattr(module, "RUNS_PER_PAGE", 1)
     for address in (pair_address(sent), reverse("pages:submission", args=[sent["attack"].pk])):
         assert "Page 2 of 2" in text_of(client, f"{address}?page=2")

@@ -1,0 +1,218 @@
+"""The pages of the query format."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from datetime import datetime
+
+from django.contrib.auth.models import AnonymousUser
+from django.http import HttpRequest
+from django.urls import URLPattern, path
+from django.utils.translation import gettext
+
+from accounts.models import User
+from competitions.models import Competition, Entry, RulesVersion, Track
+from evaluation.charts.lines import LineChart
+from evaluation.charts.table import Table
+from formats.query.pages import (
+    board,
+    choice_views,
+    curves,
+    history,
+    incidents,
+    introduction,
+    match_views,
+    matrix,
+    origin,
+    overview,
+    round_gallery,
+    round_views,
+    rounds,
+    rules_table,
+    submission,
+    team,
+)
+from matches.selectors import stuck_pieces
+from pages.citation import Origin
+from pages.formats import (
+    BoardContent,
+    ClassNumbers,
+    Content,
+    Guide,
+    HomeTexts,
+    MatrixContent,
+    Overview,
+    RoundContent,
+    RoundProgress,
+    RoundTexts,
+    SubmissionContent,
+    TeamContent,
+    WorkQueue,
+)
+from pages.freeze import Freeze
+from pages.incidents import Incident, RowsToFix
+from pages.rules_table import RuleRow
+from pages.share_picture import SharedRow
+from pages.track_cards import TrackCard
+from rounds.models import Release, Round
+from rounds.selectors import StandingRow
+from submissions.models import Build, Submission
+
+
+class QueryPages:
+    """See `pages.formats.PageFormat`."""
+
+    attack_tracks: Collection[str] = matrix.ATTACK_TRACKS
+    colours: Mapping[str, str] = {
+        Track.Name.MODEL: "#00696b",
+        Track.Name.UNTARGETED: "#b33c11",
+        Track.Name.TARGETED: "#a8236c",
+    }
+    rule_labels: Mapping[str, str] = rules_table.LABELS
+    round_texts = RoundTexts(
+        published="formats/query/parts/round_published.html",
+        in_short="formats/query/parts/schedule_in_short.html",
+        in_full="formats/query/parts/schedule_in_full.html",
+    )
+
+    def urls(self) -> Sequence[URLPattern]:
+        """Return the addresses of matches and of their curves, of choices of teams, and of brackets."""
+        curves_of_matches = "competitions/<slug:slug>/match-curves"
+        return [
+            path(curves_of_matches, match_views.compare, name="match_curves"),
+            path(f"{curves_of_matches}/<slug:name>.csv", match_views.compare_csv, name="match_curves_csv"),
+            path("matches/<int:number>", match_views.show, name="match"),
+            path("matches/<int:number>/samples/<int:sample>/<slug:name>.png", match_views.image, name="match_image"),
+            path("matches/<int:number>/<slug:name>.csv", match_views.table, name="match_table"),
+            path("submissions/<int:number>/choose", choice_views.choose, name="choose"),
+            path(
+                "teams/<slug:slug>/repositories/<slug:track_name>/choose-newest",
+                choice_views.choose_newest,
+                name="choose_newest",
+            ),
+            path(
+                "competitions/<slug:slug>/rounds/<int:number>/bracket/<slug:track_name>.csv",
+                round_views.bracket_csv,
+                name="round_bracket",
+            ),
+        ]
+
+    def board(self, request: HttpRequest, track: Track) -> BoardContent:
+        """Return a page of the leaderboard, sorted, searched, filtered, or of a past time, as the address asks for."""
+        return board.board_content(request, track)
+
+    def board_table(self, request: HttpRequest, track: Track) -> Table:
+        """Return the whole leaderboard, now or at a past time."""
+        return board.board_table(request, track)
+
+    def cards(self, tracks: Sequence[Track], freezes: Mapping[int, Freeze]) -> Sequence[TrackCard]:
+        """Return the best distances of each track."""
+        return board.cards(tracks, freezes)
+
+    def shared_rows(
+        self, tracks: Sequence[Track], freezes: Mapping[int, Freeze], most: int
+    ) -> Mapping[int, Sequence[SharedRow]]:
+        """Return the best distances of each track as pictures show them."""
+        return board.shared_rows(tracks, freezes, most)
+
+    def shared_winner(self, row: StandingRow) -> SharedRow:
+        """Return a place of a round with its distance."""
+        return board.shared_winner(row)
+
+    def matrix(self, request: HttpRequest, attacks: Track, played: Round | None) -> MatrixContent:
+        """Return the median distance of each model against each attack."""
+        return matrix.matrix_content(request, attacks, played)
+
+    def gallery(self, request: HttpRequest, played: Round, attacks: Track) -> Content:
+        """Return the perturbations of a round, by model, by attack, or the smallest of each model."""
+        return round_gallery.gallery_content(request, played, attacks)
+
+    def curves(self, request: HttpRequest, track: Track) -> Content:
+        """Return success against distance of submissions, and their scores side by side."""
+        return curves.curves_content(request, track)
+
+    def curves_table(self, request: HttpRequest, track: Track) -> Table | None:
+        """Return success against distance of submissions."""
+        return curves.curves_table(request, track)
+
+    def history(self, request: HttpRequest, track: Track) -> Content:
+        """Return the best scores of all tracks over time, and the ranks of the best teams of one."""
+        return history.history_content(request, track)
+
+    def history_table(self, request: HttpRequest, track: Track, name: str) -> Table | None:
+        """Return the table of one of these charts."""
+        return history.history_table(request, track, name)
+
+    def team_history(self, entry: Entry, track: Track, user: User | AnonymousUser) -> Sequence[LineChart]:
+        """Return the score and the rank of a team on a track over time."""
+        return history.team_history(entry, track, user)
+
+    def home(self) -> HomeTexts:
+        """Return what the home page says of models and attacks that ask for labels."""
+        return introduction.home()
+
+    def guide(self) -> Guide:
+        """Return what the documentation says of models and attacks that ask for labels."""
+        return introduction.guide()
+
+    def origin(self) -> Origin:
+        """Return the challenge of 2018."""
+        return origin.origin()
+
+    def overview(self, competition: Competition) -> Overview:
+        """Return the pools in force."""
+        return overview.overview(competition)
+
+    def rules(self, version: RulesVersion) -> Sequence[RuleRow]:
+        """Return every rule of a version; the defaults are those of 2018."""
+        return rules_table.rules_rows(version)
+
+    def class_numbers(self) -> ClassNumbers:
+        """Return that classes are counted from 0."""
+        return ClassNumbers(gettext("Number"), 0)
+
+    def team(
+        self, request: HttpRequest, entry: Entry, submissions: Collection[Submission], *, inside: bool
+    ) -> TeamContent:
+        """Return ranks, choices, and what is better by luck."""
+        return team.team_content(request, entry, submissions, inside=inside)
+
+    def submission(
+        self, request: HttpRequest, shown: Submission, builds: Sequence[Build], *, inside: bool
+    ) -> SubmissionContent:
+        """Return evaluation, opponents and rank."""
+        return submission.submission_content(request, shown, builds, inside=inside)
+
+    def round_progress(self, played: Round) -> RoundProgress:
+        """Return the progress of a round in triples."""
+        return rounds.progress_of(played)
+
+    def round_results(
+        self, request: HttpRequest, shown: Round, tracks: Sequence[Track], public: Mapping[str, Release]
+    ) -> RoundContent:
+        """Return warnings, standings and bracket."""
+        return rounds.round_content(request, shown, tracks, public)
+
+    def queue(self) -> WorkQueue:
+        """Return the pieces that are not played."""
+        return incidents.queue()
+
+    def held_by_workers(self) -> Mapping[str, int]:
+        """Return the number of pieces that each worker holds."""
+        return incidents.held_by_workers()
+
+    def stuck_work(self) -> int:
+        """Return how many pieces wait after faults."""
+        return stuck_pieces().count()
+
+    def incidents(self, live: Collection[str]) -> Sequence[Incident]:
+        """Return failed and suspended matches, and evaluations without a score."""
+        return incidents.incidents(live)
+
+    def rows_to_fix(self) -> Sequence[RowsToFix]:
+        """Return failed matches, evaluations without a score, and pieces that wait."""
+        return incidents.rows_to_fix()
+
+    def last_score_at(self) -> datetime | None:
+        """Return when the newest evaluation was scored."""
+        return incidents.last_score_at()

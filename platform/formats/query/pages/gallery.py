@@ -1,0 +1,65 @@
+"""The gallery of a match: each adversarial with its pictures, labels, distance and queries, the smallest first."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from django.core.paginator import Page, Paginator
+from django.urls import reverse
+
+from competitions.models import Track
+from competitions.sample_pictures import CLEAN, PERTURBED, difference_name
+from competitions.sample_store import samples_of
+from evaluation.charts.pictures import AMPLIFICATIONS
+from evaluation.domain.results import Outcome
+from matches.curves import Row
+from matches.models import Match
+from pages.gallery import amplification, class_name
+
+PER_PAGE = 12
+
+
+@dataclass(frozen=True)
+class Exhibit:
+    """A sample in the gallery: the names of its classes, its row, and the addresses of its three pictures."""
+
+    row: Row
+    label: str
+    found: str
+    target: str
+    clean: str
+    perturbed: str
+    difference: str
+
+
+@dataclass(frozen=True)
+class Gallery:
+    """A page of the adversarials of a match, with the amplification of their differences."""
+
+    exhibits: Sequence[Exhibit]
+    page: Page[Row]
+    factor: int
+    factors: Sequence[int] = AMPLIFICATIONS
+
+
+def gallery(match: Match, rows: Sequence[Row], factor: str, page: str) -> Gallery | None:
+    """Return a page of the gallery, None if there is no adversarial; for people who see all images."""
+    found = sorted((row for row in rows if row.outcome == Outcome.ADVERSARIAL), key=lambda row: row.distance)
+    if not found:
+        return None
+    chosen = amplification(factor)
+    shown = Paginator(found, PER_PAGE).get_page(page)
+    samples, names = samples_of(match.sample_set), match.sample_set.class_names
+    targeted = match.attack.track_name == Track.Name.TARGETED
+
+    def exhibit(row: Row) -> Exhibit:
+        sample = samples[row.sample]
+        pictures = (
+            reverse("pages:match_image", args=[match.pk, row.sample, name])
+            for name in (CLEAN, PERTURBED, difference_name(chosen))
+        )
+        target = class_name(names, sample.target) if targeted else ""
+        return Exhibit(row, class_name(names, sample.label), class_name(names, row.found_label), target, *pictures)
+
+    return Gallery([exhibit(row) for row in shown], shown, chosen)

@@ -1,0 +1,44 @@
+"""What the home page and the documentation say of the query format."""
+
+from __future__ import annotations
+
+from django.conf import settings
+from django.utils.translation import gettext
+
+from competitions.models import Track
+from pages.formats import Guide, HomeTexts
+
+
+def home() -> HomeTexts:
+    """Return what the home page says."""
+    return HomeTexts(
+        lead=gettext(
+            "Push a git repository. %(site_name)s builds it, plays it against the best opponents, and shows "
+            "its score on a public leaderboard."
+        )
+        % {"site_name": settings.SITE_NAME},
+        match=gettext(
+            "An attack changes images step by step and asks the model for labels. Each image has a query "
+            "budget. The referee forwards and counts every query, and measures the smallest change that fools"
+            " the model."
+        ),
+        scoring=gettext(
+            "The score is the median of these distances over secret images and the best opponents. Every "
+            "score has a 95 % interval, the number of failed attacks, and the version of the rules."
+        ),
+        track=Track.Name.UNTARGETED,
+        drawing="formats/query/parts/drawing.html",
+    )
+
+
+def guide() -> Guide:
+    """Return what the documentation says."""
+    return Guide(
+        title=gettext("Query format"),
+        tracks=(Track.Name.MODEL, Track.Name.UNTARGETED, Track.Name.TARGETED),
+        evaluated=gettext("in the query format against every opponent in the pool of the other side"),
+        tracks_template="formats/query/docs/tracks.html",
+        submission_template="formats/query/docs/submission.html",
+        evaluation_template="formats/query/docs/evaluation.html",
+        scores_template="formats/query/docs/scores.html",
+    )

@@ -1,0 +1,176 @@
+"""Page of a match, its pictures and tables, and the curves of several matches on common axes."""
+
+from __future__ import annotations
+
+from django.db.models import Q, QuerySet
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.urls import reverse
+from django.utils.http import urlencode
+from django.utils.translation import gettext
+from django.views.decorators.http import require_safe
+
+from competitions.models import Competition
+from competitions.rules import query_rules
+from competitions.sample_pictures import CLEAN, PERTURBED
+from core.errors import Refusal
+from evaluation.charts.of_match import BUDGETS, SUCCESS
+from evaluation.domain.results import AuditReport, Outcome
+from formats.query import NAME
+from formats.query.pages.curves import MOST, MatchCurves, address_of, first_of, of_matches
+from formats.query.pages.gallery import gallery
+from formats.query.pages.match_access import match_of
+from formats.query.pages.match_page import match_page
+from formats.query.pages.reproduction import reproduction
+from formats.query.pages.rules_table import scale
+from formats.query.rounds.match_visibility import Sight, scores_seen
+from leaderboards.models import Evaluation
+from matches.gallery import picture
+from matches.models import Match
+from pages.access import competition_of
+from pages.csv_download import csv_file
+from pages.players import names_in, names_of
+from pages.views.errors import missing_page
+
+MOST_SCORES = 10
+"""Number of submissions that the page of a match lists as scored by it."""
+
+_SCORED = ("submission__repository__entry__team", "submission__repository__track")
+_COUNTS = tuple(AuditReport.__dataclass_fields__)
+
+
+@require_safe
+def show(request: HttpRequest, number: int) -> HttpResponse:
+    """Show attack, model, numbers, charts and how to play it again; rows and images where they are public."""
+    match, sight = match_of(request, number)
+    page = match_page(match, sight)
+    competition = match.rules.competition
+    round_match = getattr(match, "round_match", None)
+    players = match.model_id, match.attack_id
+    names = names_of(players) | (names_in(round_match.round, players) if round_match else {})
+    seen = match.evaluations.filter(scores_seen(competition, request.user))
+    context = {
+        "match": match,
+        "sight": sight,
+        "page": page,
+        "outcomes": [(outcome.value, page.summary.outcomes.get(outcome.value, 0)) for outcome in Outcome]
+        if page.summary
+        else [],
+        "model": names[match.model_id],
+        "attack": names[match.attack_id],
+        "track": competition.tracks.get(name=match.attack.track_name),
+        "tracks": competition.tracks.all(),
+        "competition": competition,
+        "played_in": round_match.round if round_match else None,
+        "scale": scale(match.rules),
+        "budget": query_rules(match.rules.values, match.rules.version).query_budget,
+        "audit": _audit(match) if sight.rows else "",
+        "gallery": gallery(match, page.rows, request.GET.get("amplify", ""), request.GET.get("page", "1"))
+        if sight.clean and sight.perturbed
+        else None,
+        "others": _others(match, seen),
+        "scores": seen.select_related(*_SCORED)[:MOST_SCORES],
+        "again": reproduction(match, sight, f"{request.scheme}://{request.get_host()}"),
+    }
+    return render(request, "formats/query/match.html", context)
+
+
+def _others(match: Match, seen: QuerySet[Evaluation]) -> list[tuple[str, str]]:
+    """Return the addresses that compare a match with other matches of the same model, and of the same attack.
+
+    Only matches that are as public as this one: of its round and used by its outcome, or parts of the same score.
+    """
+    round_match = getattr(match, "round_match", None)
+    if round_match:
+        related = Match.objects.filter(round_match__round=round_match.round_id, round_match__samples__gt=0)
+    else:
+        related = Match.objects.filter(evaluations__in=seen.values("pk"))
+    related = related.filter(Q(model=match.model_id) | Q(attack=match.attack_id)).exclude(pk=match.pk)
+    found: dict[str, list[int]] = {}
+    for other, model, track in related.distinct().order_by("pk").values_list("pk", "model", "attack__track_name"):
+        if track == match.attack.track_name:
+            name = (
+                gettext("other attacks on this model")
+                if model == match.model_id
+                else gettext("this attack on other models")
+            )
+            found.setdefault(name, [match.pk]).append(other)
+    address = reverse("pages:match_curves", args=[match.rules.competition.slug])
+    return [
+        (name, f"{address}?{urlencode([('match', number) for number in numbers[:MOST]])}")
+        for name, numbers in found.items()
+    ]
+
+
+def _audit(match: Match) -> str:
+    return str(AuditReport(**{name: match.audit.get(name, 0) for name in _COUNTS})) if match.audit else ""
+
+
+@require_safe
+def image(request: HttpRequest, number: int, sample: int, name: str) -> HttpResponse:
+    """Return a picture of a sample as PNG, for people who see its images now: a release may be withdrawn.
+
+    A difference shows the clean image as well as the perturbed one.
+    """
+    match, sight = match_of(request, number)
+    seen = (sight.clean or name == PERTURBED) and (sight.perturbed or name == CLEAN)
+    if not seen or (sight.samples is not None and sample >= sight.samples):
+        raise Http404("no such picture")
+    try:
+        content = picture(match, sample, name)
+    except Refusal as refusal:
+        raise Http404(refusal.problem) from refusal
+    return HttpResponse(content, content_type="image/png", headers={"Cache-Control": "private, max-age=600"})
+
+
+@require_safe
+def table(request: HttpRequest, number: int, name: str) -> HttpResponse:
+    """Return a table of the page as a CSV file: what a chart draws, or the rows of the samples."""
+    match, sight = match_of(request, number)
+    found = match_page(match, sight).tables.get(name)
+    if found is None:
+        raise Http404("no such table")
+    return csv_file(found, f"match-{match.pk}-{name}")
+
+
+@require_safe
+def compare(request: HttpRequest, slug: str) -> HttpResponse:
+    """Compare matches: success against distance, and against queries where this is public."""
+    competition = competition_of(request, slug)
+    if competition.format != NAME:
+        return missing_page(request, gettext("In this format there are no matches, so there are no curves."))
+    context = {
+        "competition": competition,
+        "tracks": competition.tracks.all(),
+        "found": _compared(request, competition),
+    }
+    return render(request, "formats/query/match_curves.html", context)
+
+
+@require_safe
+def compare_csv(request: HttpRequest, slug: str, name: str) -> HttpResponse:
+    """Return curves of matches as a CSV file: against distance or against queries."""
+    found = _compared(request, competition_of(request, slug))
+    chart = {SUCCESS: found.success, BUDGETS: found.queries}.get(name)
+    if chart is None:
+        raise Http404("no such table")
+    return csv_file(chart.table, f"{slug}-match-curves-{name}")
+
+
+def _compared(request: HttpRequest, competition: Competition) -> MatchCurves:
+    chosen = first_of(request.GET.getlist("match"))
+    shown: list[tuple[Match, Sight]] = []
+    for number in chosen:
+        match, sight = match_of(request, number)
+        if match.rules.competition_id != competition.pk:
+            raise Http404("no such match")
+        shown.append((match, sight))
+    try:
+        distance = float(request.GET.get("distance", ""))
+    except ValueError:
+        distance = 0.0
+    csv = {
+        name: address_of(reverse("pages:match_curves_csv", args=[competition.slug, name]), "match", chosen, distance)
+        for name in (SUCCESS, BUDGETS)
+    }
+    return of_matches(shown, distance if distance > 0 else None, csv)

@@ -1,0 +1,26 @@
+"""The bracket of a round as a file."""
+
+from __future__ import annotations
+
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404
+from django.views.decorators.http import require_safe
+
+from formats.query import NAME
+from formats.query.pages.bracket_picture import table_of
+from formats.query.pages.rounds import results
+from leaderboards.visibility import sees_live
+from pages.access import round_of
+from pages.csv_download import csv_file
+from rounds.models import Round
+
+
+@require_safe
+def bracket_csv(request: HttpRequest, slug: str, number: int, track_name: str) -> HttpResponse:
+    """Return the bracket of a track of a published round as a CSV file: a row for each player and stage."""
+    shown = round_of(request, slug, number)
+    if shown.state != Round.State.PUBLISHED or shown.competition.format != NAME:
+        raise Http404("no such table")
+    track = get_object_or_404(shown.competition.tracks, name=track_name)
+    found = results(shown, [], track, sees_live=sees_live(request.user, shown.competition))
+    return csv_file(table_of(found.bracket), f"{slug}-round-{number}-bracket-{track_name}")

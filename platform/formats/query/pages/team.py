@@ -1,0 +1,62 @@
+"""What the page of a team shows in the query format: ranks and scores, its choices, and what is better by luck."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from django.http import HttpRequest
+from django.utils.translation import gettext
+
+from competitions.models import Entry, Track
+from formats.query.pages.choices import TeamChoice, choices_of_team, choosing_is_allowed
+from formats.query.pages.submission import state_of
+from leaderboards.board_rows import BoardRow
+from leaderboards.models import Evaluation
+from leaderboards.selection_effect import luck_of
+from leaderboards.visibility import evaluations_of, frozen_since, rows_of, sees_live
+from pages.formats import Content, StandingContent, SubmissionInList, TeamContent
+from submissions.models import Submission
+
+
+def team_content(
+    request: HttpRequest, entry: Entry, submissions: Collection[Submission], *, inside: bool
+) -> TeamContent:
+    """Return the standings of a team and the scores of `submissions`, as far as the user sees them."""
+    competition = entry.competition
+    frozen = not sees_live(request.user, competition)
+    teams_choose = choosing_is_allowed(competition)
+    rows = {track.pk: row for track, row in rows_of(entry, frozen=frozen)}
+    choices = choices_of_team(entry) if inside and teams_choose else {}
+    evaluations = evaluations_of(submissions, competition, inside=inside)
+    return TeamContent(
+        which_counts=gettext("On each track the newest scored submission counts, unless the team chooses another one.")
+        if teams_choose
+        else gettext("On each track the newest scored submission counts."),
+        standings={
+            track.pk: _standing(track, rows.get(track.pk), choices.get(track.pk), teams_choose=teams_choose)
+            for track in competition.tracks.all()
+        },
+        submissions={each.pk: _in_list(each, evaluations.get(each.pk)) for each in submissions},
+        frozen=Content(
+            template="formats/query/parts/team_frozen.html", context={"frozen_since": frozen_since(competition)}
+        )
+        if frozen
+        else None,
+        below=Content(template="formats/query/parts/progress.html", context={"luck": luck_of(entry, inside=inside)}),
+    )
+
+
+def _standing(track: Track, row: BoardRow | None, choice: TeamChoice | None, *, teams_choose: bool) -> StandingContent:
+    return StandingContent(
+        template="formats/query/parts/standing.html",
+        context={"track": track, "row": row, "choice": choice, "teams_choose": teams_choose},
+        submission=row.submission if row else None,
+    )
+
+
+def _in_list(submission: Submission, evaluation: Evaluation | None) -> SubmissionInList:
+    scored = evaluation is not None and evaluation.state == Evaluation.State.SCORED
+    return SubmissionInList(
+        state_of(submission, evaluation),
+        Content(template="formats/query/parts/score_cell.html", context={"evaluation": evaluation}) if scored else None,
+    )

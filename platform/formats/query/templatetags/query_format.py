@@ -1,0 +1,75 @@
+"""Template tags for models, attacks and their matches."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+from django import template
+from django.urls import reverse
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext
+
+from competitions.models import Track
+from formats.query.pages.board import pool_missing
+from formats.query.pages.curves import MOST
+from formats.query.pages.history import SPARK_HEIGHT, SPARK_WIDTH
+from leaderboards.board_rows import BoardRow
+from rounds.selectors import StandingRow
+
+register = template.Library()
+
+register.simple_tag(pool_missing)
+
+
+@register.simple_tag
+def hardest(track_name: str) -> str:
+    """Return the column title for the opponent that costs a player of the track the most."""
+    return gettext("Strongest opponent") if track_name == Track.Name.MODEL else gettext("Hardest opponent")
+
+
+@register.simple_tag
+def withstood(track_name: str) -> str:
+    """Return the column title for pairs of opponent and sample without an adversarial."""
+    return gettext("Held") if track_name == Track.Name.MODEL else gettext("Found nothing")
+
+
+@register.simple_tag
+def match_link(number: int | None, text: str) -> str:
+    """Link `text` to the match, if there is one."""
+    return (
+        text
+        if number is None or not text
+        else format_html('<a href="{}">{}</a>', reverse("pages:match", args=[number]), text)
+    )
+
+
+@register.simple_tag
+def matches_link(competition: str, numbers: Sequence[int], text: str) -> str:
+    """Link `text` to the matches, if there are any: to the only one, or to the common curves of the first of them."""
+    if len(numbers) < 2 or not text:
+        return match_link(numbers[0] if numbers else None, text)
+    query = "&".join(f"match={number}" for number in numbers[:MOST])
+    return format_html('<a href="{}?{}">{}</a>', reverse("pages:match_curves", args=[competition]), query, text)
+
+
+@register.simple_tag
+def sparkline(paths: Mapping[int, str], row: BoardRow) -> SafeString:
+    """Draw the scores of a team over time, as a link to its history; nothing for a team with one score."""
+    path = paths.get(row.submission)
+    if path is None:
+        return SafeString()
+    words = gettext("Scores of %(team)s over time") % {"team": row.team}
+    return format_html(
+        '<a href="{}#history" aria-label="{}"><svg class="spark" width="{}" height="{}" '
+        'aria-hidden="true" focusable="false"><path d="{}"/></svg></a>',
+        *(reverse("pages:team", args=[row.team_slug]), words, SPARK_WIDTH, SPARK_HEIGHT, path),
+    )
+
+
+@register.filter
+def shared_places(rows: Sequence[StandingRow]) -> set[int]:
+    """Return the places that more than one row has."""
+    counted = Counter(row.place for row in rows if row.place is not None)
+    return {place for place, count in counted.items() if count > 1}

@@ -1,0 +1,122 @@
+"""The leaderboard of a track: its page, its columns as CSV, and its first rows on cards and pictures."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from django.http import HttpRequest
+from django.utils.translation import gettext
+
+from competitions.models import Competition, Track
+from competitions.rules import transfer_rules
+from core.resolution import shares_separated
+from evaluation.charts.axis import axis_to
+from evaluation.charts.table import Table
+from evaluation.domain.transfer_rules import Opponents
+from formats.transfer.pages.board_table import COLUMNS
+from pages.csv_download import table_of
+from pages.formats import BoardContent
+from pages.freeze import Freeze, freeze_of
+from pages.share_picture import SharedRow
+from pages.templatetags.gauntlet import accuracy
+from pages.track_cards import TOP, CardRow, TrackCard
+from rounds.selectors import StandingRow
+from tournaments.boards import Board, BoardRow, best_of, board_of
+from tournaments.selectors import ATTACKING
+
+EVERY = 10
+
+
+def board_content(request: HttpRequest, track: Track) -> BoardContent:
+    """Return the leaderboard of a track: who counts, and who is being evaluated."""
+    competition = track.competition
+    freeze = freeze_of(competition, request.user)
+    found = Board() if freeze else board_of(track)
+    context = {
+        "targeted": track.name == Track.Name.TARGETED_ATTACK,
+        "defending": track.name == Track.Name.DEFENCE,
+        "board": found,
+        "frozen": freeze,
+        "axis": axis_to(1.0),
+        "separation": _separation(found),
+        "complete": _only_complete_count(competition),
+        "matrix_track": track.name if track.name in ATTACKING else Track.Name.ATTACK,
+    }
+    return BoardContent(
+        template="formats/transfer/board.html",
+        context=context,
+        live="formats/transfer/parts/board.html",
+        every=EVERY,
+    )
+
+
+def board_table(request: HttpRequest, track: Track) -> Table:
+    """Return the whole leaderboard of a track, without rows while it is hidden."""
+    found = Board() if freeze_of(track.competition, request.user) else board_of(track)
+    return table_of(found.rows, COLUMNS)
+
+
+def _separation(found: Board) -> str:
+    """Return what the images of a leaderboard separate."""
+    ranked = [(row.score, row.rank_low) for row in found.rows if row.score is not None and row.rank_low is not None]
+    return shares_separated(ranked, found.images)
+
+
+def _only_complete_count(competition: Competition) -> bool:
+    """Return whether only opponents count that processed every image, under the rules in force."""
+    rules = competition.rules_versions.first()
+    return rules is not None and transfer_rules(rules.values, rules.version).opponents == Opponents.COMPLETE
+
+
+def cards(tracks: Sequence[Track], freezes: Mapping[int, Freeze]) -> list[TrackCard]:
+    """Return the card of each track, without rows while the leaderboards are frozen; in a fixed number of queries."""
+    best = _best(tracks, TOP, freezes)
+    found = []
+    for track in tracks:
+        freeze = freezes.get(track.competition_id)
+        top = best.get(track.pk, ())
+        better = gettext("Larger share is better")
+        found.append(
+            TrackCard(
+                track=track,
+                top=[_card_row(row) for row in top],
+                frozen=freeze,
+                hides=True,
+                better=f"{better}. {gettext('Baselines are left out.')}" if top else better,
+                nothing=gettext("Hidden during the freeze.") if freeze else gettext("No scores yet."),
+            )
+        )
+    return found
+
+
+def _best(tracks: Sequence[Track], count: int, freezes: Mapping[int, Freeze]) -> Mapping[int, Sequence[BoardRow]]:
+    return best_of([track for track in tracks if track.competition_id not in freezes], count)
+
+
+def _card_row(row: BoardRow) -> CardRow:
+    return CardRow(
+        rank=row.rank,
+        team=row.team,
+        team_slug=row.team_slug,
+        submission=row.submission,
+        title=row.title,
+        score=accuracy(row.score),
+        interval="",
+        scored_at=row.entered_at,
+    )
+
+
+def shared_rows(tracks: Sequence[Track], freezes: Mapping[int, Freeze], most: int) -> Mapping[int, Sequence[SharedRow]]:
+    """Return the first rows of the leaderboard of each track by its key, as pictures show them."""
+    best = _best(tracks, most, freezes)
+    return {
+        track.pk: [
+            SharedRow(str(row.rank), row.team, f"{100 * (row.score or 0):.1f} %") for row in best.get(track.pk, ())
+        ]
+        for track in tracks
+    }
+
+
+def shared_winner(row: StandingRow) -> SharedRow:
+    """Return a place of a round as pictures show it."""
+    return SharedRow(str(row.place), row.team, "" if row.value is None else f"{100 * row.value:.1f} %")

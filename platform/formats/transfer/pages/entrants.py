@@ -1,0 +1,19 @@
+"""The players of a tournament as pages list them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from pages.players import PlayerName
+from tournaments.boards import BoardRow, in_order
+from tournaments.models import Entrant
+
+
+def best_first(entrants: Iterable[Entrant]) -> list[Entrant]:
+    """Return the entrants by rank, each player once: the same content of two teams is one player."""
+    return list({each.player_id: each for each in reversed(in_order(entrants))}.values())[::-1]
+
+
+def name_of(row: BoardRow) -> PlayerName:
+    """Return the name of a player on a leaderboard."""
+    return PlayerName(row.title, row.team, row.submission)

@@ -1,0 +1,44 @@
+"""What the home page and the documentation say of the transfer format."""
+
+from __future__ import annotations
+
+from django.conf import settings
+from django.utils.translation import gettext
+
+from competitions.models import Track
+from pages.formats import Guide, HomeTexts
+
+
+def home() -> HomeTexts:
+    """Return what the home page says."""
+    return HomeTexts(
+        lead=gettext(
+            "Push a git repository. %(site_name)s builds it, plays it against every opponent, and shows its "
+            "score on a public leaderboard."
+        )
+        % {"site_name": settings.SITE_NAME},
+        match=gettext(
+            "An attack gets a batch of images and epsilon, and writes images that differ by at most epsilon "
+            "in every value. Each defence labels them. Nobody asks anybody, so an attack must transfer to "
+            "networks that it has never seen."
+        ),
+        scoring=gettext(
+            "Every attack meets every defence on secret images. The score of an attack is the share of images"
+            " that fool the defences, that of a defence the share of right labels."
+        ),
+        track=Track.Name.ATTACK,
+        drawing="formats/transfer/parts/drawing.html",
+    )
+
+
+def guide() -> Guide:
+    """Return what the documentation says."""
+    return Guide(
+        title=gettext("Transfer format"),
+        tracks=(Track.Name.ATTACK, Track.Name.TARGETED_ATTACK, Track.Name.DEFENCE),
+        evaluated=gettext("in the transfer format against every opponent of the other side"),
+        tracks_template="formats/transfer/docs/tracks.html",
+        submission_template="formats/transfer/docs/submission.html",
+        evaluation_template="formats/transfer/docs/evaluation.html",
+        scores_template="formats/transfer/docs/scores.html",
+    )

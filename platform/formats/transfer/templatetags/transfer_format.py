@@ -1,0 +1,17 @@
+"""Template filters for the runs of attacks and defences."""
+
+from __future__ import annotations
+
+from django import template
+
+from evaluation.domain.transfer_results import BatchReason
+from pages.language import translated
+from pages.templatetags.refusals import capital
+
+register = template.Library()
+
+
+@register.filter
+def batch_reason(reason: str) -> str:
+    """Return the reason of a run as a sentence."""
+    return f"{capital(translated(BatchReason(reason).text))}."
