@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from functools import cache
-
-from evaluation.baselines.all_formats import Bundled, all_bundled
+from evaluation.baselines.bundled import BundledRepository
 from evaluation.domain.errors import Fault
+from evaluation.formats.registry import all_bundled
 
 
 def bundled(track_name: str) -> tuple[str, ...]:
-    """Return the names of the bundled submissions to the track `track_name`, of either format."""
+    """Return the names of the bundled submissions to the track `track_name`."""
     return tuple(each.name for each in all_bundled() if each.track == track_name)
 
 
-def bundled_repository(track_name: str, name: str) -> Bundled:
+def bundled_repository(track_name: str, name: str) -> BundledRepository:
     """Return the bundled submission `name` to the track `track_name`. Raise `Fault` if there is none."""
     for each in all_bundled():
         if (each.track, each.name) == (track_name, name):
@@ -21,12 +20,8 @@ def bundled_repository(track_name: str, name: str) -> Bundled:
     raise Fault(f"no submission to the track {track_name} that is bundled is named {name!r}")
 
 
-@cache
 def bundled_digest(track_name: str, name: str) -> str:
-    """Return the digest of the files of a bundled submission, which do not change while this process lives.
-
-    It is empty if this version bundles none of that name.
-    """
+    """Return the digest of the files of a bundled submission; "" if this version bundles none of that name."""
     return bundled_repository(track_name, name).digest if name in bundled(track_name) else ""
 
 

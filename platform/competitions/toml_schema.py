@@ -7,9 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from competitions.bundled_baselines import bundled
-from competitions.models import Competition, Page, SampleSet, Track
+from competitions.formats import competition_formats
+from competitions.models import Competition, Page, SampleSet
 from competitions.page_models import MAX_TEXT
-from competitions.rules import Rules, check_rules, format_of, known_values, rules_of
+from competitions.rules import check_rules, format_of, known_values, rules_of
+from competitions.rules_reader import Rules
 from competitions.toml_fields import Table
 from core.errors import Refusal
 
@@ -65,7 +67,7 @@ def read(content: Mapping[str, Any]) -> Document:
     about = _about(Table("[competition]", content.get("competition"), ABOUT))
     rules, note = _rules(content.get("rules"))
     about["format"] = format_of(rules)
-    names = [name.value for name in Track.OF_FORMAT[about["format"]]]
+    names = [track.name for track in competition_formats[about["format"]].tracks]
     tracks = Table("[tracks]", content.get("tracks"), names)
     return Document(
         slug=about.pop("slug"),

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 from django.urls import reverse
 
-from competitions.rules import query_rules
 from evaluation.domain.rules import QueryRules
 from matches.models import Match, Piece
+from matches.rules import query_rules
 from pages.gallery import development_set
 from rounds.match_visibility import Sight
 from rounds.models import Release, Round
@@ -50,7 +50,7 @@ def reproduction(match: Match, sight: Sight, site_url: str) -> Reproduction | No
     samples = _released(round_, sight.samples, site_url) if round_ else _development(match)
     if samples is None:
         return None
-    rules = query_rules(match.rules.values, match.rules.version)
+    rules = query_rules(match.rules)
     play = [
         *("gauntlet", "play"),
         *("--model", sources[match.model].directory, "--attack", sources[match.attack].directory),

@@ -9,11 +9,13 @@ from django.contrib.humanize.templatetags.humanize import intcomma
 from django.utils.translation import gettext
 
 from competitions.models import RulesVersion
-from competitions.rules import least_accuracy, query_rules, rules_of, teams_may_choose
+from competitions.rules import least_accuracy, teams_may_choose
 from core.numbers import local
 from core.times import duration
 from evaluation.domain.rules import QueryRules
 from evaluation.domain.transfer_rules import Opponents, TransferRules
+from matches.rules import query_rules
+from tournaments.rules import transfer_rules
 
 
 @dataclass(frozen=True)
@@ -27,7 +29,7 @@ class RuleRow:
 
 def scale(version: RulesVersion) -> str:
     """Return the unit and the range of distances under a version of the rules."""
-    height, width, channels = query_rules(version.values, version.version).shape
+    height, width, channels = query_rules(version).shape
     largest = math.sqrt(height * width * channels)
     return gettext("L2 of pixels / 255, from 0 to %(largest)s for images of %(shape)s") % {
         "largest": local(f"{largest:.2f}"),
@@ -37,8 +39,12 @@ def scale(version: RulesVersion) -> str:
 
 def rows(version: RulesVersion) -> list[RuleRow]:
     """Return every rule of a version as text. Values that it does not set are those of 2018, or of 2017."""
-    rules = rules_of(version.values, version.version)
-    return _query_rows(version, rules) if isinstance(rules, QueryRules) else _transfer_rows(version, rules)
+    rules = version.engine_rules
+    return (
+        _query_rows(version, rules)
+        if isinstance(rules, QueryRules)
+        else _transfer_rows(version, transfer_rules(version))
+    )
 
 
 def _images(rules: QueryRules | TransferRules) -> RuleRow:

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from competitions.models import Entry
 from core.errors import Fault
-from submissions.preflight_2017 import has_legacy_environment
 from tournaments.boards import BoardRow, rows_of_entry
+from tournaments.player_builds import has_legacy_environment
 
 
 @dataclass(frozen=True)

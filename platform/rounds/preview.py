@@ -9,11 +9,11 @@ from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 
 from competitions.models import Track
-from competitions.rules import query_rules
 from competitions.selectors import rules_in_force
 from leaderboards.evaluation_basis import pool_in_force
 from leaderboards.models import PoolPlace, Standing
 from matches.models import Match
+from matches.rules import query_rules
 from rounds.audit_state import failed_audits
 from rounds.decision_text import why
 from rounds.models import Decision, Round, RoundEntry
@@ -59,7 +59,7 @@ class Preview:
 def preview(round_: Round) -> list[Preview]:
     """Return what publishing a scored round now would change, by track, in a fixed number of queries."""
     rules = rules_in_force(round_.competition)
-    most = query_rules(rules.values, rules.version).opponents
+    most = query_rules(rules).opponents
     entries = list(
         round_.entries.filter(place__isnull=False)
         .select_related("track", "player", "submission__repository__entry__team")

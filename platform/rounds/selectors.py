@@ -12,7 +12,8 @@ from typing import Any
 
 from django.db.models import Count, F, Q, QuerySet, Sum
 
-from competitions.models import Competition, Track
+from competitions.formats import competition_formats
+from competitions.models import Track
 from matches.models import Match, Piece
 from rounds.models import Decision, Round, RoundEntry
 from submissions.models import Submission
@@ -90,8 +91,8 @@ def _entries(round_: Round) -> list[dict[str, Any]]:
 
 
 def _standings(round_: Round, entries: Iterable[Mapping[str, Any]]) -> dict[str, list[StandingRow]]:
-    names = Track.OF_FORMAT[Competition.Format(round_.competition.format)]
-    rows: dict[str, list[StandingRow]] = {name.value: [] for name in names}
+    tracks = competition_formats.of(round_.competition).tracks
+    rows: dict[str, list[StandingRow]] = {track.name: [] for track in tracks}
     for entry in entries:
         values = {name: value for name, value in entry.items() if name not in {"track_name", "digest"}}
         rows[entry["track_name"]].append(_standing(values))

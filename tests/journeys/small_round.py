@@ -22,13 +22,13 @@ from core import clock
 from demo.git_push import TAG, push_copy
 from demo.virtual_teams import Change
 from evaluation.baselines.catalogue import find_baseline
+from matches.player_builds import build
 from repositories.git_reader import GitReader
 from repositories.services import repository_of
 from rounds import salts, services
 from rounds.freeze import freeze
 from rounds.planning import plan_round
 from submissions.models import Player, Submission
-from submissions.player_builds import build
 
 MODELS, ATTACKS = 6, 3
 SAMPLES = 3

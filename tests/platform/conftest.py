@@ -18,11 +18,12 @@ from django.utils import timezone, translation
 from pytest_django import Settings
 
 from accounts.models import Membership, Team, User
+from competitions.formats import competition_formats
 from competitions.models import Competition, Entry, Organiser, RulesVersion, SampleSet, Track
-from competitions.rules import query_rules
 from competitions.sample_store import keep_samples
 from config.lock_order import LOCK_ORDER
 from core import clock
+from matches.rules import query_rules
 from repositories.models import Repository
 from tests.platform.locks import LockRecorder
 
@@ -141,8 +142,8 @@ def competition(db: None) -> Competition:
         public=True,
         created_at=NOON - timedelta(days=366),
     )
-    for kind in Track.OF_FORMAT[Competition.Format.QUERY]:
-        Track.objects.create(competition=made, name=kind, title=kind.label.capitalize(), quota=5)
+    for spec in competition_formats["query"].tracks:
+        Track.objects.create(competition=made, name=spec.name, title=spec.title.capitalize(), quota=5)
     return made
 
 
@@ -174,7 +175,7 @@ def sample_sets(competition: Competition, rules: RulesVersion) -> dict[str, Samp
     made = {}
     for purpose, split, count in (("development", "dev", 10), ("validation", "validation", 6)):
         digest, class_names = keep_samples(
-            source="digits", split=split, count=count, target_seed=7, rules=query_rules(rules.values, rules.version)
+            source="digits", split=split, count=count, target_seed=7, rules=query_rules(rules)
         )
         made[purpose] = SampleSet.objects.create(
             competition=competition,

@@ -7,16 +7,17 @@ from formats.base import Format, register
 from formats.query.api import QueryApi
 from formats.query.competition import QueryCompetition
 from formats.query.pages import QueryPages
+from formats.query.submissions.preflight import check_commit
+from formats.query.submissions.smoke_test import QuerySmokeTest
+from matches.player_builds import build
 from rounds.query_format import QueryFormat
-from submissions import player_builds
 from submissions.formats import SubmissionFormat
-from submissions.smoke_test import smoke_test
 
 register(
     Format(
         name="query",
         competition=QueryCompetition(),
-        submissions=SubmissionFormat(player_builds.build, smoke_test),
+        submissions=SubmissionFormat(check_commit, build, QuerySmokeTest.of),
         rounds=QueryFormat(),
         pages=QueryPages(),
         api=QueryApi(),

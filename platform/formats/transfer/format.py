@@ -7,16 +7,17 @@ from formats.base import Format, register
 from formats.transfer.api import TransferApi
 from formats.transfer.competition import TransferCompetition
 from formats.transfer.pages import TransferPages
+from formats.transfer.submissions.preflight import check_commit
+from formats.transfer.submissions.smoke_test import TransferSmokeTest
 from rounds.transfer_format import TransferFormat
-from submissions import transfer_builds
 from submissions.formats import SubmissionFormat
-from submissions.transfer_smoke_test import transfer_smoke_test
+from tournaments.player_builds import build
 
 register(
     Format(
         name="transfer",
         competition=TransferCompetition(),
-        submissions=SubmissionFormat(transfer_builds.build, transfer_smoke_test),
+        submissions=SubmissionFormat(check_commit, build, TransferSmokeTest.of),
         rounds=TransferFormat(),
         pages=TransferPages(),
         api=TransferApi(),

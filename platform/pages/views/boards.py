@@ -11,7 +11,7 @@ from django.utils.http import content_disposition_header
 from django.views.decorators.http import require_safe
 
 from competitions.models import Competition, Track
-from competitions.rules import query_rules, teams_may_choose
+from competitions.rules import teams_may_choose
 from core import clock
 from core.errors import Refusal
 from core.resolution import distances_separated
@@ -21,6 +21,7 @@ from leaderboards.board_views import BoardPage, view_of
 from leaderboards.evaluation_basis import opposing_pool, ranking_basis
 from leaderboards.selection_effect import luck_on
 from leaderboards.visibility import sees_live, whole_board
+from matches.rules import query_rules
 from pages import curve_page, flash_messages, polling
 from pages.access import competition_of, own_teams
 from pages.board_table import csv_of, headings
@@ -57,7 +58,7 @@ def board(request: HttpRequest, slug: str, track_name: str) -> HttpResponse:
     frozen = not sees_live(request.user, shown)
     page = visibility.board(track, request.GET.get("page", "1"), frozen=frozen, basis=basis, view=view, at=at)
     rules = basis.rules if basis else shown.rules_versions.first()
-    line = rules and view.whole and pool_line(page, query_rules(rules.values, rules.version).opponents)
+    line = rules and view.whole and pool_line(page, query_rules(rules).opponents)
     until = page.frozen.since if page.frozen else page.at
     context = {
         "competition": shown,

@@ -10,12 +10,12 @@ from django.utils.http import urlencode
 from django.utils.translation import gettext
 from django.views.decorators.http import require_safe
 
-from competitions.rules import query_rules
 from core.errors import Refusal
 from evaluation.domain.results import AuditReport, Outcome
 from leaderboards.models import Evaluation
 from matches.gallery import CLEAN, PERTURBED, picture
 from matches.models import Match
+from matches.rules import query_rules
 from pages.access import match_of
 from pages.csv_download import csv_file
 from pages.curve_page import MOST
@@ -57,7 +57,7 @@ def show(request: HttpRequest, number: int) -> HttpResponse:
         "competition": competition,
         "played_in": round_match.round if round_match else None,
         "scale": scale(match.rules),
-        "budget": query_rules(match.rules.values, match.rules.version).query_budget,
+        "budget": query_rules(match.rules).query_budget,
         "audit": _audit(match) if sight.rows else "",
         "gallery": gallery(match, page.rows, request.GET.get("amplify", ""), request.GET.get("page", "1"))
         if sight.clean and sight.perturbed

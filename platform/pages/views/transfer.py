@@ -10,7 +10,6 @@ from django.utils.http import content_disposition_header
 from django.views.decorators.http import require_safe
 
 from competitions.models import Competition, Track
-from competitions.rules import transfer_rules
 from competitions.selectors import may_organise
 from core.resolution import shares_separated
 from evaluation.charts.axis import axis_to
@@ -29,6 +28,7 @@ from rounds.release import released
 from rounds.transfer_progression import tournament_of
 from tournaments.boards import Board, board_of, tournament_in_force
 from tournaments.models import Tournament
+from tournaments.rules import transfer_rules
 from tournaments.selectors import ATTACKING
 
 BOARD_EVERY = 10
@@ -67,7 +67,7 @@ def _separation(found: Board) -> str:
 def _only_complete_count(competition: Competition) -> bool:
     """Return whether only opponents count that processed every image, under the rules in force."""
     rules = competition.rules_versions.first()
-    return rules is not None and transfer_rules(rules.values, rules.version).opponents == Opponents.COMPLETE
+    return rules is not None and transfer_rules(rules).opponents == Opponents.COMPLETE
 
 
 def board_csv(request: HttpRequest, track: Track) -> HttpResponse:

@@ -13,17 +13,17 @@ import pytest
 from pytest_django import Settings
 
 from competitions.models import RulesVersion, SampleSet
-from competitions.rules import query_rules
 from competitions.sample_store import samples_of
 from core import object_store
 from core.models import Event
 from evaluation.runner.play import Played, play
 from matches import kept_frames
 from matches.models import Match, Piece
+from matches.player_builds import ready_player
+from matches.rules import query_rules
 from matches.scheduling import ensure_match
 from submissions import image_collection
 from submissions.models import Player
-from submissions.player_builds import ready_player
 from workers import tasks
 from workers.heartbeat import register
 from workers.models import Worker
@@ -41,7 +41,7 @@ def played_by_the_engine(match: Match) -> Played:
         model=model,
         attack=attack,
         samples=samples_of(match.sample_set),
-        rules=query_rules(match.rules.values, match.rules.version),
+        rules=query_rules(match.rules),
         sandbox=open_sandbox(),
         seed=match.seed,
     )
