@@ -5,7 +5,8 @@ Alice captains the Owls and Bob is her team mate; Charlie is a stranger; Olga or
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -20,9 +21,12 @@ from pytest_django import Settings
 from accounts.models import Membership, Team, User
 from competitions.formats import competition_formats
 from competitions.models import Competition, Entry, Organiser, RulesVersion, SampleSet, Track
+from competitions.rules_reader import Rules, RulesReader
 from competitions.sample_store import keep_samples
 from config.lock_order import LOCK_ORDER
 from core import clock
+from evaluation.builder import tree_digest
+from evaluation.builder.source_tree import TreeEntry
 from matches.rules import query_rules
 from repositories.models import Repository
 from tests.platform.locks import LockRecorder
@@ -214,3 +218,22 @@ def repositories(entry: Entry, tracks: dict[str, Track]) -> dict[str, Repository
         kind: Repository.objects.create(entry=entry, track=track, created_at=entry.joined_at)
         for kind, track in tracks.items()
     }
+
+
+@pytest.fixture
+def reads(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
+    """How often rules were read, and how often the files of a repository were hashed."""
+    counted: Counter[str] = Counter()
+    read, digest = RulesReader.read, tree_digest.digest_of_files
+
+    def counting_read(self: RulesReader[Rules], values: Mapping[str, Any], version: int) -> Rules:
+        counted["rules"] += 1
+        return read(self, values, version)
+
+    def counting_digest(files: Mapping[TreeEntry, Path]) -> str:
+        counted["files"] += 1
+        return digest(files)
+
+    monkeypatch.setattr(RulesReader, "read", counting_read)
+    monkeypatch.setattr(tree_digest, "digest_of_files", counting_digest)
+    return counted

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import zipfile
+from collections import Counter
 from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
@@ -71,7 +72,13 @@ def planned(transfer: Competition, olga: User, submit: Submit, the_clock: FakeCl
 
 @pytest.mark.slow(8)
 def test_it_works(
-    planned: Round, olga: User, the_clock: FakeClock, client: Client, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    planned: Round,
+    olga: User,
+    the_clock: FakeClock,
+    client: Client,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    reads: Counter[str],
 ) -> None:
     assert (planned.schedule, planned.guard) == ("all", False)
     begin(planned, olga, the_clock)
@@ -97,7 +104,9 @@ def test_it_works(
 
     views = format_of(planned).preview(planned)
     assert [len(view.rows) for view in views] == [1, 1, 1]
+    reads.clear()
     publish(round_=planned, by=olga, previewed=preview_digest(planned, views))
+    assert reads["rules"] == 1
     assert not planned.pools.exists()
     assert list(differing_places()) == []
     client.logout()
