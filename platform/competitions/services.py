@@ -138,7 +138,7 @@ def appoint_organiser(*, competition: Competition, user: User, by: User | None =
 def require_fitting_rules(competition: Competition, values: Mapping[str, Any]) -> None:
     """Raise `Refusal` if a new version of the rules has another image shape or class count than the sample sets.
 
-    A value missing from `values` defaults to AVC 2018, not to the previous version.
+    A value missing from `values` has the default of its format, not the value of the previous version.
     """
     newest = competition.rules_versions.order_by("-version").first()
     if newest is None or not competition.sample_sets.exists():

@@ -74,7 +74,9 @@ def read(content: Mapping[str, Any]) -> Document:
         about=about,
         rules=rules,
         note=note,
-        tracks={track_name: _track(track_name, tracks.content.get(track_name)) for track_name in names},
+        tracks={
+            track_name: _track(about["format"], track_name, tracks.content.get(track_name)) for track_name in names
+        },
         sample_sets=_sample_sets(top),
         freeze_windows=tuple(_window(table) for table in _tables(top, "freeze_windows", WINDOW)),
         pages=_pages(Table("[pages]", content.get("pages", {}), PAGES)),
@@ -119,13 +121,13 @@ def _rules(content: Any) -> tuple[dict[str, Any], str | None]:
     return values, note
 
 
-def _track(track_name: str, content: Any) -> dict[str, Any]:
+def _track(format_name: str, track_name: str, content: Any) -> dict[str, Any]:
     table = Table(f"[tracks.{track_name}]", content, TRACK)
     return {
         "title": table.text("title", most=80),
         "text": table.text("text", most=MAX_TEXT, default=""),
         "quota": table.number("quota", 1, 1000, default=5),
-        "baselines": table.names("baselines", bundled(track_name)),
+        "baselines": table.names("baselines", bundled(format_name, track_name)),
     }
 
 

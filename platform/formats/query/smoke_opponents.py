@@ -17,6 +17,7 @@ from core.errors import Fault, Refusal
 from evaluation.builder.manifest import read_manifest
 from evaluation.builder.source_tree import tree_entries
 from evaluation.domain.players import Track
+from evaluation.domain.rules import QueryRules
 from evaluation.runner.smoke_opponent import Opponent, nearest_mean_opponent
 
 MODEL = str(Track.MODEL)
@@ -47,13 +48,13 @@ def keep_opponent(name: str) -> str:
 
     Raise `Refusal` if it is neither, is not a submission to the model track, or needs a GPU.
     """
-    if name in bundled(MODEL):
+    if name in bundled(QueryRules.format, MODEL):
         return ""
     source = Path(name).expanduser()
     if not source.is_dir():
         raise Refusal(
             f"{name!r} is neither a bundled model nor a directory",
-            fix=f"use one of {', '.join(bundled(MODEL))}, or a directory with a submission",
+            fix=f"use one of {', '.join(bundled(QueryRules.format, MODEL))}, or a directory with a submission",
         )
     manifest = read_manifest(source)
     if manifest.track is not Track.MODEL:
