@@ -26,7 +26,7 @@ from submissions.player_builds import (
     rebuilt,
     require_images,
     row_of,
-    same_baseline,
+    row_of_commit,
 )
 
 
@@ -35,22 +35,15 @@ def build(submission: Submission, on_log: LogLine) -> Player:
 
     Raise `Refusal` (of the manifest, of the build) with the fix, or `Fault`.
     """
-    repository = submission.repository
     source = first_checkout(submission)
     built = _builder().build(source, on_log=on_log)
-    track_name = repository.track.name
+    track_name = submission.repository.track.name
     if built.track != track_name:
         raise ManifestRefusal(
             f'submission.toml: track is "{built.track}", but this repository is for the {track_name} track',
             fix=f'write track = "{track_name}", or push to the other repository',
         )
-    return row_of(
-        repository.track,
-        built,
-        repository=repository,
-        commit=submission.commit,
-        baseline=same_baseline(repository.track, tree_digest(source)),
-    )
+    return row_of_commit(submission, built, tree_digest(source))
 
 
 def baseline_player(track: Track, name: str, on_log: LogLine) -> Player:

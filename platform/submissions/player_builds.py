@@ -52,8 +52,8 @@ _UNUSED = timedelta(days=1)
 
 def check_host() -> None:
     """Raise `Fault` if this host cannot build now."""
+    host_builder().check_host()
     with _host_faults():
-        host_builder().check_host()
         legacy_environment()
 
 
@@ -132,7 +132,7 @@ def remove_unused_checkouts() -> int:
     return removed
 
 
-def same_baseline(track: Track, digest: str) -> str:
+def _same_baseline(track: Track, digest: str) -> str:
     """Return the name of the track's baseline whose files have this digest; "" if there is none.
 
     A copy of a baseline is that baseline, even if it was built first: the owner, the seeds and with them the scores
@@ -154,6 +154,19 @@ def _host_faults() -> Iterator[None]:
 def _checkout_path(repository: Repository, commit: str) -> Path:
     folder: Path = settings.CHECKOUTS
     return folder / f"{repository.pk}-{commit}"
+
+
+def row_of_commit(submission: Submission, built: Program, digest: str, *, files: str = "") -> Player:
+    """Return `row_of` what was built from the commit of `submission`, whose files have this digest."""
+    repository = submission.repository
+    return row_of(
+        repository.track,
+        built,
+        repository=repository,
+        commit=submission.commit,
+        baseline=_same_baseline(repository.track, digest),
+        files=files,
+    )
 
 
 def row_of(

@@ -26,7 +26,7 @@ from submissions.player_builds import (
     first_checkout,
     rebuilt,
     row_of,
-    same_baseline,
+    row_of_commit,
 )
 from workers.sandboxes import require_trust
 
@@ -36,23 +36,16 @@ def build(submission: Submission, on_log: LogLine) -> Player:
 
     Raise `Refusal` (of the manifest, of the build) with the fix, or `Fault`.
     """
-    repository = submission.repository
     source = first_checkout(submission)
     digest = tree_digest(source)
     built = _built(source, digest, on_log)
-    if built.track != repository.track.name:
+    track_name = submission.repository.track.name
+    if built.track != track_name:
         raise ManifestRefusal(
-            f"metadata.json is of the track {built.track}, but this repository is for {repository.track.name}",
+            f"metadata.json is of the track {built.track}, but this repository is for {track_name}",
             fix="correct type, or push to the other repository",
         )
-    return row_of(
-        repository.track,
-        _program(built, submission.title),
-        repository=repository,
-        commit=submission.commit,
-        baseline=same_baseline(repository.track, digest),
-        files=digest,
-    )
+    return row_of_commit(submission, _program(built, submission.title), digest, files=digest)
 
 
 def baseline_player(track: Track, name: str, on_log: LogLine) -> Player:
