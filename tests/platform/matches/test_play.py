@@ -147,7 +147,7 @@ def test_an_attack_that_crashes_on_an_image_is_reported(
 ) -> None:
     # pieces of one image; images that the model gets wrong are not given to the attack
     RulesVersion.objects.filter(pk=rules.pk).update(values=rules.values | {"piece_samples": 1})
-    rules.refresh_from_db()
+    rules = RulesVersion.objects.get(pk=rules.pk)
     crashing = commit("untargeted", "site/attack-crashes-on-one-image")
     match = ensure_match(rules=rules, sample_set=sample_sets["development"], model=model, attack=crashing)
     let_play(make_worker())
@@ -173,7 +173,7 @@ def test_a_host_that_cannot_play_costs_no_team_anything(
     match.refresh_from_db()
     assert match.state == "playing"
     assert list(match.pieces.values_list("state", "faults")) == [("waiting", 1), ("waiting", 0), ("waiting", 0)]
-    assert "no bundled submission is called 'gone'" in Event.objects.get(verb="return_piece").reason
+    assert "that is bundled is named 'gone'" in Event.objects.get(verb="return_piece").reason
 
 
 def test_the_task_registers_its_process_and_plays(match: Match, settings: Settings) -> None:
