@@ -40,7 +40,7 @@ test: setup ## run the tests on SQLite, two processes a core; ARGS are pytest's 
 	fi
 
 test-fast: setup ## run the first test of every file, without Docker and without the slow ones (about a minute)
-	@$(BIN)/python -m pytest -n auto -k test_it_works -m "not docker and not journey and not slow" $(ARGS)
+	@$(BIN)/python -m pytest -n auto -m "first and not docker and not journey and not slow" $(ARGS)
 
 test-production: setup ## run what the database can change and the journeys, on DATABASE_URL and GAUNTLET_BROKER
 	@if [ -z "$$DATABASE_URL" ] || [ -z "$$GAUNTLET_BROKER" ]; then \

@@ -49,7 +49,7 @@ SEGMENTS = sized(16_000_000, smallest=10_000)
 BUDGET = sized(60, smallest=20)
 """The push budget of the last row, in seconds."""
 REPEATED, MOST_PUSHES = sized(long_strings, smallest=parentheses), sized(1000, smallest=2)
-PUSHED = sized(slice(None), smallest=slice(3, 5))
+PUSHED = sized(slice(None), smallest=slice(3, 4))
 """Which of the bombs are pushed."""
 
 IMAGES = 4

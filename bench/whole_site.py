@@ -26,7 +26,7 @@ from bench.sizes import sized
 
 SAMPLES, PIECE, QUERIES = sized(60, smallest=20), 10, sized(100, smallest=5)
 NETWORK, QUICK, ATTACK = "plain-resnet", "numpy-classifier", "boundary"
-WORKERS = sized((1, 2, 4), smallest=(1, 2))
+WORKERS = sized((1, 2, 4), smallest=(1,))
 LARGE = sized(30, smallest=2)
 """So many times the small network take as long as one ResNet-18."""
 

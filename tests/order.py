@@ -29,16 +29,21 @@ DATABASE_FOLDERS = tuple(
 
 
 def add_marks(items: Iterable[pytest.Item]) -> None:
-    """Mark journeys by their folder, and what the database can change by its folder or because it commits.
+    """Mark the first test of each file, journeys by their folder, and what the database can change.
 
-    CI runs the latter on PostgreSQL; on SQLite, too, the first test of each file and what commits, if it is not slow.
+    The database can change the tests of some folders, and all that commit. CI runs them on PostgreSQL; on SQLite, too,
+    the first test of each file and what commits, if it is not slow.
     """
+    files: set[Path] = set()
     for item in items:
+        if item.path not in files:
+            files.add(item.path)
+            item.add_marker("first")
         if TESTS / "journeys" in item.path.parents:
             item.add_marker("journey")
         elif commits(item) or not set(DATABASE_FOLDERS).isdisjoint(item.path.parents):
             item.add_marker("database")
-            if (commits(item) or item.name.startswith("test_it_works")) and not seconds_of(item):
+            if (commits(item) or item.get_closest_marker("first")) and not seconds_of(item):
                 item.add_marker("both")
 
 

@@ -21,6 +21,7 @@ from evaluation.runner.player_lock import InstanceLock
 from evaluation.sandbox.base import SOCKET_NAME, Ending, Folder, Resources, Run, Sandbox
 from evaluation.sandbox.host_evidence import require_working_host
 from evaluation.sandbox.own_files import copy_files, remove_copy
+from evaluation.sandbox.trees import remove_trees
 
 
 class SandboxedPlayer(PlayerConnection):
@@ -101,7 +102,7 @@ class SandboxedPlayer(PlayerConnection):
             if lock is not None:
                 lock.release()
             if self._directory is not None:
-                shutil.rmtree(self._directory, ignore_errors=True)
+                remove_trees([self._directory])
             if self._copy is not None:
                 remove_copy(self._copy)
             self._directory = self._copy = None

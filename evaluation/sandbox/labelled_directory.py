@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import subprocess
 import tempfile
-from collections.abc import Sequence
 from pathlib import Path
 
 from evaluation.sandbox.host_process import runner_is_dead, runner_label
+from evaluation.sandbox.trees import remove_trees
 
 _LABEL = "runner"
 
@@ -22,7 +21,7 @@ def make_labelled(prefix: str) -> Path:
 def remove_labelled(made: Path) -> bool:
     """Remove such a directory; return False if something of it is left."""
     # the label last: with it the next sweep finds the rest
-    return _remove_trees([path for path in made.glob("*") if path.name != _LABEL]) and _remove_trees([made])
+    return remove_trees([path for path in made.glob("*") if path.name != _LABEL]) and remove_trees([made])
 
 
 def sweep_labelled(prefix: str) -> int:
@@ -36,14 +35,3 @@ def sweep_labelled(prefix: str) -> int:
         if runner_is_dead(label):
             swept += remove_labelled(made)
     return swept
-
-
-def _remove_trees(trees: Sequence[Path]) -> bool:
-    """Remove `trees`, also where their user has no permission for a directory; return False if something is left.
-
-    `rm` and `chmod` take trees of any depth, which `shutil.rmtree` does not, and follow no links.
-    """
-    for command in (["rm", "-rf"], ["chmod", "-R", "u+rwX"], ["rm", "-rf"]):
-        if left := [str(tree) for tree in trees if tree.exists()]:
-            subprocess.run([*command, "--", *left], check=False, capture_output=True)
-    return not any(tree.exists() for tree in trees)

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -41,6 +40,7 @@ from evaluation.sandbox.process_tree import children, deleted_bytes, process_tre
 from evaluation.sandbox.processor_time import processor_seconds
 from evaluation.sandbox.processor_use import processor_use
 from evaluation.sandbox.sdk_tree import SDK
+from evaluation.sandbox.trees import remove_trees
 
 _PYTHON_NAMES = ("python", "python3")
 _LAUNCHER = Path(__file__).with_name("launch.py")
@@ -112,7 +112,7 @@ class ProcessSandbox(Sandbox):
         try:
             process, output = _start(command, environment, directory, status)
         except BaseException:
-            shutil.rmtree(scratch, ignore_errors=True)
+            remove_trees([scratch])
             if report is not None:
                 os.close(report)
             raise
@@ -214,7 +214,7 @@ class ProcessRun(Run):
             exit_code = self._process.poll()
             self._kill()
             log = self._log.text(patience=_PATIENCE)
-            shutil.rmtree(self._scratch, ignore_errors=True)
+            remove_trees([self._scratch])
             self._entry.remove()
             # the convention of shells and bubblewrap: 128 + signal
             status = 128 - exit_code if exit_code is not None and exit_code < 0 else exit_code

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import shutil
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from evaluation.sandbox.base import SOCKET_NAME
 from evaluation.sandbox.host_process import HostProcess, kill_marked
 from evaluation.sandbox.state_directory import state_directory, write_atomically
+from evaluation.sandbox.trees import remove_trees
 
 MARK = "GAUNTLET_RUN"
 """The environment variable whose value marks every process of one run."""
@@ -54,7 +54,7 @@ def sweep_register() -> int:
         if HostProcess(entry.runner_pid, entry.runner_started).alive():
             continue
         entry.kill()
-        shutil.rmtree(entry.scratch, ignore_errors=True)
+        remove_trees([Path(entry.scratch)])
         remove_socket_directory(entry.socket_directory)
         entry.remove()
         swept += 1

@@ -191,17 +191,22 @@ def _let_leave(tournament: Tournament) -> bool:
 
 
 def _let_enter(tournament: Tournament, batches: int) -> bool:
-    """Let newcomers enter that have met every entrant, one after the other; return whether any did."""
+    """Let newcomers enter that have met every entrant, one after the other; return whether any did.
+
+    Those that they replace are run no more.
+    """
     outside = newcomers(tournament)
     if not outside:
         return False
     progress = progress_of(tournament, batches, {each.player.pk for each in outside})
-    entered = False
+    entered = replaced = False
     # an entrant that is replaced does not come back
     while (entering := _next_to_enter(tournament, outside, progress)) is not None:
-        _enter(tournament, entering)
+        replaced = _enter(tournament, entering) or replaced
         outside.remove(entering)
         entered = True
+    if replaced:
+        cancel_runs(tournament, participants(tournament))
     return entered
 
 
@@ -220,11 +225,13 @@ def _next_to_enter(tournament: Tournament, outside: Sequence[Participant], progr
     return None
 
 
-def _enter(tournament: Tournament, each: Participant) -> None:
+def _enter(tournament: Tournament, each: Participant) -> bool:
+    """Let a participant enter; return whether an earlier submission of its team left for it."""
     now = clock.database_now()
+    replaced = 0
     if each.submission is not None:
         earlier = tournament.entrants.filter(left_at=None, submission__repository=each.submission.repository_id)
-        earlier.update(left_at=now)
+        replaced = earlier.update(left_at=now)
     entrant, _ = Entrant.objects.update_or_create(
         tournament=tournament,
         submission=each.submission,
@@ -233,3 +240,4 @@ def _enter(tournament: Tournament, each: Participant) -> None:
         create_defaults={"track": each.track, "entered_at": now},
     )
     events.record("enter", entrant, tournament=tournament.pk, player=each.player.pk)
+    return bool(replaced)

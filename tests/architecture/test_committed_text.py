@@ -13,7 +13,9 @@ from packaging.utils import canonicalize_name
 
 HOMES = ("work", "root", "Users")
 MACHINE_PATH = re.compile(rf"(?<![\w.<>{{}}$*-])/(?:{'|'.join(HOMES)})/[\w.-]+")
-MARKDOWN_LINK = re.compile(r"\[[^\]]*\]\(([^)#\s]+)(?:#[^)]*)?\)")
+CODE = re.compile(r"^```.*?^```", re.DOTALL | re.MULTILINE)
+HEADING = re.compile(r"^#{1,6} (.+)$", re.MULTILINE)
+LINK = re.compile(r"\]\(([^)\s#]*)(?:#([^)\s]*))?\)")
 
 
 def tracked(root: Path) -> list[Path]:
@@ -82,7 +84,39 @@ def test_every_requirement_is_pinned(root: Path) -> None:
         assert "+" not in version, f"{requirement.name} is pinned to a build that only some indexes have"
 
 
+def anchors(text: str) -> set[str]:
+    """The anchors of the headings of a page, as GitHub makes them."""
+    found: dict[str, int] = {}
+    for heading in HEADING.findall(CODE.sub("", text)):
+        shown = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading).lower()
+        anchor = re.sub(r"[^\w -]", "", shown).replace(" ", "-")
+        found[anchor] = found.get(anchor, -1) + 1
+    return {f"{anchor}-{number}" if number else anchor for anchor, last in found.items() for number in range(last + 1)}
+
+
+def dead_links(root: Path) -> list[str]:
+    """The links in pages to a file or heading that does not exist."""
+    return [
+        f"{page.relative_to(root).as_posix()}: {path}{'#' if anchor else ''}{anchor}"
+        for page in tracked(root)
+        if page.suffix == ".md" and "repos" not in page.parts
+        for path, anchor in LINK.findall(CODE.sub("", text_of(page)))
+        if ":" not in path
+        for target in [page.parent / path if path else page]
+        if not target.exists() or (anchor and anchor not in anchors(text_of(target)))
+    ]
+
+
 def test_every_link_leads_somewhere(root: Path) -> None:
-    for page in (file for file in tracked(root) if file.suffix == ".md" and "repos" not in file.parts):
-        targets = [target for target in MARKDOWN_LINK.findall(text_of(page)) if "://" not in target]
-        assert [target for target in targets if not (page.parent / target).exists()] == [], page
+    assert dead_links(root) == []
+
+
+def test_it_rejects_a_link_to_nothing(tmp_path: Path) -> None:
+    (tmp_path / "here.md").write_text(
+        "# Here\n\n[one](#here) [two](there.md#a-heading-2-times) [three](there.md#again-1) [four](https://x.y/z#a)\n"
+        "[five](#there) [six](there.md#here) [seven](nowhere.md)\n\n```text\n[eight](nowhere.md)\n```\n"
+    )
+    (tmp_path / "there.md").write_text("# A `heading`, 2 [times](here.md)\n\n## Again\n\n## Again\n")
+    for words in (["init", "--quiet"], ["add", "here.md", "there.md"]):
+        subprocess.run(["git", *words], cwd=tmp_path, check=True, timeout=60)
+    assert dead_links(tmp_path) == ["here.md: #there", "here.md: there.md#here", "here.md: nowhere.md"]

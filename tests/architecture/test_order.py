@@ -72,6 +72,22 @@ def test_a_slow_one_is_not_repeated(request: pytest.FixtureRequest) -> None:
     assert "both" not in marks
 
 
+def test_the_first_test_of_each_file_is_marked_whatever_its_name(root: Path) -> None:
+    files = [f"tests/architecture/test_{name}.py" for name in ("order", "public_names")]
+    listed = subprocess.run(
+        [sys.executable, "-m", "pytest", "-n0", "--collect-only", "--quiet", "-m", "first", *files],
+        cwd=root,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+    assert sorted(line for line in listed.stdout.splitlines() if "::" in line) == [
+        f"{files[0]}::test_every_test_is_in_a_pass_whatever_its_marks",
+        f"{files[1]}::test_it_works[evaluation]",
+    ]
+
+
 def test_a_test_without_a_database_is_not_marked(request: pytest.FixtureRequest) -> None:
     assert request.node.get_closest_marker("database") is None
 

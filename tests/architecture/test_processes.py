@@ -52,8 +52,9 @@ def run_tests(root: Path, tmp_path: Path) -> RunTests:
     """Runs tests of the source given, in two processes, with this project's options and its conftest."""
 
     configured = tomllib.loads((root / "pyproject.toml").read_text())["tool"]["pytest"]["ini_options"]
+    markers = "\n  ".join(configured["markers"])
     (tmp_path / "pytest.ini").write_text(
-        f"[pytest]\naddopts = {' '.join(configured['addopts'])}\nmarkers =\n  {configured['markers'][0]}\n"
+        f"[pytest]\naddopts = {' '.join(configured['addopts'])}\nmarkers =\n  {markers}\n"
     )
     command = [sys.executable, "-m", "pytest", "-n", "2", "-p", "no:django", "--basetemp", str(tmp_path / "temp")]
 

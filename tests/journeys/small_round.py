@@ -1,4 +1,4 @@
-"""Sets up a site at which a round of six models and three attacks has begun.
+"""Sets up a site at which a round of four models and three attacks has begun.
 
 Run with the settings of that site, Django set up.
 
@@ -30,7 +30,7 @@ from rounds.freeze import freeze
 from rounds.planning import plan_round
 from submissions.models import Player, Submission
 
-MODELS, ATTACKS = 6, 3
+MODELS, ATTACKS = 4, 3
 SAMPLES = 3
 WEIGHTS = 'WEIGHTS = dict(np.load(Path(__file__).with_name("weights.npz"), allow_pickle=False))'
 SHAKEN = """
@@ -54,7 +54,7 @@ serve_attack(attack)
 
 
 def begin() -> None:
-    """Make the tables, the competition, nine teams with a submission each, and the round."""
+    """Make the tables, the competition, seven teams with a submission each, and the round."""
     call_command("migrate", verbosity=0)
     competition = competitions.import_competition(
         tomllib.loads(Path(__file__).with_name("small_round.toml").read_text(encoding="utf-8"))

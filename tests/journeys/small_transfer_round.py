@@ -1,4 +1,4 @@
-"""Sets up a site at which a round of the transfer format has begun: four attacks against four defences.
+"""Sets up a site at which a round of the transfer format has begun: three attacks against three defences.
 
 Run with the settings of that site, Django set up. As in `small_round`, two sites must have the same outcome.
 """
@@ -19,13 +19,13 @@ from tests.platform.submissions.pipeline.conftest import push_files
 from tests.platform.tournaments.conftest import ADD, BRIGHTNESS, content, write_repository
 from tournaments.player_builds import build
 
-PLAYERS = 4
+PLAYERS = 3
 SAMPLES = 6
 DATE = "2026-01-01T12:00:00Z"
 
 
 def begin() -> None:
-    """Make the tables, the competition, eight teams with a submission each, and the round."""
+    """Make the tables, the competition, six teams with a submission each, and the round."""
     call_command("migrate", verbosity=0)
     document = content()
     document["rules"]["batch_images"] = 2

@@ -116,7 +116,7 @@ class Format:
 QUERY = Format(
     "small_round",
     "select count(*) from matches_piece where state = 'played'",
-    30,
+    20,
     (
         "select attack.digest, model.digest, row.sample, row.outcome, row.distance, row.queries, row.reason "
         "from matches_sampleresult row join matches_match match on match.id = row.match_id "
@@ -131,7 +131,7 @@ TRANSFER = Format(
     "join tournaments_tournament tournament on tournament.id = run.tournament_id and tournament.fixed "
     "left join tournaments_defencerun row on row.attack_run_id = run.id and row.state = 'played' "
     "where run.state = 'played'",
-    60,
+    30,
     (
         "select attack.digest, run.batch, run.epsilon, run.images, run.made, cast(run.hashes as text), "
         "cast(run.notes as text), run.reason, run.artefact, run.state from tournaments_attackrun run "
@@ -165,15 +165,21 @@ PlayRound = Callable[[Format, random.Random, Disturb], Outcome]
 
 @pytest.fixture
 def play_round(make_site: Callable[..., Any], root: Path, wait: Callable[..., None]) -> Iterator[PlayRound]:
-    """Plays the round of a fresh site to its end, with something done to it at drawn moments; its outcome."""
+    """Plays the round of a copy of one site to its end, with something done to it at drawn moments; its outcome."""
     running: list[Programs] = []
+    begun: dict[str, Any] = {}
+
+    def begin(of: Format) -> Any:
+        if of.script not in begun:
+            begun[of.script] = make_site()
+            environment = begun[of.script].environment | {"DJANGO_SETTINGS_MODULE": "config.settings"}
+            command = [sys.executable, "-c", SET_UP.format(of.script)]
+            subprocess.run(command, cwd=root, env=environment, check=True, timeout=200)
+        return begun[of.script]
 
     def play(of: Format, draw: random.Random, disturb: Disturb) -> Outcome:
-        site = make_site()
+        site = make_site(like=begin(of))
         environment = site.environment | {"DJANGO_SETTINGS_MODULE": "config.settings"}
-        subprocess.run(
-            [sys.executable, "-c", SET_UP.format(of.script)], cwd=root, env=environment, check=True, timeout=200
-        )
         database = Database(site, environment["DATABASE_URL"])
         programs = Programs(site, root, environment)
         running.append(programs)

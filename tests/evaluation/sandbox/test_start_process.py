@@ -103,6 +103,22 @@ def test_of_endless_output_the_end_is_kept(
     assert ending.log.endswith("noise 299999\nlast\n")
 
 
+def test_directories_nested_beyond_any_recursion_are_removed(
+    sandbox: ProcessSandbox, scripted: Scripted, socket_directory: Path, wait_for_end: WaitForEnd
+) -> None:
+    player = scripted("""
+        import os, tempfile
+        os.chdir(tempfile.gettempdir())
+        for _ in range(3000):
+            os.mkdir("d")
+            os.chdir("d")
+        print("deep")
+    """)
+    run = sandbox.start(player, socket_directory=socket_directory, resources=Resources())
+    assert wait_for_end(run) == Ending(0, False, "deep\n")
+    assert not list((state_directory("processes")).glob("*"))
+
+
 def test_a_memory_bomb_is_reported_as_one(
     sandbox: ProcessSandbox, scripted: Scripted, socket_directory: Path, wait_for_end: WaitForEnd
 ) -> None:

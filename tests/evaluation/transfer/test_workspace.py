@@ -51,7 +51,7 @@ def test_what_cannot_be_removed_is_left_to_the_next_sweep(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     with monkeypatch.context() as broken:
-        broken.setattr(labelled_directory, "_remove_trees", lambda trees: False)
+        broken.setattr(labelled_directory, "remove_trees", lambda trees: False)
         with workspace() as places:
             made = places[0].parent
     assert f"{made} could not be removed" in caplog.messages

@@ -74,7 +74,7 @@ from tests.platform.claims import claim_piece
 from tests.platform.rounds.conftest import RoundFixture, digest_of, distance_of
 from workers.fault_record import PAUSES
 
-STEPS = int(os.environ.get("GAUNTLET_STEPS", "200"))
+STEPS = int(os.environ.get("GAUNTLET_STEPS", "120"))
 EACH = 50
 """Steps from an empty competition on."""
 

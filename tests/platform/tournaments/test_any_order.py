@@ -52,7 +52,7 @@ from tournaments.verification import differing
 from workers.lease import LostClaimError
 from workers.models import Priority
 
-STEPS = int(os.environ.get("GAUNTLET_STEPS", "150"))
+STEPS = int(os.environ.get("GAUNTLET_STEPS", "100"))
 EACH = int(os.environ.get("GAUNTLET_EACH", "50"))
 """Steps from an empty competition on."""
 

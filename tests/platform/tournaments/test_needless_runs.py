@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import timedelta
 
 import pytest
 from django.db import connection
@@ -107,6 +108,30 @@ def test_the_runs_of_a_player_that_two_teams_share_stay_while_one_of_them_takes_
     disqualify(submission=second, by=olga, reason="it is the original")
     tasks.sweep()
     assert open_of(tournament) == (0, 0)
+
+
+@pytest.mark.parametrize("step", [services.advance, services.follow_up])
+def test_a_submission_is_run_no_more_once_the_next_one_has_replaced_it(
+    tournament: Tournament, submit: Submit, step: Callable[[Tournament], None]
+) -> None:
+    submit("bats", "defence", BRIGHTNESS)
+    owls = submit("owls", "attack", COPY)
+    commit_all(tournament)
+    submit("rats", "attack", f"{COPY}\n# of the rats")
+    services.advance(tournament)
+    play_one()
+    play_one()
+    newer = submit("bats", "defence", f"{BRIGHTNESS}\n# the second version")
+    services.advance(tournament)
+    assert open_of(tournament) == (0, 6)
+    # the newer one meets the owls first, and nobody else is inside
+    others = DefenceRun.objects.exclude(attack_run__attack=owls.player)
+    others.update(paused_until=clock.database_now() + timedelta(hours=1))
+    play_one()
+    play_one()
+    step(tournament)
+    assert newer.pk in current_entrants(tournament).values_list("submission", flat=True)
+    assert {run.defence for run in open_runs(DefenceRun).filter(state=Run.State.WAITING)} == {newer.player}
 
 
 def test_a_run_that_a_worker_holds_is_finished_and_kept(tournament: Tournament, submit: Submit, olga: User) -> None:
