@@ -52,7 +52,7 @@ def requester(competition: Competition, rules: RulesVersion, sample_sets: dict[s
     """Four models and thirty attacks that are never built."""
     rules.values["piece_samples"] = 4
     rules.save()
-    changed = RulesVersion.objects.get(pk=rules.pk)
+    changed = RulesVersion.objects.select_related("competition").get(pk=rules.pk)
 
     def players(kind: str, count: int) -> list[Player]:
         return [
