@@ -14,7 +14,6 @@ from django.db import connection
 from bench.sizes import sized
 from bench.synthetic_competition import make_competition, make_entries, make_player, make_pool, make_submissions, score
 from competitions.models import Competition, FreezeWindow, RulesVersion, SampleSet, Track
-from competitions.rules import query_rules
 from competitions.sample_store import keep_samples, samples_of
 from core import clock, object_store
 from evaluation.domain.results import Outcome, PieceResult, SampleResult, Trace
@@ -23,6 +22,7 @@ from leaderboards.scoring import recompute
 from matches.engine_adapter import pack
 from matches.models import Match, Piece
 from matches.models import SampleResult as SampleRow
+from matches.rules import query_rules
 from rounds.models import Round, RoundEntry, RoundMatch
 from submissions.models import Player, Submission
 
@@ -166,7 +166,7 @@ def make_match() -> Match:
     """Create a match of `SAMPLES` development samples with `QUERIES` queries each, as part of a score."""
     competition = Competition.objects.get(slug=MATRIX)
     rules, now = competition.rules_versions.get(), clock.now()
-    typed = query_rules(rules.values, rules.version)
+    typed = query_rules(rules)
     digest, names = keep_samples(source="digits", split="final", count=SAMPLES, target_seed=1, rules=typed)
     samples = SampleSet.objects.create(
         competition=competition, name="development", purpose=SampleSet.Purpose.DEVELOPMENT, source="digits",

@@ -8,6 +8,7 @@ import numpy as np
 from django.db import connection
 
 from accounts.models import Team, User
+from competitions.formats import competition_formats
 from competitions.models import Competition, Entry, RulesVersion, SampleSet, Track
 from core import clock
 from evaluation.scoring.bootstrap import RESAMPLES
@@ -28,8 +29,8 @@ def make_competition(slug: str) -> Competition:
         public=True,
         created_at=now,
     )
-    for kind in Track.OF_FORMAT[Competition.Format.QUERY]:
-        Track.objects.create(competition=competition, name=kind, title=kind.label.capitalize())
+    for track in competition_formats["query"].tracks:
+        Track.objects.create(competition=competition, name=track.name, title=track.title.capitalize())
     RulesVersion.objects.create(competition=competition, version=1, values={}, created_at=now)
     SampleSet.objects.create(
         competition=competition,

@@ -7,6 +7,7 @@ import shutil
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path, PurePosixPath
 from typing import ClassVar
 
@@ -31,6 +32,8 @@ class BundledRepository(ABC):
     """The repository of one bundled submission."""
 
     name: str
+    track: str
+    """The name of the track that it is for."""
 
     format: ClassVar[str]
     """The format that it is for, as in `--format`."""
@@ -56,9 +59,9 @@ class BundledRepository(ABC):
     def package_missing_for(self, data_set: str) -> str:
         """Return the package that it needs for images of `data_set` and this interpreter lacks, or ""."""
 
-    @property
+    @cached_property
     def digest(self) -> str:
-        """The digest of its repository's tree (see `tree_digest`)."""
+        """The digest of its repository's tree (see `tree_digest`); its files do not change while this process lives."""
         return digest_of_files(self._files())
 
     def assemble(self, into: Path) -> None:

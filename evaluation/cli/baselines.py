@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from evaluation.baselines.all_formats import all_bundled
 from evaluation.cli.output import print_json, print_table, say
+from evaluation.formats.registry import all_bundled
 
 
 def add_parser(subcommands: Any) -> None:

@@ -6,36 +6,17 @@ import argparse
 from dataclasses import asdict
 from typing import Any
 
-from evaluation.baselines.catalogue import find_baseline
 from evaluation.builder.source_tree import check_tree_size
-from evaluation.cli.options import (
-    Chosen,
-    add_samples,
-    add_sandbox,
-    build_players,
-    chosen_samples,
-    is_2017,
-    open_sandbox,
-    submission,
-)
-from evaluation.cli.output import OUT, print_json, printable, progress_bar, say
-from evaluation.cli.play import require_track
-from evaluation.cli.transfer_check import smoke_test as transfer_smoke_test
-from evaluation.domain.players import Player, Track
-from evaluation.domain.results import PieceResult
+from evaluation.cli.format_commands import commands_of
+from evaluation.cli.options import add_samples, add_sandbox, submission
+from evaluation.cli.output import OUT, print_json, printable
+from evaluation.cli.query_check import LEAST_ACCURACY, OPPONENT
 from evaluation.domain.smoke_checks import SmokeTestResult, what_failed
-from evaluation.referee.time_limits import calibrate
-from evaluation.runner.smoke_opponent import MADE_FROM, Opponent, nearest_mean_opponent, player_opponent
-from evaluation.runner.smoke_test import SAMPLES, check_attack, check_model
+from evaluation.formats.registry import format_of_repository
+from evaluation.runner.smoke_test import SAMPLES
 from evaluation.transfer.smoke_test import SAMPLES as TRANSFER_SAMPLES
 
 _MARKS = {True: "[green]passed[/green]", False: "[red]FAILED[/red]", None: "[yellow]not reached[/yellow]"}
-
-LEAST_ACCURACY = 0.5
-"""The clean accuracy that a model needs, if the competition does not say another one."""
-
-OPPONENT = "numpy-classifier"
-"""The bundled model of the digits that attacks are checked against; it needs only numpy."""
 
 
 def add_parser(subcommands: Any) -> None:
@@ -63,7 +44,7 @@ def add_parser(subcommands: Any) -> None:
 
 def run(given: argparse.Namespace) -> int:
     check_tree_size(given.directory)
-    smoke = transfer_smoke_test(given) if is_2017(given.directory) else _query_smoke_test(given)
+    smoke = commands_of(format_of_repository(given.directory).name).smoke_test(given)
     if given.json:
         print_json(
             {
@@ -75,50 +56,6 @@ def run(given: argparse.Namespace) -> int:
     else:
         _show(smoke)
     return 0 if smoke.passed else 3
-
-
-def _query_smoke_test(given: argparse.Namespace) -> SmokeTestResult:
-    """Build `given.directory` and play its smoke test."""
-    chosen = chosen_samples(given)
-    (player,) = build_players([given.directory], given.sandbox)
-    say(f"{player.name}: manifest and build are valid ({player.track} track); running the smoke test ...")
-    return _play(player, given, chosen)
-
-
-def _play(player: Player, given: argparse.Namespace, chosen: Chosen) -> SmokeTestResult:
-    sandbox = open_sandbox(given.sandbox)
-    opponent = None if player.track is Track.MODEL else _opponent(given, chosen)
-    count = min(len(chosen.samples), len(opponent.samples if opponent else chosen.samples))
-    with progress_bar(count, f"smoke test of {player.name}") as bar:
-
-        def on_piece(piece: PieceResult) -> None:
-            bar.step(len(piece.samples))
-
-        common: dict[str, Any] = {
-            "rules": chosen.rules,
-            "sandbox": sandbox,
-            "seed": given.seed,
-            "calibration": calibrate(),
-            "most": count,
-            "on_piece": on_piece,
-        }
-        if opponent is None:
-            least = LEAST_ACCURACY if given.least_accuracy is None else given.least_accuracy
-            return check_model(player, samples=chosen.samples, least_accuracy=least, **common)
-        return check_attack(player, opponent=opponent, **common)
-
-
-def _opponent(given: argparse.Namespace, chosen: Chosen) -> Opponent:
-    if given.model is None and given.dataset != "digits":
-        opponent = nearest_mean_opponent(chosen.first(max(MADE_FROM, len(chosen.samples))))
-        say(f"opponent: a nearest-mean model of the split {chosen.split!r}")
-        return opponent
-    # a bundled model is trusted; a given one runs like the attack itself
-    sandbox = given.sandbox if given.model else "process"
-    source = given.model or find_baseline(OPPONENT).repository()
-    (model,) = build_players([source], sandbox)
-    require_track(model, Track.MODEL, source)
-    return player_opponent(model, open_sandbox(sandbox), chosen.samples)
 
 
 def _show(smoke: SmokeTestResult) -> None:

@@ -12,7 +12,7 @@ from evaluation.cli import boards
 from evaluation.cli.options import add_samples, add_sandbox, build_players, chosen_samples, positive
 from evaluation.cli.output import print_json, say
 from evaluation.cli.perturbation_plot import exhibits, write_gallery
-from evaluation.cli.tournament import play_tournament
+from evaluation.cli.query import play_tournament
 from evaluation.domain.players import Track
 from evaluation.tournament.leaderboards import boards as make_boards
 

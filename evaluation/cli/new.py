@@ -3,46 +3,28 @@
 from __future__ import annotations
 
 import argparse
-import json
 import re
 import shlex
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from evaluation.baselines.all_formats import Bundled, all_bundled, find_bundled
-from evaluation.baselines.bundled import DIGITS
-from evaluation.builder.manifest import MANIFEST_NAME, MAX_TITLE_CHARACTERS, parse_manifest
-from evaluation.builder.metadata import METADATA_NAME, parse_metadata
+from evaluation.baselines.bundled import DIGITS, BundledRepository
+from evaluation.builder.manifest import MAX_TITLE_CHARACTERS
 from evaluation.cli.output import say
 from evaluation.domain.errors import ManifestRefusal, Refusal
 from evaluation.domain.players import Track
 from evaluation.domain.submission_tags import SUBMISSION_PREFIX, next_tag
+from evaluation.formats.registry import all_bundled, find_bundled, format_called, formats
 from evaluation.training.start_images import STARTS as START_IMAGES
 from evaluation.training.start_images import write_starts
 
-_STARTS = {
-    "model": "numpy-classifier",
-    "untargeted": "gaussian-noise",
-    "targeted": "targeted-interpolation",
-    "attack": "random-noise",
-    "targeted_attack": "step-target-class",
-    "defence": "base-network",
-}
-"""What is copied without `--like`, by track."""
+_FIRST = {track: first for each in formats for track, first in each.first_submissions.items()}
+"""What is proposed, by track."""
 
-_TRIALS = {
-    "model": "--model . --attack gaussian-noise --track untargeted",
-    "untargeted": "--model numpy-classifier --attack . --track untargeted",
-    "targeted": "--model numpy-classifier --attack . --track targeted",
-    "attack": "--format transfer --attack . --defence base-network",
-    "targeted_attack": "--format transfer --attack . --defence base-network",
-    "defence": "--format transfer --attack fgsm --defence .",
-}
-"""Options of a first match of each track, on digits."""
+_MANIFESTS = frozenset(name for each in formats for name in each.manifests)
 
 _GIT = ".git"
 
@@ -51,8 +33,8 @@ def add_parser(subcommands: Any) -> None:
     command: argparse.ArgumentParser = subcommands.add_parser("new", help="create a new submission")
     command.add_argument(
         "track",
-        choices=tuple(_STARTS),
-        help="its track: the first three are of the query format, the others of the transfer format",
+        choices=tuple(_FIRST),
+        help="; ".join(f"{each.name} format: {', '.join(each.first_submissions)}" for each in formats),
     )
     command.add_argument("directory", type=Path, metavar="DIR", help="a new or empty directory, or an empty clone")
     names = ", ".join(baseline.name for baseline in all_bundled())
@@ -65,7 +47,7 @@ def add_parser(subcommands: Any) -> None:
 
 
 def run(given: argparse.Namespace) -> int:
-    source = _source(given.track, given.like or _STARTS[given.track])
+    source = _source(given.track, given.like or _FIRST[given.track].copied)
     if given.starts and source.track != Track.TARGETED:
         raise Refusal(f"{source.name} takes no start images", fix="leave --starts out, or choose a targeted attack")
     _require_empty(given.directory)
@@ -86,7 +68,7 @@ def run(given: argparse.Namespace) -> int:
     return 0
 
 
-def _source(requested: str, name: str) -> Bundled:
+def _source(requested: str, name: str) -> BundledRepository:
     found = find_bundled(name)
     if found.track != requested:
         raise Refusal(
@@ -103,7 +85,7 @@ def _require_empty(directory: Path) -> None:
     if not directory.is_dir():
         raise Refusal(f"{directory} is not a directory", fix="name a new directory")
     names = sorted(path.name for path in directory.iterdir() if path.name != _GIT)
-    if manifest := next((name for name in names if name in _TITLED), None):
+    if manifest := next((name for name in names if name in _MANIFESTS), None):
         raise Refusal(f"{directory} already contains a submission ({manifest})", fix="change that submission")
     if names:
         raise Refusal(
@@ -118,40 +100,20 @@ def _title_from(directory: Path) -> str:
     return (words[0].upper() + words[1:])[:MAX_TITLE_CHARACTERS]
 
 
-def _titled(source: Bundled, title: str) -> str:
+def _titled(source: BundledRepository, title: str) -> str:
     """Return the text of the manifest of `source` with another title. Raise `Refusal` for an invalid title."""
     try:
-        return _TITLED[source.manifest]((source.source / source.manifest).read_text("utf-8"), title)
+        return format_called(source.format).retitle((source.source / source.manifest).read_text("utf-8"), title)
     except ManifestRefusal as refusal:
         raise Refusal(refusal.problem.partition(": ")[2], fix="choose another --title") from None
 
 
-def _titled_manifest(text: str, title: str) -> str:
-    value = json.dumps(title, ensure_ascii=False)  # TOML writes a basic string like JSON
-    text = re.sub(r"(?m)^title = .*$", lambda _: f"title = {value}", text)
-    parse_manifest(text.encode())
-    return text
-
-
-def _titled_metadata(text: str, title: str) -> str:
-    text = json.dumps(json.loads(text) | {"title": title}, indent=2, ensure_ascii=False) + "\n"
-    parse_metadata(text.encode())
-    return text
-
-
-_TITLED: Mapping[str, Callable[[str, str], str]] = {
-    MANIFEST_NAME: _titled_manifest,
-    METADATA_NAME: _titled_metadata,
-}
-"""How the text of each manifest gets another title; they raise `ManifestRefusal`."""
-
-
-def _trial(source: Bundled, directory: Path) -> list[str]:
+def _trial(source: BundledRepository, directory: Path) -> list[str]:
     """Return the command of a first match, none for what does not work on digits."""
     if source.data_sets and DIGITS not in source.data_sets:
         return []
     out = shlex.quote(f"../{directory.resolve().name}-result")
-    return [f"play {_TRIALS[source.track]} --samples 20 --out {out}"]
+    return [f"play {_FIRST[source.track].trial} --samples 20 --out {out}"]
 
 
 def _readme(text: str, title: str, trial: list[str]) -> str:
@@ -172,7 +134,7 @@ def _readme(text: str, title: str, trial: list[str]) -> str:
     )
 
 
-def _next_commands(source: Bundled, directory: Path) -> list[str]:
+def _next_commands(source: BundledRepository, directory: Path) -> list[str]:
     """Return the commands from here to the submission."""
     here = directory.resolve() == Path.cwd()
     cloned = (directory / _GIT).exists()

@@ -8,18 +8,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from evaluation.baselines.all_formats import all_bundled
-from evaluation.builder.manifest import MANIFEST_NAME
-from evaluation.builder.metadata import METADATA_NAME
 from evaluation.cli.output import say
 from evaluation.datasets.base import Dataset, with_targets
 from evaluation.datasets.load import load_dataset
-from evaluation.domain.errors import DatasetRefusal, ManifestRefusal, Refusal
+from evaluation.domain.errors import DatasetRefusal, Refusal
 from evaluation.domain.players import Player
 from evaluation.domain.rules import QueryRules
 from evaluation.domain.samples import Sample
+from evaluation.formats.query import Query
+from evaluation.formats.registry import all_bundled, require_format
 from evaluation.legacy.builders import any_year_builder
-from evaluation.legacy.crowdai import FILE_NAME as CROWDAI_NAME
 from evaluation.sandbox.base import Sandbox
 from evaluation.sandbox.docker import DockerSandbox
 from evaluation.sandbox.process import ProcessSandbox
@@ -53,25 +51,6 @@ def submission(text: str) -> Path:
     if not path.is_dir():
         raise argparse.ArgumentTypeError(f"{text} is not a directory, and no bundled submission has this name")
     return path
-
-
-def is_2017(directory: Path) -> bool:
-    """Return True for a submission of the transfer format: `metadata.json`, and no manifest of the query format."""
-    return (directory / METADATA_NAME).exists() and not _is_of_query_format(directory)
-
-
-def require_2017(directories: Sequence[Path]) -> None:
-    """Raise `ManifestRefusal` for a submission that is of the query format."""
-    for directory in directories:
-        if _is_of_query_format(directory) and not (directory / METADATA_NAME).exists():
-            raise ManifestRefusal(
-                f"{directory.resolve().name} is of the query format: it has no {METADATA_NAME}",
-                fix="play it without --format transfer",
-            )
-
-
-def _is_of_query_format(directory: Path) -> bool:
-    return any((directory / name).exists() for name in (MANIFEST_NAME, CROWDAI_NAME))
 
 
 def budget(text: str) -> int:
@@ -179,16 +158,11 @@ def open_sandbox(name: str) -> Sandbox:
 
 
 def build_players(directories: Sequence[Path], sandbox: str) -> list[Player]:
-    """Build each submission for that sandbox; log lines go to standard error as they appear.
+    """Build each submission of the query format for that sandbox; log lines go to standard error as they appear.
 
     Players are named after their directories: titles may be long, or equal.
     """
-    for directory in directories:
-        if is_2017(directory):
-            raise ManifestRefusal(
-                f"{directory.resolve().name} is of the transfer format: it has a {METADATA_NAME}",
-                fix="play it with --format transfer",
-            )
+    require_format(directories, Query.name)
     builder = any_year_builder(sandbox)
     built = [builder.build(directory, on_log=lambda line: say(f"  {line}")) for directory in directories]
     return [replace(player, name=path.resolve().name) for player, path in zip(built, directories, strict=True)]

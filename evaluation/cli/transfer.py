@@ -6,13 +6,13 @@ import argparse
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from evaluation.cli.options import (
     TARGET_SEED,
     default_split,
     open_sandbox,
     positive,
-    require_2017,
     results_directory,
 )
 from evaluation.cli.output import print_error, print_json, progress_bar, say
@@ -24,6 +24,8 @@ from evaluation.domain.errors import ManifestRefusal, Refusal
 from evaluation.domain.samples import Sample
 from evaluation.domain.transfer_results import AttackBatch, DefenceBatch
 from evaluation.domain.transfer_rules import Opponents, TransferRules
+from evaluation.formats.registry import require_format
+from evaluation.formats.transfer import Transfer
 from evaluation.referee.time_limits import calibrate
 from evaluation.transfer.artefacts import as_dict, write_files
 from evaluation.transfer.build import build_player
@@ -33,10 +35,11 @@ from evaluation.transfer.player import TransferPlayer
 from evaluation.transfer.problems import problems
 from evaluation.transfer.result import TransferResult
 
+if TYPE_CHECKING:
+    from evaluation.bundle.signature_check import Report
+
 SHOWN_CHARACTERS = 2000
 """The number of characters shown of a failed submission's output."""
-
-QUERY, TRANSFER = "query", "transfer"
 
 
 def epsilons(text: str) -> tuple[int, ...]:
@@ -47,15 +50,9 @@ def epsilons(text: str) -> tuple[int, ...]:
     return found
 
 
-def add_format(command: argparse.ArgumentParser) -> None:
-    """Add the choice of the format, and the options of this one, to `command`."""
+def add_options(command: argparse.ArgumentParser) -> None:
+    """Add the options of this format to `command`."""
     rules = TransferRules()
-    command.add_argument(
-        "--format",
-        choices=(QUERY, TRANSFER),
-        default=QUERY,
-        help="query: attacks may query the model (default); transfer: NIPS 2017, directories of images, no query",
-    )
     group = command.add_argument_group("transfer format")
     group.add_argument(
         "--epsilons",
@@ -73,6 +70,13 @@ def add_format(command: argparse.ArgumentParser) -> None:
         default=str(rules.opponents),
         help="whom scores count: all by coverage (default), or complete ones alone, the rule of 2017",
     )
+
+
+def verify_bundle(content: bytes, key: str | None, **published: Any) -> Report:
+    """Verify the bundle of a round of the format; `published` as in `evaluation.transfer.bundle.verify.verify`."""
+    from evaluation.transfer.bundle.verify import verify  # only `gauntlet verify` needs it
+
+    return verify(content, key, **published)
 
 
 def play_one(given: argparse.Namespace) -> int:
@@ -101,7 +105,7 @@ def play_all_of(given: argparse.Namespace) -> int:
 
 def build_players(directories: Sequence[Path], sandbox: str) -> list[TransferPlayer]:
     """Build each submission for that sandbox; as in the query format, players are named after their directories."""
-    require_2017(directories)
+    require_format(directories, Transfer.name)
     built = [
         build_player(directory, sandbox=sandbox, on_log=lambda line: say(f"  {line}")) for directory in directories
     ]

@@ -8,8 +8,10 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import IO, Any
 
+from evaluation.cli.format_commands import commands_of
 from evaluation.cli.output import print_error, print_json, printable, working
 from evaluation.domain.errors import Refusal
+from evaluation.formats.registry import format_of_bundle
 
 DONE, REFUSED, UNKNOWN_KEY = 0, 3, 5
 
@@ -42,17 +44,14 @@ def add_parser(subcommands: Any) -> None:
 
 def run(given: argparse.Namespace) -> int:
     from evaluation.bundle.canonical_json import MOST_BYTES
-    from evaluation.bundle.verify import verify
-    from evaluation.transfer.bundle.reader import is_transfer
-    from evaluation.transfer.bundle.verify import verify as verify_transfer
 
     content = _read(given.bundle, MOST_BYTES)
     key = None if given.key is None else _key(given.key)
     with working("recomputing every decision ..."):
         commitments = {"samples": _lower(given.samples), "field": _lower(given.field)}
-        check = verify_transfer if is_transfer(content) else verify
         secret = _opened([given.images] if given.images else [])
-        report = check(content, key, **commitments, images=secret, perturbed=_opened(given.perturbed))
+        commands = commands_of(format_of_bundle(content).name)
+        report = commands.verify_bundle(content, key, **commitments, images=secret, perturbed=_opened(given.perturbed))
     if given.json:
         problems = [{"line": problem.line, "problem": problem.text} for problem in report.problems]
         header = {"ok": report.ok, "key": report.key, "key_given": key is not None, "summary": list(report.summary)}

@@ -20,7 +20,7 @@ from evaluation.parsing.limited_process import Fields, LimitedProcess, LimitExce
 _ENDINGS = (".png", ".jpg")
 """The first one that exists counts."""
 
-_FORMATS = ("PNG", "JPEG")
+_FILE_KINDS = ("PNG", "JPEG")
 _PNG, _DEPTH = b"\x89PNG", 24  # the signature, and where the header has the bits of a channel
 _MOST_PIXELS = 2048 * 2048
 """Or four times those of the clean image, if these are more."""
@@ -131,7 +131,7 @@ def _decode(content: bytes, height: int, width: int, notes: list[ImageNote]) -> 
     if _segments(content) > _MOST_SEGMENTS:
         raise ValueError("too many segments")
     most_pixels = max(_MOST_PIXELS, 4 * height * width)
-    with Picture.open(BytesIO(content), formats=_FORMATS) as picture:
+    with Picture.open(BytesIO(content), formats=_FILE_KINDS) as picture:
         if picture.width * picture.height > most_pixels:
             raise ValueError("too many pixels")
         # Pillow names some files that its JPEG reader opens otherwise, such as MPO

@@ -23,19 +23,21 @@ from evaluation.transfer.player import LegacyStart, TransferPlayer
 _DOCKER = "docker"
 
 
-def build_player(source: Path, *, sandbox: str, on_log: LogLine, images: DockerBuilder | None = None) -> TransferPlayer:
+def build_player(
+    source: Path, *, sandbox: str, on_log: LogLine, images: DockerBuilder | None = None, digest: str = ""
+) -> TransferPlayer:
     """Return the repository `source` as a player for that sandbox, named by its title or after its directory.
 
     A submission that was written for a container of 2017 runs in the legacy environment, if this host has one. `images`
-    builds for Docker; without one, a builder of this host's settings does. Raise `ManifestRefusal` or `BuildRefusal`
-    with the fix, or `Fault`.
+    builds for Docker; without one, a builder of this host's settings does. `digest` is that of its files where the
+    caller has it: otherwise they are hashed. Raise `ManifestRefusal` or `BuildRefusal` with the fix, or `Fault`.
     """
     source = source.resolve()
     tree_entries(source)  # refuses paths that are not allowed
     metadata = read_metadata(source)
     environment = legacy_environment() if metadata.container != OWN_CONTAINER else None
     if environment is None:
-        player = _of_today(source, metadata, sandbox, on_log, images)
+        player = _of_today(source, metadata, sandbox, on_log, images, digest)
         if metadata.container != OWN_CONTAINER:
             on_log(
                 f"{source.name}: {METADATA_NAME}: the container {metadata.container} is not fetched; without a legacy "
@@ -48,25 +50,27 @@ def build_player(source: Path, *, sandbox: str, on_log: LogLine, images: DockerB
         f"{source.name}: {METADATA_NAME}: the container {metadata.container} is replaced by the legacy environment "
         "(images of 2017 are not fetched)"
     )
-    return _of_2017(source, metadata, sandbox, environment)
+    return _of_2017(source, metadata, sandbox, environment, digest)
 
 
 def _of_today(
-    source: Path, metadata: Metadata, sandbox: str, on_log: LogLine, images: DockerBuilder | None
+    source: Path, metadata: Metadata, sandbox: str, on_log: LogLine, images: DockerBuilder | None, digest: str
 ) -> TransferPlayer:
     image = None
     if sandbox == _DOCKER:
         builder = images or DockerBuilder(build_settings_from_environment())
         digest, image = builder.build_image(source, on_log=on_log)
     else:
-        digest, met = tree_digest(source), count_met_requirements(source)
+        digest, met = digest or tree_digest(source), count_met_requirements(source)
         are = "requirement is" if met == 1 else "requirements are"
         on_log(f"{source.name}: {met} {are} met by Python {platform.python_version()}; nothing is installed")
     return _player(source, metadata, digest, image)
 
 
-def _of_2017(source: Path, metadata: Metadata, sandbox: str, environment: LegacyEnvironment) -> TransferPlayer:
-    parts = [tree_digest(source), environment.digest(), PLAYER_MODULES.digest()]
+def _of_2017(
+    source: Path, metadata: Metadata, sandbox: str, environment: LegacyEnvironment, digest: str
+) -> TransferPlayer:
+    parts = [digest or tree_digest(source), environment.digest(), PLAYER_MODULES.digest()]
     modules = PLAYER_MODULES.kept()
     if sandbox != _DOCKER:
         start = LegacyStart(str(environment.python), modules, environment.readable())

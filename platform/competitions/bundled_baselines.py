@@ -2,32 +2,27 @@
 
 from __future__ import annotations
 
-from functools import cache
-
-from evaluation.baselines.all_formats import Bundled, all_bundled
+from evaluation.baselines.bundled import BundledRepository
 from evaluation.domain.errors import Fault
+from evaluation.formats.registry import all_bundled
 
 
-def bundled(track_name: str) -> tuple[str, ...]:
-    """Return the names of the bundled submissions to the track `track_name`, of either format."""
-    return tuple(each.name for each in all_bundled() if each.track == track_name)
+def bundled(format_name: str, track_name: str) -> tuple[str, ...]:
+    """Return the names of the bundled submissions to a track of a format."""
+    return tuple(each.name for each in all_bundled() if (each.format, each.track) == (format_name, track_name))
 
 
-def bundled_repository(track_name: str, name: str) -> Bundled:
+def bundled_repository(track_name: str, name: str) -> BundledRepository:
     """Return the bundled submission `name` to the track `track_name`. Raise `Fault` if there is none."""
-    for each in all_bundled():
-        if (each.track, each.name) == (track_name, name):
-            return each
+    if found := _find(track_name, name):
+        return found
     raise Fault(f"no submission to the track {track_name} that is bundled is named {name!r}")
 
 
-@cache
 def bundled_digest(track_name: str, name: str) -> str:
-    """Return the digest of the files of a bundled submission, which do not change while this process lives.
-
-    It is empty if this version bundles none of that name.
-    """
-    return bundled_repository(track_name, name).digest if name in bundled(track_name) else ""
+    """Return the digest of the files of a bundled submission; "" if this version bundles none of that name."""
+    found = _find(track_name, name)
+    return found.digest if found else ""
 
 
 def works_only_on(track_name: str, name: str, source: str) -> str:
@@ -39,3 +34,8 @@ def works_only_on(track_name: str, name: str, source: str) -> str:
 def missing_package(track_name: str, name: str, source: str) -> str:
     """Return the package that the bundled submission needs for images of `source` and this Python lacks, or ""."""
     return bundled_repository(track_name, name).package_missing_for(source.partition(":")[0])
+
+
+def _find(track_name: str, name: str) -> BundledRepository | None:
+    """Return the bundled submission, whose name no other format uses."""
+    return next((each for each in all_bundled() if (each.track, each.name) == (track_name, name)), None)

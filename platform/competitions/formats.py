@@ -2,14 +2,75 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING, Protocol
 
+from competitions.rules_reader import Rules, RulesReader
 from core.by_format import ByFormat
+
+if TYPE_CHECKING:
+    from competitions.models import Competition
+
+
+class Side(StrEnum):
+    """What the submissions to a track do."""
+
+    ATTACK = "attack"
+    DEFENCE = "defence"
+
+
+@dataclass(frozen=True)
+class TrackSpec:
+    """A track that every competition of a format has."""
+
+    name: str
+    """Its name in the files of competitions, in manifests, addresses and the database."""
+    title: str
+    """What is submitted, in words that the templates translate."""
+    side: Side
 
 
 class CompetitionFormat(Protocol):
     """The rules and the tracks of a format."""
 
+    @property
+    def title(self) -> str:
+        """The format in a few words, for the admin."""
+
+    @property
+    def tracks(self) -> Sequence[TrackSpec]:
+        """The tracks of its competitions, in the order of pages."""
+
+    @property
+    def rules(self) -> RulesReader[Rules]:
+        """The reader of its rules."""
+
+    @property
+    def without_baselines(self) -> str:
+        """What is shown or played in a track without bundled submissions, in one sentence for an import's notes."""
+
+    def keep_opponent(self, name: str) -> str:
+        """Store the opponent of smoke tests that a competition's file names; return the digest of its files.
+
+        Return "" for a bundled submission. Raise `Refusal` if it cannot be the opponent.
+        """
+
+    def smoke_test_notes(self, competition: Competition) -> Iterator[str]:
+        """Yield notes and warnings about the smoke test of an imported competition, in sentences."""
+
 
 competition_formats: ByFormat[CompetitionFormat] = ByFormat()
 """The rules and tracks of each format."""
+
+
+def format_choices() -> list[tuple[str, str]]:
+    """Return the names and titles of all formats."""
+    return [(name, competition_formats[name].title) for name in competition_formats]
+
+
+def track_choices() -> list[tuple[str, str]]:
+    """Return the names and titles of the tracks of all formats; of two with one name, the first."""
+    tracks = (track for name in competition_formats for track in competition_formats[name].tracks)
+    return list({track.name: (track.name, track.title) for track in reversed(list(tracks))}.values())[::-1]

@@ -5,8 +5,8 @@ from __future__ import annotations
 import secrets
 from collections.abc import Iterable
 from datetime import datetime
-from types import MappingProxyType
-from typing import Self
+from functools import cached_property
+from typing import TYPE_CHECKING, Self
 
 from django.conf import settings
 from django.db import models
@@ -14,7 +14,12 @@ from django.db.models import F, Q, UniqueConstraint
 from django.utils.translation import gettext_noop
 
 from accounts.models import Team
+from competitions.formats import format_choices, track_choices
 from competitions.page_models import Announcement, Page, TermsAcceptance, TermsVersion
+from competitions.rules import rules_of
+
+if TYPE_CHECKING:
+    from competitions.rules_reader import Rules
 
 __all__ = [
     "Announcement",
@@ -37,6 +42,11 @@ def new_seed_salt() -> str:
     return secrets.token_hex(32)
 
 
+def default_format() -> str:
+    """Return the format of a competition that names none."""
+    return str(settings.DEFAULT_FORMAT)
+
+
 class Competition(models.Model):
     """A competition. One TOML file describes it; it can be edited afterwards."""
 
@@ -49,7 +59,7 @@ class Competition(models.Model):
         OPEN_SOURCE = "open-source", gettext_noop("an open-source licence, for the final")
 
     slug = models.SlugField(max_length=60, unique=True)
-    format = models.CharField(max_length=10, choices=Format.choices, default=Format.QUERY, editable=False)
+    format = models.CharField(max_length=10, choices=format_choices, default=default_format, editable=False)
     """The format of its rules, which no later version changes: it decides the tracks and who evaluates them."""
     title = models.CharField(max_length=120)
     summary = models.CharField(max_length=300, blank=True)
@@ -120,16 +130,8 @@ class Track(models.Model):
         TARGETED_ATTACK = "targeted_attack", gettext_noop("targeted attack")
         DEFENCE = "defence", gettext_noop("defence")
 
-    OF_FORMAT = MappingProxyType(
-        {
-            Competition.Format.QUERY: (Name.MODEL, Name.UNTARGETED, Name.TARGETED),
-            Competition.Format.TRANSFER: (Name.ATTACK, Name.TARGETED_ATTACK, Name.DEFENCE),
-        }
-    )
-    """The tracks of a competition of each format."""
-
     competition = models.ForeignKey(Competition, on_delete=models.CASCADE, related_name="tracks")
-    name = models.CharField(max_length=16, choices=Name.choices)
+    name = models.CharField(max_length=16, choices=track_choices)
     title = models.CharField(max_length=80)
     text = models.TextField(blank=True, help_text="Markdown.")
     quota = models.PositiveSmallIntegerField(default=5, help_text="Submissions per team in any 24 hours.")
@@ -164,6 +166,11 @@ class RulesVersion(models.Model):
 
     def __str__(self) -> str:
         return f"{self.competition.slug} rules {self.version}"
+
+    @cached_property
+    def engine_rules(self) -> Rules:
+        """The rules as the engine takes them, read once. Reading raises `Refusal` for a wrong value."""
+        return rules_of(self.values, self.version)
 
 
 class SampleSet(models.Model):

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Container, Sequence
 
     from competitions.models import SampleSet
-    from competitions.rules import Rules
+    from competitions.rules_reader import Rules
 
 _MAX_BYTES = 256 << 20
 """Part of a split that is searched for further images: 21,845 images of 64 x 64 x 3."""

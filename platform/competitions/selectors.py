@@ -117,6 +117,11 @@ def sample_set_for(competition: Competition, purpose: str) -> SampleSet:
     return found
 
 
+def development_set(competition: Competition) -> SampleSet:
+    """Return the development set in force. Raise `Fault` if there is none."""
+    return sample_set_for(competition, SampleSet.Purpose.DEVELOPMENT)
+
+
 def effective_windows(competition: Competition) -> QuerySet[FreezeWindow]:
     """Return the past, current and future freeze windows, without those called off."""
     return competition.freeze_windows.filter(called_off_at__isnull=True)

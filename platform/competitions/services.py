@@ -11,6 +11,7 @@ from django.db import IntegrityError, transaction
 from accounts import services as accounts
 from accounts.models import RESERVED_SLUGS, Team, User
 from competitions import toml_schema as file
+from competitions.formats import competition_formats
 from competitions.models import (
     Competition,
     Entry,
@@ -25,7 +26,6 @@ from competitions.page_import import save_pages, written_pages
 from competitions.rules import rules_of
 from competitions.sample_store import keep_samples
 from competitions.selectors import described_sets, effective_windows, other_team, overlapping
-from competitions.smoke_opponents import keep_opponent
 from competitions.terms import accept_terms
 from competitions.windows import check_free, is_known
 from core import clock, events
@@ -138,12 +138,12 @@ def appoint_organiser(*, competition: Competition, user: User, by: User | None =
 def require_fitting_rules(competition: Competition, values: Mapping[str, Any]) -> None:
     """Raise `Refusal` if a new version of the rules has another image shape or class count than the sample sets.
 
-    A value missing from `values` defaults to AVC 2018, not to the previous version.
+    A value missing from `values` has the default of its format, not the value of the previous version.
     """
     newest = competition.rules_versions.order_by("-version").first()
     if newest is None or not competition.sample_sets.exists():
         return
-    old, new = rules_of(newest.values, newest.version), rules_of(values, newest.version + 1)
+    old, new = newest.engine_rules, rules_of(values, newest.version + 1)
     if old.format != new.format:
         raise Refusal(
             f"the competition is of the {old.format} format, these rules are of the {new.format} format",
@@ -218,7 +218,7 @@ def _keep_opponent(read: file.Document) -> str:
     if before is not None and before.smoke_opponent_digest and not Path(name).expanduser().is_dir():
         return before.smoke_opponent_digest
     try:
-        return keep_opponent(name)
+        return competition_formats[read.about["format"]].keep_opponent(name)
     except Refusal as refusal:
         raise Refusal(f"[competition] smoke_opponent: {refusal.problem}", fix=refusal.fix) from refusal
 

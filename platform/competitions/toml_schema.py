@@ -7,9 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from competitions.bundled_baselines import bundled
-from competitions.models import Competition, Page, SampleSet, Track
+from competitions.formats import competition_formats
+from competitions.models import Competition, Page, SampleSet
 from competitions.page_models import MAX_TEXT
-from competitions.rules import Rules, check_rules, format_of, known_values, rules_of
+from competitions.rules import check_rules, format_of, known_values, rules_of
+from competitions.rules_reader import Rules
 from competitions.toml_fields import Table
 from core.errors import Refusal
 
@@ -65,14 +67,16 @@ def read(content: Mapping[str, Any]) -> Document:
     about = _about(Table("[competition]", content.get("competition"), ABOUT))
     rules, note = _rules(content.get("rules"))
     about["format"] = format_of(rules)
-    names = [name.value for name in Track.OF_FORMAT[about["format"]]]
+    names = [track.name for track in competition_formats[about["format"]].tracks]
     tracks = Table("[tracks]", content.get("tracks"), names)
     return Document(
         slug=about.pop("slug"),
         about=about,
         rules=rules,
         note=note,
-        tracks={track_name: _track(track_name, tracks.content.get(track_name)) for track_name in names},
+        tracks={
+            track_name: _track(about["format"], track_name, tracks.content.get(track_name)) for track_name in names
+        },
         sample_sets=_sample_sets(top),
         freeze_windows=tuple(_window(table) for table in _tables(top, "freeze_windows", WINDOW)),
         pages=_pages(Table("[pages]", content.get("pages", {}), PAGES)),
@@ -117,13 +121,13 @@ def _rules(content: Any) -> tuple[dict[str, Any], str | None]:
     return values, note
 
 
-def _track(track_name: str, content: Any) -> dict[str, Any]:
+def _track(format_name: str, track_name: str, content: Any) -> dict[str, Any]:
     table = Table(f"[tracks.{track_name}]", content, TRACK)
     return {
         "title": table.text("title", most=80),
         "text": table.text("text", most=MAX_TEXT, default=""),
         "quota": table.number("quota", 1, 1000, default=5),
-        "baselines": table.names("baselines", bundled(track_name)),
+        "baselines": table.names("baselines", bundled(format_name, track_name)),
     }
 
 

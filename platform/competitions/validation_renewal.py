@@ -15,7 +15,6 @@ from itertools import count
 from django.db import transaction
 
 from competitions.models import Competition, SampleSet
-from competitions.rules import rules_of
 from competitions.sample_store import image_hashes, keep_further_samples
 from competitions.selectors import overlapping, rules_in_force, sample_set_for
 from core import clock, events
@@ -47,7 +46,7 @@ def draw_validation_set(competition: Competition) -> Renewal:
         split=before.split,
         count=before.count,
         target_seed=target_seed,
-        rules=rules_of(rules.values, rules.version),
+        rules=rules.engine_rules,
         known=frozenset[bytes]().union(*map(image_hashes, others)),
     )
     drawn = SampleSet(

@@ -116,6 +116,9 @@ DATABASES = {"default": env.database("DATABASE_URL", f"sqlite:///{STATE / 'site.
 CACHES = {"default": env.cache("GAUNTLET_CACHE", "GAUNTLET_BROKER", otherwise_in=STATE / "cache")}
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
+DEFAULT_FORMAT = "query"
+"""Format of rules that name none, as the files of competitions did while there was one."""
+
 LANGUAGE_CODE = "en"
 LANGUAGES = [("en", "English"), ("de", "Deutsch")]
 LOCALE_PATHS = [ROOT / "platform" / "locale"]

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from core.errors import Fault
 from demo.virtual_teams import Change
-from evaluation.baselines.all_formats import find_bundled
+from evaluation.formats.registry import find_bundled
 from evaluation.training.start_images import STARTS, write_starts
 
 TAG = "submission-1"

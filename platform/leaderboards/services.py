@@ -15,7 +15,6 @@ from django.db import transaction
 from django.db.models import Exists, Max, OuterRef, Q
 
 from competitions.models import Competition, Track
-from competitions.rules import query_rules
 from competitions.selectors import require_organiser, rules_in_force
 from core import clock, events, faults
 from core.errors import Fault, GauntletError, Refusal
@@ -35,10 +34,11 @@ from leaderboards.rejudging import (
 )
 from leaderboards.replaced_matches import published_matches
 from matches.models import Match
+from matches.player_builds import baseline_player
+from matches.rules import query_rules
 from matches.scheduling import ensure_match
 from matches.services import replay_failed
 from submissions.models import Submission
-from submissions.player_builds import baseline_player
 
 if TYPE_CHECKING:
     from accounts.models import User
@@ -103,7 +103,7 @@ def _check_players(track: Track, players: Sequence[Player]) -> None:
 
 def _opponents(track: Track) -> int:
     version = rules_in_force(track.competition)
-    return query_rules(version.values, version.version).opponents
+    return query_rules(version).opponents
 
 
 def make_first_pools() -> list[Pool]:

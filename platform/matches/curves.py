@@ -15,7 +15,6 @@ from django.core.cache import cache
 from django.db.models import QuerySet
 
 from competitions.models import RulesVersion
-from competitions.rules import query_rules
 from competitions.sample_store import samples_of
 from core import object_store
 from evaluation.domain.players import Track
@@ -32,6 +31,7 @@ from evaluation.scoring.curves import (
 )
 from evaluation.scoring.distances import scored_distance
 from matches.models import Match, Piece, SampleResult
+from matches.rules import query_rules
 
 __all__ = [
     "ByQuery",
@@ -123,7 +123,7 @@ def distances_of(match: Match) -> tuple[float, ...]:
 
 def distances_under(rules: RulesVersion) -> tuple[float, ...]:
     """Return the distances at which curves under a version of the rules are drawn."""
-    return budgets(query_rules(rules.values, rules.version).shape)
+    return budgets(query_rules(rules).shape)
 
 
 def within(rows: Sequence[Row], distances: Sequence[float]) -> tuple[int, ...]:
@@ -167,7 +167,7 @@ def by_query(match: Match, rows: Sequence[Row]) -> ByQuery:
 
     The referee's verdict comes after the last query, so an adversarial that it did not confirm is still in the curve.
     """
-    counts = query_counts(query_rules(match.rules.values, match.rules.version).query_budget)
+    counts = query_counts(query_rules(match.rules).query_budget)
     key = f"match-by-query:{match.pk}:{len(rows)}:{match.finished_at and match.finished_at.timestamp()}"
     kept = cache.get(key)
     if kept is None:

@@ -12,7 +12,6 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from competitions.rules import query_rules
 from competitions.sample_store import samples_of
 from core import object_store
 from evaluation.domain.kept_frames import KeptFrames
@@ -32,7 +31,8 @@ from evaluation.runner.sandboxed_player import SandboxedPlayer
 from matches import kept_frames
 from matches.models import Match, Piece
 from matches.piece_result import AuditedPiece, PlayedPiece
-from submissions.player_builds import ready_player
+from matches.player_builds import ready_player
+from matches.rules import query_rules
 from workers.models import Worker
 from workers.sandboxes import open_sandbox, resources
 
@@ -56,7 +56,7 @@ class Session:
         self._samples = samples_of(match.sample_set)
         sandbox, share = open_sandbox(), resources(worker.device or None)
         self._refereed = Refereed(
-            rules=query_rules(match.rules.values, match.rules.version),
+            rules=query_rules(match.rules),
             track=Track(match.attack.track_name),
             model=SandboxedPlayer(sandbox, model, share),
             attack=SandboxedPlayer(sandbox, attack, share),
@@ -104,7 +104,7 @@ def audit(match: Match, worker: Worker) -> list[AuditedPiece]:
     reports = audit_model(
         model=ready_player(match.model, log.debug),
         track=Track(match.attack.track_name),
-        rules=query_rules(match.rules.values, match.rules.version),
+        rules=query_rules(match.rules),
         kept=kept,
         sandbox=sandbox,
         seed=derive_seed(match.seed, "deferred audit", *(piece.number for piece in pieces)),
@@ -166,7 +166,7 @@ def _failure(failure: Failure) -> dict[str, Any]:
 def longest_seconds_of(piece: Piece, worker: Worker) -> float:
     """Return the maximum time that `worker` may hold `piece`: beyond it the worker hangs."""
     match = piece.match
-    rules = query_rules(match.rules.values, match.rules.version)
+    rules = query_rules(match.rules)
     if not piece.is_audit:
         return longest_seconds(rules, piece.count, worker.calibration)
     counts = match.pieces.exclude(kept="").values_list("audit", flat=True)

@@ -11,10 +11,10 @@ from django.db import transaction
 from django.db.models import F, Max
 
 from competitions.models import Entry, RulesVersion, SampleSet, Track
-from competitions.rules import query_rules
 from core import clock, notify
 from matches.models import Match, Piece
 from matches.queue import finish_played
+from matches.rules import query_rules
 from matches.seeds import match_seed
 from submissions.models import Player
 from workers.fair_order import uses
@@ -72,7 +72,7 @@ def request_matches(
         cancelled = [match for match in matches.values() if match.state == Match.State.CANCELLED]
         at = now + delay
         _reopen(cancelled, at)
-        size = query_rules(rules.values, rules.version).piece_samples
+        size = query_rules(rules).piece_samples
         stops = sorted({*range(size, upto, size), *(end for end in ends if 0 < end < upto), upto})
         share = _Share(priority, entry, at)
         _move_up([match.pk for match in matches.values()], share, now)

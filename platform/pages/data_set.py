@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from competitions.models import Competition, SampleSet
-from competitions.rules import rules_of
 from competitions.sample_store import samples_of
 from competitions.selectors import imported_sets
 from core import faults
@@ -49,7 +48,7 @@ def data_set(competition: Competition) -> DataSet | None:
     rules = competition.rules_versions.first()
     if rules is None:
         return None
-    measured = rules_of(rules.values, rules.version)
+    measured = rules.engine_rules
     height, width, channels = measured.shape
     public = development_set(competition)
     numbers = page_formats.of(competition).class_numbers()

@@ -16,7 +16,6 @@ from competitions.rules import (
     NEWEST,
     known_values,
     least_accuracy,
-    rules_of,
     teams_may_choose,
 )
 from core.numbers import local
@@ -79,7 +78,7 @@ def _kind(name: str, old: RulesVersion, new: RulesVersion) -> str:
 
 def _effective(version: RulesVersion) -> dict[str, Any]:
     """Return all values of a version, defaults included."""
-    rules = rules_of(version.values, version.version)
+    rules = version.engine_rules
     found = rules.as_dict() | {LEAST_ACCURACY: least_accuracy(version.values)}
     if COUNTING_SUBMISSION in known_values(rules.format):
         found[COUNTING_SUBMISSION] = CHOSEN if teams_may_choose(version.values) else NEWEST

@@ -8,7 +8,7 @@ from typing import Any
 
 from django.db.models import F
 
-from competitions.models import Competition, Track
+from competitions.formats import competition_formats
 from rounds.models import Round, RoundEntry
 from submissions.models import Submission
 
@@ -85,9 +85,8 @@ def entry_values(round_: Round) -> list[dict[str, Any]]:
 
 
 def standings_from(round_: Round, entries: Iterable[Mapping[str, Any]]) -> dict[str, list[StandingRow]]:
-    """Return `standings` of a round whose `entry_values` are known."""
-    names = Track.OF_FORMAT[Competition.Format(round_.competition.format)]
-    rows: dict[str, list[StandingRow]] = {name.value: [] for name in names}
+    tracks = competition_formats.of(round_.competition).tracks
+    rows: dict[str, list[StandingRow]] = {track.name: [] for track in tracks}
     for entry in entries:
         values = {name: value for name, value in entry.items() if name not in {"track_name", "digest"}}
         rows[entry["track_name"]].append(_standing(values))

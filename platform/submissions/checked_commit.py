@@ -7,13 +7,8 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class CheckedCommit:
-    """What a commit says about itself: title and licence of its manifest, and in one line how it will be built.
-
-    A submission of 2017 in the legacy environment has no image of its own (`own_image`): its files of packages are not
-    read.
-    """
+    """What a commit says about itself: title and licence of its manifest, and in one line how it will be built."""
 
     title: str
     licence: str
     plan: str
-    own_image: bool = True

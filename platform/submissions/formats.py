@@ -1,35 +1,28 @@
-"""How submissions are built and checked, by the format of their competition."""
+"""How submissions are checked and built, by the format of their competition."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from datetime import timedelta
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from competitions.models import Competition
+from competitions.rules_reader import Rules
 from core.by_format import ByFormat
-from evaluation.domain.smoke_checks import SmokeCheck
+from repositories.git_reader import GitReader, TreeFile
+from submissions.checked_commit import CheckedCommit
 from submissions.models import Player, Submission
 from submissions.player_builds import LogLine
-
-
-class SmokeTest(Protocol):
-    """The smoke test of a competition."""
-
-    @property
-    def limit(self) -> timedelta:
-        """Maximum duration."""
-
-    def play(self, player: Player, *, on_log: LogLine, on_piece: Callable[[], None]) -> Sequence[SmokeCheck]:
-        """Check `player`; `on_log` gets its output; `on_piece` is called between the parts of the test."""
+from submissions.smoke_test import SmokeTest
 
 
 class SubmissionFormat(NamedTuple):
     """What submissions need of a format: how they are built and checked, and what follows from a change of one."""
 
+    preflight: Callable[[str, str, Sequence[TreeFile], GitReader], CheckedCommit]
+    """Check a commit for a repository of the named track before it is built; raise `Refusal` for the first error."""
     build: Callable[[Submission, LogLine], Player]
     """Build a submission; return the row of its player. Raise `Refusal` or `Fault`."""
-    smoke_test: Callable[[Competition], SmokeTest]
+    smoke_test: Callable[[Competition], SmokeTest[Rules]]
     """Return the current smoke test of a competition; raise `Fault`."""
     ready: Callable[[Submission], None]
     """Called in the transaction that makes a submission ready."""

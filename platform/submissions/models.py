@@ -33,7 +33,7 @@ class Player(models.Model):
     commit = models.CharField(max_length=64, blank=True)
     baseline = models.CharField(max_length=60, blank=True)
     tree_digest = models.CharField(max_length=80, blank=True)
-    """The digest of its files where they are not part of the image: of players of the transfer format."""
+    """The digest of its files where they are not part of the image; otherwise empty."""
     created_at = models.DateTimeField()
 
     class Meta:

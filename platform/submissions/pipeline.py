@@ -9,15 +9,16 @@ import time
 from django.conf import settings
 from django.db import close_old_connections
 
+from competitions.rules_reader import Rules
 from core import faults
 from core.errors import Refusal
 from core.logs import log_ids
 from evaluation.domain.errors import ManifestRefusal, SlowBuildRefusal
 from submissions import build_order, build_queue, player_builds
 from submissions.build_logs import LogWriter, clean
-from submissions.formats import SmokeTest, submission_formats
+from submissions.formats import submission_formats
 from submissions.models import Build, LogChunk, Player
-from submissions.smoke_test import as_rows, what_failed
+from submissions.smoke_test import SmokeTest, as_rows, what_failed
 from workers import host_health, lease
 from workers.lease import LostClaimError
 
@@ -114,7 +115,7 @@ def _work(build: Build, writer: LogWriter, heartbeat: _Heartbeat) -> None:
             raise LostClaimError from refusal
 
 
-def _check(build: Build, player: Player, stage: SmokeTest, writer: LogWriter, heartbeat: _Heartbeat) -> None:
+def _check(build: Build, player: Player, stage: SmokeTest[Rules], writer: LogWriter, heartbeat: _Heartbeat) -> None:
     checks = stage.play(player, on_log=writer.write, on_piece=heartbeat.require)
     close_old_connections()
     rows = as_rows(checks)

@@ -1,33 +1,30 @@
-"""Adapter: builds a player on this host from a commit or a bundled baseline."""
+"""Adapter: what all builds of players on this host share, whatever their format."""
 
 from __future__ import annotations
 
 import hashlib
 import os
 import shutil
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from datetime import timedelta
 from pathlib import Path
+from typing import TypeVar
 
 from django.conf import settings
 
 from competitions.bundled_baselines import bundled_repository
 from competitions.models import Track
-from competitions.smoke_opponents import unpack_opponent
 from core import clock
 from core.errors import Fault, HostFault
-from evaluation.baselines.catalogue import find_baseline
 from evaluation.builder.base import Builder
 from evaluation.builder.choose_builder import choose_builder
 from evaluation.builder.docker_builder import DockerBuilder
+from evaluation.builder.layer_store import LayerStore
 from evaluation.builder.settings import build_settings_from_environment
-from evaluation.builder.tree_digest import tree_digest
-from evaluation.domain.errors import HostRefusal, ManifestRefusal, Refusal
-from evaluation.domain.players import Player as EnginePlayer
+from evaluation.domain.errors import HostRefusal, Refusal
 from evaluation.domain.players import Program
-from evaluation.domain.players import Track as EngineTrack
-from evaluation.legacy.builders import any_year_builder
+from evaluation.legacy.environment import legacy_environment
 from evaluation.sandbox.host_paths import HostPaths
 from repositories.checkout import check_out
 from repositories.file_rules import check_files
@@ -40,6 +37,11 @@ from workers.sandboxes import require_trust
 LogLine = Callable[[str], None]
 """Called with each line of a build's log as it appears, without the newline."""
 
+ChooseBuilder = Callable[[str, LayerStore | None], Builder]
+"""Returns the builder for a sandbox, with the store of its images."""
+
+Built = TypeVar("Built")
+
 _LAYERS = ObjectLayers()
 
 _NO_IMAGES = "this host runs players without images: set GAUNTLET_SANDBOX as on the other hosts"
@@ -48,103 +50,45 @@ _UNUSED = timedelta(days=1)
 """Time that an unused checkout is kept: longer than any match needs its own. A missing one is made again."""
 
 
-def build(submission: Submission, on_log: LogLine) -> Player:
-    """Build the commit of `submission`; return the row of its player.
-
-    Raise `Refusal` (of the manifest, of the build) with the fix, or `Fault`.
-    """
-    repository = submission.repository
-    source = first_checkout(submission)
-    built = _builder().build(source, on_log=on_log)
-    track_name = repository.track.name
-    if built.track != track_name:
-        raise ManifestRefusal(
-            f'submission.toml: track is "{built.track}", but this repository is for the {track_name} track',
-            fix=f'write track = "{track_name}", or push to the other repository',
-        )
-    return row_of(
-        repository.track,
-        built,
-        repository=repository,
-        commit=submission.commit,
-        baseline=same_baseline(repository.track, source),
-    )
-
-
-def baseline_player(track: Track, name: str, on_log: LogLine) -> Player:
-    """Build the bundled submission `name` on this host; return its row. Raise `Fault` if there is none of that name."""
-    built = _rebuild(_builder(), _baseline_path(name), on_log)
-    return row_of(track, built, baseline=name)
-
-
-def ready_player(player: Player, on_log: LogLine) -> EnginePlayer:
-    """Return `player` as the engine starts it here.
-
-    A player that Docker built is the image of its first successful build, fetched from the store if this host does not
-    have it. Others are rebuilt from their files. Raise `HostFault` if this host lacks image or files, `Fault` if the
-    build fails or gives another digest: its matches were played with other content.
-    """
-    builder = _builder()
-    if player.image and not isinstance(builder, DockerBuilder):
-        raise HostFault(_NO_IMAGES)
-    if isinstance(builder, DockerBuilder) and player.image:
-        builder.fetch(player.image)
-        return EnginePlayer(
-            name=player.title,
-            track=EngineTrack(player.track_name),
-            command=tuple(player.command),
-            digest=player.digest,
-            image=player.image,
-            gpu=player.gpu,
-            team=_team_of(player),
-        )
-    built = _rebuild(builder, _source_of(player), on_log)
-    if built.digest != player.digest and player.repository is not None:
-        # something wrote into the checkout, perhaps the player
-        discard_checkout(player)
-        built = _rebuild(builder, _source_of(player), on_log)
-    if built.digest != player.digest:
-        raise Fault(f"{player} was rebuilt with digest {built.digest}: the base image or the SDK has changed")
-    return replace(built, team=_team_of(player))
-
-
-def _team_of(player: Player) -> str:
-    """Return the team that the locks of a host know, empty for a bundled submission."""
-    return "" if player.repository is None else str(player.repository.entry.team_id)
-
-
-def trusted_baseline(name: str) -> EnginePlayer:
-    """Build the bundled submission `name` for the process sandbox, whatever sandbox the players of teams use."""
-    return _rebuild(choose_builder("process"), _baseline_path(name), lambda line: None)
-
-
 def check_host() -> None:
     """Raise `Fault` if this host cannot build now."""
-    _builder().check_host()
-
-
-def kept_opponent(digest: str) -> EnginePlayer:
-    """Build the organisers' model for the smoke test as a team's submission is built; raise `Fault`."""
-    folder: Path = settings.CHECKOUTS / f"opponent-{digest}"
-    unpack_opponent(digest, folder)
-    os.utime(folder)
-    return _rebuild(_builder(), folder, lambda line: None)
+    host_builder().check_host()
+    with _host_faults():
+        legacy_environment()
 
 
 def build_limit() -> timedelta:
     """Return how long one build may take before its builder stops it."""
-    try:
+    with _host_faults():
         return timedelta(seconds=build_settings_from_environment().seconds)
-    except HostRefusal as refusal:
-        raise HostFault(f"this host is misconfigured: {refusal}") from refusal
+
+
+def host_builder(choose: ChooseBuilder = choose_builder) -> Builder:
+    """Return the builder that `choose` gives for the sandbox of this host; raise `HostFault`."""
+    require_trust()
+    with _host_faults():
+        return choose(settings.SANDBOX, _LAYERS)
 
 
 def docker_builder() -> DockerBuilder:
     """Return the builder of images; raise `HostFault` if this host builds none."""
-    builder = _builder()
+    return require_images(host_builder())
+
+
+def require_images(builder: Builder) -> DockerBuilder:
+    """Return `builder` if it builds images; raise `HostFault` otherwise."""
     if not isinstance(builder, DockerBuilder):
         raise HostFault(_NO_IMAGES)
     return builder
+
+
+def rebuilt(source: Path, build: Callable[[Path], Built]) -> Built:
+    """Build what was built before or is bundled: a failure is a platform error, of the host where it lacks a guard."""
+    try:
+        with _host_faults():
+            return build(source)
+    except Refusal as refusal:
+        raise Fault(f"{source.name} can no longer be built: {refusal}") from refusal
 
 
 def checkout_of(repository: Repository, commit: str) -> Path:
@@ -188,51 +132,41 @@ def remove_unused_checkouts() -> int:
     return removed
 
 
-def _builder() -> Builder:
-    require_trust()
-    try:
-        return any_year_builder(settings.SANDBOX, _LAYERS)
-    except HostRefusal as refusal:
-        raise HostFault(f"this host is misconfigured: {refusal}") from refusal
-
-
-def _rebuild(builder: Builder, source: Path, on_log: LogLine) -> EnginePlayer:
-    """Build what was built before or is bundled: a failure is a platform error, of the host where it lacks a guard."""
-    try:
-        return builder.build(source, on_log=on_log)
-    except HostRefusal as refusal:
-        raise HostFault(f"this host is misconfigured: {refusal}") from refusal
-    except Refusal as refusal:
-        raise Fault(f"{source.name} can no longer be built: {refusal}") from refusal
-
-
-def _source_of(player: Player) -> Path:
-    if player.repository is None:
-        return _baseline_path(player.baseline)
-    return checkout_of(player.repository, player.commit)
-
-
-def _baseline_path(name: str) -> Path:
-    try:
-        return find_baseline(name).repository()
-    except Refusal as refusal:
-        raise Fault(refusal.problem) from refusal
-
-
-def same_baseline(track: Track, source: Path) -> str:
-    """Return the name of the track's baseline that has exactly the files of `source`; "" if there is none.
+def _same_baseline(track: Track, digest: str) -> str:
+    """Return the name of the track's baseline whose files have this digest; "" if there is none.
 
     A copy of a baseline is that baseline, even if it was built first: the owner, the seeds and with them the scores
     must not depend on which build was faster.
     """
-    digest = tree_digest(source)
     same = (name for name in track.baselines if bundled_repository(track.name, name).digest == digest)
     return next(same, "")
+
+
+@contextmanager
+def _host_faults() -> Iterator[None]:
+    """Turn a refusal of this host's settings into a `HostFault`."""
+    try:
+        yield
+    except HostRefusal as refusal:
+        raise HostFault(f"this host is misconfigured: {refusal}") from refusal
 
 
 def _checkout_path(repository: Repository, commit: str) -> Path:
     folder: Path = settings.CHECKOUTS
     return folder / f"{repository.pk}-{commit}"
+
+
+def row_of_commit(submission: Submission, built: Program, digest: str, *, files: str = "") -> Player:
+    """Return `row_of` what was built from the commit of `submission`, whose files have this digest."""
+    repository = submission.repository
+    return row_of(
+        repository.track,
+        built,
+        repository=repository,
+        commit=submission.commit,
+        baseline=_same_baseline(repository.track, digest),
+        files=files,
+    )
 
 
 def row_of(

@@ -18,7 +18,6 @@ import numpy as np
 from PIL import Image as Picture
 
 from competitions.models import RulesVersion, SampleSet
-from competitions.rules import transfer_rules
 from competitions.sample_store import samples_of
 from core import object_store
 from core.errors import Fault
@@ -41,8 +40,9 @@ from evaluation.transfer.player import TransferPlayer
 from evaluation.transfer.repeats import count_changes, draw_images, file_names, repeats_due
 from evaluation.transfer.run_batch import Stage
 from evaluation.transfer.workspace import sweep_workspaces
-from submissions.transfer_builds import ready_player
 from tournaments.models import AttackRun, DefenceRun, RepeatRun, Tournament
+from tournaments.player_builds import ready_player
+from tournaments.rules import transfer_rules
 from workers.calibration import calibration
 from workers.sandboxes import open_sandbox
 from workers.worker_slot import device_of, slot
@@ -64,7 +64,7 @@ def tournament_seed(rules: RulesVersion, sample_set: SampleSet) -> int:
 
 def rules_of(tournament: Tournament) -> TransferRules:
     """Return the rules of a tournament as the engine reads them."""
-    return transfer_rules(tournament.rules.values, tournament.rules.version)
+    return transfer_rules(tournament.rules)
 
 
 def batches_of(tournament: Tournament) -> tuple[Batch, ...]:

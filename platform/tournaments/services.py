@@ -13,11 +13,11 @@ from competitions.models import Competition, Track
 from competitions.selectors import rules_in_force, sample_set_for
 from core import clock, events, faults, notify
 from submissions.models import Submission
-from submissions.transfer_builds import baseline_player
 from tournaments import fixed_fields, follow_ups, queue
 from tournaments.engine_adapter import sizes_of, tournament_seed
 from tournaments.intervals import lacks_intervals
 from tournaments.models import FORMAT, Entrant, Tournament
+from tournaments.player_builds import baseline_player
 from tournaments.ranking import fill_intervals, rank
 from tournaments.run_requests import cancel_runs, request_following, request_runs
 from tournaments.selectors import (

@@ -22,6 +22,7 @@ from core import clock
 from demo.git_push import TAG, push_copy
 from demo.virtual_teams import Change
 from evaluation.baselines.catalogue import find_baseline
+from matches.player_builds import build
 from repositories.git_reader import GitReader
 from repositories.services import repository_of
 from rounds import services
@@ -29,7 +30,6 @@ from rounds.planning import salts
 from rounds.planning.freeze import freeze
 from rounds.planning.plan import plan_round
 from submissions.models import Player, Submission
-from submissions.player_builds import build
 
 MODELS, ATTACKS = 4, 3
 SAMPLES = 3

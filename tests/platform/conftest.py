@@ -5,7 +5,8 @@ Alice captains the Owls and Bob is her team mate; Charlie is a stranger; Olga or
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -18,11 +19,15 @@ from django.utils import timezone, translation
 from pytest_django import Settings
 
 from accounts.models import Membership, Team, User
+from competitions.formats import competition_formats
 from competitions.models import Competition, Entry, Organiser, RulesVersion, SampleSet, Track
-from competitions.rules import query_rules
+from competitions.rules_reader import Rules, RulesReader
 from competitions.sample_store import keep_samples
 from config.lock_order import LOCK_ORDER
 from core import clock
+from evaluation.builder import tree_digest
+from evaluation.builder.source_tree import TreeEntry
+from matches.rules import query_rules
 from repositories.models import Repository
 from tests.platform.locks import LockRecorder
 
@@ -141,8 +146,8 @@ def competition(db: None) -> Competition:
         public=True,
         created_at=NOON - timedelta(days=366),
     )
-    for kind in Track.OF_FORMAT[Competition.Format.QUERY]:
-        Track.objects.create(competition=made, name=kind, title=kind.label.capitalize(), quota=5)
+    for spec in competition_formats["query"].tracks:
+        Track.objects.create(competition=made, name=spec.name, title=spec.title.capitalize(), quota=5)
     return made
 
 
@@ -174,7 +179,7 @@ def sample_sets(competition: Competition, rules: RulesVersion) -> dict[str, Samp
     made = {}
     for purpose, split, count in (("development", "dev", 10), ("validation", "validation", 6)):
         digest, class_names = keep_samples(
-            source="digits", split=split, count=count, target_seed=7, rules=query_rules(rules.values, rules.version)
+            source="digits", split=split, count=count, target_seed=7, rules=query_rules(rules)
         )
         made[purpose] = SampleSet.objects.create(
             competition=competition,
@@ -213,3 +218,22 @@ def repositories(entry: Entry, tracks: dict[str, Track]) -> dict[str, Repository
         kind: Repository.objects.create(entry=entry, track=track, created_at=entry.joined_at)
         for kind, track in tracks.items()
     }
+
+
+@pytest.fixture
+def reads(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
+    """How often rules were read, and how often the files of a repository were hashed."""
+    counted: Counter[str] = Counter()
+    read, digest = RulesReader.read, tree_digest.digest_of_files
+
+    def counting_read(self: RulesReader[Rules], values: Mapping[str, Any], version: int) -> Rules:
+        counted["rules"] += 1
+        return read(self, values, version)
+
+    def counting_digest(files: Mapping[TreeEntry, Path]) -> str:
+        counted["files"] += 1
+        return digest(files)
+
+    monkeypatch.setattr(RulesReader, "read", counting_read)
+    monkeypatch.setattr(tree_digest, "digest_of_files", counting_digest)
+    return counted

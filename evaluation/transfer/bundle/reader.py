@@ -18,7 +18,6 @@ from evaluation.domain.transfer_results import NO_LABEL, BatchReason
 from evaluation.domain.transfer_rules import Opponents, TransferRules, TransferTrack
 from evaluation.transfer.batches import batch_sizes
 from evaluation.transfer.bundle.records import (
-    FORMAT,
     VERSION,
     BundleAttackRun,
     BundleBatch,
@@ -60,15 +59,6 @@ class TransferBundle:
     record: TransferRecord
     standings: tuple[Standing, ...]
     attacks_at: Mapping[tuple[str, int], int]
-
-
-def is_transfer(content: bytes) -> bool:
-    """Return True if the head of a bundle names this format."""
-    try:
-        head = json.loads(content.partition(b"\n")[0])
-    except (ValueError, RecursionError):
-        return False
-    return isinstance(head, dict) and head.get("format") == FORMAT
 
 
 def written_version(head: bytes) -> int:

@@ -2,6 +2,35 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
+from django.utils.translation import gettext_noop
+
+from competitions.formats import Side, TrackSpec
+from competitions.models import Competition
+from competitions.rules import COUNTING_SUBMISSION, LEAST_ACCURACY, NEWEST
+from competitions.rules_reader import RulesReader
+from evaluation.domain.players import Track
+from evaluation.domain.rules import QueryRules
+from formats.query.smoke_opponents import keep_opponent
+from formats.query.smoke_test_notes import smoke_test_notes
+
 
 class QueryCompetition:
     """See `competitions.formats.CompetitionFormat`."""
+
+    title = gettext_noop("queries: attacks ask models")
+    tracks = (
+        TrackSpec(Track.MODEL.value, gettext_noop("model"), Side.DEFENCE),
+        TrackSpec(Track.UNTARGETED.value, gettext_noop("untargeted attack"), Side.ATTACK),
+        TrackSpec(Track.TARGETED.value, gettext_noop("targeted attack"), Side.ATTACK),
+    )
+    # the challenge of 2018 asked for half of the images
+    rules = RulesReader(QueryRules, site_values={LEAST_ACCURACY: 0.5, COUNTING_SUBMISSION: NEWEST})
+    without_baselines = "Its first pool is built from the first ready submissions."
+
+    def keep_opponent(self, name: str) -> str:
+        return keep_opponent(name)
+
+    def smoke_test_notes(self, competition: Competition) -> Iterator[str]:
+        yield from smoke_test_notes(competition)

@@ -11,17 +11,20 @@ from formats.query.competition import QueryCompetition
 from formats.query.demo.query_demo import QueryDemo
 from formats.query.pages import QueryPages
 from formats.query.rounds.interface import QueryRounds
+from formats.query.submissions.preflight import check_commit
+from formats.query.submissions.smoke_test import QuerySmokeTest
 from leaderboards.extensions import evaluate, rank_again
-from submissions import player_builds
+from matches.player_builds import build
 from submissions.formats import SubmissionFormat
-from submissions.smoke_test import smoke_test
 
 import_module("formats.query.extensions")
 register(
     Format(
         name=NAME,
         competition=QueryCompetition(),
-        submissions=SubmissionFormat(player_builds.build, smoke_test, ready=evaluate, eligibility_changed=rank_again),
+        submissions=SubmissionFormat(
+            check_commit, build, QuerySmokeTest.of, ready=evaluate, eligibility_changed=rank_again
+        ),
         rounds=QueryRounds(),
         pages=QueryPages(),
         api=QueryApi(),

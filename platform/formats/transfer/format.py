@@ -11,10 +11,11 @@ from formats.transfer.competition import TransferCompetition
 from formats.transfer.demo.transfer_demo import TransferDemo
 from formats.transfer.pages import TransferPages
 from formats.transfer.rounds.interface import TransferRounds
-from submissions import transfer_builds
+from formats.transfer.submissions.preflight import check_commit
+from formats.transfer.submissions.smoke_test import TransferSmokeTest
 from submissions.formats import SubmissionFormat
-from submissions.transfer_smoke_test import transfer_smoke_test
 from tournaments.extensions import advance
+from tournaments.player_builds import build
 
 import_module("formats.transfer.extensions")
 register(
@@ -22,7 +23,7 @@ register(
         name=NAME,
         competition=TransferCompetition(),
         submissions=SubmissionFormat(
-            transfer_builds.build, transfer_smoke_test, ready=advance, eligibility_changed=advance
+            check_commit, build, TransferSmokeTest.of, ready=advance, eligibility_changed=advance
         ),
         rounds=TransferRounds(),
         pages=TransferPages(),

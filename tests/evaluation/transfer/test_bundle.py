@@ -23,10 +23,11 @@ from evaluation.domain.errors import Refusal
 from evaluation.domain.images import ImageShape
 from evaluation.domain.samples import Sample
 from evaluation.domain.transfer_rules import TransferRules, TransferTrack
+from evaluation.formats.registry import format_of_bundle
 from evaluation.transfer.adversarial_images import pixel_hash
 from evaluation.transfer.batches import png
 from evaluation.transfer.bundle.archives import check_archive
-from evaluation.transfer.bundle.reader import TransferBundle, is_transfer, read
+from evaluation.transfer.bundle.reader import TransferBundle, read
 from evaluation.transfer.bundle.records import (
     BundleAttackRun,
     BundleBatch,
@@ -104,7 +105,7 @@ def checked(record: TransferRecord, change: Callable[[Lines], object]) -> Report
 
 
 def test_it_works(record: TransferRecord) -> None:
-    assert is_transfer(body(record))
+    assert format_of_bundle(body(record)).name == "transfer"
     assert read(body(record)).record == record
     head = record.head
     report = verify(sign(body(record), SEED), public_key(SEED), samples=head.commitment, field=head.field_commitment)

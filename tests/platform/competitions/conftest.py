@@ -7,8 +7,8 @@ from collections.abc import Callable
 import pytest
 
 from competitions.models import Competition, RulesVersion, SampleSet
-from competitions.rules import query_rules
 from competitions.sample_store import keep_samples
+from matches.rules import query_rules
 
 
 @pytest.fixture
@@ -17,7 +17,7 @@ def keep_set(competition: Competition, rules: RulesVersion) -> Callable[..., Sam
 
     def keep(name: str, split: str, purpose: str = "test", count: int = 12) -> SampleSet:
         digest, class_names = keep_samples(
-            source="digits", split=split, count=count, target_seed=7, rules=query_rules(rules.values, rules.version)
+            source="digits", split=split, count=count, target_seed=7, rules=query_rules(rules)
         )
         return SampleSet.objects.create(
             competition=competition,

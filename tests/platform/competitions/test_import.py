@@ -16,7 +16,6 @@ from accounts.models import Team, User
 from accounts.services import create_team
 from competitions.bundled_baselines import works_only_on
 from competitions.models import Competition, Entry
-from competitions.rules import query_rules
 from competitions.sample_store import image_hashes, samples_of
 from competitions.selectors import may_organise, rules_in_force, visible_competitions
 from competitions.services import (
@@ -29,6 +28,7 @@ from competitions.services import (
 from competitions.toml_schema import read
 from core.errors import Refusal
 from evaluation.datasets.load import load_dataset
+from evaluation.domain.rules import QueryRules
 
 DIGITS = tomllib.loads(Path(demo.__file__).with_name("digits.toml").read_text(encoding="utf-8"))
 
@@ -199,7 +199,8 @@ def test_the_competition_of_2018_has_disjoint_sets_of_the_sizes_of_2018(root: Pa
     assert len(numbers) == len(set(numbers))
     assert max(numbers) < 10_000
     assert {values["order"] for values in document.sample_sets} == {"secret"}
-    rules = query_rules(document.rules, 1)
+    rules = document.engine_rules(1)
+    assert isinstance(rules, QueryRules)
     assert (rules.query_budget, rules.classes, rules.opponents, tuple(rules.shape)) == (1000, 200, 5, (64, 64, 3))
     assert all(values["quota"] == 5 for values in document.tracks.values())
 

@@ -11,7 +11,6 @@ import pytest
 from PIL import Image
 
 from competitions.models import Competition, RulesVersion, SampleSet
-from competitions.rules import query_rules
 from competitions.sample_draw import draw_samples
 from competitions.sample_store import image_hashes, keep_samples, samples_of
 from competitions.selectors import described_sets, sample_set_for
@@ -19,6 +18,7 @@ from competitions.services import export_competition, import_competition
 from competitions.validation_renewal import draw_validation_set, keep_validation_set
 from core.errors import Refusal
 from core.models import Event
+from matches.rules import query_rules
 
 KeepSet = Callable[..., SampleSet]
 
@@ -110,7 +110,7 @@ def test_it_rejects_a_data_set_that_is_not_on_this_host(
         path.parent.mkdir(parents=True, exist_ok=True)
         Image.fromarray(np.full((64, 64, 3), number, np.uint8)).save(path)
     source = f"folder:{folder}"
-    engine = query_rules(rules.values, rules.version)
+    engine = query_rules(rules)
     digest, names = keep_samples(source=source, split="all", count=5, target_seed=1, rules=engine)
     SampleSet.objects.create(
         competition=competition,

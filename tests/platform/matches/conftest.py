@@ -12,11 +12,11 @@ import pytest
 from competitions.models import Competition, RulesVersion, SampleSet
 from core import clock, notify
 from evaluation.domain.results import AuditReport, Outcome, SampleResult
+from matches import player_builds
 from matches.models import Match, Piece
 from matches.piece_result import PlayedPiece
 from matches.scheduling import ensure_match
 from repositories.models import Repository
-from submissions import player_builds
 from submissions.models import Player, Submission
 from workers.heartbeat import Heartbeat
 from workers.models import Worker

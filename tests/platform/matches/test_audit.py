@@ -10,14 +10,13 @@ import pytest
 
 from core import clock
 from evaluation.domain.results import AuditReport, Reason
-from matches import kept_frames, queue, services
+from matches import kept_frames, player_builds, queue, services
 from matches.audit_placement import IDLE_WAIT, OTHER_HOST_WAIT
 from matches.models import Match, Piece
 from matches.piece_result import AuditedPiece, PlayedPiece
 from matches.scheduling import ensure_match
 from matches.selectors import progress
 from repositories.models import Repository
-from submissions import player_builds
 from submissions.models import Player
 from tests.platform.claims import claim_piece
 from workers.lease import LostClaimError

@@ -34,7 +34,9 @@ def test_the_last_piece_has_the_remaining_samples(
     rules: RulesVersion, sample_sets: dict[str, SampleSet], model: Player, attack: Player
 ) -> None:
     rules.values["piece_samples"] = 4
-    match = ensure_match(rules=rules, sample_set=sample_sets["validation"], model=model, attack=attack)
+    rules.save()
+    changed = RulesVersion.objects.get(pk=rules.pk)
+    match = ensure_match(rules=changed, sample_set=sample_sets["validation"], model=model, attack=attack)
     assert [(piece.first, piece.count) for piece in match.pieces.all()] == [(0, 4), (4, 2)]
 
 

@@ -6,11 +6,11 @@ from collections.abc import Callable
 from datetime import datetime
 from typing import Protocol
 
-from competitions.rules import query_rules
 from evaluation.domain.rules import QueryRules
 from matches import queue
 from matches.engine_adapter import longest_seconds
 from matches.models import Match
+from matches.rules import query_rules
 from tests.platform.claims import hold_piece
 from workers.heartbeat import Heartbeat
 from workers.models import Worker
@@ -39,7 +39,7 @@ def test_the_lease_of_a_hanging_claim_is_not_renewed(
     heartbeat = Heartbeat(worker)
     claim = hold_piece(worker, heartbeat)
     assert claim is not None
-    longest = longest_seconds(query_rules(match.rules.values, match.rules.version), claim.piece.count, 1.0)
+    longest = longest_seconds(query_rules(match.rules), claim.piece.count, 1.0)
     the_clock.forward(seconds=longest - 1)
     heartbeat.beat()
     assert queue.expire() == 0

@@ -13,17 +13,17 @@ import pytest
 from pytest_django import Settings
 
 from competitions.models import RulesVersion, SampleSet
-from competitions.rules import query_rules
 from competitions.sample_store import samples_of
 from core import object_store
 from core.models import Event
 from evaluation.runner.play import Played, play
 from matches import kept_frames
 from matches.models import Match, Piece
+from matches.player_builds import ready_player
+from matches.rules import query_rules
 from matches.scheduling import ensure_match
 from submissions import image_collection
 from submissions.models import Player
-from submissions.player_builds import ready_player
 from workers import tasks
 from workers.heartbeat import register
 from workers.models import Worker
@@ -41,7 +41,7 @@ def played_by_the_engine(match: Match) -> Played:
         model=model,
         attack=attack,
         samples=samples_of(match.sample_set),
-        rules=query_rules(match.rules.values, match.rules.version),
+        rules=query_rules(match.rules),
         sandbox=open_sandbox(),
         seed=match.seed,
     )
@@ -147,7 +147,7 @@ def test_an_attack_that_crashes_on_an_image_is_reported(
 ) -> None:
     # pieces of one image; images that the model gets wrong are not given to the attack
     RulesVersion.objects.filter(pk=rules.pk).update(values=rules.values | {"piece_samples": 1})
-    rules.refresh_from_db()
+    rules = RulesVersion.objects.get(pk=rules.pk)
     crashing = commit("untargeted", "site/attack-crashes-on-one-image")
     match = ensure_match(rules=rules, sample_set=sample_sets["development"], model=model, attack=crashing)
     let_play(make_worker())
@@ -173,7 +173,7 @@ def test_a_host_that_cannot_play_costs_no_team_anything(
     match.refresh_from_db()
     assert match.state == "playing"
     assert list(match.pieces.values_list("state", "faults")) == [("waiting", 1), ("waiting", 0), ("waiting", 0)]
-    assert "no bundled submission is called 'gone'" in Event.objects.get(verb="return_piece").reason
+    assert "that is bundled is named 'gone'" in Event.objects.get(verb="return_piece").reason
 
 
 def test_the_task_registers_its_process_and_plays(match: Match, settings: Settings) -> None:

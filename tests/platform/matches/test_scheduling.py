@@ -52,6 +52,7 @@ def requester(competition: Competition, rules: RulesVersion, sample_sets: dict[s
     """Four models and thirty attacks that are never built."""
     rules.values["piece_samples"] = 4
     rules.save()
+    changed = RulesVersion.objects.select_related("competition").get(pk=rules.pk)
 
     def players(kind: str, count: int) -> list[Player]:
         return [
@@ -67,7 +68,7 @@ def requester(competition: Competition, rules: RulesVersion, sample_sets: dict[s
             for number in range(count)
         ]
 
-    return Requester(rules, sample_sets["development"], players("model", 4), players("untargeted", 30))
+    return Requester(changed, sample_sets["development"], players("model", 4), players("untargeted", 30))
 
 
 def spans(match: Match) -> list[tuple[int, int, int]]:

@@ -11,7 +11,6 @@ import pytest
 
 from accounts.models import User
 from competitions.models import Competition, Entry, FreezeWindow, RulesVersion, SampleSet, Track
-from competitions.rules import query_rules
 from competitions.sample_store import keep_samples, samples_of
 from core import object_store
 from evaluation.domain.results import Outcome, PieceResult, Reason, Trace
@@ -20,6 +19,7 @@ from leaderboards.models import Evaluation, Pool, PoolPlace, Standing
 from matches.engine_adapter import pack
 from matches.models import Match, Piece, SampleResult
 from matches.piece_result import sum_audits
+from matches.rules import query_rules
 from repositories.models import Repository
 from rounds.models import Round
 from submissions.models import Build, LogChunk, Player, QuotaSlot, Submission
@@ -176,7 +176,7 @@ def played_match(shown: dict[str, Submission], pool: Pool, sample_set: SampleSet
     """The match that the score of the scored submission is made of: six samples in three pieces, with their traces."""
     evaluation = Evaluation.objects.get()
     sample_set.digest, names = keep_samples(
-        source="digits", split="validation", count=6, target_seed=7, rules=query_rules(rules.values, rules.version)
+        source="digits", split="validation", count=6, target_seed=7, rules=query_rules(rules)
     )
     sample_set.class_names = list(names)
     sample_set.save()

@@ -11,6 +11,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
 from accounts.models import Membership, Team, User
+from competitions.formats import competition_formats
 from competitions.models import Competition, Entry, FreezeWindow, Track
 from core import clock
 from leaderboards.board_freeze import take_snapshot
@@ -39,8 +40,8 @@ def opened(slug: str, days: int = -1, until: int = 100) -> Competition:
         public=True,
         created_at=now,
     )
-    for kind in Track.OF_FORMAT[Competition.Format.QUERY]:
-        Track.objects.create(competition=made, name=kind, title=kind.label)
+    for spec in competition_formats["query"].tracks:
+        Track.objects.create(competition=made, name=spec.name, title=spec.title)
     return made
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import re
+from collections import Counter
 from datetime import timedelta
 from typing import Any
 
@@ -78,6 +79,12 @@ def test_it_shows_what_a_score_is_made_of(client: Client, played_match: Match, s
     ):
         assert text in page
     assert "style=" not in page
+
+
+def test_it_reads_its_rules_once(client: Client, played_match: Match, olga: User, reads: Counter[str]) -> None:
+    client.force_login(olga)
+    page_of(client, played_match)
+    assert reads == {"rules": 1}
 
 
 def test_the_curve_says_for_each_distance_how_many_samples_had_an_adversarial(

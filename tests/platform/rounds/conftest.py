@@ -15,7 +15,6 @@ from django.db import connection
 
 from accounts.models import Team, User
 from competitions.models import Competition, Entry, RulesVersion, SampleSet, Track
-from competitions.rules import query_rules
 from competitions.sample_store import keep_samples, worst_cases
 from core import clock, notify, object_store
 from evaluation.domain.results import AuditReport, Outcome, SampleResult
@@ -24,6 +23,7 @@ from matches import queue
 from matches.models import Piece
 from matches.piece_result import PlayedPiece
 from matches.queue import Claim
+from matches.rules import query_rules
 from repositories.models import Repository
 from rounds import services
 from rounds.models import Round
@@ -227,7 +227,7 @@ def env(
         ("validation", "validation", 6),
     ):
         digest, class_names = keep_samples(
-            source="digits", split=split, count=samples, target_seed=7, rules=query_rules(second.values, 2)
+            source="digits", split=split, count=samples, target_seed=7, rules=query_rules(second)
         )
         sources[name] = SampleSet.objects.create(
             competition=competition,

@@ -12,12 +12,12 @@ import pytest
 from accounts.models import Membership, User
 from competitions.models import Competition, Entry
 from competitions.pseudonyms import public_name
-from competitions.rules import query_rules
 from core.errors import Fault, Refusal
 from core.models import Event
 from formats.query.rounds.engine_adapter import facts_of, outcome_of
 from leaderboards.choosing import choose, choose_newest
 from leaderboards.models import Evaluation, Pool, Standing
+from matches.rules import query_rules
 from rounds import services, tasks
 from rounds.models import Round
 from rounds.planning.entries import frozen as frozen_entries
@@ -88,7 +88,7 @@ def test_the_entries_are_committed_to(env: RoundFixture) -> None:
     rules = {
         "guard": round_.guard,
         "round_kind": round_.kind,
-        "rules": query_rules(round_.rules.values, round_.rules.version).as_dict(),
+        "rules": query_rules(round_.rules).as_dict(),
         "rules_version": round_.rules.version,
         "samples": round_.sample_set.count,
         "schedule": round_.schedule,

@@ -13,7 +13,6 @@ from rich.console import Console
 
 from accounts.models import Team
 from competitions.models import Competition, SampleSet
-from competitions.rules import query_rules
 from competitions.sample_store import keep_samples
 from competitions.selectors import overlapping, rules_in_force, sample_set_for
 from core.errors import Refusal
@@ -24,6 +23,7 @@ from leaderboards.evaluation_basis import basis_in_force
 from leaderboards.models import Evaluation, Snapshot, Standing
 from leaderboards.services import set_pool
 from matches.models import Match
+from matches.rules import query_rules
 from rounds.models import Decision, Round
 from rounds.publishing.preview import preview_digest
 from rounds.publishing.publication import publish
@@ -236,7 +236,7 @@ def test_a_result_is_published_where_the_data_set_has_no_further_images(env: Rou
         split="validation",
         count=200,
         target_seed=7,
-        rules=query_rules(rules_in_force(env.competition).values, 2),
+        rules=query_rules(rules_in_force(env.competition)),
     )
     SampleSet.objects.filter(name="validation").update(digest=digest, count=200)
     round_ = env.scored(env.plan(samples=8))

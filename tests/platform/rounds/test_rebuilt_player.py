@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING
 import pytest
 from pytest_django import Settings
 
-from competitions.rules import query_rules
 from competitions.sample_store import samples_of
 from evaluation.runner.play import play
 from formats.query.rounds.progression import advance_round
+from matches import player_builds
 from matches.models import Match
+from matches.rules import query_rules
 from matches.services import replay_failed
 from rounds import tasks
 from rounds.models import Round
-from submissions import player_builds
 from submissions.models import Player, Submission
 from workers.heartbeat import Heartbeat
 from workers.sandboxes import open_sandbox
@@ -97,7 +97,7 @@ def test_a_different_rebuild_stops_the_round_until_it_is_fixed(
         model=players[0],
         attack=players[1],
         samples=samples_of(begun.sample_set),
-        rules=query_rules(match.rules.values, match.rules.version),
+        rules=query_rules(match.rules),
         sandbox=open_sandbox(),
         seed=match.seed,
     )

@@ -19,12 +19,12 @@ from matches.models import Match
 from matches.scheduling import ensure_match
 from repositories.services import repository_of
 from submissions.models import Player, Submission
-from submissions.transfer_builds import build
 from tests.platform.claims import claim_run
 from tests.platform.submissions.pipeline.conftest import push_files
 from tournaments import queue, services
 from tournaments.engine_adapter import play
 from tournaments.models import RepeatRun, Tournament
+from tournaments.player_builds import build
 from workers.models import Worker
 
 COPY = 'cp "$1"/*.png "$2"/'

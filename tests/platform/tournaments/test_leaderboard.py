@@ -15,12 +15,12 @@ from evaluation.sandbox.base import Resources
 from evaluation.transfer.play import Match, play
 from evaluation.transfer.player import TransferPlayer
 from submissions.models import Player, Submission
-from submissions.transfer_builds import ready_player
 from tests.platform.tournaments.conftest import ADD, BRIGHTNESS, COPY, play_all
 from tests.platform.tournaments.results import commit_all
 from tournaments import services, totals
 from tournaments.boards import board_of
 from tournaments.engine_adapter import rules_of
+from tournaments.player_builds import ready_player
 from tournaments.selectors import current_entrants
 from tournaments.verification import differing
 from workers.sandboxes import open_sandbox

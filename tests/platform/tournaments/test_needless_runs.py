@@ -16,13 +16,13 @@ from competitions.services import import_competition
 from core import clock
 from submissions.models import Player, Submission
 from submissions.services import disqualify, reinstate, withdraw
-from submissions.transfer_builds import baseline_player
 from tests.platform.claims import claim_run
 from tests.platform.tournaments.conftest import BRIGHTNESS, COPY, content
 from tests.platform.tournaments.results import commit_all, result
 from tournaments import follow_ups, queue, services, tasks
 from tournaments.extensions import playing_players
 from tournaments.models import AttackRun, DefenceRun, Run, Tournament
+from tournaments.player_builds import baseline_player
 from tournaments.selectors import AnyRun, current_entrants, open_runs
 
 Submit = Callable[..., Submission]

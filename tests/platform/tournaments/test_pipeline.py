@@ -11,8 +11,8 @@ from evaluation.transfer.limits import resources
 from submissions import pipeline, timeouts
 from submissions.models import Submission
 from submissions.selectors import whole_log
-from submissions.transfer_builds import ready_player
 from tests.platform.tournaments.conftest import BRIGHTNESS, COPY
+from tournaments.player_builds import ready_player
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import zipfile
+from collections import Counter
 from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
@@ -72,7 +73,13 @@ def planned(transfer: Competition, olga: User, submit: Submit, the_clock: FakeCl
 
 @pytest.mark.slow(8)
 def test_it_works(
-    planned: Round, olga: User, the_clock: FakeClock, client: Client, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    planned: Round,
+    olga: User,
+    the_clock: FakeClock,
+    client: Client,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    reads: Counter[str],
 ) -> None:
     assert (planned.schedule, planned.guard) == ("all", False)
     begin(planned, olga, the_clock)
@@ -100,7 +107,9 @@ def test_it_works(
     assert "There are no pools, and the leaderboards continue." in asked
     views = format_of(planned).preview(planned)
     assert [len(view.rows) for view in views] == [1, 1, 1]
+    reads.clear()
     publish(round_=planned, by=olga, previewed=preview_digest(planned, views))
+    assert reads["rules"] == 1
     assert not planned.pools.exists()
     assert list(differing_places(Competition.objects.all())) == []
     client.logout()
@@ -114,8 +123,7 @@ def test_it_works(
     bundle = saved(planned, "bundle", tmp_path)
     runs = AttackRun.objects.filter(tournament=planned.tournament)
     archives = [saved(planned, f"perturbed-{run.pk}", tmp_path) for run in runs]
-    assert len(archives) == 6
-    assert saved(planned, "perturbed", tmp_path).read_bytes().count(b"\n") == 1 + 6
+    assert saved(planned, "perturbed", tmp_path).read_bytes().count(b"\n") == 1 + len(archives) == 7
     images = saved(planned, "images", tmp_path)
     assert command(bundle, planned, archives, images) == DONE
     assert "every attack against every defence" in capsys.readouterr().out

@@ -12,7 +12,7 @@ from django.utils.dateparse import parse_date, parse_datetime
 from django.utils.translation import gettext
 
 from competitions.models import Track
-from competitions.rules import query_rules, teams_may_choose
+from competitions.rules import teams_may_choose
 from core import clock, rounding
 from core.errors import Refusal
 from core.resolution import distances_separated
@@ -29,6 +29,7 @@ from leaderboards.board_views import BoardPage, view_of
 from leaderboards.evaluation_basis import opposing_pool, opposing_pool_keys, ranking_basis
 from leaderboards.selection_effect import luck_on
 from leaderboards.visibility import sees_live, tops, whole_board
+from matches.rules import query_rules
 from pages import flash_messages
 from pages.csv_download import table_of
 from pages.formats import BoardContent
@@ -63,7 +64,7 @@ def board_content(request: HttpRequest, track: Track) -> BoardContent:
     frozen = not sees_live(request.user, competition)
     page = visibility.board(track, request.GET.get("page", "1"), frozen=frozen, basis=basis, view=view, at=at)
     rules = basis.rules if basis else competition.rules_versions.first()
-    line = rules and view.whole and _pool_line(page, query_rules(rules.values, rules.version).opponents)
+    line = rules and view.whole and _pool_line(page, query_rules(rules).opponents)
     until = page.frozen.since if page.frozen else page.at
     context = {
         "models": track.name == Track.Name.MODEL,

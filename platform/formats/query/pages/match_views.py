@@ -11,7 +11,6 @@ from django.utils.translation import gettext
 from django.views.decorators.http import require_safe
 
 from competitions.models import Competition
-from competitions.rules import query_rules
 from competitions.sample_pictures import CLEAN, PERTURBED
 from core.errors import Refusal
 from evaluation.charts.of_match import BUDGETS, SUCCESS
@@ -27,6 +26,7 @@ from formats.query.rounds.match_visibility import Sight, scores_seen
 from leaderboards.models import Evaluation
 from matches.gallery import picture
 from matches.models import Match
+from matches.rules import query_rules
 from pages.access import competition_of
 from pages.csv_download import csv_file
 from pages.players import names_in, names_of
@@ -63,7 +63,7 @@ def show(request: HttpRequest, number: int) -> HttpResponse:
         "competition": competition,
         "played_in": round_match.round if round_match else None,
         "scale": scale(match.rules),
-        "budget": query_rules(match.rules.values, match.rules.version).query_budget,
+        "budget": query_rules(match.rules).query_budget,
         "audit": _audit(match) if sight.rows else "",
         "gallery": gallery(match, page.rows, request.GET.get("amplify", ""), request.GET.get("page", "1"))
         if sight.clean and sight.perturbed

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 
 from django.urls import reverse
 
-from competitions.rules import query_rules
 from evaluation.domain.rules import QueryRules
 from formats.query.rounds.match_visibility import Sight
 from matches.models import Match, Piece
+from matches.rules import query_rules
 from pages.gallery import development_set
 from rounds.models import Release, Round
 from rounds.release.parts import released_tags
@@ -50,7 +50,7 @@ def reproduction(match: Match, sight: Sight, site_url: str) -> Reproduction | No
     samples = _released(round_, sight.samples, site_url) if round_ else _development(match)
     if samples is None:
         return None
-    rules = query_rules(match.rules.values, match.rules.version)
+    rules = query_rules(match.rules)
     play = [
         *("gauntlet", "play"),
         *("--model", sources[match.model].directory, "--attack", sources[match.attack].directory),

@@ -9,9 +9,10 @@ from django.contrib.humanize.templatetags.humanize import intcomma
 from django.utils.translation import gettext, gettext_noop
 
 from competitions.models import RulesVersion
-from competitions.rules import query_rules, teams_may_choose
+from competitions.rules import teams_may_choose
 from core.numbers import local
 from core.times import duration
+from matches.rules import query_rules
 from pages.rules_table import RuleRow, clean_accuracy, images
 
 LABELS: Mapping[str, str] = {
@@ -27,7 +28,7 @@ LABELS: Mapping[str, str] = {
 
 def scale(version: RulesVersion) -> str:
     """Return the unit and the range of distances under a version of the rules."""
-    height, width, channels = query_rules(version.values, version.version).shape
+    height, width, channels = query_rules(version).shape
     largest = math.sqrt(height * width * channels)
     return gettext("L2 of pixels / 255, from 0 to %(largest)s for images of %(shape)s") % {
         "largest": local(f"{largest:.2f}"),
@@ -37,7 +38,7 @@ def scale(version: RulesVersion) -> str:
 
 def rules_rows(version: RulesVersion) -> list[RuleRow]:
     """Return every rule of a version as text. Values that it does not set are those of 2018."""
-    rules = query_rules(version.values, version.version)
+    rules = query_rules(version)
     machine = gettext("On the reference machine.")
     return [
         images(rules.shape, rules.classes),

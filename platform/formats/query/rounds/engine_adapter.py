@@ -8,7 +8,6 @@ from functools import partial
 
 from competitions.models import RulesVersion
 from competitions.pseudonyms import public_name
-from competitions.rules import query_rules
 from competitions.sample_store import sample_hashes, worst_cases
 from core.errors import Fault
 from evaluation.bundle.pseudonymisation import rename_facts, rename_pairs, rename_players
@@ -40,6 +39,7 @@ from evaluation.tournament.rounds import (
 )
 from formats.query.rounds.audit_state import PieceAudit, failed_on
 from matches.models import Piece, SampleResult
+from matches.rules import query_rules
 from rounds.engine_adapter import bundle_submission
 from rounds.models import Round, RoundEntry
 from rounds.planning.entries import frozen
@@ -89,7 +89,7 @@ def state_of(facts: RoundFacts) -> RoundState:
 
 def check_field(round_: Round, entries: Iterable[RoundEntry], rules: RulesVersion) -> None:
     """Raise `Refusal` where the outcome of the round with `entries` might be too large to be written and verified."""
-    values = query_rules(rules.values, rules.version)
+    values = query_rules(rules)
     facts = field_of(round_, entries)
     check_size(facts, query_budget=values.query_budget, piece_samples=values.piece_samples)
 
@@ -150,7 +150,7 @@ def _head(round_: Round, rules: RulesVersion) -> BundleHead:
         title=round_.title,
         kind=round_.kind,
         rules_version=rules.version,
-        rules=query_rules(rules.values, rules.version).as_dict(),
+        rules=query_rules(rules).as_dict(),
         commitment=round_.commitment,
         field_salt=round_.field_salt,
         field_commitment=round_.field_commitment,

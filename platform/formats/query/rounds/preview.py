@@ -6,13 +6,13 @@ from collections import Counter
 from collections.abc import Container, Mapping, Sequence
 
 from competitions.models import Track
-from competitions.rules import query_rules
 from competitions.selectors import rules_in_force
 from formats.query.rounds.audit_state import failed_audits
 from formats.query.rounds.decision_text import why
 from leaderboards.evaluation_basis import pool_in_force
 from leaderboards.models import PoolPlace, Standing
 from matches.models import Match
+from matches.rules import query_rules
 from rounds.models import Decision, Round, RoundEntry
 from rounds.publishing.preview import Moved, Preview, gone_of, ranked_entries
 from submissions.models import Player, Submission
@@ -21,7 +21,7 @@ from submissions.models import Player, Submission
 def preview(round_: Round) -> list[Preview]:
     """Return what publishing a scored round now would change, by track, in a fixed number of queries."""
     rules = rules_in_force(round_.competition)
-    most = query_rules(rules.values, rules.version).opponents
+    most = query_rules(rules).opponents
     entries = ranked_entries(round_)
     standing = Standing.objects.filter(track__competition=round_.competition_id)
     ranks = {(track, entry): rank for track, entry, rank in standing.values_list("track", "entry", "rank") if rank}

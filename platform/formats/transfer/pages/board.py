@@ -8,7 +8,6 @@ from django.http import HttpRequest
 from django.utils.translation import gettext
 
 from competitions.models import Competition, Track
-from competitions.rules import transfer_rules
 from core.resolution import shares_separated
 from evaluation.charts.axis import axis_to
 from evaluation.charts.table import Table
@@ -22,6 +21,7 @@ from pages.templatetags.gauntlet import accuracy
 from pages.track_cards import TOP, CardRow, TrackCard
 from rounds.selectors import StandingRow
 from tournaments.boards import Board, BoardRow, best_of, board_of
+from tournaments.rules import transfer_rules
 from tournaments.selectors import ATTACKING
 
 EVERY = 10
@@ -65,7 +65,7 @@ def _separation(found: Board) -> str:
 def _only_complete_count(competition: Competition) -> bool:
     """Return whether only opponents count that processed every image, under the rules in force."""
     rules = competition.rules_versions.first()
-    return rules is not None and transfer_rules(rules.values, rules.version).opponents == Opponents.COMPLETE
+    return rules is not None and transfer_rules(rules).opponents == Opponents.COMPLETE
 
 
 def cards(tracks: Sequence[Track], freezes: Mapping[int, Freeze]) -> list[TrackCard]:

@@ -8,10 +8,10 @@ from django.contrib.humanize.templatetags.humanize import intcomma
 from django.utils.translation import gettext, gettext_noop
 
 from competitions.models import RulesVersion
-from competitions.rules import transfer_rules
 from core.times import duration
 from evaluation.domain.transfer_rules import Opponents
 from pages.rules_table import RuleRow, clean_accuracy, images
+from tournaments.rules import transfer_rules
 
 LABELS: Mapping[str, str] = {
     "batch_images": gettext_noop("Images in a batch"),
@@ -26,7 +26,7 @@ LABELS: Mapping[str, str] = {
 
 def rules_rows(version: RulesVersion) -> list[RuleRow]:
     """Return every rule of a version as text. Values that it does not set are those of 2017."""
-    rules = transfer_rules(version.values, version.version)
+    rules = transfer_rules(version)
     counted = {
         Opponents.COVERAGE: gettext("Each is weighted by the share of the images that it processed."),
         Opponents.COMPLETE: gettext("Only those that processed every image count, as in 2017."),

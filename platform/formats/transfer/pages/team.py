@@ -12,8 +12,8 @@ from core.errors import Fault
 from leaderboards.visibility import frozen_since, sees_live
 from pages.formats import Content, StandingContent, SubmissionInList, TeamContent
 from submissions.models import Submission
-from submissions.preflight_2017 import has_legacy_environment
 from tournaments.boards import rows_of_entry
+from tournaments.player_builds import has_legacy_environment
 
 
 def team_content(

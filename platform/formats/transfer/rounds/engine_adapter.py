@@ -8,7 +8,6 @@ from functools import partial
 
 from competitions.models import RulesVersion, Track
 from competitions.pseudonyms import public_name
-from competitions.rules import transfer_rules
 from competitions.sample_store import sample_hashes, samples_of
 from core import object_store
 from core.errors import Fault
@@ -37,6 +36,7 @@ from rounds.models import Round, RoundEntry
 from submissions.models import Player
 from tournaments.engine_adapter import rules_of, sizes_of
 from tournaments.models import DefenceRun, Run, Tournament
+from tournaments.rules import transfer_rules
 from tournaments.selectors import ATTACKING, counts_from_runs
 
 __all__ = [
@@ -55,7 +55,7 @@ def check_size(round_: Round, players: Iterable[tuple[Track, Player]], rules: Ru
     """Raise `Refusal` where the outcome of the round with `players` might be too large to be verified."""
     attacking = {player.pk: track.name in ATTACKING for track, player in players}
     attacks = sum(attacking.values())
-    values = transfer_rules(rules.values, rules.version)
+    values = transfer_rules(rules)
     check_outcome_size(attacks, len(attacking) - attacks, round_.sample_set.count, values)
 
 

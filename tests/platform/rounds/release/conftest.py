@@ -11,7 +11,6 @@ import pytest
 
 from accounts.models import Team, User
 from competitions.models import Competition, Entry, FreezeWindow, RulesVersion, SampleSet, Track
-from competitions.rules import query_rules
 from competitions.sample_draw import commitment_of, draw_samples, keep_draw
 from competitions.sample_store import keep_samples
 from core import clock, object_store
@@ -19,6 +18,7 @@ from evaluation.domain.results import Outcome, PieceResult, SampleResult, Trace
 from matches.engine_adapter import pack
 from matches.models import Match, Piece
 from matches.models import SampleResult as SampleRow
+from matches.rules import query_rules
 from repositories.models import Repository
 from rounds.models import Round, RoundEntry, RoundMatch
 from submissions.models import Player, Submission
@@ -44,7 +44,7 @@ def keep(competition: Competition, rules: RulesVersion) -> Callable[..., SampleS
 
     def made(name: str, purpose: str, split: str, count: int = 6) -> SampleSet:
         digest, class_names = keep_samples(
-            source="digits", split=split, count=count, target_seed=7, rules=query_rules(rules.values, rules.version)
+            source="digits", split=split, count=count, target_seed=7, rules=query_rules(rules)
         )
         return SampleSet.objects.create(
             competition=competition, name=name, purpose=purpose, source="digits", split=split, count=count,

@@ -18,9 +18,11 @@ from evaluation.baselines.catalogue import find_baseline
 from evaluation.builder.base import LogLine
 from evaluation.domain.errors import SlowBuildRefusal
 from evaluation.sandbox.state_directory import state_directory
-from submissions import pipeline, player_builds
+from matches import player_builds
+from submissions import pipeline
 from submissions.build_logs import LAST_LINES, MAX_LINES
 from submissions.models import Build, LogChunk, Player, QuotaSlot, Submission
+from submissions.player_builds import checkout_of
 from submissions.selectors import log_lines, whole_log
 from submissions.smoke_test import CHECK_LOCALLY
 from tests.platform.submissions.pipeline.conftest import push_files
@@ -158,7 +160,7 @@ def test_committed_bytecode_is_not_part_of_a_player(submit: Submit, tmp_path: Pa
         (cache / "network.cpython-311.pyc").write_bytes(b"other code")
     submission.commit = push_files(work, submission.repository.path, "submission-2")
     submission.save()
-    checkout = player_builds.checkout_of(submission.repository, submission.commit)
+    checkout = checkout_of(submission.repository, submission.commit)
     assert (checkout / "network.py").is_file()
     assert not list(checkout.rglob("__pycache__"))
 

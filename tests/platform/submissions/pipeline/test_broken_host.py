@@ -13,6 +13,7 @@ from core.errors import Fault
 from core.models import Event
 from evaluation.baselines.catalogue import find_baseline
 from evaluation.builder.base import LogLine
+from evaluation.legacy.environment import VARIABLE
 from submissions import pipeline
 from submissions.models import QuotaSlot, Submission
 from workers import host_health
@@ -57,6 +58,17 @@ def test_a_smoke_test_on_a_broken_host_costs_the_team_nothing(submit: Submit, sa
     assert advanced(submission).state == Submission.State.READY
     assert attempts_of(submission) == ["host", "ready"]
     assert host_events() == ["suspend_host", "resume_host"]
+
+
+@pytest.mark.usefixtures("no_pauses")
+def test_a_broken_legacy_environment_is_a_fault_of_the_host(submit: Submit, monkeypatch: pytest.MonkeyPatch) -> None:
+    submission = submit("model", find_baseline("numpy-classifier").repository())
+    monkeypatch.setenv(VARIABLE, "/no/such/folder")
+    for _ in range(5):
+        assert advanced(submission).state == Submission.State.RECEIVED
+    assert attempts_of(submission) == ["host"]
+    monkeypatch.delenv(VARIABLE)
+    assert advanced(submission).state == Submission.State.READY
 
 
 @pytest.mark.slow(20)

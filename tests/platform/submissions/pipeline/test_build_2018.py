@@ -8,7 +8,8 @@ from collections.abc import Callable
 import pytest
 
 from evaluation.legacy.environment import VARIABLE
-from submissions import pipeline, player_builds
+from matches import player_builds
+from submissions import pipeline
 from submissions.models import Submission
 from submissions.selectors import whole_log
 

@@ -27,8 +27,9 @@ from evaluation.baselines.catalogue import find_baseline
 from evaluation.builder.base import LogLine
 from evaluation.domain.errors import SlowBuildRefusal
 from repositories.models import Repository
-from submissions import build_queue, pipeline, player_builds, quota_ledger, services, timeouts
+from submissions import build_queue, pipeline, quota_ledger, services, timeouts
 from submissions.models import Build, Player, QuotaSlot, Submission
+from submissions.player_builds import build_limit
 from submissions.quota import REFUNDED_FAULTS
 from submissions.quota_check import differing_slots
 from submissions.selectors import whole_log
@@ -74,7 +75,7 @@ def test_an_endless_build_is_a_platform_error_at_its_deadline(
     submission: Submission, build_with: BuildWith, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def hang(on_log: LogLine) -> None:
-        later = timezone.now() + player_builds.build_limit() + build_queue.BUILD_MARGIN
+        later = timezone.now() + build_limit() + build_queue.BUILD_MARGIN
         Build.objects.update(lease_until=later + timedelta(hours=1))
         monkeypatch.setattr(clock, "database_now", lambda: later)
         build_queue.sweep()
@@ -316,7 +317,8 @@ WORKER = """
     import django
     django.setup()
     from evaluation.builder.in_place_builder import InPlaceBuilder
-    from submissions import pipeline, player_builds
+    from matches import player_builds
+    from submissions import pipeline
 
     class Slow(InPlaceBuilder):
         def build(self, source, *, on_log):

@@ -9,9 +9,9 @@ from typing import cast
 import pytest
 
 from core.errors import Refusal
+from formats.transfer.submissions.preflight import check_commit
 from repositories.git_reader import GitReader, TreeFile
 from submissions.checked_commit import CheckedCommit
-from submissions.preflight_2017 import check_2017
 
 METADATA = {"type": "attack", "container": "some/image:1", "entry_point": "run_attack.sh"}
 FILES = {"metadata.json": json.dumps(METADATA).encode(), "run_attack.sh": b"#!/bin/sh\ncp $1/* $2\n"}
@@ -33,7 +33,7 @@ def checked(files: Mapping[str, bytes], modes: Mapping[str, str] | None = None, 
         TreeFile(path=path, mode=usual.get(path, "100644"), object=path, size=len(content))
         for path, content in files.items()
     ]
-    return check_2017(track, "0123456789abcdef", listed, cast("GitReader", Contents(files)))
+    return check_commit(track, "0123456789abcdef", listed, cast("GitReader", Contents(files)))
 
 
 def with_metadata(**values: object) -> dict[str, bytes]:

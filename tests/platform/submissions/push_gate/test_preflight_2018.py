@@ -10,8 +10,8 @@ import pytest
 
 from core.errors import Refusal
 from evaluation.legacy.environment import VARIABLE
+from formats.query.submissions.preflight_2018 import check_2018
 from repositories.git_reader import GitReader, TreeFile
-from submissions.preflight_2018 import check_2018
 
 FILES = {
     "crowdai.json": b'{"challenge_id": "nips-2018-avc-untargeted-attack"}',

@@ -9,16 +9,19 @@ import tempfile
 from pathlib import Path
 
 from competitions.bundled_baselines import bundled
-from competitions.models import Competition, SampleSet, Track
+from competitions.models import Competition
 from competitions.sample_store import samples_of
-from competitions.selectors import sample_set_for
+from competitions.selectors import development_set
 from core import object_store
 from core.errors import Fault, Refusal
 from evaluation.builder.manifest import read_manifest
 from evaluation.builder.source_tree import tree_entries
-from evaluation.domain.players import Track as PlayerTrack
+from evaluation.domain.players import Track
+from evaluation.domain.rules import QueryRules
 from evaluation.runner.smoke_opponent import Opponent, nearest_mean_opponent
 
+MODEL = str(Track.MODEL)
+"""The name of the track of models."""
 DIGITS = "digits"
 """Source of the sample sets that the bundled models classify."""
 DIGITS_MODEL = "numpy-classifier"
@@ -40,26 +43,21 @@ def made_opponent(competition: Competition) -> Opponent:
     return nearest_mean_opponent(samples_of(development_set(competition)))
 
 
-def development_set(competition: Competition) -> SampleSet:
-    """Return the development set in force."""
-    return sample_set_for(competition, SampleSet.Purpose.DEVELOPMENT)
-
-
 def keep_opponent(name: str) -> str:
     """Store the submission in the directory `name` and return its digest; return "" for a bundled model.
 
     Raise `Refusal` if it is neither, is not a submission to the model track, or needs a GPU.
     """
-    if name in bundled(Track.Name.MODEL):
+    if name in bundled(QueryRules.format, MODEL):
         return ""
     source = Path(name).expanduser()
     if not source.is_dir():
         raise Refusal(
             f"{name!r} is neither a bundled model nor a directory",
-            fix=f"use one of {', '.join(bundled(Track.Name.MODEL))}, or a directory with a submission",
+            fix=f"use one of {', '.join(bundled(QueryRules.format, MODEL))}, or a directory with a submission",
         )
     manifest = read_manifest(source)
-    if manifest.track is not PlayerTrack.MODEL:
+    if manifest.track is not Track.MODEL:
         raise Refusal(
             f"{name} is a submission to the {manifest.track} track", fix="use a submission to the model track"
         )

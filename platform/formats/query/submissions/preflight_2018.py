@@ -16,6 +16,7 @@ from evaluation.legacy.environment import legacy_environment
 from evaluation.legacy.licence_file import FILE_NAMES as LICENCE_FILES
 from evaluation.legacy.program_check import START
 from repositories.git_reader import GitReader, TreeFile
+from submissions.build_plans import PLAIN_FILES
 from submissions.checked_commit import CheckedCommit
 
 _MOST_BYTES = 256 << 10
@@ -24,7 +25,6 @@ _MOST_BYTES = 256 << 10
 _MOST_CODE_BYTES = 16 << 20
 """The same for all code: one push must not fill the disk of the web host."""
 
-_PLAIN_FILES = ("100644", "100755")
 _READ = CONFIGURATION_FILES | {START, crowdai.FILE_NAME, *LICENCE_FILES}
 
 
@@ -58,7 +58,7 @@ def _write(files: Sequence[TreeFile], reader: GitReader, folder: Path) -> None:
     """Write the files that the checks read; of all others, only their names matter."""
     code = 0
     for file in files:
-        if file.mode not in _PLAIN_FILES or ".." in PurePosixPath(file.path).parts:
+        if file.mode not in PLAIN_FILES or ".." in PurePosixPath(file.path).parts:
             continue
         path = folder / file.path
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -1,10 +1,12 @@
-"""Adapter: checks of a commit in the layout of 2017 (`metadata.json`) before anything is built."""
+"""Adapter: checks of a commit of the transfer format (`metadata.json`) before anything is built."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from core.errors import Fault, Refusal
+from django.conf import settings
+
+from core.errors import Refusal
 from evaluation.builder.metadata import (
     MAX_METADATA_BYTES,
     METADATA_NAME,
@@ -13,12 +15,12 @@ from evaluation.builder.metadata import (
     missing_metadata,
     parse_apart,
 )
-from evaluation.domain.errors import HostRefusal
-from evaluation.legacy.environment import legacy_environment
 from evaluation.legacy.licence_file import FILE_NAMES as LICENCE_FILES
 from evaluation.legacy.licence_file import UNKNOWN, licence_in
 from repositories.git_reader import GitReader, TreeFile
+from submissions.build_plans import plan_of
 from submissions.checked_commit import CheckedCommit
+from tournaments.player_builds import has_legacy_environment
 
 _START_BYTES = 1024
 """What is read of the entry point: its first line."""
@@ -27,8 +29,8 @@ _LICENCE_BYTES = 64 << 10
 _EXECUTABLE, _PLAIN = "100755", "100644"
 
 
-def check_2017(track_name: str, commit: str, files: Sequence[TreeFile], reader: GitReader) -> CheckedCommit:
-    """Check a commit of the transfer format for a repository of this track; raise `Refusal` for the first error."""
+def check_commit(track_name: str, commit: str, files: Sequence[TreeFile], reader: GitReader) -> CheckedCommit:
+    """Check a commit with `files` for a repository of this track; raise `Refusal` for the first error."""
     by_path = {file.path: file for file in files if file.mode in (_PLAIN, _EXECUTABLE)}
     manifest = by_path.get(METADATA_NAME)
     if manifest is None:
@@ -47,20 +49,14 @@ def check_2017(track_name: str, commit: str, files: Sequence[TreeFile], reader: 
     )
     legacy = metadata.container != OWN_CONTAINER and has_legacy_environment()
     where = ", in the legacy environment" if legacy else ""
-    return CheckedCommit(
+    checked = CheckedCommit(
         title=metadata.title or f"{track_name} {commit[:7]}",
         licence=metadata.licence or _licence(by_path, reader),
         plan=f"its files as they are; {metadata.entry_point} runs in a fresh copy for every batch{where}",
-        own_image=not legacy,
     )
-
-
-def has_legacy_environment() -> bool:
-    """Return whether the site runs submissions of 2017. Raise `Fault` if its environment for them is broken."""
-    try:
-        return legacy_environment() is not None
-    except HostRefusal as refusal:
-        raise Fault(f"the site cannot plan builds of 2017: {refusal.problem}") from refusal
+    if settings.SANDBOX != "process" and not legacy:  # the files of packages of 2017 are not read
+        plan_of(files, reader)
+    return checked
 
 
 def _licence(by_path: dict[str, TreeFile], reader: GitReader) -> str:

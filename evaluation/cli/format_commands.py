@@ -1,0 +1,66 @@
+"""What each format does in the commands that play or check submissions."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from typing import TYPE_CHECKING, NamedTuple
+
+from evaluation.cli import query, query_check, transfer, transfer_check
+from evaluation.domain.smoke_checks import SmokeTestResult
+from evaluation.formats.query import Query
+from evaluation.formats.registry import formats
+from evaluation.formats.transfer import Transfer
+
+if TYPE_CHECKING:
+    from evaluation.bundle.signature_check import Report
+
+
+def _no_options(command: argparse.ArgumentParser) -> None:
+    """Add nothing: the options that all formats have are enough."""
+
+
+class FormatCommands(NamedTuple):
+    """The commands of one format."""
+
+    help: str
+    """What the format is, in a few words."""
+    play: Callable[[argparse.Namespace], int]
+    """Run `gauntlet play`; return the exit status."""
+    tournament: Callable[[argparse.Namespace], int]
+    """Run `gauntlet tournament`; return the exit status."""
+    smoke_test: Callable[[argparse.Namespace], SmokeTestResult]
+    """Build the submission of `gauntlet check` and test it."""
+    verify_bundle: Callable[..., Report]
+    """Verify the result bundle of a round; see `evaluation.bundle.verify.verify`."""
+    add_options: Callable[[argparse.ArgumentParser], None] = _no_options
+    """Add the options to play and tournament that only this format has."""
+
+
+_COMMANDS = {
+    Query.name: FormatCommands(
+        "attacks may query the model", query.play_one, query.play_all_of, query_check.smoke_test, query.verify_bundle
+    ),
+    Transfer.name: FormatCommands(
+        "NIPS 2017, directories of images, no query",
+        transfer.play_one,
+        transfer.play_all_of,
+        transfer_check.smoke_test,
+        transfer.verify_bundle,
+        transfer.add_options,
+    ),
+}
+
+
+def commands_of(name: str) -> FormatCommands:
+    """Return the commands of the format with this name."""
+    return _COMMANDS[name]
+
+
+def add_format(command: argparse.ArgumentParser) -> None:
+    """Add the choice of the format, and the options of each, to `command`."""
+    default, *others = (each.name for each in formats)
+    texts = [f"{default}: {_COMMANDS[default].help} (default)", *(f"{name}: {_COMMANDS[name].help}" for name in others)]
+    command.add_argument("--format", choices=(default, *others), default=default, help="; ".join(texts))
+    for commands in _COMMANDS.values():
+        commands.add_options(command)

@@ -1,0 +1,1 @@
+"""The formats that the commands play: one module each behind one interface."""

@@ -1,0 +1,67 @@
+"""The formats of the engine."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from pathlib import Path
+
+from evaluation.baselines.bundled import BundledRepository
+from evaluation.domain.errors import ManifestRefusal, Refusal
+from evaluation.formats.base import EngineFormat
+from evaluation.formats.query import Query
+from evaluation.formats.transfer import Transfer
+
+formats: tuple[EngineFormat, ...] = (Query(), Transfer())
+"""All formats. The first is meant where a command, a repository or a bundle names none."""
+
+
+def format_called(name: str) -> EngineFormat:
+    """Return the format with this name. Raise `KeyError` if there is none."""
+    return {each.name: each for each in formats}[name]
+
+
+def all_bundled() -> tuple[BundledRepository, ...]:
+    """Return all bundled submissions, by format. No two have the same name."""
+    return tuple(bundled for each in formats for bundled in each.bundled())
+
+
+def find_bundled(name: str) -> BundledRepository:
+    """Return the bundled submission `name`. Raise `Refusal` if there is none."""
+    found = next((each for each in all_bundled() if each.name == name), None)
+    if found is None:
+        raise Refusal(f"no bundled submission is called {name!r}", fix="run `gauntlet baselines` to list them")
+    return found
+
+
+def format_of_repository(directory: Path) -> EngineFormat:
+    """Return the first format that has a manifest in `directory`, or the first of all."""
+    return next((each for each in formats if _manifest_in(directory, each)), formats[0])
+
+
+def format_of_bundle(content: bytes) -> EngineFormat:
+    """Return the format that the head of a bundle names, or the first, whose bundles name none."""
+    try:
+        head = json.loads(content.partition(b"\n")[0])
+    except (ValueError, RecursionError):
+        return formats[0]
+    named = head.get("format") if isinstance(head, dict) else None
+    return next((each for each in formats if each.name == named), formats[0])
+
+
+def require_format(directories: Iterable[Path], name: str) -> None:
+    """Raise `ManifestRefusal` for a submission that is of other formats than the named one."""
+    own = format_called(name)
+    for directory in directories:
+        if _manifest_in(directory, own):
+            continue
+        for other in formats:
+            if found := _manifest_in(directory, other):
+                raise ManifestRefusal(
+                    f"{directory.resolve().name} is of the {other.name} format: it has a {found}",
+                    fix=f"play it with --format {other.name}",
+                )
+
+
+def _manifest_in(directory: Path, each: EngineFormat) -> str:
+    return next((name for name in each.manifests if (directory / name).exists()), "")

@@ -1,0 +1,49 @@
+"""Adapter: checks of a commit of the query format before anything is built."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from core.errors import Refusal
+from evaluation.builder.manifest import (
+    MANIFEST_NAME,
+    MAX_MANIFEST_BYTES,
+    Manifest,
+    irregular_manifest,
+    missing_manifest,
+    parse_apart,
+)
+from evaluation.builder.run_script import require_script
+from formats.query.submissions.preflight_2018 import check_2018, is_2018
+from repositories.git_reader import GitReader, TreeFile
+from submissions.build_plans import PLAIN_FILES, plan_of
+from submissions.checked_commit import CheckedCommit
+from workers.selectors import gpu_worker_is_live
+
+
+def check_commit(track_name: str, commit: str, files: Sequence[TreeFile], reader: GitReader) -> CheckedCommit:
+    """Check a commit with `files` for a repository of this track; raise `Refusal` for the first error."""
+    if is_2018({file.path for file in files}):
+        return check_2018(track_name, files, reader)
+    manifest = _manifest(commit, files, reader)
+    if manifest.track != track_name:
+        raise Refusal(
+            f'{MANIFEST_NAME} says track = "{manifest.track}", but this repository is for the track "{track_name}"',
+            fix=f'write track = "{track_name}", or push to the team\'s repository {manifest.track}.git',
+        )
+    if manifest.gpu and not gpu_worker_is_live():  # its build would be useless
+        raise Refusal(
+            f"{MANIFEST_NAME} says gpu = true, and no worker with a GPU is running now",
+            fix="write gpu = false if a CPU is enough, or push again when the Status page shows a GPU worker",
+        )
+    require_script(manifest.run, [file.path for file in files])
+    return CheckedCommit(manifest.title, manifest.licence, plan_of(files, reader))
+
+
+def _manifest(commit: str, files: Sequence[TreeFile], reader: GitReader) -> Manifest:
+    file = next((file for file in files if file.path == MANIFEST_NAME), None)
+    if file is None:
+        raise missing_manifest(f"commit {commit[:7]}")
+    if file.mode not in PLAIN_FILES:
+        raise irregular_manifest()
+    return parse_apart(reader.content(file.object, MAX_MANIFEST_BYTES + 1))

@@ -1,0 +1,83 @@
+"""Adapter: the smoke test of the query format, a short match on public samples."""
+
+from __future__ import annotations
+
+import math
+import os
+import secrets
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+
+from competitions.models import RulesVersion
+from core.errors import Fault
+from evaluation.domain.rules import QueryRules
+from evaluation.domain.smoke_checks import SmokeCheck
+from evaluation.runner.smoke_opponent import Opponent, nearest_mean_opponent, player_opponent
+from evaluation.runner.smoke_test import SAMPLES, check_attack, check_model
+from formats.query.smoke_opponents import MODEL, opponent_name, unpack_opponent
+from matches.player_builds import model_of, ready_player, trusted_model
+from matches.rules import query_rules
+from submissions.models import Player
+from submissions.player_builds import LogLine
+from submissions.smoke_test import SmokeTest
+from workers.calibration import calibration
+from workers.sandboxes import open_sandbox, resources, trusted_sandbox
+from workers.worker_slot import device_of, slot
+
+
+class QuerySmokeTest(SmokeTest[QueryRules]):
+    """A match of the player on the first development samples."""
+
+    @staticmethod
+    def rules_of(version: RulesVersion) -> QueryRules:
+        return query_rules(version)
+
+    def player_seconds(self) -> float:
+        rules = self.rules
+        samples = min(SAMPLES, len(self.samples))
+        # each player is started for every piece, the model two more times, and each once more where it fails
+        starts = 2 * math.ceil(samples / rules.piece_samples) + 4
+        return starts * rules.setup_seconds + samples * (
+            rules.attack_seconds_per_sample + 2 * rules.query_budget * rules.model_seconds_per_image
+        )
+
+    def check(self, player: Player, on_log: LogLine, on_piece: Callable[[], None]) -> tuple[SmokeCheck, ...]:
+        """Raise `Fault` also if the player needs a GPU and this host has none, which is no user error."""
+        device = device_of(slot())
+        if player.gpu and device is None:
+            raise Fault("the player needs a GPU and this builder has none: only GPU hosts may consume the queue build")
+        seed = secrets.randbelow(1 << 31)  # a player that could predict it would know the images in advance
+        common: dict[str, Any] = {
+            "rules": self.rules,
+            "sandbox": open_sandbox(),
+            "seed": seed,
+            "calibration": calibration(),
+            "resources": resources(device),
+            "on_log": on_log,
+            "on_piece": lambda piece: on_piece(),
+        }
+        ready = ready_player(player, on_log)
+        on_log(f"seed {seed}: `gauntlet check --seed {seed} .` plays the same match")
+        if player.track_name == MODEL:
+            return check_model(ready, samples=self.samples, least_accuracy=self.least_accuracy, **common).checks
+        return check_attack(ready, opponent=self._opponent(), **common).checks
+
+    def _opponent(self) -> Opponent:
+        """Return the organisers' model, or one made from the competition's images."""
+        name = opponent_name(self.competition)
+        if not name:
+            return nearest_mean_opponent(self.samples)
+        if digest := self.competition.smoke_opponent_digest:
+            return player_opponent(model_of(_kept(digest)), open_sandbox(), self.samples)
+        return player_opponent(trusted_model(name), trusted_sandbox(), self.samples)
+
+
+def _kept(digest: str) -> Path:
+    """Return the directory of the organisers' model on this host."""
+    folder: Path = settings.CHECKOUTS / f"opponent-{digest}"
+    unpack_opponent(digest, folder)
+    os.utime(folder)
+    return folder

@@ -1,0 +1,46 @@
+"""Adapter: the smoke test of the transfer format, one small batch of public images."""
+
+from __future__ import annotations
+
+import secrets
+import threading
+from collections.abc import Callable
+
+from competitions.models import RulesVersion
+from evaluation.domain.smoke_checks import SmokeCheck
+from evaluation.domain.transfer_rules import TransferRules
+from evaluation.transfer.limits import resources
+from evaluation.transfer.run_batch import Stage
+from evaluation.transfer.smoke_test import check_submission
+from submissions.models import Player
+from submissions.player_builds import LogLine
+from submissions.smoke_test import SmokeTest
+from tournaments.player_builds import ready_player
+from tournaments.rules import transfer_rules
+from workers.calibration import calibration
+from workers.sandboxes import open_sandbox
+from workers.worker_slot import device_of, slot
+
+
+class TransferSmokeTest(SmokeTest[TransferRules]):
+    """One batch of the first development samples."""
+
+    @staticmethod
+    def rules_of(version: RulesVersion) -> TransferRules:
+        return transfer_rules(version)
+
+    def player_seconds(self) -> float:
+        return self.rules.batch_seconds
+
+    def check(self, player: Player, on_log: LogLine, on_piece: Callable[[], None]) -> tuple[SmokeCheck, ...]:
+        on_piece()
+        ready = ready_player(player, on_log)
+        return check_submission(
+            ready,
+            rules=self.rules,
+            samples=self.samples,
+            least_accuracy=self.least_accuracy,
+            stage=Stage(open_sandbox(), resources(device_of(slot())), calibration(), threading.Event()),
+            seed=secrets.randbelow(1 << 31),  # a submission that could predict it would know the images in advance
+            on_log=on_log,
+        )

@@ -1,0 +1,135 @@
+"""What every format says about competitions, and the reader of its rules."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import pytest
+from django.utils import translation
+from django.utils.translation import gettext
+
+from competitions.formats import Side, competition_formats, format_choices, track_choices
+from competitions.models import Competition, Track
+from competitions.rules import LEAST_ACCURACY, check_rules, format_of
+from competitions.rules_reader import RuleKind, RulesReader
+from competitions.services import import_competition
+from core.errors import Refusal
+from evaluation.domain.images import ImageShape
+from evaluation.formats.registry import format_called, formats
+from tests.platform.tournaments.conftest import content
+
+
+@dataclass(frozen=True)
+class ToyRules:
+    """Rules of a format that exists only here."""
+
+    name: str = "toy"
+    version: int = 1
+    format: str = "toy"
+    shape: ImageShape = ImageShape(2, 2, 3)
+    classes: int = 10
+    share: float = 0.5
+    days: tuple[str, ...] = ("monday",)
+
+    def __post_init__(self) -> None:
+        if self.classes > 20:
+            raise ValueError("classes must be at most 20")
+
+    def as_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+TOY = RulesReader(
+    ToyRules,
+    site_values={LEAST_ACCURACY: 0.25},
+    kinds={"days": RuleKind(lambda value: isinstance(value, list) and bool(value), tuple)},
+)
+
+
+@pytest.fixture(params=[each.name for each in formats])
+def name(request: pytest.FixtureRequest) -> str:
+    """The name of each format."""
+    return str(request.param)
+
+
+def test_the_site_has_the_formats_and_tracks_of_the_engine(name: str) -> None:
+    assert list(competition_formats) == [each.name for each in formats]
+    tracks = competition_formats[name].tracks
+    assert [track.name for track in tracks] == list(format_called(name).first_submissions)
+    assert {track.side for track in tracks} == set(Side)
+
+
+def test_rules_without_values_are_those_of_the_competition_that_had_them_first(name: str) -> None:
+    reader = competition_formats[name].rules
+    rules = reader.read({}, 3)
+    assert (rules.format, rules.version) == (name, 3)
+    assert LEAST_ACCURACY in reader.site_values
+    assert reader.names == set(rules.as_dict()) - {"version"} | set(reader.site_values)
+    again = {key: value for key, value in json.loads(json.dumps(rules.as_dict())).items() if key != "version"}
+    assert reader.read(again, 3) == rules, "a file can write every value that JSON shows"
+
+
+def test_titles_are_translated(name: str) -> None:
+    found = competition_formats[name]
+    with translation.override("de"):
+        for title in (found.title, *(track.title for track in found.tracks)):
+            assert gettext(title) != title
+
+
+def test_choices_come_from_the_registry() -> None:
+    assert [name for name, _ in format_choices()] == list(competition_formats)
+    assert [name for name, _ in track_choices()] == [
+        track.name for each in competition_formats for track in competition_formats[each].tracks
+    ]
+    assert Track(name="targeted_attack").get_name_display() == "targeted attack"
+    assert Competition(format="transfer").get_format_display().startswith("transfer: ")
+    assert Competition().format == "query"
+
+
+@pytest.mark.parametrize("value", ["chess", ["query"], {"query": 1}, 1, None])
+def test_an_unknown_format_is_refused(value: object) -> None:
+    with pytest.raises(Refusal, match="the rule format is") as refusal:
+        check_rules({"format": value})
+    assert refusal.value.fix == "use one of: query, transfer"
+    assert format_of({}) == "query"
+
+
+def test_an_opponent_of_smoke_tests_is_refused_where_the_format_has_none(db: None) -> None:
+    document = content()
+    document["competition"]["smoke_opponent"] = "numpy-classifier"
+    with pytest.raises(
+        Refusal, match=r"\[competition\] smoke_opponent: no smoke test of the transfer format"
+    ) as refusal:
+        import_competition(document)
+    assert refusal.value.fix == "remove the line"
+
+
+def test_a_reader_takes_values_of_the_types_of_the_defaults() -> None:
+    values = {"share": 1, "days": ["friday"], "shape": [4, 4, 1], "classes": 3, LEAST_ACCURACY: 0.1}
+    expected = ToyRules(version=2, share=1, days=("friday",), shape=ImageShape(4, 4, 1), classes=3)
+    assert TOY.read(values, 2) == expected
+
+
+@pytest.mark.parametrize(
+    ("values", "problem", "fix"),
+    [
+        ({"epsilons": [1]}, "unknown rules: epsilons", "use only: classes, days, "),
+        ({"version": 2}, "unknown rules: version", "use only: "),
+        ({"share": 0}, "the rule share is 0", "give a value like 0.5"),
+        ({"share": float("inf")}, "the rule share is inf", "give a value like 0.5"),
+        ({"share": True}, "the rule share is True", "give a value like 0.5"),
+        ({"classes": True}, "the rule classes is True", "give a value like 10"),
+        ({"classes": 0}, "the rule classes is 0", "give a value like 10"),
+        ({"classes": 21}, "the rules are not valid: classes must be at most 20", "correct the value"),
+        ({"days": []}, r"the rule days is \[\]", "give a value like ['monday']"),
+        ({"shape": [4, 4]}, r"the rule shape is \[4, 4\]", "give a value like [2, 2, 3]"),
+        ({"name": 1}, "the rule name is 1", "give a value like 'toy'"),
+        ({"format": "query"}, "the rule format is 'query'", "give a value like 'toy'"),
+    ],
+)
+def test_a_reader_names_a_wrong_value_and_a_right_one(values: dict[str, Any], problem: str, fix: str) -> None:
+    with pytest.raises(Refusal, match=problem) as refusal:
+        TOY.read(values, 1)
+    assert refusal.value.fix.startswith(fix)
