@@ -15,7 +15,7 @@ from leaderboards.board_freeze import take_snapshot
 from leaderboards.services import set_pool
 from matches import services as matches
 from matches.models import Match
-from repositories.http.limits import ANYBODY, LIMITER
+from rounds.archive_limit import making_archive
 from rounds.downloads import pair_zip, pairs_of, pairs_table
 from rounds.engine_adapter import check_field, commitment_to_field, facts_of, outcome_of
 from rounds.models import Round, RoundEntry
@@ -133,10 +133,7 @@ def _images_of(pair: Match) -> IO[bytes]:
     """Return the archive of a pair, made on its first request: too many to make all at the release."""
     row = pair.round_match
     if not row.images or object_store.size(row.images) is None:
-        release_permit = LIMITER.acquire(ANYBODY)
-        try:
+        with making_archive():
             row.images = object_store.put(pair_zip(pair))
-        finally:
-            release_permit()
         row.save(update_fields=["images"])
     return object_store.open_object(row.images)

@@ -24,7 +24,7 @@ from pages.csv_download import csv_file
 from pages.match_links import pairs_of
 from pages.rounds import Progress, files, progress_of, released_pairs, results
 from pages.rules_table import scale
-from repositories.http.limits import RETRY_SECONDS, LimitReachedError
+from rounds.archive_limit import RETRY_SECONDS, ArchivesBusyError
 from rounds.match_visibility import images_seen, pairs_public
 from rounds.models import Release, Round
 from rounds.release import open_part, released, released_entries
@@ -156,7 +156,7 @@ def released_file(request: HttpRequest, slug: str, number: int, part: str) -> Ht
         )
     try:
         file = download.open()
-    except LimitReachedError as busy:
+    except ArchivesBusyError as busy:
         return HttpResponse(
             f"{busy}\n",
             status=HTTPStatus.SERVICE_UNAVAILABLE,
