@@ -15,11 +15,11 @@ from submissions.models import Player, Submission
 from submissions.signals import eligibility_changed, submission_ready
 from tournaments.engine_adapter import remove_leftovers
 from tournaments.models import Entrant, Run
-from tournaments.work import RunWork
+from tournaments.work import runs
 from workers.extension_points import housekeeping
 from workers.work import kinds
 
-kinds.append(RunWork())
+kinds.append(runs)
 housekeeping.add(remove_leftovers)
 
 

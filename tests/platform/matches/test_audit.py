@@ -16,6 +16,7 @@ from matches.models import Match, Piece
 from matches.piece_result import AuditedPiece, PlayedPiece
 from matches.scheduling import ensure_match
 from matches.selectors import progress
+from matches.work import pieces
 from repositories.models import Repository
 from submissions import player_builds
 from submissions.models import Player
@@ -42,7 +43,7 @@ def play_out(match: Match, played: Played) -> Callable[[Worker], list[str]]:
             digests.append(kept_frames.keep(b"frames of piece %d" % held.piece.number))
             queue.commit(held, replace(played(held.piece), audit=OPEN, kept=digests[-1]))
         if held is not None:
-            queue.release_claim(held)
+            pieces.release(held)
         match.refresh_from_db()
         return digests
 
@@ -114,7 +115,7 @@ def test_a_host_that_plays_the_model_waits_and_then_plays_no_more_of_it(
     services.resume(other)
     assert claimed(first).match_id == other_match.pk
     pass_time(match, IDLE_WAIT)
-    queue.release_claim(queue.Claim(Piece.objects.get(state="claimed", worker=first), first))
+    pieces.release(queue.Claim(Piece.objects.get(state="claimed", worker=first), first))
     assert claimed(first).is_audit
     assert claim_piece(make_worker("host/2")) is None
     assert claimed(make_worker("elsewhere/0")).match_id == other_match.pk
@@ -145,7 +146,7 @@ def test_a_host_that_plays_another_player_of_the_team_waits_as_well(
     services.resume(other)
     assert claimed(first).match_id == match_of_the_team.pk
     pass_time(match, IDLE_WAIT)
-    queue.release_claim(queue.Claim(Piece.objects.get(state="claimed", worker=first), first))
+    pieces.release(queue.Claim(Piece.objects.get(state="claimed", worker=first), first))
     assert claimed(first).is_audit
     assert claim_piece(make_worker("host/2")) is None
     assert claimed(make_worker("elsewhere/0")).match_id == match_of_the_team.pk
@@ -167,7 +168,7 @@ def test_a_lost_claim_writes_nothing(
     held = claim_piece(worker)
     assert held is not None
     Piece.objects.filter(pk=held.piece.pk).update(lease_until=clock.now() - timedelta(minutes=1))
-    assert queue.expire() == 1
+    assert pieces.expire() == 1
     with pytest.raises(LostClaimError):
         queue.commit_audit(held, audited(match))
     match.refresh_from_db()
@@ -248,7 +249,7 @@ def test_a_failed_audit_fails_the_match_and_can_be_replayed(
         pass_time(match, OTHER_HOST_WAIT)
         held = claim_piece(workers[number % 2])
         assert held is not None
-        queue.release_claim(held, fault="the sandbox does not start")
+        pieces.release(held, fault="the sandbox does not start")
     match.refresh_from_db()
     assert match.state == "failed"
     assert match.fault.startswith("the audit was given up")

@@ -14,6 +14,7 @@ from core import object_store
 from evaluation.bundle.verify import verify
 from matches import queue
 from matches.models import Match, Piece, SampleResult
+from matches.work import pieces
 from rounds.cost_estimate import estimate
 from rounds.downloads import bundle_of
 from rounds.models import Decision, Round, RoundMatch, RoundStage
@@ -135,7 +136,7 @@ def disturbed(env: RoundFixture, round_: Round, draw: random.Random) -> int:
                     queue.commit(claim, played)
             except OperationalError:
                 deaths += 1
-                queue.release_claim(claim)
+                pieces.release(claim)
         if draw.random() < 0.3 or not claims:
             try:
                 with connection.execute_wrapper(FlakyConnection(draw)):

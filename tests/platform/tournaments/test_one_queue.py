@@ -11,6 +11,7 @@ from core.extension_point import ExtensionPoint
 from matches.models import Match
 from tests.platform.conftest import FakeClock
 from tournaments.models import AttackRun
+from tournaments.work import runs
 from workers import queue, tasks
 from workers.models import Priority, Worker, WorkerTime
 from workers.work import kinds
@@ -69,7 +70,7 @@ def test_a_kind_that_fails_does_not_keep_the_work_of_lost_workers_from_others(
         raise RuntimeError("a row of another kind is broken")
 
     assert queue.claim(worker) is not None
-    monkeypatch.setattr("tournaments.queue.expire", fail)
+    monkeypatch.setattr(runs, "expire", fail)
     monkeypatch.setattr("workers.queue.kinds", sorted(kinds, key=lambda kind: kind.name == "pieces"))  # the last one
     the_clock.forward(seconds=31)
     assert queue.expire() == 1

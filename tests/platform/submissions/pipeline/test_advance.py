@@ -51,7 +51,7 @@ def scripted(track: str, source: str) -> dict[str, str]:
 
 
 def advanced(submission: Submission) -> Submission:
-    pipeline.advance(submission.pk)
+    pipeline.advance()
     submission.refresh_from_db()
     return submission
 
@@ -286,6 +286,7 @@ def test_a_log_of_100_megabytes_is_cut_in_the_middle(submit: Submit, build_with:
     assert lines[-2:] == ["999999", "rejected: enough"]
 
 
+@pytest.mark.usefixtures("no_pauses")
 def test_a_builder_without_a_gpu_is_a_platform_error(submit: Submit) -> None:
     files = scripted("model", "raise SystemExit('no device')")
     files["submission.toml"] += "gpu = true\n"
