@@ -11,6 +11,8 @@ from datetime import datetime
 from itertools import groupby
 from typing import NamedTuple
 
+from django.db.models import QuerySet
+
 from submissions.models import Build, Submission
 from workers.fault_record import MAX_FAULTS, FaultRecord
 from workers.worker_slot import host_of
@@ -28,6 +30,7 @@ NOT_COUNTED = frozenset({HOST, STOPPED})
 class Attempt(NamedTuple):
     """A finished build."""
 
+    submission: int
     outcome: str
     worker: str
     finished_at: datetime
@@ -35,17 +38,15 @@ class Attempt(NamedTuple):
 
 def attempts_of(submission: Submission) -> list[Attempt]:
     """Return the finished builds of a submission, oldest first."""
-    rows = submission.builds.exclude(finished_at=None).order_by("attempt")
-    return [Attempt(*row) for row in rows.values_list("outcome", "worker", "finished_at")]
+    return _finished(submission.builds.order_by("attempt"))
 
 
 def paused_submissions(now: datetime) -> list[int]:
     """Return the waiting submissions that wait at least until after `now`, because their last build had a fault."""
-    rows = Build.objects.filter(submission__state=Submission.State.RECEIVED).exclude(finished_at=None)
-    ordered = rows.order_by("submission", "attempt").values_list("submission", "outcome", "worker", "finished_at")
+    builds = Build.objects.filter(submission__state=Submission.State.RECEIVED).order_by("submission", "attempt")
     paused = []
-    for submission, builds in groupby(ordered, key=lambda row: row[0]):
-        until = pause_after(Attempt(*row[1:]) for row in builds)
+    for submission, attempts in groupby(_finished(builds), key=lambda attempt: attempt.submission):
+        until = pause_after(attempts)
         if until is not None and until > now:
             paused.append(submission)
     return paused
@@ -70,10 +71,15 @@ def is_given_up(attempts: Iterable[Attempt]) -> bool:
     return found[-1].outcome in PLATFORM_FAULTS and not _record(found).faults
 
 
+def _finished(builds: QuerySet[Build]) -> list[Attempt]:
+    rows = builds.values_list("submission", "outcome", "worker", "finished_at")
+    return [Attempt(submission, outcome, worker, at) for submission, outcome, worker, at in rows if at is not None]
+
+
 def _record(attempts: Iterable[Attempt]) -> FaultRecord:
     """Return the faults since the submission last began anew: after a result, or when it was given up."""
     record = FaultRecord()
-    for outcome, worker, _ in attempts:
+    for _, outcome, worker, _ in attempts:
         if outcome in PLATFORM_FAULTS:
             record = record.after_fault(host_of(worker))
             if record.faults == MAX_FAULTS:

@@ -79,5 +79,5 @@ BUILD = Role("build", spent=_build_time, limit=lambda: settings.TEAM_BUILD_SECON
 """Workers that build and check submissions: apart from those that play, as they need the engine and its images."""
 
 
-def _seconds_since(start: datetime, began: datetime, ended: datetime) -> float:
-    return max(timedelta(0), ended - max(start, began)).total_seconds()
+def _seconds_since(start: datetime, began: datetime, ended: datetime | None) -> float:
+    return max(timedelta(0), ended - max(start, began)).total_seconds() if ended else 0.0

@@ -74,7 +74,7 @@ class ItemQueue(Work[Claim], Generic[Claim, Item]):
         """Do what follows for the kind when an item is given up; `reason` follows "given up". In its transaction."""
 
     def held(self) -> list[Held]:
-        rows = []
+        rows: list[tuple[Any, ...]] = []
         for table in self.tables:
             claimed = table._default_manager.filter(state=WorkItem.State.CLAIMED).order_by()
             rows += claimed.values_list("priority", "entry_id", "claimed_at", "lease_until")

@@ -93,7 +93,7 @@ def test_what_is_held_is_seen_with_its_team_and_its_lease(
 ) -> None:
     (held,) = work.held()
     entry = kind.entry(only)
-    assert (held.priority, held.entry) == (Priority.BOARD, entry and entry.pk)
+    assert (held.priority, held.entry) == (Priority.BOARD, entry.pk if entry else None)
     assert (held.since, held.until) == (the_clock.at, the_clock.at + kind.row(only).LEASE)
 
 
@@ -276,7 +276,7 @@ def test_only_work_that_ends_counts_against_the_share_of_a_team(
     kind: Kind, only: Claimed, claim: Claim, worker: Worker, the_clock: FakeClock
 ) -> None:
     entry = kind.entry(only)
-    team = entry and entry.pk
+    team = entry.pk if entry else None
 
     def used() -> float:
         return uses({team}, the_clock.at, only.kind.role)[team].day
