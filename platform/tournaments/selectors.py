@@ -159,6 +159,13 @@ def has_unplayed_runs(tournament: Tournament) -> bool:
     )
 
 
+def unplayed_of_pairs(tournament: Tournament) -> dict[tuple[int, int], int]:
+    """Return the number of requested runs of each attack and defence that are not played yet, or were given up."""
+    runs = DefenceRun.objects.filter(attack_run__tournament=tournament, state__in=_UNPLAYED).order_by()
+    rows = runs.values_list("attack_run__attack", "defence").annotate(number=Count("pk"))
+    return {(attack, defence): number for attack, defence, number in rows}
+
+
 def progress_of(tournament: Tournament, batches: int, players: Collection[int] | None = None) -> Progress:
     """Return which runs are played; `batches` is the number of batches of the tournament.
 
