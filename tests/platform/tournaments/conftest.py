@@ -185,7 +185,7 @@ def match(competition: Competition, rules: RulesVersion, sample_sets: dict[str, 
 def attacked(transfer: Competition, submit: Callable[..., Submission]) -> None:
     """Runs for a leaderboard of the transfer format, which wait."""
     transfer.tracks.update(baselines=[])
-    submit("owls", "attack", COPY)
+    submit("bats", "attack", COPY)
     services.advance(services.make_tournament(transfer))
 
 

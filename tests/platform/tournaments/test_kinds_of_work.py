@@ -17,7 +17,7 @@ from django.db import connection
 from accounts.models import User
 from core import clock
 from tests.platform.conftest import FakeClock
-from tests.platform.matches.test_killed_worker import database_url
+from tests.platform.other_process import database_url
 from tests.platform.tournaments.kinds import KINDS, Kind
 from workers import queue
 from workers.fair_order import PLAY, uses
