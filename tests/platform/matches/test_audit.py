@@ -67,7 +67,9 @@ def pass_time(match: Match, by: timedelta) -> None:
     match.pieces.filter(state="played").update(played_at=clock.now() - by)
 
 
-def test_it_works(match: Match, make_worker: MakeWorker, play_out: Callable[[Worker], list[str]]) -> None:
+def test_the_audit_follows_the_last_piece_and_ends_the_match(
+    match: Match, make_worker: MakeWorker, play_out: Callable[[Worker], list[str]]
+) -> None:
     worker = make_worker("one/0")
     digests = play_out(worker)
     assert (match.state, match.audit, match.finished_at) == ("audit", {}, None)

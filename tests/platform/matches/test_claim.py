@@ -70,7 +70,7 @@ def state_of(match: Match) -> str:
     return match.state
 
 
-def test_it_works(match: Match, one: Worker) -> None:
+def test_a_claim_marks_the_piece_and_its_match(match: Match, one: Worker) -> None:
     claim = claimed(one)
     assert (claim.piece.number, claim.piece.fence) == (0, 1)
     row = match.pieces.get(number=0)

@@ -120,7 +120,7 @@ def claims(worker: Worker, number: int) -> list[str]:
     return [claim.piece.entry.team.slug if claim.piece.entry else "none" for claim in held if claim is not None]
 
 
-def test_it_works(teams: Queue, play: Callable[..., str]) -> None:
+def test_two_teams_take_turns(teams: Queue, play: Callable[..., str]) -> None:
     owls, newts = teams.team("owls"), teams.team("newts")
     teams.requests(owls, 12)
     teams.requests(newts)

@@ -22,7 +22,7 @@ class Clock(Protocol):
     def forward(self, **by: float) -> datetime: ...
 
 
-def test_it_works(match: Match, the_clock: Clock, make_worker: Callable[..., Worker]) -> None:
+def test_a_beat_renews_the_lease(match: Match, the_clock: Clock, make_worker: Callable[..., Worker]) -> None:
     worker = make_worker()
     heartbeat = Heartbeat(worker)
     hold_piece(worker, heartbeat)

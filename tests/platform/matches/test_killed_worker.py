@@ -80,7 +80,7 @@ def rows_of(match: Match) -> list[tuple[object, ...]]:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_it_works(
+def test_another_worker_finishes_the_match(
     slow_match: Match,
     elsewhere: subprocess.Popen[bytes],
     make_worker: Callable[..., Worker],

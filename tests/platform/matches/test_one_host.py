@@ -42,7 +42,9 @@ def piece(match: Match) -> Piece:
     return match.pieces.get()
 
 
-def test_it_works(piece: Piece, one: Worker, the_clock: FakeClock, make_worker: MakeWorker) -> None:
+def test_on_one_host_a_piece_waits_longer_after_each_fault(
+    piece: Piece, one: Worker, the_clock: FakeClock, make_worker: MakeWorker
+) -> None:
     waits = []
     for number in range(6):
         pieces.release(claimed(one), fault="the engine is away")

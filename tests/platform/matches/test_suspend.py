@@ -37,7 +37,7 @@ def state_of(match: Match) -> str:
     return match.state
 
 
-def test_it_works(match: Match, worker: Worker) -> None:
+def test_a_suspended_match_is_not_claimed_until_it_is_resumed(match: Match, worker: Worker) -> None:
     assert suspend(Match.objects.all()) == 1
     assert state_of(match) == "suspended"
     assert claim_piece(worker) is None

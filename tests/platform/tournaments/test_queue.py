@@ -51,7 +51,7 @@ def claimed(worker: str = "host/0") -> AttackRun:
     return run
 
 
-def test_it_works(tournament: Tournament) -> None:
+def test_each_batch_is_claimed_once_and_its_result_kept(tournament: Tournament) -> None:
     first, second = claimed(), claimed()
     assert {first.batch, second.batch} == {0, 1}
     assert claim_run("host/1") is None

@@ -64,7 +64,7 @@ def slot_of(submission: Submission) -> str:
     return QuotaSlot.objects.get(submission=submission).state
 
 
-def test_it_works(submit: Submit, notifications: Notifications) -> None:
+def test_a_submission_becomes_ready(submit: Submit, notifications: Notifications) -> None:
     submission = advanced(submit("model", find_baseline("numpy-classifier").repository()))
 
     assert submission.state == Submission.State.READY, submission.problem
