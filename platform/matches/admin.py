@@ -11,9 +11,10 @@ from competitions.admin import RulesVersionAdmin, SampleSetAdmin
 from core.administration.actions import AdminAction, confirmed_action
 from core.administration.columns import labelled, linked
 from core.administration.permissions import ReadOnlyAdmin, model_field_names
-from matches import queue, services
+from matches import services
 from matches.extension_points import replay_notes
 from matches.models import Match, Piece, SampleResult
+from matches.work import pieces
 from submissions.admin import PlayerAdmin
 from workers.admin import WorkerAdmin
 
@@ -111,7 +112,7 @@ class PieceAdmin(ReadOnlyAdmin):
             "Retry now",
             "Forgets the faults on each waiting piece, so that the next free worker plays it.",
             "queued",
-            lambda row, by, reason: queue.retry_now(row, by, reason),
+            lambda row, by, reason: pieces.retry_now(row, by, reason),
         )
     )
     give_up = confirmed_action(
@@ -120,7 +121,7 @@ class PieceAdmin(ReadOnlyAdmin):
             "Fails each waiting piece that had faults, and its match. An evaluation that needs it ends without a "
             "score, at no cost to its team. You can replay the match.",
             "given up",
-            lambda row, by, reason: queue.give_up(row, by, reason),
+            lambda row, by, reason: pieces.give_up(row, by, reason),
         )
     )
 

@@ -7,12 +7,12 @@ from django.db.models import Q, QuerySet
 from competitions.extension_points import sets_in_use
 from competitions.models import SampleSet
 from matches.models import Match
-from matches.work import PieceWork
+from matches.work import pieces
 from submissions.extension_points import players_in_use
 from submissions.models import Player
 from workers.work import kinds
 
-kinds.append(PieceWork())
+kinds.append(pieces)
 
 UNFINISHED = (Match.State.WAITING, Match.State.PLAYING, Match.State.AUDIT, Match.State.SUSPENDED)
 

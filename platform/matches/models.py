@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Self
+from typing import ClassVar
 
 from django.db import models
-from django.db.models import Q, QuerySet, UniqueConstraint
+from django.db.models import Q, UniqueConstraint
 from django.utils.translation import gettext_noop
 
 from competitions.models import Entry, RulesVersion, SampleSet
-from core import clock
 from submissions.models import Player
-from workers.fault_record import Retried
-from workers.models import Priority, Worker
+from workers.items import WorkItem
+from workers.models import Worker
 
 
 class Match(models.Model):
@@ -59,22 +58,17 @@ class Match(models.Model):
         return f"match {self.pk}"
 
 
-class Piece(Retried):
+class Piece(WorkItem):
     """A batch of a match's samples, claimed, played and committed as one; or the audit of the model after them.
 
-    Each claim raises `fence`; only the holder of the newest fence may write a result or renew the lease. An audit
-    covers no samples (`count` is 0) and is deleted when it is done: its counts are those of the pieces.
+    An audit covers no samples (`count` is 0) and is deleted when it is done: its counts are those of the pieces.
     """
 
     class Kind(models.TextChoices):
         PLAY = "play", "play"
         AUDIT = "audit", "audit"
 
-    class State(models.TextChoices):
-        WAITING = "waiting", "waiting"
-        CLAIMED = "claimed", "claimed"
-        PLAYED = "played", "played"
-        FAILED = "failed", "failed"
+    NO_WORKER: ClassVar = {"worker": None}
 
     match = models.ForeignKey(Match, on_delete=models.CASCADE, related_name="pieces")
     kind = models.CharField(max_length=5, choices=Kind.choices, default=Kind.PLAY)
@@ -82,15 +76,9 @@ class Piece(Retried):
     first = models.PositiveIntegerField()
     """Index of its first sample in the sample set."""
     count = models.PositiveSmallIntegerField()
-    state = models.CharField(max_length=8, choices=State.choices, default=State.WAITING)
-    queued_at = models.DateTimeField(default=clock.now)
-    """Its place in the queue: the time of its request, or later if other requests may go first meanwhile."""
-    priority = models.PositiveSmallIntegerField(choices=Priority.choices, default=Priority.BOARD)
     entry = models.ForeignKey(Entry, null=True, blank=True, on_delete=models.PROTECT, related_name="pieces")
     """The team whose share of the workers it uses; None for rounds and rejudgings."""
     worker = models.ForeignKey(Worker, null=True, blank=True, on_delete=models.SET_NULL, related_name="pieces")
-    claimed_at = models.DateTimeField(null=True, blank=True)
-    fence = models.PositiveIntegerField(default=0)
     played_at = models.DateTimeField(null=True, blank=True)
     seconds = models.FloatField(null=True, blank=True)
     worker_class = models.CharField(max_length=3, choices=Worker.Class.choices, blank=True)
@@ -119,9 +107,9 @@ class Piece(Retried):
         """True for the audit of the model, which follows the pieces of its match."""
         return self.kind == self.Kind.AUDIT
 
-    def held(self) -> QuerySet[Self]:
-        """Return this row, or nothing if the claim with this fence is lost."""
-        return super().held().filter(fence=self.fence)
+    @property
+    def holder(self) -> str:
+        return self.worker.name if self.worker else ""
 
 
 class SampleResult(models.Model):

@@ -1,7 +1,6 @@
-"""A database-backed work queue of pieces.
+"""Claims and commits of pieces, and the end of a match with its last piece.
 
-A piece is held under a lease that its worker renews, and written only by the holder of its newest fence. Every state
-change is one conditional UPDATE, so that no piece is played or counted twice.
+A piece is written only by the holder of its newest fence (`workers.item_queue`).
 """
 
 from __future__ import annotations
@@ -10,14 +9,12 @@ import logging
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from django.db import transaction
 from django.db.models import Exists, Model, OuterRef, QuerySet
 
-from accounts.models import User
 from core import clock, events, faults, notify
-from core.errors import Refusal
 from matches import kept_frames
 from matches.audit_placement import withheld_from
 from matches.models import Match, Piece, SampleResult
@@ -26,7 +23,7 @@ from matches.queue_order import IN_ORDER, held_matches, share_of, waiting_turns
 from matches.selectors import waiting
 from matches.signals import match_ended
 from workers.fair_order import charge
-from workers.fault_record import columns_after
+from workers.item_queue import take
 from workers.lease import LostClaimError
 from workers.models import Worker
 from workers.work import Turn
@@ -138,42 +135,6 @@ def commit_audit(held: Claim, audited: Sequence[AuditedPiece]) -> None:
         kept_frames.remove(each.kept)
 
 
-def release_claim(held: Claim, *, fault: str = "", host_failed: bool = False) -> bool:
-    """Release a claim without a result; return False if the claim is lost.
-
-    `fault` counts against the piece, unless `host_failed`.
-    """
-    piece = held.piece
-    if fault and not host_failed:
-        return _count_fault(piece, fault, expired=False)
-    columns: dict[str, Any] = {}
-    if host_failed:
-        columns = columns_after(piece.fault_record.after_host_fault(), clock.database_now(), pause_first=False)
-    return piece.release(state=Piece.State.WAITING, worker=None, **columns)
-
-
-def retry_now(piece: Piece, by: User, reason: str = "") -> None:
-    """Forget the faults on a waiting piece, so that it is claimed next. Raise `Refusal` for one without any."""
-    with transaction.atomic():
-        _require_faulty(piece).update(**Piece.NO_FAULTS)
-        events.record("retry_now", piece, by=by, reason=reason)
-        notify.notify("workers.play")
-
-
-def give_up(piece: Piece, by: User, reason: str = "") -> None:
-    """Give up a waiting piece, and its match with it. Raise `Refusal` for one without faults."""
-    with transaction.atomic():
-        _require_faulty(piece).update(state=Piece.State.FAILED)
-        events.record("give_up", piece, by=by, reason=reason)
-        _fail(piece, f"by an organiser: {reason}")
-
-
-def expire() -> int:
-    """Return the pieces of workers without a heartbeat to the queue, each with a fault; return how many."""
-    expired = Piece.expired().filter(state=Piece.State.CLAIMED).select_related("worker")  # the state has an index
-    return _count(expired, lambda piece: _count_fault(piece, f"no heartbeat from {piece.worker}", expired=True))
-
-
 def finish_played(*, among: Sequence[int] | None = None) -> int:
     """Finish open matches (`among` these keys) whose pieces are all played; return how many."""
     unplayed = Piece.objects.filter(match=OuterRef("pk"), kind=Piece.Kind.PLAY).exclude(state=Piece.State.PLAYED)
@@ -184,7 +145,7 @@ def finish_played(*, among: Sequence[int] | None = None) -> int:
 def fail_given_up() -> int:
     """Fail open matches with a piece that was given up; return how many."""
     stuck = Piece.objects.filter(state=Piece.State.FAILED, match__state__in=OPEN_MATCH).select_related("match")
-    return _count(stuck, lambda piece: _fail(piece, "while the match was suspended; see its events"))
+    return _count(stuck, lambda piece: fail_match(piece, "while the match was suspended; see its events"))
 
 
 def waiting_for(worker: Worker, now: datetime | None = None) -> QuerySet[Piece]:
@@ -216,7 +177,8 @@ def _claim_first(worker: Worker, now: datetime, first: Callable[[QuerySet[Piece]
             piece = first(waiting_for(worker, now).select_for_update(skip_locked=True, of=("self",)))
             if piece is None:
                 return None
-            if _take(piece, worker, now):
+            if take(piece, now, worker=worker):
+                Match.objects.filter(pk=piece.match_id, state=Match.State.WAITING).update(state=Match.State.PLAYING)
                 return Claim(piece, worker)
 
 
@@ -239,66 +201,7 @@ def _first_of(pieces: QuerySet[Piece], busy: Collection[int]) -> Piece | None:
     return piece
 
 
-def _take(piece: Piece, worker: Worker, now: datetime) -> bool:
-    """Give `piece` to the worker; return False if another worker was faster."""
-    claimed = {
-        "state": Piece.State.CLAIMED,
-        "worker": worker,
-        "fence": piece.fence + 1,
-        "claimed_at": now,
-        "lease_until": now + piece.LEASE,
-        "paused_until": None,
-    }
-    free = Piece.objects.filter(pk=piece.pk, state=Piece.State.WAITING, fence=piece.fence)
-    if not free.update(**claimed):
-        return False
-    for name, value in claimed.items():
-        setattr(piece, name, value)
-    Match.objects.filter(pk=piece.match_id, state=Match.State.WAITING).update(state=Match.State.PLAYING)
-    return True
-
-
-def _count_fault(piece: Piece, fault: str, *, expired: bool) -> bool:
-    """Return `piece` (as read while claimed) to the queue, or give it up; return False if the claim has changed.
-
-    Without a pause after the first lease that expires: the worker was probably stopped.
-    """
-    now = clock.database_now()
-    host = host_of(piece.worker.name) if piece.worker else ""
-    record = piece.fault_record.after_fault(host)
-    claimed = piece.held_but_expired() if expired else piece.held()
-    with transaction.atomic():
-        returned = claimed.update(
-            state=Piece.State.FAILED if record.is_given_up else Piece.State.WAITING,
-            worker=None,
-            lease_until=None,
-            **columns_after(record, now, pause_first=not expired),
-        )
-        if not returned:
-            return False
-        events.record(
-            "return_piece",
-            piece,
-            reason=fault,
-            match=piece.match_id,
-            number=piece.number,
-            faults=record.faults,
-            host=host,
-        )
-        if record.is_given_up:
-            _fail(piece, f"after {record.faults} platform errors on {', '.join(record.hosts or {})}; the last: {fault}")
-    return True
-
-
-def _require_faulty(piece: Piece) -> QuerySet[Piece]:
-    """Return the row of a waiting piece that had a fault, locked. Raise `Refusal` for any other."""
-    waiting = Piece.objects.filter(pk=piece.pk, state=Piece.State.WAITING).exclude(faults=0, host_faults=0)
-    if waiting.select_for_update(of=("self",)).first() is None:
-        raise Refusal(f"{piece} does not wait after a fault", fix="choose a piece that waits and had faults")
-    return Piece.objects.filter(pk=piece.pk)
-
-
-def _fail(piece: Piece, reason: str) -> bool:
+def fail_match(piece: Piece, reason: str) -> bool:
     """Fail the match of a piece that was given up; `reason` follows "given up". In the transaction that does so."""
     # locked: otherwise a concurrent replay misses this piece, and this call misses that the match is open again
     match = Match.objects.select_for_update(no_key=True).get(pk=piece.match_id)

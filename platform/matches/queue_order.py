@@ -40,12 +40,6 @@ def share_of(piece: Piece) -> Held:
     return Held(piece.priority, piece.entry_id, piece.claimed_at)
 
 
-def held_pieces() -> list[Held]:
-    """Return the pieces that workers play now; at most one per worker."""
-    claimed = Piece.objects.filter(state=Piece.State.CLAIMED).order_by()
-    return [Held(*row) for row in claimed.values_list("priority", "entry_id", "claimed_at", "lease_until")]
-
-
 def held_matches() -> set[int]:
     """Return the matches that workers play now."""
     return set(Piece.objects.filter(state=Piece.State.CLAIMED).order_by().values_list("match", flat=True))

@@ -10,6 +10,7 @@ from core import clock, events, notify
 from core.errors import Refusal
 from matches.models import Match, Piece
 from matches.queue import OPEN_MATCH, finish_played
+from workers.item_queue import requeue_failed
 
 
 def suspend(matches: QuerySet[Match]) -> int:
@@ -66,7 +67,7 @@ def replay_failed(match: Match, by: User | None, reason: str = "") -> None:
         begun = Match.State.PLAYING if locked.pieces.filter(state=Piece.State.PLAYED).exists() else Match.State.WAITING
         state = Match.State.SUSPENDED if locked.suspended_when_replayed else begun
         Match.objects.filter(pk=match.pk).update(state=state, suspended_when_replayed=False, fault="", finished_at=None)
-        locked.pieces.filter(state=Piece.State.FAILED).update(state=Piece.State.WAITING, **Piece.NO_FAULTS)
+        requeue_failed(locked.pieces.all())
         finish_played(among=[match.pk])  # nothing but the audit may be left
         events.record("replay", match, by=by, reason=reason, fault=locked.fault)
         notify.notify("workers.play")

@@ -8,18 +8,21 @@ from datetime import datetime, timedelta
 from functools import partial
 
 from core.database import persist
-from matches import engine_adapter, queue, queue_order
+from matches import engine_adapter, queue
 from matches.models import Piece
 from matches.queue import Claim
 from matches.selectors import waiting
+from workers.item_queue import ItemQueue
+from workers.lease import Heartbeat
 from workers.models import Worker
-from workers.work import Held, Session, Turn, Work
+from workers.work import Session, Turn
 
 
-class PieceWork(Work[Claim]):
+class PieceWork(ItemQueue[Claim, Piece]):
     """Pieces of matches, and the audits that follow them."""
 
     name = "pieces"
+    tables = (Piece,)
 
     def waits(self) -> bool:
         return waiting().exists()
@@ -30,9 +33,6 @@ class PieceWork(Work[Claim]):
     def claim(self, worker: Worker, turn: Turn, now: datetime) -> Claim | None:
         return queue.claim(worker, turn, now)
 
-    def held(self) -> list[Held]:
-        return queue_order.held_pieces()
-
     def row(self, claim: Claim) -> Piece:
         return claim.piece
 
@@ -40,7 +40,7 @@ class PieceWork(Work[Claim]):
         return timedelta(seconds=engine_adapter.longest_seconds_of(claim.piece, claim.worker))
 
     @contextmanager
-    def session(self, claim: Claim) -> Iterator[Session[Claim]]:
+    def session(self, claim: Claim, heartbeat: Heartbeat) -> Iterator[Session[Claim]]:
         if claim.piece.is_audit:
             yield _AuditSession()
             return
@@ -50,11 +50,12 @@ class PieceWork(Work[Claim]):
     def log_ids(self, claim: Claim) -> dict[str, int]:
         return {"match": claim.piece.match_id, "piece": claim.piece.pk}
 
-    def release(self, claim: Claim, *, fault: str = "", host_failed: bool = False) -> bool:
-        return queue.release_claim(claim, fault=fault, host_failed=host_failed)
+    def given_up(self, item: Piece, reason: str) -> None:
+        """Fail its match."""
+        queue.fail_match(item, reason)
 
-    def expire(self) -> int:
-        return queue.expire()
+
+pieces = PieceWork()
 
 
 class _MatchSession:

@@ -7,12 +7,15 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from django.conf import settings
-from django.db.models import Q
+from django.db.models import QuerySet
 
 from core import clock
-from submissions.build_queue import HOST, NOTIFY_AGAIN, PLATFORM_FAULTS
+from submissions.build_faults import NOT_COUNTED, PLATFORM_FAULTS, paused_submissions
 from submissions.models import Build, Submission
-from workers.fair_share import DAY, RECENT, Use, Waiting, round_robin
+from workers.fair_order import over_limit, uses
+from workers.fair_share import DAY, RECENT, Waiting, round_robin
+from workers.models import Priority
+from workers.work import Held, Role, Turn
 
 
 @dataclass(frozen=True)
@@ -23,47 +26,58 @@ class BuildPlace:
     over_limit: bool
 
 
-def in_order(submission: int) -> list[int]:
-    """Return the submissions that may be built now, in order.
-
-    One that returned after a platform error waits first, as an immediate retry would fail again. The notified one,
-    `submission`, is exempt only if there is no other.
-    """
-    now = clock.database_now()
-    order = _order(_waiting(Q(builds=None) | Q(state_since__lte=now - NOTIFY_AGAIN)), now)
-    return order if submission in order else [*order, submission]
-
-
 def place_of(submission: Submission) -> BuildPlace:
     """Return the place of a waiting submission, if no other one arrives."""
     now = clock.database_now()
     entry = submission.repository.entry_id
-    order = _order(_waiting(Q()), now)
+    rows = _received().values_list("pk", "repository__entry", "repository__entry__low_priority")
+    waiting = [Waiting(*row) for row in rows]
+    used = {team: use for team, use in uses({each.team for each in waiting}, now, BUILD).items() if team is not None}
+    order = round_robin(waiting, used, limit=BUILD.limit())
     before = order.index(submission.pk) if submission.pk in order else 0  # a builder may have claimed it meanwhile
-    return BuildPlace(before, _uses([entry], now)[entry].day >= settings.TEAM_BUILD_SECONDS)
+    return BuildPlace(before, entry in over_limit({entry}, now, BUILD))
 
 
-def _waiting(chosen: Q) -> list[Waiting]:
-    rows = Submission.objects.filter(chosen, state=Submission.State.RECEIVED).order_by("pk").distinct()
-    return [Waiting(*row) for row in rows.values_list("pk", "repository__entry", "repository__entry__low_priority")]
+def turns(now: datetime) -> list[Turn]:
+    """Return the teams with submissions that may be built now."""
+    oldest: dict[int, Turn] = {}
+    rows = waiting_builds(now).values_list("repository__entry", "received_at", "repository__entry__low_priority")
+    for entry, received_at, low_priority in rows:
+        oldest.setdefault(entry, Turn(Priority.BOARD, entry, received_at, low_priority=low_priority))
+    return list(oldest.values())
 
 
-def _order(waiting: list[Waiting], now: datetime) -> list[int]:
-    return round_robin(waiting, _uses({each.team for each in waiting}, now), limit=settings.TEAM_BUILD_SECONDS)
+def waiting_builds(now: datetime) -> QuerySet[Submission]:
+    """Return the submissions that may be built now, oldest first."""
+    return _received().exclude(pk__in=paused_submissions(now))
 
 
-def _uses(entries: Collection[int], now: datetime) -> dict[int, Use]:
-    """Return each team's use of the builders; builds that failed by a platform error do not count."""
-    builds = Build.objects.filter(
-        Q(finished_at=None) | Q(finished_at__gt=now - DAY), submission__repository__entry__in=entries
-    ).exclude(outcome__in=[*PLATFORM_FAULTS, HOST])
-    uses = dict.fromkeys(entries, Use())
-    for entry, began, ended in builds.values_list("submission__repository__entry", "started_at", "finished_at"):
-        use = uses[entry]
-        recent, day = (_seconds_since(now - window, began, ended or now) for window in (RECENT, DAY))
-        uses[entry] = Use(use.running + (ended is None), use.recent + recent, use.day + day)
-    return uses
+def held_builds() -> list[Held]:
+    """Return the builds that builders hold now; at most one per process."""
+    rows = Build.objects.filter(lease_until__isnull=False).order_by()
+    held = rows.values_list("submission__repository__entry", "started_at", "lease_until")
+    return [Held(Priority.BOARD, *row) for row in held]
 
 
-def _seconds_since(start: datetime, began: datetime, ended: datetime) -> float:
-    return max(timedelta(0), ended - max(start, began)).total_seconds()
+def _received() -> QuerySet[Submission]:
+    return Submission.objects.filter(state=Submission.State.RECEIVED).order_by("pk")
+
+
+def _build_time(teams: Collection[int | None], now: datetime) -> dict[int | None, tuple[float, float]]:
+    """Return the seconds of finished builds of each team; those that ended by a platform error do not count."""
+    builds = Build.objects.filter(finished_at__gt=now - DAY, submission__repository__entry__in=teams)
+    spent: dict[int | None, tuple[float, float]] = {}
+    rows = builds.exclude(outcome__in=PLATFORM_FAULTS | NOT_COUNTED)
+    for entry, began, ended in rows.values_list("submission__repository__entry", "started_at", "finished_at"):
+        recent, day = (_seconds_since(now - window, began, ended) for window in (RECENT, DAY))
+        earlier = spent.get(entry, (0.0, 0.0))
+        spent[entry] = earlier[0] + recent, earlier[1] + day
+    return spent
+
+
+BUILD = Role("build", spent=_build_time, limit=lambda: settings.TEAM_BUILD_SECONDS)
+"""Workers that build and check submissions: apart from those that play, as they need the engine and its images."""
+
+
+def _seconds_since(start: datetime, began: datetime, ended: datetime | None) -> float:
+    return max(timedelta(0), ended - max(start, began)).total_seconds() if ended else 0.0

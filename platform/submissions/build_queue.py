@@ -1,6 +1,7 @@
 """Attempts to build submissions: claim, and the transition of the submission at the end.
 
-A worker holds its `Build` by a lease (`workers.lease`). Only the holder decides on the submission's next state.
+A worker holds its `Build` by a lease (`workers.lease`). Only the holder decides on the submission's next state. Each
+claim makes a new `Build`, so that a submission's faults are those of its builds (`submissions.build_faults`).
 """
 
 from __future__ import annotations
@@ -9,7 +10,6 @@ import logging
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime, timedelta
-from itertools import takewhile
 from typing import Any
 
 from django.db import transaction
@@ -19,26 +19,32 @@ from core import clock, events, faults
 from core.notify import notify
 from core.times import in_words
 from submissions import player_builds, quota_ledger, timeouts
+from submissions.build_faults import (
+    FAULT,
+    LOST,
+    OVERDUE,
+    PLATFORM_FAULTS,
+    READY,
+    STOPPED,
+    WITHDRAWN,
+    attempts_of,
+    is_given_up,
+    pause_after,
+    paused_submissions,
+)
 from submissions.formats import format_of
 from submissions.models import Build, Player, Submission
 from submissions.quota import REFUNDED_FAULTS
+from workers.fault_record import MAX_FAULTS
 
 log = logging.getLogger(__name__)
 
 BUILD_MARGIN = timedelta(minutes=10)
 """Time that a build may take beyond its builder's limit: the checkout, a busy engine."""
-MAX_FAULTS = 3
-"""Platform errors in a row after which a submission is rejected: an operator must fix something first."""
 NOTIFY_AGAIN = timedelta(seconds=30)
-"""Time until a waiting submission is notified again, after a lost message or a fault."""
+"""Time until a builder is notified again of a waiting submission: the message may be lost."""
 NOTIFIED_AT_ONCE = 4
 """Maximum of notifications per sweep: a long queue alone needs no further messages."""
-
-READY, LOST, OVERDUE, FAULT, WITHDRAWN = "ready", "lost", "overdue", "fault", "withdrawn"
-"""Outcomes of a build, in addition to the reasons of a refusal."""
-HOST = "host"
-"""Outcome of a build on a host that then failed a check: it does not count against the submission."""
-PLATFORM_FAULTS = frozenset({LOST, OVERDUE, FAULT})
 
 
 def claim(submission_id: int, worker: str) -> Build | None:
@@ -99,22 +105,34 @@ def refuse(build: Build, reason: str, problem: str, fix: str, checks: Sequence[d
     return True
 
 
-def release_claim(build: Build, outcome: str, detail: str) -> None:
-    """Finish the build after a platform error; refuse the submission after `MAX_FAULTS` in a row, else retry it.
+def release_claim(build: Build, outcome: str, detail: str = "") -> bool:
+    """Finish the build without a result; refuse the submission after `MAX_FAULTS` faults in a row, else retry it.
 
-    `detail` is not shown to the team.
+    Return False if this worker lost the build. `detail` is not shown to the team.
     """
     with _locked(build) as submission:
         if submission is None:
-            return
+            return False
         _finish(build, outcome)
-        events.record("fault", submission, reason=outcome, attempt=build.attempt, detail=detail)
-        if outcome != HOST and _faults_in_a_row(submission) % MAX_FAULTS == 0:
+        if outcome != STOPPED:
+            events.record("fault", submission, reason=outcome, attempt=build.attempt, detail=detail)
+        attempts = attempts_of(submission)
+        if outcome in PLATFORM_FAULTS and is_given_up(attempts):
             _give_up(submission, f"Platform error: {MAX_FAULTS} attempts to build or check this submission failed.")
-            return
+            return True
         _move(submission, Submission.State.RECEIVED, deadline=clock.database_now() + timeouts.RECEIVED)
-        if outcome == LOST:  # other faults wait first: an immediate retry would fail again
+        if pause_after(attempts) is None:
             notify("submissions.build", submission=submission.pk)
+    return True
+
+
+def expire() -> int:
+    """Return the submissions of builders without a heartbeat to the queue, each with a fault; return how many."""
+    expired = 0
+    for build in Build.expired():
+        with _isolated(build):
+            expired += _lost(build)
+    return expired
 
 
 def stop(submission: Submission) -> None:
@@ -124,16 +142,14 @@ def stop(submission: Submission) -> None:
 
 
 def sweep() -> None:
-    """Handle lost workers, overdue states and waiting submissions, from the database alone."""
+    """Handle overdue states and waiting submissions, from the database alone."""
     now = clock.database_now()
-    for build in Build.expired():
-        with _isolated(build):
-            _lost(build)
     for submission in Submission.objects.filter(state__in=Submission.UNDER_WAY, deadline__lt=now):
         with _isolated(submission):
             _overdue(submission, now)
     waiting = Submission.objects.filter(state=Submission.State.RECEIVED, state_since__lte=now - NOTIFY_AGAIN)
-    for submission in waiting.order_by("state_since")[:NOTIFIED_AT_ONCE]:
+    free = waiting.exclude(pk__in=paused_submissions(now)).order_by("state_since")
+    for submission in free[:NOTIFIED_AT_ONCE]:
         notify("submissions.build", submission=submission.pk)
 
 
@@ -146,11 +162,12 @@ def _isolated(row: Build | Submission) -> Iterator[None]:
         faults.report(log, error, "%s cannot be swept now", row)
 
 
-def _lost(build: Build) -> None:
+def _lost(build: Build) -> bool:
     with _locked(build):
         # locked too: its worker either renewed the lease before, or finds that it lost the build
-        if Build.expired().select_for_update().filter(pk=build.pk).first() is not None:
-            release_claim(build, LOST, f"the lease of {build.worker} expired")
+        if build.held_but_expired().select_for_update().first() is None:
+            return False
+        return release_claim(build, LOST, f"the lease of {build.worker} expired")
 
 
 def _overdue(submission: Submission, now: datetime) -> None:
@@ -209,8 +226,3 @@ def _refuse(submission: Submission, cause: Submission.Cause, reason: str, proble
     _move(submission, Submission.State.REJECTED, cause=cause, reason=reason, problem=problem, fix=fix)
     quota_ledger.settle_refusal(submission)
     events.record("refuse", submission, reason=reason, cause=cause)
-
-
-def _faults_in_a_row(submission: Submission) -> int:
-    outcomes = submission.builds.exclude(outcome=HOST).order_by("-attempt").values_list("outcome", flat=True)
-    return sum(1 for _ in takewhile(PLATFORM_FAULTS.__contains__, outcomes))

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from submissions.image_collection import collect_if_due
 from submissions.player_builds import check_host
+from submissions.work import builds
 from workers.extension_points import host_checks, housekeeping
+from workers.work import kinds
 
+kinds.append(builds)
 host_checks.add(check_host)
 housekeeping.add(collect_if_due)

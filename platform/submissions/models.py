@@ -152,8 +152,8 @@ class Build(Leased):
     """Start of the smoke test; None if the build did not succeed."""
     finished_at = models.DateTimeField(null=True, blank=True)
     outcome = models.CharField(max_length=40, blank=True)
-    """`ready`, the reason of a refusal, `withdrawn`, or a platform error: `fault`, `overdue`, `lost`, or `host`, which
-    does not count against the submission: the host failed a check afterwards."""
+    """`ready`, the reason of a refusal, `withdrawn`, or a platform error: `fault`, `overdue`, `lost`. Two do not count
+    against the submission: `host` (it failed a check afterwards) and `stopped` (the worker was)."""
     checks = models.JSONField(default=list, blank=True)
     """Checks of the smoke test: a list of {name, passed, seen, headline, fix}; `passed` is null where it was not
     reached."""

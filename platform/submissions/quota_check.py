@@ -11,12 +11,13 @@ from competitions.models import Competition
 from core import clock
 from core.difference import Difference
 from core.extension_point import ExtensionPoint
-from submissions import build_queue
+from submissions import build_faults
 from submissions.extension_points import measured_late, void_by_platform
 from submissions.models import QuotaSlot, Submission
 from submissions.quota import WINDOW
 from submissions.quota_ledger import AWAITS_ORGANISER, BUILD_REJECTED, FAULT, OVERDUE, WITHDRAWN
 from submissions.services import refund
+from workers.fault_record import MAX_FAULTS
 
 
 def differing_slots(competition: Competition | None = None, *, repair: bool = False) -> Iterator[Difference]:
@@ -77,10 +78,11 @@ def _refund_was_due(submission: Submission, slot: QuotaSlot, void: Container[int
     if slot.reason == OVERDUE and (submission.overdue_at or submission.pk in late):
         return True
     if slot.reason == BUILD_REJECTED:
-        not_rejected = [build_queue.READY, build_queue.WITHDRAWN, build_queue.HOST, *build_queue.PLATFORM_FAULTS]
+        not_rejected = {build_faults.READY, build_faults.WITHDRAWN} | build_faults.NOT_COUNTED
+        not_rejected |= build_faults.PLATFORM_FAULTS
         return submission.builds.exclude(finished_at=None).exclude(outcome__in=not_rejected).exists()
-    faults = submission.builds.filter(outcome__in=build_queue.PLATFORM_FAULTS)
-    return submission.pk in void or faults.count() >= build_queue.MAX_FAULTS
+    faults = submission.builds.filter(outcome__in=build_faults.PLATFORM_FAULTS)
+    return submission.pk in void or faults.count() >= MAX_FAULTS
 
 
 def _overused(slots: QuerySet[QuotaSlot]) -> Iterator[Difference]:

@@ -10,8 +10,8 @@ from submissions.quota_ledger import settle_reservations
 
 @shared_task(name="submissions.build")  # type: ignore[untyped-decorator]
 def build(submission: int) -> None:
-    """Build and check the next waiting submission, this one or an earlier one."""
-    pipeline.advance(submission)
+    """Build and check the next waiting submission, which need not be the one that is named."""
+    pipeline.advance()
 
 
 @shared_task(name="submissions.sweep")  # type: ignore[untyped-decorator]

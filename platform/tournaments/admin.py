@@ -10,8 +10,8 @@ from core.administration.actions import AdminAction, confirmed_action
 from core.administration.columns import labelled, linked
 from core.administration.permissions import ReadOnlyAdmin, model_field_names
 from submissions.admin import PlayerAdmin
-from tournaments import queue
 from tournaments.models import AttackRun, DefenceRun, Entrant, PairTotal, RepeatRun, Tournament
+from tournaments.work import runs
 
 RulesVersionAdmin.add_counts("tournaments")
 SampleSetAdmin.add_counts("tournaments")
@@ -28,7 +28,7 @@ _REPLAY = confirmed_action(
         "Plays each failed run again. Its submission counts on the leaderboard when all its runs are played. "
         "A round that it stopped continues. A paused round continues when it is resumed.",
         "queued for a replay",
-        lambda row, by, reason: queue.replay_failed(row, by, reason),
+        lambda row, by, reason: runs.replay(row, by, reason),
     )
 )
 
@@ -37,7 +37,7 @@ _RETRY_NOW = confirmed_action(
         "Retry now",
         "Forgets the faults on each waiting run, so that the next free worker plays it.",
         "queued",
-        lambda row, by, reason: queue.retry_now(row, by, reason),
+        lambda row, by, reason: runs.retry_now(row, by, reason),
     )
 )
 _GIVE_UP = confirmed_action(
@@ -45,7 +45,7 @@ _GIVE_UP = confirmed_action(
         "Give up",
         "Fails each waiting run that had faults. Its submission enters the leaderboard when it is replayed and played.",
         "given up",
-        lambda row, by, reason: queue.give_up(row, by, reason),
+        lambda row, by, reason: runs.give_up(row, by, reason),
     )
 )
 

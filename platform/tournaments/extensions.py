@@ -11,11 +11,11 @@ from submissions.extension_points import players_in_use
 from submissions.models import Player, Submission
 from tournaments.engine_adapter import remove_leftovers
 from tournaments.models import Entrant, Run
-from tournaments.work import RunWork
+from tournaments.work import runs
 from workers.extension_points import housekeeping
 from workers.work import kinds
 
-kinds.append(RunWork())
+kinds.append(runs)
 housekeeping.add(remove_leftovers)
 
 

@@ -18,6 +18,7 @@ from tournaments.selectors import (
     AnyRun,
     Participant,
     current_entrants,
+    entered_sides,
     has_unplayed_runs,
     progress_of,
     stuck_runs,
@@ -81,7 +82,7 @@ def follow_up(tournament: Tournament) -> None:
         if current is None:
             return
         waited = queue.anything_waits()
-        requested = request_following(current, partial(field_of, current))
+        requested = request_following(current, partial(entered_sides, current))
         if requested and not waited:
             notify.notify("workers.play")
     if not requested and is_over(tournament):

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Self
+from typing import ClassVar
 
 from django.db import models
-from django.db.models import Q, QuerySet, UniqueConstraint
-from django.utils.translation import gettext_noop
+from django.db.models import Q, UniqueConstraint
 
 from competitions.models import Competition, Entry, RulesVersion, SampleSet, Track
-from core import clock
 from submissions.models import Player, Submission
-from workers.fault_record import Retried
-from workers.models import Priority
+from workers.items import WorkItem
 
 FORMAT = "transfer"
 """The format of the competitions that have tournaments."""
@@ -93,23 +90,14 @@ class Entrant(models.Model):
         return f"{self.player} in {self.tournament}"
 
 
-class Run(Retried):
-    """A submission on one batch, run once. Each claim raises `fence`; only the newest one may write a result."""
+class Run(WorkItem):
+    """A submission on one batch, run once."""
 
-    class State(models.TextChoices):
-        WAITING = "waiting", gettext_noop("waiting")
-        CLAIMED = "claimed", gettext_noop("claimed")
-        PLAYED = "played", gettext_noop("played")
-        FAILED = "failed", gettext_noop("failed")
+    NO_WORKER: ClassVar = {"worker": ""}
 
-    state = models.CharField(max_length=8, choices=State.choices, default=State.WAITING)
-    priority = models.PositiveSmallIntegerField(choices=Priority.choices, default=Priority.BOARD)
-    queued_at = models.DateTimeField(default=clock.now)
     entry = models.ForeignKey(Entry, null=True, blank=True, on_delete=models.PROTECT, related_name="+")
     """The team whose share of the workers it uses; None for baselines and rounds."""
     worker = models.CharField(max_length=120, blank=True)
-    claimed_at = models.DateTimeField(null=True, blank=True)
-    fence = models.PositiveIntegerField(default=0)
     fault = models.TextField(blank=True)
     """The last platform error, for organisers."""
     played_at = models.DateTimeField(null=True, blank=True)
@@ -123,9 +111,9 @@ class Run(Retried):
     class Meta:
         abstract = True
 
-    def held(self) -> QuerySet[Self]:
-        """Return this row, or nothing if the claim with this fence is lost."""
-        return super().held().filter(fence=self.fence)
+    @property
+    def holder(self) -> str:
+        return self.worker
 
 
 class AttackRun(Run):

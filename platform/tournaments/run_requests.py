@@ -9,9 +9,10 @@ from typing import Any
 from django.db.models import Count, Q, QuerySet
 
 from core import clock, events
+from tournaments import totals
 from tournaments.engine_adapter import draw_images, repeats_due
 from tournaments.models import AttackRun, DefenceRun, RepeatRun, Run, Tournament
-from tournaments.selectors import Participant
+from tournaments.selectors import Participant, Side, unplayed_of_pairs
 from workers.models import Priority
 
 
@@ -20,14 +21,15 @@ def request_runs(tournament: Tournament, taking_part: Sequence[Participant], bat
 
     Those of a round are of no team and come first.
     """
+    sides = [each.side for each in taking_part]
     return (
         _request_attacks(tournament, taking_part, batches)
-        + _request_defences(tournament, taking_part, tournament.attack_runs.all())
+        + _request_defences(tournament, sides, _lacking_defences(tournament, sides))
         + _request_repeats(tournament, taking_part, max((images for _, images in batches), default=0))
     )
 
 
-def request_following(tournament: Tournament, taking_part: Callable[[], Sequence[Participant]]) -> int:
+def request_following(tournament: Tournament, taking_part: Callable[[], Sequence[Side]]) -> int:
     """Create the runs of defences that follow from attack runs played since the last request; return how many.
 
     Nothing else is read, and those who take part only if there is such an attack run.
@@ -86,7 +88,7 @@ def _request_attacks(
             batch=number,
             epsilon=epsilon,
             images=images,
-            **_share(tournament, attacks[attack]),
+            **_share(tournament, attacks[attack].side),
             queued_at=now,
         )
         for attack in lacking
@@ -97,15 +99,13 @@ def _request_attacks(
     return len(missing)
 
 
-def _request_defences(
-    tournament: Tournament, taking_part: Sequence[Participant], attack_runs: QuerySet[AttackRun]
-) -> int:
+def _request_defences(tournament: Tournament, taking_part: Sequence[Side], attack_runs: QuerySet[AttackRun]) -> int:
     """Create the runs that defences lack on the images of `attack_runs`; return how many.
 
     They use the share of the later of both teams: that of the submission which made them necessary.
     """
-    attacks = {each.player.pk: each for each in taking_part if each.attacks}
-    defences = {each.player.pk: each for each in taking_part if not each.attacks}
+    attacks = {each.player: each for each in taking_part if each.attacks}
+    defences = {each.player: each for each in taking_part if not each.attacks}
     requested = Count("defence_runs", filter=Q(defence_runs__defence__in=defences))
     lacking = dict(
         attack_runs.filter(state=Run.State.PLAYED, made__gt=0, attack__in=attacks)
@@ -133,13 +133,34 @@ def _request_defences(
     return len(missing)
 
 
+def _lacking_defences(tournament: Tournament, taking_part: Sequence[Side]) -> QuerySet[AttackRun]:
+    """Return the attack runs of which some defence lacks its run, and others of the same attacks.
+
+    From the totals and the runs that are not played: the played ones are many.
+    """
+    attacks = [each.player for each in taking_part if each.attacks]
+    defences = {each.player for each in taking_part if not each.attacks}
+    made = tournament.attack_runs.filter(attack__in=attacks, state=Run.State.PLAYED, made__gt=0).order_by()
+    needed = dict(made.values_list("attack").annotate(Count("pk")))
+    played, unplayed = totals.labelled_batches(tournament), unplayed_of_pairs(tournament)
+    requested = {pair: played.get(pair, 0) + unplayed.get(pair, 0) for pair in played.keys() | unplayed.keys()}
+    lacking = [
+        attack
+        for attack, count in needed.items()
+        if any(requested.get((attack, defence), 0) < count for defence in defences)
+    ]
+    return tournament.attack_runs.filter(attack__in=lacking)
+
+
 def _request_repeats(tournament: Tournament, taking_part: Sequence[Participant], images: int) -> int:
     """Create the repeats that defences lack whose runs are all played, of at most so many images; return how many."""
     defences = {each.player.pk: each.player for each in taking_part if not each.attacks}
     runs = DefenceRun.objects.filter(attack_run__tournament=tournament, defence__in=defences).order_by()
-    played = Count("pk", filter=Q(state=Run.State.PLAYED))
-    rows = runs.values_list("defence").annotate(played=played, all=Count("pk"))
-    done = {defence: count for defence, count, everything in rows if count == everything}
+    under_way = {defence for _, defence in unplayed_of_pairs(tournament)}
+    done: Counter[int] = Counter()
+    for (_, defence), count in totals.labelled_batches(tournament, defences).items():
+        if defence in defences and defence not in under_way:
+            done[defence] += count
     known = Counter(tournament.repeat_runs.filter(defence__in=done).values_list("defence", flat=True))
     lacking = {defence: range(known[defence], repeats_due(count)) for defence, count in done.items()}
     now = clock.database_now()
@@ -168,7 +189,7 @@ def _request_repeats(tournament: Tournament, taking_part: Sequence[Participant],
     return len(missing)
 
 
-def _share(tournament: Tournament, whose: Participant) -> dict[str, int | None]:
+def _share(tournament: Tournament, whose: Side) -> dict[str, int | None]:
     if tournament.fixed:
         return {"priority": Priority.ROUND, "entry_id": None}
     return {"priority": Priority.BOARD, "entry_id": whose.entry_id}

@@ -6,7 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from django.db.models import Count, Exists, Min, OuterRef, Q, QuerySet, Sum
 
@@ -28,6 +28,15 @@ KINDS: tuple[type[AttackRun], type[DefenceRun], type[RepeatRun]] = (AttackRun, D
 
 _UNPLAYED = (Run.State.WAITING, Run.State.CLAIMED, Run.State.FAILED)
 """Named one by one, so that the queue's index finds them among the played ones."""
+
+
+class Side(NamedTuple):
+    """Of a participant, what the request of a run depends on: its player, what that does, its team, and since when."""
+
+    player: int
+    attacks: bool
+    entry_id: int | None
+    since: datetime
 
 
 @dataclass(frozen=True)
@@ -53,6 +62,11 @@ class Participant:
     def attacks(self) -> bool:
         """True for both tracks of attacks."""
         return self.track.name in ATTACKING
+
+    @property
+    def side(self) -> Side:
+        """What the request of a run depends on."""
+        return Side(self.player.pk, self.attacks, self.entry_id, self.since)
 
 
 def current_entrants(tournament: Tournament) -> QuerySet[Entrant]:
@@ -94,6 +108,13 @@ def participants(tournament: Tournament) -> list[Participant]:
             entrant.track, entrant.player, entrant.submission, entrant.entered_at
         )
     return [*found.values(), *newcomers(tournament)]
+
+
+def entered_sides(tournament: Tournament) -> list[Side]:
+    """Return the sides of the entrants that count now, in the order in which they entered. Without their rows."""
+    rows = tournament.entrants.filter(left_at=None).order_by("entered_at", "pk")
+    columns = ("player", "track__name", "submission__repository__entry", "entered_at")
+    return [Side(player, track in ATTACKING, entry, at) for player, track, entry, at in rows.values_list(*columns)]
 
 
 def newcomers(tournament: Tournament) -> list[Participant]:
@@ -157,6 +178,13 @@ def has_unplayed_runs(tournament: Tournament) -> bool:
         or DefenceRun.objects.filter(attack_run__tournament=tournament, state__in=_UNPLAYED).exists()
         or tournament.repeat_runs.filter(state__in=_UNPLAYED).exists()
     )
+
+
+def unplayed_of_pairs(tournament: Tournament) -> dict[tuple[int, int], int]:
+    """Return the number of requested runs of each attack and defence that are not played yet, or were given up."""
+    runs = DefenceRun.objects.filter(attack_run__tournament=tournament, state__in=_UNPLAYED).order_by()
+    rows = runs.values_list("attack_run__attack", "defence").annotate(number=Count("pk"))
+    return {(attack, defence): number for attack, defence, number in rows}
 
 
 def progress_of(tournament: Tournament, batches: int, players: Collection[int] | None = None) -> Progress:

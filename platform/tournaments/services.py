@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
-from functools import partial
 
 from django.db import transaction
 from django.db.models import Q
@@ -26,6 +25,7 @@ from tournaments.selectors import (
     baseline_players,
     current_entrants,
     entered_players,
+    entered_sides,
     newcomers,
     participants,
     progress_of,
@@ -130,7 +130,7 @@ def advance(tournament: Tournament) -> None:
         waited = queue.anything_waits()
         cancel_runs(current, taking_part)
         requested = request_runs(current, taking_part, sizes)
-        changed = _let_enter(current, len(sizes)) or changed
+        changed = _let_enter(current, len(sizes), newcomers(current)) or changed
         ranked = changed or lacks_intervals(current)
         if ranked:
             rank(current)
@@ -154,8 +154,9 @@ def follow_up(tournament: Tournament) -> None:
         if current.ended_at is not None:
             return
         waited = queue.anything_waits()
-        requested = request_following(current, partial(participants, current))
-        entered = _let_enter(current, len(sizes_of(current)))
+        outside = newcomers(current)
+        requested = request_following(current, lambda: entered_sides(current) + [each.side for each in outside])
+        entered = _let_enter(current, len(sizes_of(current)), outside)
         if entered:
             rank(current)
         if requested and not waited:
@@ -190,12 +191,11 @@ def _let_leave(tournament: Tournament) -> bool:
     return bool(Entrant.objects.filter(pk__in=gone).update(left_at=clock.database_now()) if gone else 0)
 
 
-def _let_enter(tournament: Tournament, batches: int) -> bool:
-    """Let newcomers enter that have met every entrant, one after the other; return whether any did.
+def _let_enter(tournament: Tournament, batches: int, outside: list[Participant]) -> bool:
+    """Let newcomers (`outside`) enter that have met every entrant, one after the other; return whether any did.
 
     Those that they replace are run no more.
     """
-    outside = newcomers(tournament)
     if not outside:
         return False
     progress = progress_of(tournament, batches, {each.player.pk for each in outside})

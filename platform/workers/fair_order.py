@@ -12,28 +12,29 @@ from django.db.models import F, Q, Sum
 
 from workers.fair_share import DAY, RECENT, Precedence, Use, precedence
 from workers.models import Priority, WorkerTime
-from workers.work import Held, Turn, Work, kinds
+from workers.work import Held, Role, Turn, Work, kinds_of
 
 
-def in_order(turns: Sequence[tuple[Work[Any], Turn]], now: datetime) -> list[tuple[Work[Any], Turn]]:
-    """Return turns of any kind in the order in which they are served.
+def in_order(turns: Sequence[tuple[Work[Any], Turn]], now: datetime, role: Role) -> list[tuple[Work[Any], Turn]]:
+    """Return turns of the kinds of `role` in the order in which they are served.
 
     By priority, then by `workers.fair_share`, then by age. Rounds belong to no team: there only the age counts.
     """
     teams = {turn.entry for _, turn in turns if turn.priority != Priority.ROUND}
-    used = uses(teams, now) if len(teams) > 1 else {}
+    used = uses(teams, now, role) if len(teams) > 1 else {}
+    most = role.limit()
 
     def place(each: tuple[Work[Any], Turn]) -> tuple[int, Precedence, datetime]:
         turn = each[1]
         use = Use() if turn.priority == Priority.ROUND else used.get(turn.entry, Use())
-        limit = settings.TEAM_WORKER_SECONDS if turn.entry is not None else float("inf")
+        limit = most if turn.entry is not None else float("inf")
         return turn.priority, precedence(use, limit=limit, low_priority=turn.low_priority), turn.queued_at
 
     return sorted(turns, key=place)
 
 
-def uses(teams: Collection[int | None], now: datetime) -> dict[int | None, Use]:
-    """Return each team's use of the workers at `now` by leaderboards: what was committed, and what is played now.
+def worker_time(teams: Collection[int | None], now: datetime) -> dict[int | None, tuple[float, float]]:
+    """Return the seconds of players that each team used on leaderboards in the last hour and the last day.
 
     Whole hours count: "the last hour" is up to two hours, and "the last day" at least 23.
     """
@@ -43,11 +44,20 @@ def uses(teams: Collection[int | None], now: datetime) -> dict[int | None, Use]:
         of_them |= Q(entry=None)
     rows = WorkerTime.objects.filter(of_them, hour__gt=hour - DAY).order_by().values_list("entry")
     recent = Sum("seconds", filter=Q(hour__gte=hour - RECENT), default=0.0)
-    spent = {entry: seconds for entry, *seconds in rows.annotate(recent=recent, day=Sum("seconds"))}
-    playing = [each for kind in kinds for each in kind.held() if each.priority == Priority.BOARD]
-    running = Counter(each.entry for each in playing)
+    return {entry: (last_hour, day) for entry, last_hour, day in rows.annotate(recent=recent, day=Sum("seconds"))}
+
+
+PLAY = Role("play", spent=worker_time, limit=lambda: settings.TEAM_WORKER_SECONDS)
+"""Workers that play for leaderboards and rounds."""
+
+
+def uses(teams: Collection[int | None], now: datetime, role: Role = PLAY) -> dict[int | None, Use]:
+    """Return each team's use at `now` of the workers of `role`: what ended, and what they hold for it now."""
+    spent = role.spent(teams, now)
+    held = [each for kind in kinds_of(role) for each in kind.held() if each.priority == Priority.BOARD]
+    running = Counter(each.entry for each in held)
     going: defaultdict[int | None, float] = defaultdict(float)
-    for each in playing:
+    for each in held:
         going[each.entry] += _seconds(each.since, now)
     return {
         team: Use(running[team], *(seconds + going[team] for seconds in spent.get(team, (0.0, 0.0)))) for team in teams
@@ -64,10 +74,10 @@ def charge(held: Held, now: datetime) -> None:
     WorkerTime.objects.filter(pk=spent.pk).update(seconds=F("seconds") + _seconds(held.since, now))
 
 
-def over_limit(entries: Collection[int | None], now: datetime) -> set[int | None]:
+def over_limit(teams: Collection[int | None], now: datetime, role: Role = PLAY) -> set[int | None]:
     """Return the teams that used more than their daily share of the workers: others are served first."""
-    teams = set(entries) - {None}
-    return {team for team, use in uses(teams, now).items() if use.day >= settings.TEAM_WORKER_SECONDS}
+    most = role.limit()
+    return {team for team, use in uses(set(teams) - {None}, now, role).items() if use.day >= most}
 
 
 def _seconds(since: datetime | None, until: datetime) -> float:

@@ -1,4 +1,4 @@
-"""Platform errors on one row of work, a piece or a run: when it is tried again, and when it is given up.
+"""Platform errors on one item of work: when it is tried again, and when it is given up.
 
 Work is given up only after faults on two hosts, since one broken host could otherwise fail the work of everybody. On a
 site with one host it waits, longer each time, until another host or an operator decides. A failure of the host itself
@@ -10,12 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any, ClassVar
-
-from django.db import models
-from django.db.models import Q
-
-from workers.lease import Leased
+from typing import Any
 
 MAX_FAULTS = 3
 """Number of faults after which work is given up, if they were on different hosts."""
@@ -62,33 +57,6 @@ class FaultRecord:
         """Return how long the work waits before the next claim; after the first failure only if `first`."""
         number = self.faults + self.host_faults - (0 if first else 1)
         return PAUSES[min(number, len(PAUSES)) - 1] if number > 0 else timedelta(0)
-
-
-class Retried(Leased):
-    """A leased row with the record of the faults on it."""
-
-    NO_FAULTS: ClassVar[Mapping[str, Any]] = {"faults": 0, "host_faults": 0, "fault_hosts": {}, "paused_until": None}
-    """The columns of a row that starts again."""
-
-    STUCK: ClassVar = Q(faults__gte=MAX_FAULTS) | Q(host_faults__gte=MAX_FAULTS)
-    """Waiting rows that would have been given up, but for the hosts."""
-
-    paused_until = models.DateTimeField(null=True, blank=True)
-    """It waits at least until then after a fault."""
-    faults = models.PositiveSmallIntegerField(default=0)
-    """Number of platform errors on it that count: faults raised and expired leases."""
-    host_faults = models.PositiveSmallIntegerField(default=0)
-    """Number of times that its worker's host failed, which does not count."""
-    fault_hosts = models.JSONField(default=dict, blank=True)
-    """The faults that count, by the name of the host."""
-
-    class Meta:
-        abstract = True
-
-    @property
-    def fault_record(self) -> FaultRecord:
-        """The faults on it so far."""
-        return FaultRecord(self.faults, self.host_faults, self.fault_hosts)
 
 
 def columns_after(record: FaultRecord, now: datetime, *, pause_first: bool) -> dict[str, Any]:

@@ -12,6 +12,8 @@ from __future__ import annotations
 
 import logging
 import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from contextvars import copy_context
 from datetime import datetime, timedelta
 from types import TracebackType
@@ -72,6 +74,7 @@ class Heartbeat:
     def __init__(self, seconds: float = BEAT_SECONDS) -> None:
         self._seconds = seconds
         self._held: dict[tuple[type[Leased], int], tuple[Leased, datetime | None]] = {}
+        self._also: list[Callable[[], None]] = []
         self._stopped = threading.Event()
         # with the log ids of its creator
         self._thread = threading.Thread(target=copy_context().run, args=(self._run,), name="heartbeat", daemon=True)
@@ -94,11 +97,31 @@ class Heartbeat:
         """Return False once the lease of `row` was lost or dropped."""
         return (type(row), row.pk) in self._held
 
+    def require(self, row: Leased) -> None:
+        """Raise `LostClaimError` once the lease of `row` was lost or dropped."""
+        if not self.holds(row):
+            raise LostClaimError(f"{row} was lost")
+
+    @contextmanager
+    def also(self, act: Callable[[], None]) -> Iterator[None]:
+        """Do `act` with every beat in the block."""
+        self._also.append(act)
+        try:
+            yield
+        finally:
+            self._also.remove(act)
+
     def drop(self, row: Leased) -> None:
         """Stop renewing the lease of `row`."""
         self._held.pop((type(row), row.pk), None)
 
     def beat(self) -> None:
+        """Do what goes with a beat, and renew the leases."""
+        for act in list(self._also):
+            act()
+        self.renew()
+
+    def renew(self) -> None:
         """Renew the leases; drop those that are lost or too old."""
         for row, until in list(self._held.values()):
             if until is not None and clock.database_now() >= until:

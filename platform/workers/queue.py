@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
 from core import clock, faults
-from workers.fair_order import in_order
+from workers.fair_order import PLAY, in_order
 from workers.lease import BEAT_SECONDS, Leased
 from workers.models import Worker
 from workers.selectors import live_workers
-from workers.work import Work, kinds
+from workers.work import Role, Work, kinds, kinds_of
 
 log = logging.getLogger(__name__)
 
@@ -28,20 +29,21 @@ class Claimed:
     claim: Any
 
 
-def claim(worker: Worker) -> Claimed | None:
-    """Claim the next item for `worker`; return None if nothing waits that it can play.
+def claim(worker: Worker, role: Role = PLAY) -> Claimed | None:
+    """Claim the next item for `worker`, which has a role; return None if nothing waits that it can play.
 
-    One order over all kinds: rounds before leaderboards, then the team that `workers.fair_share` serves first, then
-    what has waited longest. Where nothing waits, the work of lost workers is returned to the queue, and claimed.
+    One order over all kinds of the role: rounds before leaderboards, then the team that `workers.fair_share` serves
+    first, then what has waited longest. Where nothing waits, the work of lost workers is returned to the queue, and
+    claimed.
     """
-    found = _claim_first(worker)
-    return _claim_first(worker) if found is None and expire() else found
+    found = _claim_first(worker, role)
+    return _claim_first(worker, role) if found is None and _expire(kinds_of(role)) else found
 
 
-def _claim_first(worker: Worker) -> Claimed | None:
+def _claim_first(worker: Worker, role: Role) -> Claimed | None:
     now = clock.database_now()
-    turns = [(kind, turn) for kind in kinds for turn in kind.turns(worker, now)]
-    for kind, turn in in_order(turns, now):
+    turns = [(kind, turn) for kind in kinds_of(role) for turn in kind.turns(worker, now)]
+    for kind, turn in in_order(turns, now, role):
         found = kind.claim(worker, turn, now)  # None if others claim all of it at this moment
         if found is not None:
             return Claimed(kind, found)
@@ -49,17 +51,17 @@ def _claim_first(worker: Worker) -> Claimed | None:
 
 
 def anything_waits(worker: Worker | None = None) -> bool:
-    """Return True if `worker` (None: any worker) may claim something now."""
+    """Return True if `worker` (None: any worker) may claim something to play now."""
     if worker is None:
-        return any(kind.waits() for kind in kinds)
+        return any(kind.waits() for kind in kinds_of(PLAY))
     now = clock.database_now()
-    return any(kind.turns(worker, now) for kind in kinds)
+    return any(kind.turns(worker, now) for kind in kinds_of(PLAY))
 
 
 def idle_workers() -> int:
     """Return how many live workers play nothing: they hold nothing, or have missed their last heartbeats."""
     renewed = clock.database_now() - timedelta(seconds=MISSED_BEATS * BEAT_SECONDS)
-    held = (each.until for kind in kinds for each in kind.held())
+    held = (each.until for kind in kinds_of(PLAY) for each in kind.held())
     playing = sum(1 for until in held if until is not None and until > renewed + Leased.LEASE)
     return max(0, live_workers().count() - playing)
 
@@ -69,8 +71,12 @@ def expire() -> int:
 
     A kind that fails is reported and does not stop the others.
     """
+    return _expire(kinds)
+
+
+def _expire(some: Iterable[Work[Any]]) -> int:
     expired = 0
-    for kind in kinds:
+    for kind in some:
         try:
             expired += kind.expire()
         except Exception as error:

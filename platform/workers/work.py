@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable, Collection, Mapping
 from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, ClassVar, Generic, NamedTuple, Protocol, TypeVar
 
 from django.db.models import Q
 
-from workers.fault_record import Retried
+from workers.lease import Heartbeat, Leased
 from workers.models import Priority, Worker
 
 Claim = TypeVar("Claim")
@@ -54,14 +56,29 @@ class Session(Protocol[Claim]):
         """Claim the next item of the running players; return None if none waits."""
 
 
+@dataclass(frozen=True)
+class Role:
+    """What a worker is there for: some kinds of work, which share the workers of the role between the teams."""
+
+    name: str
+    """The name of the Celery queue that its workers consume."""
+    spent: Callable[[Collection[int | None], datetime], Mapping[int | None, tuple[float, float]]]
+    """Return the seconds of its workers that each team used in the last hour and the last day, for work that ended."""
+    limit: Callable[[], float]
+    """Return the seconds that a team may use in a day before others are served first."""
+
+
 class Work(ABC, Generic[Claim]):
-    """A kind of work. Its items are rows of `Retried`; each call is one step of the queue or of a worker.
+    """A kind of work. Each call is one step of the queue or of a worker.
 
     A worker claims with `turns` and `claim`, plays with `session`, and ends what it could not commit with `release`.
     """
 
     name: ClassVar[str]
     """Name of the kind in the log: "pieces"."""
+
+    role: ClassVar[Role]
+    """The role of the workers that play it."""
 
     @abstractmethod
     def waits(self) -> bool:
@@ -80,7 +97,7 @@ class Work(ABC, Generic[Claim]):
         """Return what workers hold now; at most one per worker."""
 
     @abstractmethod
-    def row(self, claim: Claim) -> Retried:
+    def row(self, claim: Claim) -> Leased:
         """Return the row of a claimed item, whose lease is renewed."""
 
     @abstractmethod
@@ -88,8 +105,8 @@ class Work(ABC, Generic[Claim]):
         """Return how long a worker may hold the item at most: beyond it the worker hangs."""
 
     @abstractmethod
-    def session(self, claim: Claim) -> AbstractContextManager[Session[Claim]]:
-        """Return the session that plays a claimed item."""
+    def session(self, claim: Claim, heartbeat: Heartbeat) -> AbstractContextManager[Session[Claim]]:
+        """Return the session that plays a claimed item, whose lease `heartbeat` renews."""
 
     @abstractmethod
     def log_ids(self, claim: Claim) -> dict[str, int]:
@@ -109,3 +126,8 @@ class Work(ABC, Generic[Claim]):
 
 kinds: list[Work[Any]] = []
 """All kinds of work; apps add theirs in `AppConfig.ready`."""
+
+
+def kinds_of(role: Role) -> list[Work[Any]]:
+    """Return the kinds of work that workers of `role` play."""
+    return [kind for kind in kinds if kind.role is role]

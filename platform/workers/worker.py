@@ -10,10 +10,11 @@ from typing import Any
 from core import clock, faults, notify
 from core.database import FAILURES, persist
 from core.logs import log_ids
-from workers import host_health, queue
+from workers import host_health, lease, queue
 from workers.heartbeat import Heartbeat
 from workers.lease import LostClaimError
 from workers.models import Worker
+from workers.queue import Claimed
 from workers.work import Work
 
 log = logging.getLogger(__name__)
@@ -33,17 +34,21 @@ def play(worker: Worker, heartbeat: Heartbeat, *, seconds: float) -> None:
         # received by an idle worker, or by this one when it is done: messages neither grow nor run out
         notify.notify("workers.play")
     while claimed is not None:
-        if not _play(claimed.kind, claimed.claim, heartbeat, ends) or time.monotonic() >= ends:
+        if not work_on(claimed, heartbeat, ends) or time.monotonic() >= ends:
             return
         claimed = queue.claim(worker)
 
 
-def _play(kind: Work[Any], first: Any, heartbeat: Heartbeat, ends: float) -> bool:
-    """Play and commit a claimed item, and what its players can play after it; return False after a platform error."""
+def work_on(claimed: Claimed, heartbeat: lease.Heartbeat, ends: float = 0.0) -> bool:
+    """Play and commit a claimed item, and until `ends` (monotonic) what its players can play after it.
+
+    Return False after a platform error.
+    """
+    kind, first = claimed.kind, claimed.claim
     claim: Any | None = first
     try:
         hold(kind, first, heartbeat)
-        with kind.session(first) as session:
+        with kind.session(first, heartbeat) as session:
             while claim is not None:
                 with log_ids(**kind.log_ids(claim)):
                     session.play(claim)
@@ -54,12 +59,12 @@ def _play(kind: Work[Any], first: Any, heartbeat: Heartbeat, ends: float) -> boo
         return True
     except LostClaimError:
         with log_ids(**kind.log_ids(claim or first)):
-            log.warning("the claim on %s was lost while it was played; nothing was written", kind.row(claim or first))
+            log.warning("the claim on %s was lost; nothing more was written", kind.row(claim or first))
         _release(kind, claim, heartbeat)
         return True
     except Exception as failure:  # always a platform error: errors of players are in the result
         with log_ids(**kind.log_ids(claim or first)):
-            faults.report(log, failure, "%s could not be played", kind.row(claim or first))
+            faults.report(log, failure, "the work on %s failed", kind.row(claim or first))
             # if the database or this host failed, the item is not to blame and must not be given up
             host_failed = isinstance(failure, FAILURES) or not persist(partial(host_health.check_after, failure))
         _release(kind, claim, heartbeat, fault=f"{type(failure).__name__}: {failure}", host_failed=host_failed)
@@ -69,13 +74,13 @@ def _play(kind: Work[Any], first: Any, heartbeat: Heartbeat, ends: float) -> boo
         raise
 
 
-def hold(kind: Work[Any], claim: Any, heartbeat: Heartbeat) -> None:
+def hold(kind: Work[Any], claim: Any, heartbeat: lease.Heartbeat) -> None:
     """Renew the lease of an item from now on, for as long as playing it may take."""
     heartbeat.hold(kind.row(claim), until=clock.database_now() + kind.longest(claim))
 
 
 def _release(
-    kind: Work[Any], claim: Any | None, heartbeat: Heartbeat, fault: str = "", *, host_failed: bool = False
+    kind: Work[Any], claim: Any | None, heartbeat: lease.Heartbeat, fault: str = "", *, host_failed: bool = False
 ) -> None:
     if claim is not None:
         heartbeat.drop(kind.row(claim))

@@ -20,8 +20,8 @@ from pages import polling
 from pages.access import own_teams, round_of
 from pages.formats import page_formats
 from pages.rounds import files
-from repositories.http.limits import RETRY_SECONDS, LimitReachedError
 from rounds.models import Release, Round
+from rounds.release.archive_limit import RETRY_SECONDS, ArchivesBusyError
 from rounds.release.parts import open_part, released, released_entries
 from rounds.release.signing_keys import all_keys, key_id, public_key
 
@@ -102,7 +102,7 @@ def released_file(request: HttpRequest, slug: str, number: int, part: str) -> Ht
         )
     try:
         file = download.open()
-    except LimitReachedError as busy:
+    except ArchivesBusyError as busy:
         return HttpResponse(
             f"{busy}\n",
             status=HTTPStatus.SERVICE_UNAVAILABLE,

@@ -1,4 +1,4 @@
-"""Limits on concurrent git requests and anonymous downloads: each holds a thread, which pages need too."""
+"""Limits on concurrent git requests: each holds a thread, which pages need too."""
 
 from __future__ import annotations
 
@@ -49,17 +49,6 @@ class ConcurrencyLimiter:
         self._total, self._per_user, self._reserved = total, per_user, reserved
         self._permits: list[Permit] = []
         self._lock = threading.Lock()
-
-    def acquire(self, user: int) -> Callable[[], None]:
-        """Start without waiting and return a function that releases the permit. Raise `LimitReachedError`."""
-        permit = Permit(user)
-        self.wait(permit)
-        try:
-            self.start(permit)
-        except BaseException:
-            self.release(permit)
-            raise
-        return lambda: self.release(permit)
 
     def wait(self, permit: Permit) -> None:
         """Admit a request that waits for its client; `release` must follow. Raise `LimitReachedError`."""

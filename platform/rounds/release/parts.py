@@ -42,7 +42,7 @@ _TYPES = {"jsonl": "application/jsonl", "zip": "application/zip", "csv": "text/c
 class Download:
     """A file to download. `open` makes it if it is missing; the caller closes it.
 
-    It raises `LimitReachedError` while others have such files made.
+    It raises `ArchivesBusyError` while others have such files made.
     """
 
     open: Callable[[], IO[bytes]]

@@ -16,6 +16,7 @@ from matches.models import Match, Piece
 from matches.piece_result import AuditedPiece, PlayedPiece
 from matches.scheduling import ensure_match
 from matches.selectors import progress
+from matches.work import pieces
 from repositories.models import Repository
 from submissions.models import Player
 from tests.platform.claims import claim_piece
@@ -41,7 +42,7 @@ def play_out(match: Match, played: Played) -> Callable[[Worker], list[str]]:
             digests.append(kept_frames.keep(b"frames of piece %d" % held.piece.number))
             queue.commit(held, replace(played(held.piece), audit=OPEN, kept=digests[-1]))
         if held is not None:
-            queue.release_claim(held)
+            pieces.release(held)
         match.refresh_from_db()
         return digests
 
@@ -65,7 +66,9 @@ def pass_time(match: Match, by: timedelta) -> None:
     match.pieces.filter(state="played").update(played_at=clock.now() - by)
 
 
-def test_it_works(match: Match, make_worker: MakeWorker, play_out: Callable[[Worker], list[str]]) -> None:
+def test_the_audit_follows_the_last_piece_and_ends_the_match(
+    match: Match, make_worker: MakeWorker, play_out: Callable[[Worker], list[str]]
+) -> None:
     worker = make_worker("one/0")
     digests = play_out(worker)
     assert (match.state, match.audit, match.finished_at) == ("audit", {}, None)
@@ -113,7 +116,7 @@ def test_a_host_that_plays_the_model_waits_and_then_plays_no_more_of_it(
     services.resume(other)
     assert claimed(first).match_id == other_match.pk
     pass_time(match, IDLE_WAIT)
-    queue.release_claim(queue.Claim(Piece.objects.get(state="claimed", worker=first), first))
+    pieces.release(queue.Claim(Piece.objects.get(state="claimed", worker=first), first))
     assert claimed(first).is_audit
     assert claim_piece(make_worker("host/2")) is None
     assert claimed(make_worker("elsewhere/0")).match_id == other_match.pk
@@ -144,7 +147,7 @@ def test_a_host_that_plays_another_player_of_the_team_waits_as_well(
     services.resume(other)
     assert claimed(first).match_id == match_of_the_team.pk
     pass_time(match, IDLE_WAIT)
-    queue.release_claim(queue.Claim(Piece.objects.get(state="claimed", worker=first), first))
+    pieces.release(queue.Claim(Piece.objects.get(state="claimed", worker=first), first))
     assert claimed(first).is_audit
     assert claim_piece(make_worker("host/2")) is None
     assert claimed(make_worker("elsewhere/0")).match_id == match_of_the_team.pk
@@ -166,7 +169,7 @@ def test_a_lost_claim_writes_nothing(
     held = claim_piece(worker)
     assert held is not None
     Piece.objects.filter(pk=held.piece.pk).update(lease_until=clock.now() - timedelta(minutes=1))
-    assert queue.expire() == 1
+    assert pieces.expire() == 1
     with pytest.raises(LostClaimError):
         queue.commit_audit(held, audited(match))
     match.refresh_from_db()
@@ -247,7 +250,7 @@ def test_a_failed_audit_fails_the_match_and_can_be_replayed(
         pass_time(match, OTHER_HOST_WAIT)
         held = claim_piece(workers[number % 2])
         assert held is not None
-        queue.release_claim(held, fault="the sandbox does not start")
+        pieces.release(held, fault="the sandbox does not start")
     match.refresh_from_db()
     assert match.state == "failed"
     assert match.fault.startswith("the audit was given up")

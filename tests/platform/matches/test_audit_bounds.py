@@ -20,6 +20,7 @@ from matches.engine_adapter import longest_audit_seconds, longest_seconds
 from matches.models import Match, Piece
 from matches.piece_result import AuditedPiece, PlayedPiece
 from matches.scheduling import ensure_match
+from matches.work import pieces
 from submissions.models import Player
 from tests.platform.claims import claim_piece, hold_piece
 from workers.heartbeat import Heartbeat
@@ -98,7 +99,7 @@ def test_an_audit_waits_while_its_host_plays_the_digest_as_an_attack(
     assert held is not None
     assert held.piece.match_id == twins.pk
     assert claim_piece(second) is None
-    queue.release_claim(held)
+    pieces.release(held)
     Piece.objects.filter(match=twins).delete()
     freed = claim_piece(second)
     assert freed is not None

@@ -69,7 +69,7 @@ class Game:
             "suspend_host",
             "resume_host",
         ]
-        assert not Event.objects.filter(verb="return_piece").exists()
+        assert not Event.objects.filter(verb="fault").exists()
         assert not Host.objects.filter(out_since__isnull=False).exists()
         assert set(Piece.objects.values_list("state", "faults")) == {("played", 0)}
         self.match.refresh_from_db()

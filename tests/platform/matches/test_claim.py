@@ -20,6 +20,7 @@ from matches.piece_result import PlayedPiece
 from matches.queue import Claim
 from matches.scheduling import ensure_match
 from matches.selectors import queue_of
+from matches.work import pieces
 from tests.platform.claims import claim_piece
 from workers.lease import LostClaimError
 from workers.models import Worker
@@ -69,7 +70,7 @@ def state_of(match: Match) -> str:
     return match.state
 
 
-def test_it_works(match: Match, one: Worker) -> None:
+def test_a_claim_marks_the_piece_and_its_match(match: Match, one: Worker) -> None:
     claim = claimed(one)
     assert (claim.piece.number, claim.piece.fence) == (0, 1)
     row = match.pieces.get(number=0)
@@ -134,7 +135,7 @@ def test_a_heartbeat_renews_the_lease(match: Match, one: Worker, the_clock: Cloc
     for _ in range(4):
         the_clock.forward(seconds=20)
         assert claim.piece.renew()
-    assert queue.expire() == 0
+    assert pieces.expire() == 0
 
 
 def test_a_piece_without_a_heartbeat_goes_to_another_worker(
@@ -142,13 +143,13 @@ def test_a_piece_without_a_heartbeat_goes_to_another_worker(
 ) -> None:
     lost = claimed(one)
     the_clock.forward(seconds=31)
-    assert queue.expire() == 1
+    assert pieces.expire() == 1
     taken = claimed(two)
     assert (taken.piece, taken.piece.fence, taken.piece.faults) == (lost.piece, 2, 1)
-    assert "no heartbeat from" in Event.objects.get(verb="return_piece").reason
+    assert "no heartbeat from" in Event.objects.get(verb="fault").reason
     assert not lost.piece.renew()
-    assert not queue.release_claim(lost)
-    assert not queue.release_claim(lost, fault="too late")
+    assert not pieces.release(lost)
+    assert not pieces.release(lost, fault="too late")
     with pytest.raises(LostClaimError):
         queue.commit(lost, played(lost.piece))
     assert not SampleResult.objects.exists()
@@ -166,13 +167,13 @@ def test_a_piece_is_written_once(match: Match, one: Worker, played: Played) -> N
 
 def test_a_released_piece_is_free_immediately(match: Match, one: Worker, two: Worker) -> None:
     claim = claimed(one)
-    assert queue.release_claim(claim)
+    assert pieces.release(claim)
     assert (claimed(two).piece, match.pieces.get(number=0).faults) == (claim.piece, 0)
 
 
 def test_a_piece_waits_after_a_fault(match: Match, one: Worker, the_clock: Clock) -> None:
     claim = claimed(one)
-    queue.release_claim(claim, fault="the engine is away")
+    pieces.release(claim, fault="the engine is away")
     assert claimed(one).piece.number == 1
     the_clock.forward(seconds=11)
     assert claimed(one).piece == claim.piece
@@ -183,7 +184,7 @@ def test_the_third_fault_fails_the_match(match: Match, one: Worker, two: Worker,
         the_clock.forward(minutes=3)
         claim = claimed(worker, prefer=match)
         assert claim.piece.number == 0
-        queue.release_claim(claim, fault="the engine is away")
+        pieces.release(claim, fault="the engine is away")
     assert state_of(match) == "failed"
     assert match.finished_at is not None
     assert match.fault == "piece 0 was given up after 3 platform errors on one, two; the last: the engine is away"

@@ -10,8 +10,8 @@ import pytest
 from django.db import connection
 
 from core import clock
-from matches import queue
 from matches.models import Match
+from matches.work import pieces
 from tests.platform.claims import claim_piece, hold_piece
 from workers import tasks
 from workers.heartbeat import Heartbeat
@@ -69,7 +69,7 @@ def test_a_worker_with_a_wrong_clock_keeps_its_own_leases(
         host(off)
         heartbeat.beat()
         host(0.0)
-        assert queue.expire() == 0
+        assert pieces.expire() == 0
         assert list(live_workers()) == [worker]
 
 
@@ -79,7 +79,7 @@ def test_a_lost_lease_is_noticed_on_a_slow_host_too(
     claim_piece(make_worker())
     the_clock.forward(seconds=31)
     host(-31.0)
-    assert queue.expire() == 1
+    assert pieces.expire() == 1
 
 
 @pytest.mark.parametrize("off", OFF)
@@ -89,7 +89,7 @@ def test_a_piece_waits_equally_long_on_every_host(
     worker = make_worker()
     claim = claim_piece(worker)
     assert claim is not None
-    queue.release_claim(claim, fault="the engine is away")
+    pieces.release(claim, fault="the engine is away")
     host(off)
     other = claim_piece(worker)
     assert other is not None

@@ -20,6 +20,7 @@ from matches.models import Match, Piece
 from matches.piece_result import PlayedPiece
 from matches.scheduling import request_matches
 from matches.selectors import queue_of
+from matches.work import pieces
 from submissions.models import Player
 from tests.platform.claims import claim_piece
 from workers.models import Priority, Worker, WorkerTime
@@ -119,7 +120,7 @@ def claims(worker: Worker, number: int) -> list[str]:
     return [claim.piece.entry.team.slug if claim.piece.entry else "none" for claim in held if claim is not None]
 
 
-def test_it_works(teams: Queue, play: Callable[..., str]) -> None:
+def test_two_teams_take_turns(teams: Queue, play: Callable[..., str]) -> None:
     owls, newts = teams.team("owls"), teams.team("newts")
     teams.requests(owls, 12)
     teams.requests(newts)
@@ -275,5 +276,5 @@ def test_a_lost_piece_counts_for_no_team(teams: Queue, make_worker: Callable[...
     teams.requests(teams.team("owls"))
     claims(make_worker(), 1)
     teams.clock.forward(seconds=31)
-    assert queue.expire() == 1
+    assert pieces.expire() == 1
     assert not WorkerTime.objects.exists()

@@ -7,10 +7,10 @@ from datetime import datetime
 from typing import Protocol
 
 from evaluation.domain.rules import QueryRules
-from matches import queue
 from matches.engine_adapter import longest_seconds
 from matches.models import Match
 from matches.rules import query_rules
+from matches.work import pieces
 from tests.platform.claims import hold_piece
 from workers.heartbeat import Heartbeat
 from workers.models import Worker
@@ -22,14 +22,14 @@ class Clock(Protocol):
     def forward(self, **by: float) -> datetime: ...
 
 
-def test_it_works(match: Match, the_clock: Clock, make_worker: Callable[..., Worker]) -> None:
+def test_a_beat_renews_the_lease(match: Match, the_clock: Clock, make_worker: Callable[..., Worker]) -> None:
     worker = make_worker()
     heartbeat = Heartbeat(worker)
     hold_piece(worker, heartbeat)
     the_clock.forward(seconds=20)
     heartbeat.beat()
     the_clock.forward(seconds=20)
-    assert queue.expire() == 0
+    assert pieces.expire() == 0
 
 
 def test_the_lease_of_a_hanging_claim_is_not_renewed(
@@ -42,11 +42,11 @@ def test_the_lease_of_a_hanging_claim_is_not_renewed(
     longest = longest_seconds(query_rules(match.rules), claim.piece.count, 1.0)
     the_clock.forward(seconds=longest - 1)
     heartbeat.beat()
-    assert queue.expire() == 0
+    assert pieces.expire() == 0
     the_clock.forward(seconds=2)
     heartbeat.beat()
     the_clock.forward(seconds=30)
-    assert queue.expire() == 1
+    assert pieces.expire() == 1
     assert match.pieces.get(number=0).faults == 1
 
 

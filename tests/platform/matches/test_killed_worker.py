@@ -11,7 +11,6 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
-from django.db import connection
 
 from competitions.models import RulesVersion, SampleSet
 from core import clock
@@ -19,18 +18,11 @@ from evaluation.sandbox.process_register import MARK
 from matches.models import Match, Piece, SampleResult
 from matches.scheduling import ensure_match
 from submissions.models import Player
+from tests.platform.other_process import database_url
 from workers.models import Worker
 from workers.sandboxes import open_sandbox
 
 PLAY = "import django; django.setup(); from workers.tasks import play; play()"
-
-
-def database_url() -> str:
-    """Return the address of this test's database, for another process."""
-    values = connection.settings_dict
-    if connection.vendor == "sqlite":
-        return f"sqlite:///{Path(values['NAME']).resolve()}"
-    return f"postgresql://{values['USER']}:{values['PASSWORD']}@{values['HOST']}:{values['PORT']}/{values['NAME']}"
 
 
 @pytest.fixture
@@ -88,7 +80,7 @@ def rows_of(match: Match) -> list[tuple[object, ...]]:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_it_works(
+def test_another_worker_finishes_the_match(
     slow_match: Match,
     elsewhere: subprocess.Popen[bytes],
     make_worker: Callable[..., Worker],

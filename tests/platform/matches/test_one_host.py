@@ -14,6 +14,7 @@ from core.models import Event
 from matches import queue
 from matches.models import Match, Piece
 from matches.selectors import stuck_pieces
+from matches.work import pieces
 from submissions.models import Player
 from tests.platform.claims import claim_piece
 from tests.platform.conftest import FakeClock
@@ -41,10 +42,12 @@ def piece(match: Match) -> Piece:
     return match.pieces.get()
 
 
-def test_it_works(piece: Piece, one: Worker, the_clock: FakeClock, make_worker: MakeWorker) -> None:
+def test_on_one_host_a_piece_waits_longer_after_each_fault(
+    piece: Piece, one: Worker, the_clock: FakeClock, make_worker: MakeWorker
+) -> None:
     waits = []
     for number in range(6):
-        queue.release_claim(claimed(one), fault="the engine is away")
+        pieces.release(claimed(one), fault="the engine is away")
         piece.refresh_from_db()
         assert (piece.state, piece.faults, piece.fault_hosts) == ("waiting", number + 1, {"arena-1": number + 1})
         assert claim_piece(one) is None
@@ -53,7 +56,7 @@ def test_it_works(piece: Piece, one: Worker, the_clock: FakeClock, make_worker: 
         assert stuck_pieces().exists() == (number >= 2)
         the_clock.at = piece.paused_until
     assert waits == [*PAUSES, PAUSES[-1], PAUSES[-1]]
-    queue.release_claim(claimed(make_worker("arena-2/0")), fault="the engine is away")
+    pieces.release(claimed(make_worker("arena-2/0")), fault="the engine is away")
     piece.refresh_from_db()
     assert (piece.state, piece.match.state) == ("failed", "failed")
     assert "after 7 platform errors on arena-1, arena-2; the last: the engine is away" in piece.match.fault
@@ -63,7 +66,7 @@ def test_slots_of_one_host_are_one_host(
     piece: Piece, one: Worker, the_clock: FakeClock, make_worker: MakeWorker
 ) -> None:
     for worker in (one, make_worker("arena-1/1"), make_worker("arena-1/2")):
-        queue.release_claim(claimed(worker), fault="the engine is away")
+        pieces.release(claimed(worker), fault="the engine is away")
         the_clock.forward(hours=1)
     piece.refresh_from_db()
     assert (piece.state, piece.fault_hosts) == ("waiting", {"arena-1": 3})
@@ -76,7 +79,7 @@ def test_a_piece_that_kills_its_worker_again_and_again_is_an_incident(
     for _ in range(4):
         claimed(one)
         the_clock.forward(seconds=31)
-        assert queue.expire() == 1
+        assert pieces.expire() == 1
         piece.refresh_from_db()
         waits.append(piece.paused_until and piece.paused_until - the_clock.at)
         the_clock.forward(hours=1)
@@ -84,7 +87,7 @@ def test_a_piece_that_kills_its_worker_again_and_again_is_an_incident(
     assert list(stuck_pieces()) == [piece]
     claimed(make_worker("arena-2/0"))
     the_clock.forward(seconds=31)
-    queue.expire()
+    pieces.expire()
     piece.refresh_from_db()
     assert piece.state == "failed"
 
@@ -93,7 +96,7 @@ def test_failures_of_hosts_do_not_count(piece: Piece, the_clock: FakeClock, make
     workers = [make_worker(f"arena-{number}/0") for number in range(4)]
     waits = []
     for worker in workers:
-        queue.release_claim(claimed(worker), fault="no such object", host_failed=True)
+        pieces.release(claimed(worker), fault="no such object", host_failed=True)
         piece.refresh_from_db()
         waits.append(piece.paused_until and piece.paused_until - the_clock.at)
         the_clock.forward(hours=1)
@@ -104,19 +107,19 @@ def test_failures_of_hosts_do_not_count(piece: Piece, the_clock: FakeClock, make
 
 def test_an_organiser_gives_it_up_or_lets_it_be_tried_now(piece: Piece, one: Worker, olga: User) -> None:
     with pytest.raises(Refusal, match="does not wait after a fault"):
-        queue.give_up(piece, olga, "it is broken")
-    queue.release_claim(claimed(one), fault="the engine is away")
+        pieces.give_up(piece, olga, "it is broken")
+    pieces.release(claimed(one), fault="the engine is away")
     assert claim_piece(one) is None
-    queue.retry_now(piece, olga, "the engine is back")
+    pieces.retry_now(piece, olga, "the engine is back")
     held = claimed(one)
     assert (held.piece.faults, held.piece.fault_hosts) == (0, {})
-    queue.release_claim(held, fault="the engine is away")
-    queue.give_up(piece, olga, "it is broken")
+    pieces.release(held, fault="the engine is away")
+    pieces.give_up(piece, olga, "it is broken")
     piece.refresh_from_db()
     assert (piece.state, piece.match.fault) == ("failed", "piece 0 was given up by an organiser: it is broken")
     assert Event.objects.get(verb="give_up").by == olga
     with pytest.raises(Refusal, match="does not wait after a fault"):
-        queue.retry_now(piece, olga)
+        pieces.retry_now(piece, olga)
 
 
 @pytest.mark.django_db(transaction=True)

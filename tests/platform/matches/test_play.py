@@ -173,7 +173,7 @@ def test_a_host_that_cannot_play_costs_no_team_anything(
     match.refresh_from_db()
     assert match.state == "playing"
     assert list(match.pieces.values_list("state", "faults")) == [("waiting", 1), ("waiting", 0), ("waiting", 0)]
-    assert "that is bundled is named 'gone'" in Event.objects.get(verb="return_piece").reason
+    assert "that is bundled is named 'gone'" in Event.objects.get(verb="fault").reason
 
 
 def test_the_task_registers_its_process_and_plays(match: Match, settings: Settings) -> None:

@@ -11,10 +11,10 @@ from django.db import connections, transaction
 
 from accounts.models import User
 from core import clock
-from matches import queue
 from matches.models import Match
 from matches.queue import Claim
 from matches.services import replay_failed
+from matches.work import pieces
 from tests.platform.claims import claim_piece
 from workers.models import Worker
 
@@ -33,7 +33,7 @@ def test_a_piece_given_up_meanwhile_does_not_leave_its_match_open(
 
     def give_up(held: Claim) -> None:
         try:
-            queue.release_claim(held, fault="the engine is away")
+            pieces.release(held, fault="the engine is away")
         finally:
             connections.close_all()
 

@@ -14,6 +14,7 @@ from matches.piece_result import PlayedPiece
 from matches.queue import Claim
 from matches.selectors import OPEN_PIECES, QueuePlace, ever_played, queue_of, worker_is_missing
 from matches.services import cancel, replay_failed, resume, suspend
+from matches.work import pieces
 from tests.platform.claims import claim_piece
 from workers.models import Worker
 
@@ -36,7 +37,7 @@ def state_of(match: Match) -> str:
     return match.state
 
 
-def test_it_works(match: Match, worker: Worker) -> None:
+def test_a_suspended_match_is_not_claimed_until_it_is_resumed(match: Match, worker: Worker) -> None:
     assert suspend(Match.objects.all()) == 1
     assert state_of(match) == "suspended"
     assert claim_piece(worker) is None
@@ -75,7 +76,7 @@ def test_a_piece_given_up_while_its_match_is_suspended_fails_it_afterwards(match
     claim = claimed(worker)
     claim.piece.faults, claim.piece.fault_hosts = 2, {"another": 2}
     suspend(Match.objects.all())
-    queue.release_claim(claim, fault="the engine is away")
+    pieces.release(claim, fault="the engine is away")
     assert (state_of(match), queue.fail_given_up()) == ("suspended", 0)
     resume(Match.objects.all())
     assert queue.fail_given_up() == 1

@@ -9,33 +9,37 @@ from repositories.http.limits import ANYBODY, ConcurrencyLimiter, LimitReachedEr
 
 def started(limiter: ConcurrencyLimiter, permit: Permit) -> Permit:
     limiter.wait(permit)
-    limiter.start(permit)
+    try:
+        limiter.start(permit)
+    except LimitReachedError:
+        limiter.release(permit)
+        raise
     return permit
 
 
-def test_it_works() -> None:
+def test_a_released_permit_is_free_for_another_user() -> None:
     limiter = ConcurrencyLimiter(total=3, per_user=2, reserved=0)
-    first, _, _ = limiter.acquire(1), limiter.acquire(1), limiter.acquire(2)
-    first()
-    limiter.acquire(2)
+    first, _, _ = (started(limiter, Permit(user)) for user in (1, 1, 2))
+    limiter.release(first)
+    started(limiter, Permit(2))
 
 
 def test_it_rejects_more_than_the_limit_per_user() -> None:
     limiter = ConcurrencyLimiter(total=3, per_user=2, reserved=0)
-    ended, _ = limiter.acquire(1), limiter.acquire(1)
+    ended, _ = started(limiter, Permit(1)), started(limiter, Permit(1))
     with pytest.raises(LimitReachedError, match="you have 2 clones or pushes in progress"):
-        limiter.acquire(1)
-    ended()
-    limiter.acquire(1)
+        started(limiter, Permit(1))
+    limiter.release(ended)
+    started(limiter, Permit(1))
 
 
 def test_it_rejects_more_than_the_total_limit() -> None:
     limiter = ConcurrencyLimiter(total=3, per_user=2, reserved=0)
-    ended, _, _ = (limiter.acquire(user) for user in (1, 2, 3))
+    ended, _, _ = (started(limiter, Permit(user)) for user in (1, 2, 3))
     with pytest.raises(LimitReachedError, match="the site is busy"):
-        limiter.acquire(4)
-    ended()
-    limiter.acquire(4)
+        started(limiter, Permit(4))
+    limiter.release(ended)
+    started(limiter, Permit(4))
 
 
 def test_the_last_permits_are_reserved_for_teams_that_hold_none() -> None:
@@ -53,17 +57,17 @@ def test_the_last_permits_are_reserved_for_teams_that_hold_none() -> None:
 
 def test_a_user_without_a_team_counts_as_a_team() -> None:
     limiter = ConcurrencyLimiter(total=3, per_user=2, reserved=3)
-    limiter.acquire(1)
-    limiter.acquire(2)
+    started(limiter, Permit(1))
+    started(limiter, Permit(2))
     with pytest.raises(LimitReachedError, match="your team has"):
-        limiter.acquire(1)
+        started(limiter, Permit(1))
 
 
 def test_anonymous_requests_count_as_one_user() -> None:
     limiter = ConcurrencyLimiter(total=3, per_user=2, reserved=3)
-    limiter.acquire(ANYBODY)
+    started(limiter, Permit(ANYBODY))
     with pytest.raises(LimitReachedError, match="too many downloads of released files"):
-        limiter.acquire(ANYBODY)
+        started(limiter, Permit(ANYBODY))
 
 
 def test_the_oldest_waiting_request_is_dropped() -> None:
@@ -75,10 +79,10 @@ def test_the_oldest_waiting_request_is_dropped() -> None:
     with pytest.raises(LimitReachedError, match="the site is busy; try again"):
         limiter.start(waiting[0])
     limiter.start(waiting[2])
-    limiter.acquire(4)
+    started(limiter, Permit(4))
     assert dropped == [1, 2]
     with pytest.raises(LimitReachedError, match="the site is busy"):
-        limiter.acquire(5)
+        started(limiter, Permit(5))
 
 
 def test_a_user_with_waiting_requests_drops_only_own_ones() -> None:

@@ -17,7 +17,7 @@ from accounts.models import User
 from competitions.models import Competition, Entry, FreezeWindow, SampleSet, Track
 from core import clock
 from core.errors import Fault, Refusal
-from repositories.http.limits import ANYBODY, LIMITER
+from repositories.http.limits import ANYBODY, LIMITER, Permit
 from repositories.models import Repository
 from repositories.public_copies import drop_copies, public_copy
 from rounds.models import Release, Round, RoundEntry
@@ -215,12 +215,15 @@ ADVERTISED = "/git/public/owls/model.git/info/refs?service=git-upload-pack"
 
 
 def test_anonymous_clones_share_the_limit_of_one_user(served: Repository, client: Client) -> None:
-    permits = [LIMITER.acquire(ANYBODY), LIMITER.acquire(ANYBODY)]
+    permits = [Permit(ANYBODY), Permit(ANYBODY)]
+    for permit in permits:
+        LIMITER.wait(permit)
+        LIMITER.start(permit)
     answer = client.get(ADVERTISED)
     assert (answer.status_code, answer["Retry-After"]) == (503, "30")
     assert b"too many downloads of released files" in answer.content
-    for release_permit in permits:
-        release_permit()
+    for permit in permits:
+        LIMITER.release(permit)
     assert b"".join(client.get(ADVERTISED)).startswith(b"001e# service=git-upload-pack\n")
 
 

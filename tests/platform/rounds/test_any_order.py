@@ -58,6 +58,7 @@ from leaderboards.visibility import board, frozen_since, public_evaluation_of
 from matches import queue
 from matches.models import Match
 from matches.services import replay_failed
+from matches.work import pieces
 from repositories.models import Repository
 from rounds import services as rounds
 from rounds.models import Release, Round
@@ -72,7 +73,7 @@ from submissions.admission import check_may_submit
 from submissions.models import Player, QuotaSlot, Submission
 from tests.platform.claims import claim_piece
 from tests.platform.rounds.conftest import RoundFixture, digest_of, distance_of
-from workers.fault_record import PAUSES
+from workers.fault_record import MAX_FAULTS, PAUSES
 
 STEPS = int(os.environ.get("GAUNTLET_STEPS", "120"))
 EACH = 50
@@ -216,7 +217,7 @@ class Site(RuleBasedStateMachine):
         submission = Submission.objects.filter(state="received").order_by("pk").first()
         if submission is None:
             return
-        for _ in range(build_queue.MAX_FAULTS if how == "fault" else 1):
+        for _ in range(MAX_FAULTS if how == "fault" else 1):
             build = build_queue.claim(submission.pk, "builder")
             assert build is not None
             if how == "fault":
@@ -261,7 +262,7 @@ class Site(RuleBasedStateMachine):
         """A piece fails three times, on two hosts."""
         for name, pause in (("arena-1/play/0", PAUSES[0]), ("arena-2/play/0", PAUSES[1]), ("arena-1/play/0", None)):
             if claim := claim_piece(self.env.worker(name)):
-                queue.release_claim(claim, fault="a full disk")
+                pieces.release(claim, fault="a full disk")
                 self.env.clock.forward(seconds=pause.total_seconds() if pause else 0.0)
 
     @rule(factor=st.sampled_from([1.0, 0.5, 2.0]))

@@ -20,6 +20,7 @@ from formats.query.rounds.progression import advance_round
 from matches import queue
 from matches.models import Match, Piece, SampleResult
 from matches.services import replay_failed
+from matches.work import pieces
 from rounds import services, tasks
 from rounds.models import Decision, Round, RoundEntry, RoundMatch
 from tests.platform.claims import claim_piece
@@ -159,11 +160,11 @@ def test_a_failed_match_stops_it_until_it_is_replayed(env: RoundFixture, small: 
     worker, other = env.worker(), env.worker("arena-3/play/0")
     claim = claim_piece(worker)
     while claim is not None and claim.piece.faults < 2:
-        queue.release_claim(claim, fault="no disk")
+        pieces.release(claim, fault="no disk")
         env.clock.forward(minutes=5)
         claim = claim_piece(other, prefer=claim.piece.match)
     assert claim is not None
-    queue.release_claim(claim, fault="no disk")
+    pieces.release(claim, fault="no disk")
     env.play()
     for _ in range(3):
         tasks.advance_round()
@@ -190,15 +191,15 @@ def test_a_piece_that_only_one_host_tried_is_a_problem_of_the_round(env: RoundFi
     held = claim_piece(worker)
     for _ in range(3):
         assert held is not None
-        queue.release_claim(held, fault="no disk")
+        pieces.release(held, fault="no disk")
         env.clock.forward(minutes=30)
         held = claim_piece(worker, prefer=held.piece.match)
     assert held is not None
-    queue.release_claim(held)
+    pieces.release(held)
     advance_round(small)
     small.refresh_from_db()
     assert small.problem.startswith(f"{held.piece} failed several times, on one host or because of hosts.")
-    queue.retry_now(Piece.objects.get(pk=held.piece.pk), env.organiser, "the disk is empty")
+    pieces.retry_now(Piece.objects.get(pk=held.piece.pk), env.organiser, "the disk is empty")
     advance_round(small)
     small.refresh_from_db()
     assert "failed several times" not in small.problem

@@ -18,6 +18,7 @@ from formats.query.rounds.progress import progress
 from formats.query.rounds.progression import advance_round
 from matches import queue
 from matches.models import Match, Piece, SampleResult
+from matches.work import pieces
 from rounds.models import Decision, Round, RoundMatch, RoundStage
 from rounds.publishing.publication import publish
 from rounds.release.downloads import bundle_of
@@ -135,7 +136,7 @@ def disturbed(env: RoundFixture, round_: Round, draw: random.Random) -> int:
                     queue.commit(claim, played)
             except OperationalError:
                 deaths += 1
-                queue.release_claim(claim)
+                pieces.release(claim)
         if draw.random() < 0.3 or not claims:
             try:
                 with connection.execute_wrapper(FlakyConnection(draw)):

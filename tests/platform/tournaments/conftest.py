@@ -17,6 +17,7 @@ from competitions.services import enter, import_competition
 from core import clock, notify
 from matches.models import Match
 from matches.scheduling import ensure_match
+from repositories.models import Repository
 from repositories.services import repository_of
 from submissions.models import Player, Submission
 from tests.platform.claims import claim_run
@@ -184,8 +185,23 @@ def match(competition: Competition, rules: RulesVersion, sample_sets: dict[str, 
 def attacked(transfer: Competition, submit: Callable[..., Submission]) -> None:
     """Runs for a leaderboard of the transfer format, which wait."""
     transfer.tracks.update(baselines=[])
-    submit("owls", "attack", COPY)
+    submit("bats", "attack", COPY)
     services.advance(services.make_tournament(transfer))
+
+
+@pytest.fixture
+def submitted(repositories: dict[str, Repository], alice: User) -> None:
+    """Two submissions of a team to the query format, which wait for a build."""
+    for number in (1, 2):
+        now = clock.database_now()
+        Submission.objects.create(
+            repository=repositories["model"],
+            commit=f"{number:040x}",
+            tag=f"submission-{number}",
+            submitted_by=alice,
+            received_at=now,
+            state_since=now,
+        )
 
 
 @pytest.fixture

@@ -49,6 +49,7 @@ from tournaments.models import AttackRun, DefenceRun, Run, Tournament
 from tournaments.ranking import COLUMNS, standings
 from tournaments.selectors import ATTACKING, KINDS, AnyRun, current_entrants, open_runs
 from tournaments.verification import differing
+from tournaments.work import runs
 from workers.lease import LostClaimError
 from workers.models import Priority
 
@@ -208,10 +209,10 @@ class Site(RuleBasedStateMachine):
     def fail(self, which: int) -> None:
         """A host has a platform error; an organiser replays what was given up."""
         if self.held:
-            queue.release_claim(self.held.pop(which % len(self.held)), fault="a full disk")
+            runs.release(self.held.pop(which % len(self.held)), fault="a full disk")
         for kind in KINDS:
             for run in kind.objects.filter(state=Run.State.FAILED):
-                queue.replay_failed(run, self.organiser)
+                runs.replay(run, self.organiser)
 
     @rule(seconds=st.sampled_from([1, 40, 600]))
     def wait(self, seconds: int) -> None:

@@ -69,8 +69,8 @@ def test_it_works(push: Callable[..., str], transfer: Competition) -> None:
     # of 2017: nobody installs what its requirements name
     answer = push("bats", "defence", ALL_OF_CLASS_1, "some/image:1", **{"apt.txt": "not; a package\n"})
     assert "in the legacy environment\n" in answer
-    for submission in Submission.objects.all():
-        pipeline.advance(submission.pk)
+    for _ in range(Submission.objects.count()):
+        pipeline.advance()
     submissions = {row.repository.track.name: row for row in Submission.objects.all()}
     for submission in submissions.values():
         assert submission.state == "ready", "".join(whole_log(submission.builds.get()))

@@ -15,6 +15,7 @@ from tests.platform.tournaments.results import commit_all, result
 from tournaments import queue, services
 from tournaments.models import AttackRun, DefenceRun, Run, Tournament
 from tournaments.selectors import current_entrants
+from tournaments.work import runs
 
 Submit = Callable[..., Submission]
 
@@ -124,7 +125,7 @@ def test_a_run_that_was_given_up_keeps_its_submission_out(tournament: Tournament
     AttackRun.objects.filter(batch=0).update(state=Run.State.FAILED)
     commit_all(tournament)
     assert attack.title not in counting(tournament)
-    queue.replay_failed(AttackRun.objects.get(state=Run.State.FAILED), None)
+    runs.replay(AttackRun.objects.get(state=Run.State.FAILED), None)
     commit_all(tournament)
     assert attack.title in counting(tournament)
 

@@ -19,7 +19,7 @@ from submissions.services import disqualify, reinstate, withdraw
 from tests.platform.claims import claim_run
 from tests.platform.tournaments.conftest import BRIGHTNESS, COPY, content
 from tests.platform.tournaments.results import commit_all, result
-from tournaments import follow_ups, queue, services, tasks
+from tournaments import follow_ups, queue, services, tasks, totals
 from tournaments.extensions import playing_players
 from tournaments.models import AttackRun, DefenceRun, Run, Tournament
 from tournaments.player_builds import baseline_player
@@ -260,3 +260,32 @@ def test_a_commit_reads_only_the_runs_that_follow_from_it(tournament: Tournament
         requests = [sql for sql in of_runs if any(f"IN ({key})" in sql for key in own)]
         assert [sql for sql in of_runs if sql not in requests and not sql.endswith("LIMIT 1")] == []
     assert current_entrants(tournament).count() == 7
+
+
+def test_a_sweep_reads_no_played_run_of_a_defence(tournament: Tournament, submit: Submit) -> None:
+    """It finds in the totals of the pairs that nothing is lacking."""
+    for number in range(2):
+        submit(f"bats-{number}", "defence", f"{BRIGHTNESS}\n# {number}")
+        submit(f"owls-{number}", "attack", f"{COPY}\n# {number}")
+    commit_all(tournament)
+    with CaptureQueriesContext(connection) as queries:
+        services.advance(tournament)
+    of_runs = [each["sql"] for each in queries if "tournaments_defencerun" in each["sql"]]
+    assert [sql for sql in of_runs if "'waiting'" not in sql or "'played'" in sql] == []
+
+
+def test_a_sweep_requests_a_run_that_is_lacking_among_others(tournament: Tournament, submit: Submit) -> None:
+    for number in range(2):
+        submit(f"bats-{number}", "defence", f"{BRIGHTNESS}\n# {number}")
+        submit(f"owls-{number}", "attack", f"{COPY}\n# {number}")
+    services.advance(tournament)
+    while isinstance(run := claim_run("worker"), AttackRun):
+        queue.commit(run, result(run))
+        services.advance(tournament)
+    number = DefenceRun.objects.count()
+    assert run is not None
+    DefenceRun.objects.filter(state=Run.State.WAITING).earliest("pk").delete()
+    services.advance(tournament)
+    assert DefenceRun.objects.count() == number
+    commit_all(tournament)
+    assert list(totals.differing(tournament)) == []

@@ -9,8 +9,10 @@ import pytest
 from core import clock
 from core.extension_point import ExtensionPoint
 from matches.models import Match
+from submissions.build_order import BUILD
 from tests.platform.conftest import FakeClock
 from tournaments.models import AttackRun
+from tournaments.work import runs
 from workers import queue, tasks
 from workers.models import Priority, Worker, WorkerTime
 from workers.work import kinds
@@ -37,6 +39,16 @@ def test_a_worker_passes_over_pieces_that_it_cannot_play(match: Match, attacked:
     match.pieces.update(priority=Priority.ROUND)
     Match.objects.update(needs_gpu=True)
     assert claims(worker) == ["runs"] * AttackRun.objects.count()
+
+
+def test_workers_claim_only_what_their_role_is_for(
+    match: Match, attacked: None, submitted: None, worker: Worker
+) -> None:
+    """A submission that waits for a build neither keeps a player busy nor counts as work of one."""
+    assert set(claims(worker)) == {"runs", "pieces"}
+    assert not queue.anything_waits()
+    building = [claimed.kind.name for claimed in iter(lambda: queue.claim(worker, BUILD), None)]
+    assert building == ["builds", "builds"]
 
 
 def test_of_two_rounds_the_older_work_goes_first(match: Match, attacked: None, worker: Worker) -> None:
@@ -69,7 +81,7 @@ def test_a_kind_that_fails_does_not_keep_the_work_of_lost_workers_from_others(
         raise RuntimeError("a row of another kind is broken")
 
     assert queue.claim(worker) is not None
-    monkeypatch.setattr("tournaments.queue.expire", fail)
+    monkeypatch.setattr(runs, "expire", fail)
     monkeypatch.setattr("workers.queue.kinds", sorted(kinds, key=lambda kind: kind.name == "pieces"))  # the last one
     the_clock.forward(seconds=31)
     assert queue.expire() == 1

@@ -25,7 +25,7 @@ def advanced(submission: Submission) -> tuple[Submission, str]:
     Submission.objects.filter(pk=submission.pk).update(
         state=Submission.State.RECEIVED, player=None, state_since=now, deadline=now + timeouts.RECEIVED
     )
-    pipeline.advance(submission.pk)
+    pipeline.advance()
     submission.refresh_from_db()
     return submission, "".join(whole_log(submission.builds.get()))
 

@@ -25,6 +25,7 @@ from tests.platform.tournaments.results import result
 from tournaments import queue, services
 from tournaments.models import AttackRun, Run, Tournament
 from tournaments.selectors import stuck_runs
+from tournaments.work import runs
 from workers import tasks
 from workers.fault_record import PAUSES
 from workers.lease import LostClaimError
@@ -50,7 +51,7 @@ def claimed(worker: str = "host/0") -> AttackRun:
     return run
 
 
-def test_it_works(tournament: Tournament) -> None:
+def test_each_batch_is_claimed_once_and_its_result_kept(tournament: Tournament) -> None:
     first, second = claimed(), claimed()
     assert {first.batch, second.batch} == {0, 1}
     assert claim_run("host/1") is None
@@ -86,7 +87,7 @@ def test_a_lease_that_is_renewed_during_the_sweep_is_kept(tournament: Tournament
     the_clock.forward(seconds=31)
     (read,) = AttackRun.expired()
     assert run.renew()
-    assert not queue._count_fault(read, "no heartbeat from host/0", expired=True)
+    assert not runs._count_fault(read, "no heartbeat from host/0", expired=True)
     queue.commit(run, result(run))
     run.refresh_from_db()
     assert (run.state, run.faults) == (Run.State.PLAYED, 0)
@@ -96,15 +97,15 @@ def test_a_run_is_given_up_after_three_faults_and_can_be_replayed(tournament: To
     AttackRun.objects.filter(batch=1).delete()
     for worker in ("host/0", "other/0", "host/1"):
         run = claimed(worker)
-        assert queue.release_claim(run, fault="the disk is full")
+        assert runs.release(run, fault="the disk is full")
         assert claim_run("host/0") is None  # it waits
         the_clock.forward(seconds=121)
     run.refresh_from_db()
     assert (run.state, run.fault) == (Run.State.FAILED, "the disk is full")
-    queue.replay_failed(run, None, "the disk was emptied")
+    runs.replay(run, None, "the disk was emptied")
     assert claimed().pk == run.pk
     with pytest.raises(Refusal, match="has not failed"):
-        queue.replay_failed(run, None)
+        runs.replay(run, None)
 
 
 def test_with_one_host_a_run_waits_longer_each_time(tournament: Tournament, the_clock: FakeClock) -> None:
@@ -112,7 +113,7 @@ def test_with_one_host_a_run_waits_longer_each_time(tournament: Tournament, the_
     waits = []
     for slot in range(5):
         run = claimed(f"host/{slot}")
-        queue.release_claim(run, fault="the disk is full")
+        runs.release(run, fault="the disk is full")
         run.refresh_from_db()
         assert run.paused_until is not None
         waits.append(run.paused_until - the_clock.at)
@@ -120,7 +121,7 @@ def test_with_one_host_a_run_waits_longer_each_time(tournament: Tournament, the_
     assert waits == [*PAUSES, PAUSES[-1]]
     assert (run.state, run.fault_hosts) == (Run.State.WAITING, {"host": 5})
     assert list(stuck_runs(AttackRun)) == [run]
-    queue.release_claim(claimed("other/0"), fault="the disk is full")
+    runs.release(claimed("other/0"), fault="the disk is full")
     run.refresh_from_db()
     assert run.state == Run.State.FAILED
 
@@ -129,7 +130,7 @@ def test_a_failure_of_the_host_does_not_count(tournament: Tournament, the_clock:
     AttackRun.objects.filter(batch=1).delete()
     for host in ("a", "b", "c"):
         run = claimed(f"{host}/0")
-        queue.release_claim(run, fault="no such object", host_failed=True)
+        runs.release(run, fault="no such object", host_failed=True)
         the_clock.forward(hours=1)
     run.refresh_from_db()
     assert (run.state, run.faults, run.host_faults, run.fault) == (Run.State.WAITING, 0, 3, "no such object")
@@ -141,14 +142,14 @@ def test_an_organiser_gives_a_run_up_or_lets_it_be_tried_now(
 ) -> None:
     AttackRun.objects.filter(batch=1).delete()
     run = AttackRun.objects.get()
-    for act in (queue.give_up, queue.retry_now):
+    for act in (runs.give_up, runs.retry_now):
         with pytest.raises(Refusal, match="does not wait after a fault"):
             act(run, root_user)
-    queue.release_claim(claimed(), fault="the disk is full")
+    runs.release(claimed(), fault="the disk is full")
     assert claim_run("host/0") is None
-    queue.retry_now(run, root_user, "it is empty")
-    queue.release_claim(claimed(), fault="the disk is full")
-    queue.give_up(run, root_user, "it is broken")
+    runs.retry_now(run, root_user, "it is empty")
+    runs.release(claimed(), fault="the disk is full")
+    runs.give_up(run, root_user, "it is broken")
     run.refresh_from_db()
     assert run.state == Run.State.FAILED
 
@@ -156,7 +157,7 @@ def test_an_organiser_gives_a_run_up_or_lets_it_be_tried_now(
 def test_a_stopped_worker_frees_its_run_without_a_fault(tournament: Tournament) -> None:
     AttackRun.objects.filter(batch=1).delete()
     run = claimed()
-    queue.release_claim(run)
+    runs.release(run)
     again = claimed()
     assert (again.pk, again.faults) == (run.pk, 0)
 
@@ -243,7 +244,7 @@ def test_a_worker_that_missed_heartbeats_no_longer_plays(tournament: Tournament,
         run.renew()
         the_clock.forward(seconds=seconds)
         assert idle_workers() == idle
-    queue.release_claim(run)
+    runs.release(run)
     assert idle_workers() == 1
 
 

@@ -39,10 +39,11 @@ from tests.platform.claims import claim_run
 from tests.platform.conftest import FakeClock
 from tests.platform.tournaments.conftest import ADD, BRIGHTNESS, COPY
 from tests.platform.tournaments.play_rounds import begin, plan, play
-from tournaments import queue, services
+from tournaments import services
 from tournaments.extensions import played_sets, playing_players
 from tournaments.models import AttackRun, DefenceRun, Entrant
 from tournaments.selectors import ATTACKING
+from tournaments.work import runs
 from workers.models import Worker
 
 Submit = Callable[..., Submission]
@@ -237,13 +238,13 @@ def test_it_stops_at_a_failed_run_until_it_is_replayed(planned: Round, olga: Use
         the_clock.forward(hours=1)
         run = claim_run(worker)
         assert isinstance(run, AttackRun)
-        queue.release_claim(run, fault="the disk is full")
+        runs.release(run, fault="the disk is full")
         AttackRun.objects.exclude(pk=run.pk).update(queued_at=clock.now())
     assert run is not None
     format_of(planned).advance(planned)
     planned.refresh_from_db()
     assert planned.problem.startswith(f"A platform error occurred in 1 of its runs: {run}. The first: the disk is full")
-    queue.replay_failed(run, by=olga)
+    runs.replay(run, by=olga)
     format_of(planned).advance(planned)
     planned.refresh_from_db()
     assert planned.problem.startswith("No worker that plays was seen recently")

@@ -18,8 +18,8 @@ from evaluation.bundle.perturbed_images import IMAGES, PAIR, ROWS, piece_name
 from evaluation.datasets.released import image_name
 from evaluation.domain.images import Image
 from matches.models import Match, Piece
-from repositories.http.limits import ANYBODY, LIMITER
 from rounds.models import Round
+from rounds.release.archive_limit import making_archive
 from rounds.release.downloads import add, png, table, team_slugs
 
 
@@ -77,11 +77,8 @@ def open_images(pair: Match) -> IO[bytes]:
     """Return the archive of a pair, made on its first request: too many to make all at the release."""
     row = pair.round_match
     if not row.images or object_store.size(row.images) is None:
-        release_permit = LIMITER.acquire(ANYBODY)
-        try:
+        with making_archive():
             row.images = object_store.put(pair_zip(pair))
-        finally:
-            release_permit()
         row.save(update_fields=["images"])
     return object_store.open_object(row.images)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import ExitStack
 from datetime import UTC, datetime, timedelta
 from typing import Any, Protocol
 
@@ -19,9 +20,10 @@ from core.times import in_words
 from leaderboards.board_freeze import freeze_leaderboards
 from leaderboards.models import FrozenLeaderboards
 from matches.models import Match, SampleResult
-from repositories.http.limits import ANYBODY, LIMITER
+from repositories.http.limits import ANYBODY, LIMITER, Permit
 from rounds.models import Release, Round, RoundEntry, RoundMatch
 from rounds.release import parts as releasing
+from rounds.release.archive_limit import AT_A_TIME, making_archive
 from rounds.release.downloads import bundle_of, images_zip
 from rounds.release.parts import open_part, release, released, released_entries, released_tags, withdraw
 from submissions.models import Submission
@@ -94,13 +96,13 @@ def test_images_of_a_pair_are_made_once_and_again_where_they_are_lost(published:
 
 
 @pytest.mark.parametrize("method", ["get", "head"])
-def test_anonymous_downloads_share_the_limit_of_one_user(
-    published: Final, olga: User, client: Client, method: str
-) -> None:
+def test_few_archives_are_made_at_a_time(published: Final, olga: User, client: Client, method: str) -> None:
     release(round_=published.round, part="perturbed", by=olga, reason="the end")
     address = f"/competitions/digits/rounds/1/files/perturbed-{published.pair.pk}"
-    others = [LIMITER.acquire(ANYBODY), LIMITER.acquire(ANYBODY)]
-    answer = getattr(client, method)(address)
+    with ExitStack() as others:
+        for _ in range(AT_A_TIME):
+            others.enter_context(making_archive())
+        answer = getattr(client, method)(address)
     if method == "get":
         assert (answer.status_code, answer["Retry-After"]) == (503, "30")
         assert b"try again in half a minute" in answer.content
@@ -109,12 +111,23 @@ def test_anonymous_downloads_share_the_limit_of_one_user(
         assert ".zip" in answer["Content-Disposition"]
         assert "Content-Length" not in answer
     assert RoundMatch.objects.get().images == ""
-    others.pop()()
     content = client.get(address).getvalue()
-    others.append(LIMITER.acquire(ANYBODY))
-    assert client.get(address).getvalue() == content, "a stored archive needs no permit"
-    for release_permit in others:
-        release_permit()
+    with ExitStack() as others:
+        for _ in range(AT_A_TIME):
+            others.enter_context(making_archive())
+        assert client.get(address).getvalue() == content, "a stored archive is not made again"
+
+
+def test_an_archive_is_made_while_git_serves_all_that_it_may(published: Final, olga: User, client: Client) -> None:
+    release(round_=published.round, part="perturbed", by=olga, reason="the end")
+    clones = [Permit(ANYBODY), Permit(ANYBODY)]
+    for clone in clones:
+        LIMITER.wait(clone)
+        LIMITER.start(clone)
+    answer = client.get(f"/competitions/digits/rounds/1/files/perturbed-{published.pair.pk}")
+    for clone in clones:
+        LIMITER.release(clone)
+    assert (answer.status_code, answer.getvalue()[:2]) == (200, b"PK")
 
 
 def test_it_rejects_repeated_actions(published: Final, olga: User) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import subprocess
 from collections.abc import Callable, Mapping
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -19,7 +20,7 @@ from matches import player_builds
 from repositories.models import Repository
 from submissions import pipeline, timeouts
 from submissions.models import QuotaSlot, Submission
-from workers import lease
+from workers import fault_record, host_health, lease
 
 BuildWith = Callable[[Callable[[LogLine], None]], None]
 
@@ -88,6 +89,13 @@ def push_files(work: Path, bare: Path, tag: str) -> str:
     git("tag", tag)
     git("push", "--quiet", str(bare), tag)
     return git("rev-parse", "HEAD")
+
+
+@pytest.fixture
+def no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let work be tried again at once after a fault, and a host that is out of service check itself when asked."""
+    for module in (fault_record, host_health):
+        monkeypatch.setattr(module, "PAUSES", (timedelta(0),))
 
 
 @pytest.fixture

@@ -53,7 +53,7 @@ def scripted(track: str, source: str) -> dict[str, str]:
 
 
 def advanced(submission: Submission) -> Submission:
-    pipeline.advance(submission.pk)
+    pipeline.advance()
     submission.refresh_from_db()
     return submission
 
@@ -66,7 +66,7 @@ def slot_of(submission: Submission) -> str:
     return QuotaSlot.objects.get(submission=submission).state
 
 
-def test_it_works(submit: Submit, notifications: Notifications) -> None:
+def test_a_submission_becomes_ready(submit: Submit, notifications: Notifications) -> None:
     submission = advanced(submit("model", find_baseline("numpy-classifier").repository()))
 
     assert submission.state == Submission.State.READY, submission.problem
@@ -288,6 +288,7 @@ def test_a_log_of_100_megabytes_is_cut_in_the_middle(submit: Submit, build_with:
     assert lines[-2:] == ["999999", "rejected: enough"]
 
 
+@pytest.mark.usefixtures("no_pauses")
 def test_a_builder_without_a_gpu_is_a_platform_error(submit: Submit) -> None:
     files = scripted("model", "raise SystemExit('no device')")
     files["submission.toml"] += "gpu = true\n"

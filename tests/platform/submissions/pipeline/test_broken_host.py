@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Callable, Mapping
-from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -16,7 +15,6 @@ from evaluation.builder.base import LogLine
 from evaluation.legacy.environment import VARIABLE
 from submissions import pipeline
 from submissions.models import QuotaSlot, Submission
-from workers import host_health
 from workers.models import Host
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("sample_sets")]
@@ -25,14 +23,8 @@ Submit = Callable[..., Submission]
 BuildWith = Callable[[Callable[[LogLine], None]], None]
 
 
-@pytest.fixture
-def no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let a host that is out of service check itself whenever it is asked to build."""
-    monkeypatch.setattr(host_health, "PAUSES", (timedelta(0),))
-
-
 def advanced(submission: Submission) -> Submission:
-    pipeline.advance(submission.pk)
+    pipeline.advance()
     submission.refresh_from_db()
     return submission
 

@@ -37,7 +37,7 @@ attack_complete()
 def test_it_works(submit: Callable[..., Submission], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(VARIABLE, sys.prefix)
     submission = submit("untargeted", FILES)
-    pipeline.advance(submission.pk)
+    pipeline.advance()
     submission.refresh_from_db()
     log = "".join(whole_log(submission.builds.get()))
     assert submission.state == "ready", log

@@ -42,7 +42,7 @@ def sandbox(settings: Settings) -> DockerSandbox:
 def test_it_works(submit: Submit, track: str, name: str) -> None:
     submission = submit(track, find_baseline(name).repository())
 
-    pipeline.advance(submission.pk)
+    pipeline.advance()
 
     submission.refresh_from_db()
     assert submission.state == Submission.State.READY, submission.problem

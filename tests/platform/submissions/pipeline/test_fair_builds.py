@@ -14,8 +14,11 @@ from accounts.models import Team, User
 from competitions.models import Competition, Entry, Track
 from core import clock
 from repositories.models import Repository
-from submissions import build_order, build_queue
-from submissions.models import Submission
+from submissions import build_faults, build_order, build_queue
+from submissions.models import Build, Submission
+from workers import queue
+from workers.fault_record import PAUSES
+from workers.models import Worker
 
 
 class Clock(Protocol):
@@ -53,28 +56,32 @@ def push(competition: Competition, tracks: dict[str, Track], alice: User, the_cl
     return make
 
 
+def claimed() -> Build | None:
+    """Claim the next submission for a builder."""
+    found = queue.claim(Worker(name="builder"), build_order.BUILD)
+    return found.claim if found else None
+
+
 @pytest.fixture
 def build(the_clock: Clock) -> Callable[..., str]:
     """Let one builder claim the next submission for some seconds and finish it with `outcome`; return the team."""
 
     def build_next(seconds: float = 60.0, outcome: str = "build_failed") -> str:
-        waiting = Submission.objects.filter(state=Submission.State.RECEIVED).order_by("pk")
-        for key in build_order.in_order(waiting[0].pk):
-            made = build_queue.claim(key, "builder")
-            if made is not None:
-                the_clock.forward(seconds=seconds)
-                made.renew()
-                if outcome == build_queue.FAULT:
-                    build_queue.release_claim(made, outcome, "a test")
-                else:
-                    build_queue.refuse(made, outcome, "a test", "none")
-                return made.submission.repository.entry.team.slug
-        return ""
+        made = claimed()
+        if made is None:
+            return ""
+        the_clock.forward(seconds=seconds)
+        made.renew()
+        if outcome == build_faults.FAULT:
+            build_queue.release_claim(made, outcome, "a test")
+        else:
+            build_queue.refuse(made, outcome, "a test", "none")
+        return made.submission.repository.entry.team.slug
 
     return build_next
 
 
-def test_it_works(push: Push, build: Callable[..., str]) -> None:
+def test_two_teams_take_turns(push: Push, build: Callable[..., str]) -> None:
     owls, newts = push("owls", 5), push("newts", 2)
     assert [build_order.place_of(each).before for each in (*owls, *newts)] == [0, 2, 4, 5, 6, 1, 3]
     assert [build() for _ in range(7)] == ["owls", "newts", "owls", "newts", "owls", "owls", "owls"]
@@ -82,13 +89,8 @@ def test_it_works(push: Push, build: Callable[..., str]) -> None:
 
 def test_builders_are_shared_evenly(push: Push) -> None:
     owls, newts = push("owls", 5), push("newts", 2)
-    taken = []
-    for notified in (*owls[:4],):  # all notifications are for the owls
-        for key in build_order.in_order(notified.pk):
-            if (made := build_queue.claim(key, "builder")) is not None:
-                taken.append(made.submission_id)
-                break
-    assert taken == [owls[0].pk, newts[0].pk, owls[1].pk, newts[1].pk]
+    taken = [made.submission_id for made in iter(claimed, None)]
+    assert taken[:4] == [owls[0].pk, newts[0].pk, owls[1].pk, newts[1].pk]
 
 
 def test_a_team_with_long_builds_gets_no_more_time(push: Push, build: Callable[..., str]) -> None:
@@ -117,16 +119,16 @@ def test_a_team_above_its_daily_share_comes_after_the_others(
 def test_platform_errors_count_for_no_team(push: Push, build: Callable[..., str], settings: Settings) -> None:
     settings.TEAM_BUILD_SECONDS = 100
     owls = push("owls", 3)
-    assert build(seconds=200.0, outcome=build_queue.FAULT) == "owls"
+    assert build(seconds=200.0, outcome=build_faults.FAULT) == "owls"
     assert not build_order.place_of(owls[1]).over_limit
 
 
-def test_a_submission_waits_after_a_platform_error_while_there_are_others(push: Push, the_clock: Clock) -> None:
+def test_a_submission_waits_after_a_platform_error(push: Push, the_clock: Clock) -> None:
     first, second = push("owls", 2)
-    made = build_queue.claim(first.pk, "builder")
+    made = claimed()
     assert made is not None
-    build_queue.release_claim(made, build_queue.FAULT, "a test")
-    assert build_order.in_order(second.pk) == [second.pk]
-    assert build_order.in_order(first.pk) == [second.pk, first.pk]
-    the_clock.forward(seconds=build_queue.NOTIFY_AGAIN.total_seconds())
-    assert build_order.in_order(second.pk) == [first.pk, second.pk]
+    assert made.submission == first
+    build_queue.release_claim(made, build_faults.FAULT, "a test")
+    assert list(build_order.waiting_builds(the_clock.at)) == [second]
+    the_clock.forward(seconds=PAUSES[0].total_seconds())
+    assert list(build_order.waiting_builds(the_clock.at)) == [first, second]

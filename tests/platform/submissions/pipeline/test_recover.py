@@ -33,7 +33,8 @@ from submissions.player_builds import build_limit
 from submissions.quota import REFUNDED_FAULTS
 from submissions.quota_check import differing_slots
 from submissions.selectors import whole_log
-from workers import lease
+from workers import lease, queue
+from workers.fault_record import MAX_FAULTS, PAUSES
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("sample_sets")]
 
@@ -52,7 +53,7 @@ def submission(submit: Submit) -> Submission:
 
 
 def advanced(submission: Submission) -> Submission:
-    pipeline.advance(submission.pk)
+    pipeline.advance()
     submission.refresh_from_db()
     return submission
 
@@ -112,21 +113,18 @@ def test_a_submission_without_a_builder_stays_in_the_queue_and_is_refunded(
 def test_a_killed_worker_costs_only_an_attempt(
     submission: Submission, notifications: Notifications, settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    worker = subprocess.Popen(
-        [sys.executable, "-c", textwrap.dedent(WORKER), str(submission.pk)], env=_as_here(settings)
-    )
+    worker = subprocess.Popen([sys.executable, "-c", textwrap.dedent(WORKER)], env=_as_here(settings))
     try:
         until(lambda: Build.objects.filter(log_chunks__text__contains="half done").exists())
     finally:
         os.kill(worker.pid, signal.SIGKILL)
         worker.wait()
 
-    build_queue.sweep()
+    assert queue.expire() == 0
     submission.refresh_from_db()
     assert submission.state == Submission.State.BUILDING, "the lease still runs"
     monkeypatch.setattr(clock, "database_now", lambda: timezone.now() + Build.LEASE)
-    build_queue.sweep()
-    build_queue.sweep()
+    assert [queue.expire(), queue.expire()] == [1, 0]
 
     assert notifications == [("submissions.build", {"submission": submission.pk})]
     assert advanced(submission).state == Submission.State.READY, submission.problem
@@ -160,9 +158,9 @@ def test_a_worker_without_its_lease_writes_nothing(
     submission: Submission, build_with: BuildWith, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def stall(on_log: LogLine) -> None:
-        monkeypatch.setattr(pipeline._Heartbeat, "require", lambda heartbeat: None)
+        monkeypatch.setattr(lease.Heartbeat, "require", lambda heartbeat, row: None)
         Build.objects.update(lease_until=timezone.now() - timedelta(seconds=1))
-        build_queue.sweep()
+        queue.expire()
         on_log("too late")
         raise SlowBuildRefusal("too late", fix="be quicker")
 
@@ -188,7 +186,7 @@ def test_a_lease_renewed_during_the_sweep_is_kept(submission: Submission, monkey
         lock(repository)
 
     monkeypatch.setattr(quota_ledger, "lock", renew_first)
-    build_queue.sweep()
+    assert queue.expire() == 0
 
     build.refresh_from_db()
     assert (build.finished_at, build.outcome) == (None, "")
@@ -234,6 +232,7 @@ def test_the_lease_is_renewed_after_the_database_is_available_again(
     assert submission.state == Submission.State.READY
 
 
+@pytest.mark.usefixtures("no_pauses")
 def test_platform_errors_are_retried_and_cost_the_team_nothing(
     submission: Submission, notifications: Notifications, build_with: BuildWith
 ) -> None:
@@ -241,17 +240,67 @@ def test_platform_errors_are_retried_and_cost_the_team_nothing(
         raise Fault("/secret/path is away")
 
     build_with(fail)
-    states = [advanced(submission).state for _ in range(build_queue.MAX_FAULTS)]
+    states = [advanced(submission).state for _ in range(MAX_FAULTS)]
 
     assert states == ["received", "received", "rejected"]
     assert not submission.builds.exclude(checks_began_at=None).exists()
     assert (submission.cause, submission.reason) == (Submission.Cause.PLATFORM, "fault")
     assert "/secret" not in submission.problem + log_of(submission.builds.first() or Build())
     assert slot_of(submission) == QuotaSlot.State.REFUNDED
-    assert Event.objects.filter(verb="fault", subject=f"submission:{submission.pk}").count() == build_queue.MAX_FAULTS
-    assert notifications == [], "what failed at once would fail at once again"
+    assert Event.objects.filter(verb="fault", subject=f"submission:{submission.pk}").count() == MAX_FAULTS
+    assert notifications == [("submissions.build", {"submission": submission.pk})] * (MAX_FAULTS - 1)
 
 
+def test_a_submission_waits_after_a_platform_error(
+    submission: Submission, notifications: Notifications, build_with: BuildWith, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(on_log: LogLine) -> None:
+        raise Fault("/secret/path is away")
+
+    build_with(fail)
+    for number in (1, 2):
+        assert advanced(submission).builds.count() == number
+        assert notifications == [], "what failed at once would fail at once again"
+        assert advanced(submission).builds.count() == number
+        ended = timezone.now() + sum(PAUSES[:number], timedelta(0))
+        monkeypatch.setattr(clock, "database_now", lambda ended=ended: ended)
+    assert advanced(submission).state == Submission.State.REJECTED
+
+
+def test_the_sweep_notifies_of_no_submission_that_waits_after_a_fault(
+    submission: Submission, notifications: Notifications, build_with: BuildWith, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(on_log: LogLine) -> None:
+        raise Fault("/secret/path is away")
+
+    build_with(fail)
+    advanced(submission)
+    monkeypatch.setattr(clock, "database_now", lambda: timezone.now() + PAUSES[0])
+    advanced(submission)  # it waits two minutes now
+    for seconds, sent in ((100, []), (140, [("submissions.build", {"submission": submission.pk})])):
+        monkeypatch.setattr(clock, "database_now", lambda seconds=seconds: timezone.now() + timedelta(seconds=seconds))
+        build_queue.sweep()
+        assert notifications == sent
+
+
+def test_a_builder_that_is_stopped_frees_its_submission_at_once(
+    submission: Submission, notifications: Notifications, build_with: BuildWith
+) -> None:
+    def stop(on_log: LogLine) -> None:
+        raise SystemExit
+
+    build_with(stop)
+    with pytest.raises(SystemExit):
+        pipeline.advance()
+    assert submission.builds.get().outcome == "stopped"
+    assert notifications == [("submissions.build", {"submission": submission.pk})]
+    build_with(lambda on_log: None)
+    assert advanced(submission).state == Submission.State.READY
+    assert not Event.objects.filter(verb="fault").exists()
+    assert list(differing_slots()) == []
+
+
+@pytest.mark.usefixtures("no_pauses")
 def test_after_ten_refunds_a_day_the_next_platform_error_waits_for_an_organiser(
     submission: Submission, build_with: BuildWith
 ) -> None:
@@ -271,7 +320,7 @@ def test_after_ten_refunds_a_day_the_next_platform_error_waits_for_an_organiser(
         raise Fault("the engine is away")
 
     build_with(fail)
-    for _ in range(build_queue.MAX_FAULTS):
+    for _ in range(MAX_FAULTS):
         advanced(submission)
 
     assert (submission.state, submission.cause) == ("rejected", Submission.Cause.PLATFORM)
@@ -326,7 +375,7 @@ WORKER = """
             time.sleep(600)
 
     player_builds.any_year_builder = lambda name, store: Slow()
-    pipeline.advance(int(sys.argv[1]))
+    pipeline.advance()
 """
 
 

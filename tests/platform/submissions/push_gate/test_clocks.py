@@ -15,6 +15,7 @@ from core.errors import RefusedForNow
 from submissions import build_queue
 from submissions.models import QuotaSlot, Submission
 from submissions.quota_ledger import settle_reservations
+from workers import queue
 
 if TYPE_CHECKING:
     from tests.platform.conftest import FakeClock
@@ -81,6 +82,7 @@ def test_a_builder_with_a_fast_clock_fails_no_build(
     monkeypatch.setattr(clock, "now", lambda: the_clock.at + timedelta(days=2))
     for _ in range(3):
         the_clock.forward(seconds=50)
+        assert queue.expire() == 0
         build_queue.sweep()
         assert build.renew()
     submission.refresh_from_db()
