@@ -26,6 +26,7 @@ __all__ = [
     "Competition",
     "Entry",
     "FreezeWindow",
+    "FrozenLeaderboards",
     "Organiser",
     "Page",
     "RulesVersion",
@@ -104,6 +105,22 @@ class Competition(models.Model):
 
     def __str__(self) -> str:
         return self.title
+
+
+class FrozenLeaderboards(models.Model):
+    """The freeze of a competition's public leaderboards. There is a row while they are frozen."""
+
+    competition = models.OneToOneField(
+        Competition, primary_key=True, on_delete=models.CASCADE, related_name="frozen_leaderboards"
+    )
+    since = models.DateTimeField()
+
+    class Meta:
+        verbose_name_plural = "frozen leaderboards"
+        ordering = ["competition"]
+
+    def __str__(self) -> str:
+        return f"frozen leaderboards of {self.competition}"
 
 
 class Organiser(models.Model):

@@ -90,7 +90,7 @@ _UNFOLD = {
                 _item("Evaluations", "scoreboard", "leaderboards_evaluation"),
                 _item("Resamples", "shuffle", "leaderboards_resamples"),
                 _item("Rejudgings", "balance", "leaderboards_rejudging"),
-                _item("Frozen leaderboards", "lock_clock", "leaderboards_frozenleaderboards"),
+                _item("Frozen leaderboards", "lock_clock", "competitions_frozenleaderboards"),
                 _item("Snapshots", "photo_camera", "leaderboards_snapshot"),
                 _item("Pools", "pool", "leaderboards_pool"),
                 _item("Pool places", "format_list_numbered", "leaderboards_poolplace"),

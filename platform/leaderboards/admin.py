@@ -10,25 +10,15 @@ from django.utils.html import format_html, format_html_join
 
 from accounts.models import User
 from competitions.admin import CompetitionAdmin, EntryAdmin, RulesVersionAdmin, SampleSetAdmin, TrackAdmin
-from competitions.models import Competition
+from competitions.board_freezes import frozen_since
+from competitions.models import Competition, FrozenLeaderboards
 from core.administration.actions import AdminAction, confirmed_action
 from core.administration.columns import labelled, link_to, linked
 from core.administration.permissions import ReadOnlyAdmin
 from leaderboards import board_freeze, services
-from leaderboards.models import (
-    Evaluation,
-    FrozenLeaderboards,
-    Pool,
-    PoolPlace,
-    Rejudging,
-    Resamples,
-    Snapshot,
-    Standing,
-    SubmissionChoice,
-)
+from leaderboards.models import Evaluation, Pool, PoolPlace, Rejudging, Resamples, Snapshot, Standing, SubmissionChoice
 from leaderboards.rejudging import begin_rejudging, discard_rejudging, publish_rejudging, replay_rejudging
 from leaderboards.rejudging_changes import Compared, comparison, scored_again
-from leaderboards.visibility import frozen_since
 from matches.admin import MatchAdmin
 from repositories.admin import RepositoryAdmin
 from submissions.admin import PlayerAdmin, SubmissionAdmin

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING
 from django.db import transaction
 from django.db.models import Max
 
-from competitions.models import Competition, Track
+from competitions.board_freezes import frozen_since
+from competitions.models import Competition, FrozenLeaderboards, Track
 from competitions.selectors import require_organiser
 from core import clock, events
 from core.errors import Refusal
-from leaderboards.models import Evaluation, FrozenLeaderboards, Rejudging, Snapshot
-from leaderboards.visibility import frozen_since, rows_now
+from leaderboards.models import Evaluation, Rejudging, Snapshot
+from leaderboards.visibility import rows_now
 
 if TYPE_CHECKING:
     from accounts.models import User

@@ -52,22 +52,6 @@ class PoolPlace(models.Model):
         return f"{self.place}. {self.player}"
 
 
-class FrozenLeaderboards(models.Model):
-    """The freeze of a competition's public leaderboards. There is a row while they are frozen."""
-
-    competition = models.OneToOneField(
-        Competition, primary_key=True, on_delete=models.CASCADE, related_name="frozen_leaderboards"
-    )
-    since = models.DateTimeField()
-
-    class Meta:
-        verbose_name_plural = "frozen leaderboards"
-        ordering = ["competition"]
-
-    def __str__(self) -> str:
-        return f"frozen leaderboards of {self.competition}"
-
-
 class Snapshot(models.Model):
     """Copy of a track's leaderboard at one moment, never changed."""
 

@@ -10,6 +10,7 @@ import numpy as np
 from django.core.cache import cache
 from django.db.models import Count, QuerySet, Subquery
 
+from competitions.board_freezes import frozen_since
 from competitions.models import Entry, SampleSet, Track
 from competitions.selectors import imported_sets
 from evaluation.domain.players import Side
@@ -22,7 +23,6 @@ from leaderboards.evaluation_basis import COUNTED, NEWEST, ranking_basis
 from leaderboards.models import Evaluation
 from leaderboards.player_owners import left_out
 from leaderboards.scoring_adapter import SEED
-from leaderboards.visibility import frozen_since
 from matches.models import SampleResult
 
 EXAMPLES = (5, 35, 150)

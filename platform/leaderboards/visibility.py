@@ -7,54 +7,22 @@ All public scores are read through this module, and by default as the public see
 
 from __future__ import annotations
 
-from collections.abc import Collection, Container, Iterable, Sequence
+from collections.abc import Collection, Container, Sequence
 from dataclasses import asdict
 from datetime import datetime
 from typing import Any
 
-from django.contrib.auth.models import AnonymousUser
 from django.core.paginator import Paginator
 from django.db.models import Count, F, Max, OuterRef, Q, Subquery
 
-from accounts.models import User
+from competitions.board_freezes import frozen_since
 from competitions.models import Competition, Entry, Track
-from competitions.selectors import may_organise, organised_by
 from leaderboards.board_rows import BoardRow, kept_row, standing_row, standing_values, standings_of
 from leaderboards.board_views import PAGE_ROWS, WHOLE, BoardFreeze, BoardPage, BoardView, seen_through
 from leaderboards.evaluation_basis import COUNTED, NEWEST, EvaluationBasis, keys_in_force, measured_under
-from leaderboards.models import Evaluation, FrozenLeaderboards, Snapshot, Standing
+from leaderboards.models import Evaluation, Snapshot, Standing
 from leaderboards.past_boards import board_at
 from submissions.models import Submission
-
-
-def frozen_since(competition: Competition) -> datetime | None:
-    """Return the time since which the competition's public leaderboards are frozen; None if they are live."""
-    try:
-        return competition.frozen_leaderboards.since
-    except FrozenLeaderboards.DoesNotExist:
-        return None
-
-
-def known_until(user: User | AnonymousUser, competition: Competition) -> datetime | None:
-    """Return the time up to which the person sees the scores of all teams; None without a limit."""
-    return None if sees_live(user, competition) else frozen_since(competition)
-
-
-def sees_live(user: User | AnonymousUser, competition: Competition) -> bool:
-    """Return whether the person sees live leaderboards: everyone unless they are frozen, and always organisers."""
-    return frozen_since(competition) is None or may_organise(user, competition)
-
-
-def seen_live(user: User | AnonymousUser, competitions: Iterable[Competition]) -> set[int]:
-    """Return the keys of the competitions whose live leaderboards the person sees, as `sees_live`.
-
-    In one query, if the competitions were read with their `frozen_leaderboards`.
-    """
-    known = list(competitions)
-    live = {each.pk for each in known if frozen_since(each) is None}
-    if len(live) < len(known):
-        live |= set(organised_by(user).values_list("pk", flat=True)) & {each.pk for each in known}
-    return live
 
 
 def board(

@@ -9,8 +9,8 @@ from datetime import datetime
 from django.contrib.auth.models import AnonymousUser
 
 from accounts.models import User
+from competitions.board_freezes import frozen_since, seen_live, sees_live
 from competitions.models import Competition
-from leaderboards.visibility import frozen_since, seen_live, sees_live
 
 
 @dataclass(frozen=True)

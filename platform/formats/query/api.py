@@ -9,9 +9,10 @@ from django.contrib.auth.models import AnonymousUser
 
 from accounts.models import User
 from api.formats import RoundResult
+from competitions.board_freezes import sees_live
 from competitions.models import Track
 from formats.query.api_serializers import BoardSerializer, EvaluationSerializer, PlaceSerializer, WarningSerializer
-from leaderboards.visibility import board, evaluation_of, public_evaluation_of, sees_live
+from leaderboards.visibility import board, evaluation_of, public_evaluation_of
 from rounds.models import Round
 from rounds.selectors import standings
 from submissions.models import Submission

@@ -9,10 +9,10 @@ from django.contrib.auth.models import AnonymousUser
 
 from accounts.models import User
 from api.formats import RoundResult
+from competitions.board_freezes import frozen_since, sees_live
 from competitions.models import Track
 from formats.transfer.api_serializers import BoardSerializer, PlaceSerializer, StandingSerializer
 from formats.transfer.rounds import standings as transfer_standings
-from leaderboards.visibility import frozen_since, sees_live
 from rounds.models import Round
 from submissions.models import Submission
 from tournaments.boards import Board, board_of, progress_of_submission, row_of_submission, tournament_in_force

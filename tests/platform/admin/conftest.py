@@ -12,6 +12,7 @@ from accounts.models import AccessToken, AccountRequest, Invitation, SignUpLink,
 from competitions.models import (
     Announcement,
     FreezeWindow,
+    FrozenLeaderboards,
     Page,
     RulesVersion,
     SampleSet,
@@ -21,17 +22,7 @@ from competitions.models import (
 )
 from core import events
 from core.models import SiteIdentity
-from leaderboards.models import (
-    Evaluation,
-    FrozenLeaderboards,
-    Pool,
-    PoolPlace,
-    Rejudging,
-    Resamples,
-    Snapshot,
-    Standing,
-    SubmissionChoice,
-)
+from leaderboards.models import Evaluation, Pool, PoolPlace, Rejudging, Resamples, Snapshot, Standing, SubmissionChoice
 from matches.models import Match, Piece, SampleResult
 from repositories.models import PushCost, Repository
 from rounds.models import Decision, Release, Round, RoundEntry, RoundMatch, RoundStage, RoundWarning, SigningKey

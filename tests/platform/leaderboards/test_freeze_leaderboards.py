@@ -11,12 +11,12 @@ import pytest
 from django.test import Client
 
 from accounts.models import Membership, Team, User
-from competitions.models import Entry, Track
+from competitions.models import Entry, FrozenLeaderboards, Track
 from core.errors import Refusal
 from core.models import Event
 from leaderboards import services
 from leaderboards.board_freeze import freeze_leaderboards, take_snapshot, unfreeze_leaderboards
-from leaderboards.models import FrozenLeaderboards, Pool, Snapshot
+from leaderboards.models import Pool, Snapshot
 from leaderboards.visibility import board, public_evaluation_of
 from leaderboards.withdrawal import end_withdrawn
 from submissions.models import Submission

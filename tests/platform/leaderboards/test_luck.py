@@ -14,9 +14,9 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
 from accounts.models import Membership, User
-from competitions.models import SampleSet
+from competitions.models import FrozenLeaderboards, SampleSet
 from leaderboards import services
-from leaderboards.models import Evaluation, FrozenLeaderboards, Pool
+from leaderboards.models import Evaluation, Pool
 from leaderboards.scoring import score_finished
 from leaderboards.selection_effect import luck_of, luck_on
 from matches.models import Match

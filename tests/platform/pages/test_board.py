@@ -11,9 +11,9 @@ from django.urls import reverse
 from pytest_django import DjangoAssertNumQueries
 
 from accounts.models import Team, User
-from competitions.models import Competition, Entry, RulesVersion, Track
+from competitions.models import Competition, Entry, FrozenLeaderboards, RulesVersion, Track
 from leaderboards.board_freeze import take_snapshot
-from leaderboards.models import Evaluation, FrozenLeaderboards, Pool, PoolPlace, Snapshot, Standing
+from leaderboards.models import Evaluation, Pool, PoolPlace, Snapshot, Standing
 from repositories.models import Repository
 from submissions.models import Player, Submission
 

@@ -14,9 +14,9 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
 from accounts.models import Team, User
-from competitions.models import Entry, RulesVersion, Track
+from competitions.models import Entry, FrozenLeaderboards, RulesVersion, Track
 from leaderboards.board_freeze import take_snapshot
-from leaderboards.models import Evaluation, FrozenLeaderboards, Pool, Standing
+from leaderboards.models import Evaluation, Pool, Standing
 from leaderboards.scoring import recompute
 from repositories.models import Repository
 from submissions.models import Submission

@@ -8,8 +8,8 @@ import pytest
 from django.test import Client
 
 from accounts.models import Team
-from competitions.models import Entry, RulesVersion
-from leaderboards.models import Evaluation, FrozenLeaderboards, Pool
+from competitions.models import Entry, FrozenLeaderboards, RulesVersion
+from leaderboards.models import Evaluation, Pool
 from leaderboards.scoring import recompute
 from repositories.models import Repository
 from submissions.models import Submission

@@ -10,8 +10,8 @@ import pytest
 from django.test import Client
 
 from accounts.models import User
-from competitions.models import Competition
-from leaderboards.models import Evaluation, FrozenLeaderboards
+from competitions.models import Competition, FrozenLeaderboards
+from leaderboards.models import Evaluation
 from matches.models import Match
 from submissions.models import Submission
 from tests.platform.pages.conftest import play_piece

@@ -12,10 +12,10 @@ from django.test.utils import CaptureQueriesContext
 
 from accounts.models import Membership, Team, User
 from competitions.formats import competition_formats
-from competitions.models import Competition, Entry, FreezeWindow, Track
+from competitions.models import Competition, Entry, FreezeWindow, FrozenLeaderboards, Track
 from core import clock
 from leaderboards.board_freeze import take_snapshot
-from leaderboards.models import Evaluation, FrozenLeaderboards, Standing
+from leaderboards.models import Evaluation, Standing
 from repositories.models import Repository
 from submissions.models import Submission
 from tests.platform.conftest import NOON, FakeClock

@@ -13,12 +13,12 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
 from accounts.models import Team, User
-from competitions.models import Entry, RulesVersion, Track
+from competitions.models import Entry, FrozenLeaderboards, RulesVersion, Track
 from evaluation.charts.lines import BOTTOM, LEFT, RIGHT, TOP
 from evaluation.charts.scales import RankScale, TimeScale
 from leaderboards.board_freeze import take_snapshot
 from leaderboards.history import history_of
-from leaderboards.models import Evaluation, FrozenLeaderboards, Pool
+from leaderboards.models import Evaluation, Pool
 from leaderboards.past_boards import board_at
 from leaderboards.scoring import recompute
 from repositories.models import Repository

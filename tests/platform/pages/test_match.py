@@ -17,10 +17,10 @@ from django.test.utils import CaptureQueriesContext
 from PIL import Image as Picture
 
 from accounts.models import User
-from competitions.models import Competition, SampleSet
+from competitions.models import Competition, FrozenLeaderboards, SampleSet
 from competitions.sample_store import samples_of
 from core import object_store
-from leaderboards.models import Evaluation, FrozenLeaderboards
+from leaderboards.models import Evaluation
 from matches.models import Match, Piece, SampleResult
 from rounds.models import Release, Round, RoundMatch
 from submissions.models import Submission

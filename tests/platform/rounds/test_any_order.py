@@ -34,6 +34,7 @@ from hypothesis.stateful import (
 )
 
 from accounts.models import Membership, User
+from competitions.board_freezes import frozen_since
 from competitions.models import Competition, FreezeWindow
 from competitions.windows import plan_window
 from core import clock
@@ -54,7 +55,7 @@ from leaderboards.rejudging import (
 )
 from leaderboards.scoring import refresh_boards, score_finished
 from leaderboards.tasks import sweep
-from leaderboards.visibility import board, frozen_since, public_evaluation_of
+from leaderboards.visibility import board, public_evaluation_of
 from matches import queue
 from matches.models import Match
 from matches.services import replay_failed

@@ -17,13 +17,12 @@ from django.utils import timezone
 from PIL import Image as Picture
 
 from accounts.models import User
-from competitions.models import Competition
+from competitions.models import Competition, FrozenLeaderboards
 from core import clock
 from core.errors import Refusal
 from evaluation.cli import main
 from evaluation.cli.verify import DONE
 from formats.transfer.rounds.verification import differing_places
-from leaderboards.models import FrozenLeaderboards
 from rounds import services as rounds
 from rounds.formats import format_of
 from rounds.models import Release, Round

@@ -11,6 +11,7 @@ from django.http import HttpRequest
 from django.utils.dateparse import parse_date, parse_datetime
 from django.utils.translation import gettext
 
+from competitions.board_freezes import sees_live
 from competitions.models import Track
 from competitions.rules import teams_may_choose
 from core import clock, rounding
@@ -28,7 +29,7 @@ from leaderboards.board_rows import BoardRow
 from leaderboards.board_views import BoardPage, view_of
 from leaderboards.evaluation_basis import opposing_pool, opposing_pool_keys, ranking_basis
 from leaderboards.selection_effect import luck_on
-from leaderboards.visibility import sees_live, tops, whole_board
+from leaderboards.visibility import tops, whole_board
 from matches.rules import query_rules
 from pages import flash_messages
 from pages.csv_download import table_of

@@ -11,6 +11,7 @@ from django.urls import reverse
 from django.utils.http import urlencode
 
 from accounts.models import User
+from competitions.board_freezes import sees_live
 from competitions.models import Track
 from evaluation.charts.lines import Line, LineChart
 from evaluation.charts.of_match import BUDGETS, SUCCESS, share, success_table
@@ -21,7 +22,7 @@ from formats.query.pages.comparison import side_by_side
 from formats.query.pages.match_page import by_query
 from formats.query.rounds.match_visibility import Sight, scores_seen
 from leaderboards.models import Evaluation
-from leaderboards.visibility import board, sees_live
+from leaderboards.visibility import board
 from matches import curves
 from matches.models import Match
 from pages.formats import Content

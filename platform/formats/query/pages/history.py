@@ -10,6 +10,7 @@ from django.http import HttpRequest
 from django.urls import reverse
 
 from accounts.models import User
+from competitions.board_freezes import known_until
 from competitions.models import Entry, Track
 from core import clock, rounding
 from core.times import for_programs, on_axis
@@ -19,7 +20,6 @@ from evaluation.charts.table import Cell, Table
 from evaluation.domain.text import Text, listed
 from leaderboards.board_rows import BoardRow
 from leaderboards.history import Shown, TrackHistory, history_of, scores_of, shown
-from leaderboards.visibility import known_until
 from pages.formats import Content
 
 SCORE, RANK, BEST, TOP = "score", "rank", "best", "top"

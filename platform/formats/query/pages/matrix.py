@@ -15,6 +15,7 @@ from django.urls import reverse
 from django.utils.translation import gettext
 
 from accounts.models import User
+from competitions.board_freezes import sees_live
 from competitions.models import Competition, Track
 from core import rounding
 from core.numbers import local
@@ -23,7 +24,7 @@ from evaluation.charts.table import Table
 from formats.query.pages.rules_table import scale
 from formats.query.rounds.match_visibility import scores_seen
 from leaderboards.models import Evaluation, Pool
-from leaderboards.visibility import board, sees_live
+from leaderboards.visibility import board
 from matches.models import Match
 from pages.formats import MatrixContent
 from pages.heat_map import HeatMap, Side, matrix_address

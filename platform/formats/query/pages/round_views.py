@@ -6,10 +6,10 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404
 from django.views.decorators.http import require_safe
 
+from competitions.board_freezes import sees_live
 from formats.query import NAME
 from formats.query.pages.bracket_picture import table_of
 from formats.query.pages.rounds import results
-from leaderboards.visibility import sees_live
 from pages.access import round_of
 from pages.csv_download import csv_file
 from rounds.models import Round

@@ -11,6 +11,7 @@ from django.http import Http404, HttpRequest
 from django.urls import reverse
 from django.utils.translation import gettext
 
+from competitions.board_freezes import frozen_since, sees_live
 from competitions.models import Track
 from evaluation.charts.axis import Axis, axis_to
 from formats.query.pages import match_links
@@ -20,7 +21,6 @@ from formats.query.pages.rules_table import scale
 from formats.query.rounds.downloads import pairs_of
 from formats.query.rounds.progress import progress
 from formats.query.rounds.stages import BracketView, standings_and_stages
-from leaderboards.visibility import frozen_since, sees_live
 from pages.formats import Content, RoundContent, RoundProgress
 from pages.players import PlayerName, names_in
 from rounds.models import Release, Round, RoundStage, RoundWarning

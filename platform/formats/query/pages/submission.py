@@ -9,6 +9,7 @@ from typing import Any
 
 from django.http import HttpRequest
 
+from competitions.board_freezes import frozen_since, sees_live
 from competitions.models import Track
 from evaluation.charts.axis import axis_to
 from formats.query.pages.choices import choice_on
@@ -17,7 +18,7 @@ from formats.query.pages.rules_table import scale
 from leaderboards.board_rows import BoardRow
 from leaderboards.evaluation_basis import opposing_pool
 from leaderboards.models import Evaluation
-from leaderboards.visibility import evaluation_of, frozen_since, public_evaluation_of, row_of, sees_live
+from leaderboards.visibility import evaluation_of, public_evaluation_of, row_of
 from matches.selectors import Progress, QueuePlace, progress, queue_of, worker_is_missing
 from pages.formats import Content, SubmissionContent
 from pages.players import PlayerName, names_of

@@ -7,13 +7,14 @@ from collections.abc import Collection
 from django.http import HttpRequest
 from django.utils.translation import gettext
 
+from competitions.board_freezes import frozen_since, sees_live
 from competitions.models import Entry, Track
 from formats.query.pages.choices import TeamChoice, choices_of_team, choosing_is_allowed
 from formats.query.pages.submission import state_of
 from leaderboards.board_rows import BoardRow
 from leaderboards.models import Evaluation
 from leaderboards.selection_effect import luck_of
-from leaderboards.visibility import evaluations_of, frozen_since, rows_of, sees_live
+from leaderboards.visibility import evaluations_of, rows_of
 from pages.formats import Content, StandingContent, SubmissionInList, TeamContent
 from submissions.models import Submission
 

@@ -10,6 +10,7 @@ from typing import IO, TYPE_CHECKING
 from django.db.models import Exists, OuterRef, QuerySet
 from django.forms import Field
 
+from competitions.board_freezes import frozen_since
 from competitions.models import Competition, RulesVersion, SampleSet
 from core.difference import Verified
 from formats.query.rounds.dashboard import dashboard_part
@@ -28,7 +29,6 @@ from formats.query.rounds.publication import publish_pools
 from formats.query.rounds.verification import verify
 from leaderboards.evaluation_basis import counted_at, counting, places_at
 from leaderboards.submission_choices import chosen_submissions
-from leaderboards.visibility import frozen_since
 from matches import services as matches
 from matches.models import Match, Piece
 from matches.selectors import ever_played

@@ -22,11 +22,11 @@ from django.db.models import Q
 
 from accounts.models import User
 from accounts.selectors import teams_of
+from competitions.board_freezes import frozen_since
 from competitions.models import Competition
 from competitions.selectors import may_organise
 from leaderboards.evaluation_basis import COUNTED, counted_at
 from leaderboards.models import Evaluation
-from leaderboards.visibility import frozen_since
 from matches.models import Match
 from rounds.models import Release, Round
 from rounds.publishing.visibility import pairs_public, released_parts

@@ -11,11 +11,11 @@ from django.db import models
 from django.http import HttpRequest
 from django.utils.translation import gettext_noop
 
+from competitions.board_freezes import frozen_since, sees_live
 from competitions.models import Track
 from evaluation.domain.transfer_results import PairCounts
 from formats.transfer.pages.entrants import name_of
 from formats.transfer.pages.runs import RUNS_PER_PAGE, notes_of, row_notes_of
-from leaderboards.visibility import frozen_since, sees_live
 from pages.formats import SubmissionContent
 from pages.players import PlayerName
 from pages.progress_steps import steps_of

@@ -7,9 +7,9 @@ from collections.abc import Collection
 from django.http import HttpRequest
 from django.utils.translation import gettext
 
+from competitions.board_freezes import frozen_since, sees_live
 from competitions.models import Entry
 from core.errors import Fault
-from leaderboards.visibility import frozen_since, sees_live
 from pages.formats import Content, StandingContent, SubmissionInList, TeamContent
 from submissions.models import Submission
 from tournaments.boards import rows_of_entry

@@ -12,10 +12,10 @@ from django.test import Client
 from pytest_django import DjangoAssertNumQueries
 
 from accounts.models import User
-from competitions.models import Competition
+from competitions.models import Competition, FrozenLeaderboards
 from evaluation.charts.heat_colours import STEPS
 from formats.query.pages.matrix import Cell, DistanceMap
-from leaderboards.models import Evaluation, FrozenLeaderboards, Pool, Snapshot
+from leaderboards.models import Evaluation, Pool, Snapshot
 from leaderboards.visibility import rows_now
 from matches.models import Match
 from pages.heat_map import SMALL, Side

@@ -13,8 +13,7 @@ from django.test import Client
 from pytest_django import DjangoAssertNumQueries
 
 from accounts.models import User
-from competitions.models import Competition, RulesVersion
-from leaderboards.models import FrozenLeaderboards
+from competitions.models import Competition, FrozenLeaderboards, RulesVersion
 from matches.models import Match, Piece
 from rounds.models import Round, RoundEntry, RoundMatch, RoundStage, RoundWarning
 from submissions.models import Submission

@@ -11,14 +11,13 @@ import pytest
 from django.test import Client
 
 from accounts.models import User
-from competitions.models import Competition, FreezeWindow, SampleSet
+from competitions.models import Competition, FreezeWindow, FrozenLeaderboards, SampleSet
 from competitions.services import export_competition, import_competition
 from core import clock, object_store
 from core.errors import Refusal
 from core.models import Event
 from core.times import in_words
 from leaderboards.board_freeze import freeze_leaderboards
-from leaderboards.models import FrozenLeaderboards
 from matches.models import Match, SampleResult
 from repositories.http.limits import ANYBODY, LIMITER, Permit
 from rounds.models import Release, Round, RoundEntry, RoundMatch

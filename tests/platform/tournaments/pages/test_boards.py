@@ -16,10 +16,9 @@ from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
 from accounts.models import User
-from competitions.models import Competition, RulesVersion
+from competitions.models import Competition, FrozenLeaderboards, RulesVersion
 from evaluation.legacy.environment import VARIABLE
 from formats.transfer.pages import pair, submission
-from leaderboards.models import FrozenLeaderboards
 from pages.data_set import data_set
 from submissions.models import Submission
 from tests.platform.tournaments.pages.conftest import Send, play

@@ -8,8 +8,7 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from competitions.models import Competition
-from leaderboards.models import FrozenLeaderboards
+from competitions.models import Competition, FrozenLeaderboards
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,42 @@
+"""Whether the public leaderboards of a competition are frozen, and who sees the live ones meanwhile."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime
+
+from django.contrib.auth.models import AnonymousUser
+
+from accounts.models import User
+from competitions.models import Competition, FrozenLeaderboards
+from competitions.selectors import may_organise, organised_by
+
+
+def frozen_since(competition: Competition) -> datetime | None:
+    """Return the time since which the competition's public leaderboards are frozen; None if they are live."""
+    try:
+        return competition.frozen_leaderboards.since
+    except FrozenLeaderboards.DoesNotExist:
+        return None
+
+
+def known_until(user: User | AnonymousUser, competition: Competition) -> datetime | None:
+    """Return the time up to which the person sees the scores of all teams; None without a limit."""
+    return None if sees_live(user, competition) else frozen_since(competition)
+
+
+def sees_live(user: User | AnonymousUser, competition: Competition) -> bool:
+    """Return whether the person sees live leaderboards: everyone unless they are frozen, and always organisers."""
+    return frozen_since(competition) is None or may_organise(user, competition)
+
+
+def seen_live(user: User | AnonymousUser, competitions: Iterable[Competition]) -> set[int]:
+    """Return the keys of the competitions whose live leaderboards the person sees, as `sees_live`.
+
+    In one query, if the competitions were read with their `frozen_leaderboards`.
+    """
+    known = list(competitions)
+    live = {each.pk for each in known if frozen_since(each) is None}
+    if len(live) < len(known):
+        live |= set(organised_by(user).values_list("pk", flat=True)) & {each.pk for each in known}
+    return live
