@@ -47,9 +47,7 @@ def team(request: HttpRequest, slug: str) -> HttpResponse:
         "content": shown.content,
         "standings": shown.standings,
         "histories": [
-            (each.track, charts)
-            for each in shown.standings
-            if each.content.submission and (charts := team_charts(request, entry, each.track))
+            (each.track, team_charts(request, entry, each.track)) for each in shown.standings if each.content.submission
         ],
         "submissions": shown.submissions,
         "chosen": chosen,
