@@ -186,8 +186,9 @@ class DemoSite:
         deadline = time.monotonic() + limit
         while True:
             self._supervisor.check()
+            left = self._format.under_way(self._competition)  # before the news: what ends between would be left out
             self.say_news()
-            if not (left := self._format.under_way(self._competition)):
+            if not left:
                 return
             if time.monotonic() > deadline:
                 raise Fault(f"{left} players were still under way after {limit:g} s")

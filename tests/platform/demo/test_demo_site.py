@@ -18,6 +18,7 @@ from demo.credentials import CredentialStore
 from demo.demo_site import DemoSite, with_at_most
 from demo.formats import DemoFormat, demos
 from demo.git_push import write_copy
+from demo.results import Result
 from demo.supervisor import Supervisor
 from evaluation.builder.tree_digest import tree_digest
 from submissions.models import Submission
@@ -76,6 +77,31 @@ def test_it_refuses_to_play_two_competitions_in_one_state(
     submit(site.reader, "attack", "true")
     with pytest.raises(Refusal, match="plays the competition transfer\n  fix: choose another folder"):
         site.open()
+
+
+def test_a_submission_that_ends_at_the_last_look_is_in_the_news(
+    root: Path, monkeypatch: pytest.MonkeyPatch, transfer: Competition, submit: Callable[..., Submission]
+) -> None:
+    lines: list[str] = []
+    ended: list[Result] = []
+    last = submit("owls", "attack", "true")
+    document = tomllib.loads((root / "competitions" / "digits-transfer.toml").read_text(encoding="utf-8"))
+    Competition.objects.update(slug=document["competition"]["slug"])
+    site = DemoSite(
+        supervisor=Mock(Supervisor),
+        credentials=Mock(CredentialStore),
+        say=lines.append,
+        competition_file=root / "competitions" / "digits-transfer.toml",
+    )
+
+    def end(competition: Competition) -> int:
+        ended.append(Result("1", last, "50.0%"))
+        return 0
+
+    monkeypatch.setattr(demos["transfer"], "under_way", end)
+    monkeypatch.setattr(demos["transfer"], "results", lambda competition: iter(ended))
+    site.watch(limit=60)
+    assert [line.partition("  ")[2] for line in lines[-1:]] == ["owls, attack: 50.0%"]
 
 
 @pytest.mark.parametrize("samples", [3, 16, 1000])
