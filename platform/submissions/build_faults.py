@@ -1,7 +1,7 @@
 """How the builds of a submission ended: when the next one may begin, and when the submission is rejected.
 
-Nothing else of `workers.fault_record` differs than that one host is enough: a rejected submission costs its team
-nothing, and whoever submitted it learns of it, can submit again, or asks an organiser to retry it.
+Faults count and pause as in `workers.fault_record`, but one host is enough to give a submission up: that costs its team
+nothing, and the team sees it, and can submit again or ask an organiser to retry it.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ def _finished(builds: QuerySet[Build]) -> list[Attempt]:
 
 
 def _record(attempts: Iterable[Attempt]) -> FaultRecord:
-    """Return the faults since the submission last began anew: after a result, or when it was given up."""
+    """Return the faults since the submission last began from zero: after a result, or when it was given up."""
     record = FaultRecord()
     for _, outcome, worker, _ in attempts:
         if outcome in PLATFORM_FAULTS:

@@ -39,7 +39,7 @@ def attempts(*outcomes: str) -> list[Attempt]:
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else str(value),
 )
-def test_a_submission_waits_longer_after_each_fault_since_it_began_anew(outcomes: list[str], pause: timedelta) -> None:
+def test_a_submission_waits_longer_after_each_fault_in_a_row(outcomes: list[str], pause: timedelta) -> None:
     until = pause_after(attempts(*outcomes))
     assert until == (NOON + pause if pause else None)
 
