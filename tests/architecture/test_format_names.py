@@ -27,6 +27,7 @@ NO_FORMAT = {
 }
 """Files that name something else, with the reason."""
 
+
 def branches(root: Path) -> dict[str, list[str]]:
     """Return the lines of shared code that ask for a format, as "file:line", by directory."""
     found: dict[str, list[str]] = {}
