@@ -15,7 +15,7 @@ from evaluation.domain.transfer_rules import TransferRules
 from evaluation.legacy.licence_file import UNKNOWN, licence_of
 from evaluation.referee.time_limits import calibrate
 from evaluation.transfer.limits import resources
-from evaluation.transfer.run_batch import Stage
+from evaluation.transfer.run_batch import RunEnvironment
 from evaluation.transfer.smoke_test import SAMPLES, check_submission
 
 
@@ -39,7 +39,7 @@ def smoke_test(given: argparse.Namespace) -> SmokeTestResult:
             rules=TransferRules(shape=dataset.shape, classes=dataset.classes),
             samples=samples,
             least_accuracy=given.least_accuracy or 0.0,
-            stage=Stage(open_sandbox(given.sandbox), resources(), calibrate(), threading.Event()),
+            stage=RunEnvironment(open_sandbox(given.sandbox), resources(), calibrate(), threading.Event()),
             seed=given.seed,
             on_log=output.append,
             most=len(samples),

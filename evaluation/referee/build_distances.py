@@ -27,7 +27,7 @@ def compile_distances(source: Path, library: Path) -> bool:
     return True
 
 
-class CompiledDistances(BuildHookInterface):  # type: ignore[type-arg]
+class DistancesBuildHook(BuildHookInterface):  # type: ignore[type-arg]
     """Adds the library to the package."""
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:

@@ -35,7 +35,7 @@ from evaluation.sandbox.page_cache import forget_names, level_page_cache
 from evaluation.sandbox.player_environment import player_environment
 from evaluation.sandbox.player_root import mounts
 from evaluation.sandbox.process_guards import examine_process
-from evaluation.sandbox.process_register import MARK, Entry, sweep_register
+from evaluation.sandbox.process_register import MARK, RegisteredRun, sweep_register
 from evaluation.sandbox.process_tree import children, deleted_bytes, process_tree
 from evaluation.sandbox.processor_time import processor_seconds
 from evaluation.sandbox.processor_use import processor_use
@@ -176,7 +176,7 @@ class ProcessRun(Run):
         self._report = report
         self._ending: Ending | None = None
         runner = HostProcess.current()
-        self._entry = Entry(
+        self._entry = RegisteredRun(
             mark=mark,
             runner_pid=runner.pid,
             runner_started=runner.started,

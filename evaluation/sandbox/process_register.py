@@ -16,7 +16,7 @@ MARK = "GAUNTLET_RUN"
 
 
 @dataclass(frozen=True)
-class Entry:
+class RegisteredRun:
     """One run: its mark, the runner that started it, its process, and the directories made for it."""
 
     mark: str
@@ -45,7 +45,7 @@ def sweep_register() -> int:
     swept = 0
     for file in sorted(state_directory("processes").glob("*.json")):
         try:
-            entry = Entry(**json.loads(file.read_text(encoding="utf-8")))
+            entry = RegisteredRun(**json.loads(file.read_text(encoding="utf-8")))
         except FileNotFoundError:  # ended, or swept by another process, meanwhile
             continue
         except (ValueError, TypeError):  # from another version of Gauntlet

@@ -16,7 +16,7 @@ from evaluation.scoring.v1 import interval, resampled_medians
 
 
 @dataclass(frozen=True)
-class Difference:
+class ScoreDifference:
     """The newer score minus the older one; `low` and `high` bound its 95 % interval over samples."""
 
     value: float
@@ -29,7 +29,7 @@ class Difference:
         return self.low > 0 or self.high < 0
 
 
-def paired_difference(newer: Distances, older: Distances, side: Side, seed: int = 0) -> Difference:
+def paired_difference(newer: Distances, older: Distances, side: Side, seed: int = 0) -> ScoreDifference:
     """Test the scores of two players of one side that met the same opponents on the same samples.
 
     Both arrays are (opponents, samples) of scored distances, as for `evaluation.scoring.v1`. A drawn sample brings all
@@ -41,4 +41,4 @@ def paired_difference(newer: Distances, older: Distances, side: Side, seed: int 
         newer, older = newer.min(axis=0, keepdims=True), older.min(axis=0, keepdims=True)
     resampled = resampled_medians(newer, seed) - resampled_medians(older, seed)
     low, high = interval(resampled)
-    return Difference(float(np.median(newer)) - float(np.median(older)), low, high)
+    return ScoreDifference(float(np.median(newer)) - float(np.median(older)), low, high)

@@ -15,7 +15,7 @@ from evaluation.transfer.adversarial_images import pixel_hash, read_all, read_fi
 from evaluation.transfer.batches import Batch, anonymous_names, png
 from evaluation.transfer.player import TransferPlayer
 from evaluation.transfer.result_file import read_result_file
-from evaluation.transfer.run_batch import OUTPUT_DATA, OUTPUT_IMAGES, RESULT_FILE, Stage, run_batch
+from evaluation.transfer.run_batch import OUTPUT_DATA, OUTPUT_IMAGES, RESULT_FILE, RunEnvironment, run_batch
 
 _TARGETS = "target_class.csv"
 
@@ -28,7 +28,7 @@ class BatchRunner:
     """Runs submissions on batches under one version of the rules. `seed` decides the names that defences see."""
 
     rules: TransferRules
-    stage: Stage
+    stage: RunEnvironment
     seed: int
     on_log: OnLog
 

@@ -19,7 +19,7 @@ from evaluation.transfer.batches import Batch, make_batches
 from evaluation.transfer.phases import Phases
 from evaluation.transfer.player import TransferPlayer
 from evaluation.transfer.result import TransferResult
-from evaluation.transfer.run_batch import Stage
+from evaluation.transfer.run_batch import RunEnvironment
 from evaluation.transfer.store import BatchStore
 from evaluation.transfer.workspace import sweep_workspaces
 
@@ -61,7 +61,7 @@ def play(
     """
     sweep_workspaces()
     stop = threading.Event()
-    stage = Stage(sandbox, resources, calibration, stop)
+    stage = RunEnvironment(sandbox, resources, calibration, stop)
     phases = Phases(BatchRunner(match.rules, stage, match.seed, on_log), BatchStore(directory))
     batches = match.batches()
 

@@ -44,7 +44,7 @@ class StoppedError(Exception):
 
 
 @dataclass(frozen=True, eq=False)
-class Stage:
+class RunEnvironment:
     """Where and how submissions run: a sandbox, its limits, a clock factor, and a flag that stops every run."""
 
     sandbox: Sandbox
@@ -63,7 +63,7 @@ class Finished:
 
 @contextmanager
 def run_batch(
-    stage: Stage,
+    stage: RunEnvironment,
     player: TransferPlayer,
     files: Mapping[str, bytes],
     arguments: Callable[[str], Sequence[str]],
@@ -102,7 +102,12 @@ def run_batch(
 
 
 def _run(
-    stage: Stage, program: Program, socket_directory: Path, folders: Sequence[Folder], images: int, seconds: float
+    stage: RunEnvironment,
+    program: Program,
+    socket_directory: Path,
+    folders: Sequence[Folder],
+    images: int,
+    seconds: float,
 ) -> Finished:
     """Run `program` until it ends or reaches a limit."""
     writable = [folder.source for folder in folders if folder.writable]
@@ -128,7 +133,7 @@ def _run(
     return Finished(BatchRun(elapsed / stage.calibration, reason, detail), ending.log)
 
 
-def _make_readable(stage: Stage, program: Program, socket_directory: Path, folders: Sequence[Folder]) -> None:
+def _make_readable(stage: RunEnvironment, program: Program, socket_directory: Path, folders: Sequence[Folder]) -> None:
     """Make what the user of a container wrote readable and removable, which only that user may unless this is root.
 
     `mkstemp`, with which careful programs write their files, gives them the mode 0600. The image is that of the site:

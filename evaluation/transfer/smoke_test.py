@@ -19,7 +19,7 @@ from evaluation.transfer.adversarial_images import pixel_hash
 from evaluation.transfer.batch_runner import BatchRunner
 from evaluation.transfer.batches import Batch, make_batches
 from evaluation.transfer.player import TransferPlayer
-from evaluation.transfer.run_batch import CODE, OUTPUT_IMAGES, Stage
+from evaluation.transfer.run_batch import CODE, OUTPUT_IMAGES, RunEnvironment
 
 SAMPLES = 10
 """Number of images of the batch."""
@@ -44,7 +44,7 @@ def check_submission(
     rules: TransferRules,
     samples: Sequence[Sample],
     least_accuracy: float,
-    stage: Stage,
+    stage: RunEnvironment,
     seed: int,
     on_log: Callable[[str], None],
     most: int = SAMPLES,

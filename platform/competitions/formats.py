@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from competitions.models import Competition
 
 
-class Side(StrEnum):
+class TrackSide(StrEnum):
     """What the submissions to a track do."""
 
     ATTACK = "attack"
@@ -29,7 +29,7 @@ class TrackSpec:
     """Its name in the files of competitions, in manifests, addresses and the database."""
     title: str
     """What is submitted, in words that the templates translate."""
-    side: Side
+    side: TrackSide
 
 
 class CompetitionFormat(Protocol):

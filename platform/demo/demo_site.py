@@ -17,8 +17,7 @@ from rich.console import Console
 from accounts.models import User
 from competitions import services as competitions
 from competitions.bundled_baselines import missing_package
-from competitions.models import Competition
-from competitions.models import Entry as Participation
+from competitions.models import Competition, Entry
 from competitions.rules import format_of
 from core import clock, times
 from core.errors import Fault, Refusal
@@ -27,7 +26,7 @@ from demo.formats import SeasonFormat, demos
 from demo.git_push import TAG, has_code, push_copy, pushed_tags
 from demo.results import Result
 from demo.supervisor import Supervisor
-from demo.virtual_teams import Entry, VirtualTeam
+from demo.virtual_teams import VirtualPush, VirtualTeam
 from demo.web_client import WebClient
 from submissions.models import Submission
 
@@ -70,7 +69,7 @@ class DemoSite:
         Raise `Refusal` where the demo played another competition: its teams and their tokens are those of that one.
         """
         call_command("migrate", verbosity=0)
-        elsewhere = Participation.objects.exclude(competition__slug=self._document["competition"]["slug"])
+        elsewhere = Entry.objects.exclude(competition__slug=self._document["competition"]["slug"])
         if played := elsewhere.filter(team__slug=self.reader).first():
             raise Refusal(
                 f"the demo in {settings.STATE} plays the competition {played.competition.slug}",
@@ -133,7 +132,7 @@ class DemoSite:
             push_copy(entry.like, address, author=reader.slug, changes=entry.changes, tag=None)
         return f"git clone {address} my-attack && cd my-attack && git tag {TAG} && git push origin {TAG}"
 
-    def address(self, team: VirtualTeam, entry: Entry) -> str:
+    def address(self, team: VirtualTeam, entry: VirtualPush) -> str:
         """Return the address to which the team pushes an entry, with its token."""
         site = urlsplit(self._supervisor.url)
         credentials = f"{team.slug}:{self._credentials.token_of(team.slug)}"
@@ -177,7 +176,7 @@ class DemoSite:
                 if one_at_a_time:
                     self._wait_for_builds()
                 self.enter(team)
-                Participation.objects.filter(team__slug=team.slug).update(low_priority=True)
+                Entry.objects.filter(team__slug=team.slug).update(low_priority=True)
                 self.submit(team)
             self.check()
 
@@ -218,10 +217,10 @@ class DemoSite:
             tracks[name] = track | {"baselines": [each for each in missing if not missing[each]]}
         return document | {"tracks": tracks}
 
-    def _plays(self, entry: Entry) -> bool:
+    def _plays(self, entry: VirtualPush) -> bool:
         return self._fits(entry) and not missing_package(entry.track, entry.like, self._source)
 
-    def _fits(self, entry: Entry) -> bool:
+    def _fits(self, entry: VirtualPush) -> bool:
         """Return whether the entry works on the competition's images.
 
         It does where its submission is a baseline, so small competitions get small teams, or where it or its start

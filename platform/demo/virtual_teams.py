@@ -15,7 +15,7 @@ class Change:
 
 
 @dataclass(frozen=True)
-class Entry:
+class VirtualPush:
     """A team's submission to one track."""
 
     track: str
@@ -33,5 +33,5 @@ class VirtualTeam:
 
     slug: str
     name: str
-    entries: tuple[Entry, ...]
+    entries: tuple[VirtualPush, ...]
     members: tuple[str, ...] = ()

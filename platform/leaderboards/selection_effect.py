@@ -17,7 +17,7 @@ from evaluation.domain.players import Side
 from evaluation.domain.players import Track as EngineTrack
 from evaluation.domain.results import Outcome
 from evaluation.scoring.distances import Distances, scored_distance
-from evaluation.scoring.paired_test import Difference, paired_difference
+from evaluation.scoring.paired_test import ScoreDifference, paired_difference
 from evaluation.scoring.selection_effect import gain_by_luck
 from leaderboards.evaluation_basis import COUNTED, NEWEST, ranking_basis
 from leaderboards.models import Evaluation
@@ -53,7 +53,7 @@ class Compared:
     """Score difference between a submission and an earlier one on the same basis."""
 
     older: int
-    difference: Difference
+    difference: ScoreDifference
     better: bool
     """Whether the newer submission's score is better, separated or not."""
 
@@ -133,7 +133,7 @@ def _compared(newest: Evaluation, own: QuerySet[Evaluation], side: Side) -> Comp
     key = f"paired-difference:{newest.pk}:{newest.value!r}:{older.pk}:{older.value!r}"
     kept = cache.get(key)
     if kept is not None:
-        difference = Difference(**kept)
+        difference = ScoreDifference(**kept)
     else:
         rows = _distances(newest, side), _distances(older, side)
         if not rows[0].size or rows[0].shape != rows[1].shape:

@@ -30,7 +30,7 @@ READY = Q(kind=Piece.Kind.PLAY) | Q(match__state=Match.State.AUDIT)
 
 
 @dataclass(frozen=True)
-class Progress:
+class PieceProgress:
     """Played pieces of some matches, and all their pieces."""
 
     pieces_played: int
@@ -61,12 +61,12 @@ class WorkerStatus:
     out_of_service: bool
 
 
-def progress(matches: Iterable[Match]) -> Progress:
+def progress(matches: Iterable[Match]) -> PieceProgress:
     """Return how many pieces of `matches` are played, of how many."""
     counts = Piece.objects.filter(match__in=_keys(matches)).aggregate(
         pieces=Count("pk"), played=Count("pk", filter=Q(state=Piece.State.PLAYED))
     )
-    return Progress(pieces_played=counts["played"], pieces=counts["pieces"])
+    return PieceProgress(pieces_played=counts["played"], pieces=counts["pieces"])
 
 
 def queue_of(matches: Iterable[Match]) -> QueuePlace:

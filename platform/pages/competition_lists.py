@@ -25,7 +25,7 @@ RECENT = timedelta(days=7)
 
 
 @dataclass(frozen=True)
-class Summary:
+class CompetitionSummary:
     """A competition in a list. `own` is the user's team in it, `recent` its number of submissions in `RECENT`."""
 
     competition: Competition
@@ -47,9 +47,9 @@ class Summary:
 class CompetitionLists:
     """Open competitions, the most active first; coming ones, the next first; ended ones, the last first."""
 
-    open: Sequence[Summary]
-    coming: Sequence[Summary]
-    ended: Sequence[Summary]
+    open: Sequence[CompetitionSummary]
+    coming: Sequence[CompetitionSummary]
+    ended: Sequence[CompetitionSummary]
 
     @property
     def any(self) -> bool:
@@ -70,7 +70,7 @@ def competition_lists(user: User | AnonymousUser) -> CompetitionLists:
         for entry in Entry.objects.filter(team__in=teams_of(user)).select_related("team").order_by("-pk")
     }
     found = [
-        Summary(
+        CompetitionSummary(
             competition=each,
             teams=each.teams,
             submissions=each.submissions,
@@ -99,7 +99,7 @@ def open_formats(user: User | AnonymousUser) -> set[str]:
     return set(under_way.order_by().values_list("format", flat=True).distinct())
 
 
-def _activity(shown: Summary) -> tuple[Any, ...]:
+def _activity(shown: CompetitionSummary) -> tuple[Any, ...]:
     """Return the key of the order of open competitions. One without a submission comes after all others."""
     newest = shown.newest_at.timestamp() if shown.newest_at else 0.0
     return bool(shown.submissions), shown.recent, newest, shown.teams, shown.competition.starts_at

@@ -26,7 +26,7 @@ SMALL = 16
 
 
 @dataclass(frozen=True)
-class Side:
+class HeatMapAxis:
     """A row or column: a player, its name, and the score that it is sorted by; None comes last."""
 
     player: int
@@ -39,8 +39,8 @@ class HeatMap(ABC):
     """Players from top to bottom and opponents from left to right, best first, with a cell for each pair that met."""
 
     title: str
-    down: Sequence[Side]
-    across: Sequence[Side]
+    down: Sequence[HeatMapAxis]
+    across: Sequence[HeatMapAxis]
     csv: str
 
     @property
@@ -76,7 +76,7 @@ class HeatMap(ABC):
         """Whether it needs a picture of the whole."""
         return max(len(self.down), len(self.across)) > SMALL
 
-    def rows(self) -> Sequence[tuple[Side, SafeString]]:
+    def rows(self) -> Sequence[tuple[HeatMapAxis, SafeString]]:
         """Return each player with its cells as HTML."""
         return [
             (side, SafeString("".join(self._cell(side.player, opponent.player) for opponent in self.across)))

@@ -34,7 +34,7 @@ SHARED_LABELS = {
 
 
 @dataclass(frozen=True)
-class Difference:
+class ValueChange:
     """A value in two versions. `kind` is "changed", "added", "removed" or "unchanged".
 
     `same_effect`: one version does not set the value, and its default equals the value of the other version.
@@ -48,7 +48,7 @@ class Difference:
     same_effect: bool = False
 
 
-def differences(old: RulesVersion, new: RulesVersion) -> Sequence[Difference]:
+def differences(old: RulesVersion, new: RulesVersion) -> Sequence[ValueChange]:
     """Return every value that one of the versions sets: first the differences, then the others, each by name."""
     before, after = _effective(old), _effective(new)
     labels = {**SHARED_LABELS, **page_formats.of(old.competition).rule_labels}
@@ -56,7 +56,7 @@ def differences(old: RulesVersion, new: RulesVersion) -> Sequence[Difference]:
     for name in sorted(old.values.keys() | new.values.keys()):
         kind = _kind(name, old, new)
         rows.append(
-            Difference(
+            ValueChange(
                 name=name,
                 label=gettext(labels.get(name, name.replace("_", " "))),
                 kind=kind,

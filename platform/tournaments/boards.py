@@ -22,7 +22,7 @@ from tournaments.selectors import ATTACKING, Participant, current_entrants, part
 
 
 @dataclass(frozen=True)
-class BoardRow:
+class TransferBoardRow:
     """A row of a leaderboard. `team`, `team_slug` and `submission` are empty for a baseline.
 
     `score` and `worst` are shares from 0 to 1, `raw` counts images, `opponents` those that count. `rank`, `score`,
@@ -75,10 +75,10 @@ class UnderWay:
 
 
 @dataclass(frozen=True)
-class Board:
+class TransferBoard:
     """The leaderboard of a track. `opponents` counts the current players of the other side, `images` the samples."""
 
-    rows: Sequence[BoardRow] = ()
+    rows: Sequence[TransferBoardRow] = ()
     under_way: Sequence[UnderWay] = ()
     opponents: int = 0
     images: int = 0
@@ -104,11 +104,11 @@ def tournament_in_force(competition: Competition) -> Tournament | None:
     return tournaments_in_force([competition]).get(competition.pk)
 
 
-def board_of(track: Track) -> Board:
+def board_of(track: Track) -> TransferBoard:
     """Return the whole leaderboard of a track, in a number of queries that does not depend on its rows."""
     tournament = tournament_in_force(track.competition)
     if tournament is None:
-        return Board()
+        return TransferBoard()
     inside = list(current_entrants(tournament))
     attacks = track.name in ATTACKING
     opponents = _opponents(inside, attacks=attacks)
@@ -118,7 +118,7 @@ def board_of(track: Track) -> Board:
     present = {(each.player_id, each.submission_id) for each in inside}
     waiting = [each for each in participants(tournament) if each.track == track and each.key not in present]
     under_way = _under_way(tournament, waiting, opponents)
-    return Board(rows, under_way, len(opponents), tournament.sample_set.count, tournament.rules)
+    return TransferBoard(rows, under_way, len(opponents), tournament.sample_set.count, tournament.rules)
 
 
 def in_order(entrants: Iterable[Entrant]) -> list[Entrant]:
@@ -126,11 +126,11 @@ def in_order(entrants: Iterable[Entrant]) -> list[Entrant]:
     return sorted(entrants, key=lambda each: (each.rank is None, each.rank or 0, each.entered_at, each.pk))
 
 
-def row_of(entrant: Entrant, repeats: RepeatCounts | None = None) -> BoardRow:
+def row_of(entrant: Entrant, repeats: RepeatCounts | None = None) -> TransferBoardRow:
     """Return the row of an entrant that was read with its team, and its repeats if they are known."""
     submission = entrant.submission
     entry = submission.repository.entry if submission else None
-    return BoardRow(
+    return TransferBoardRow(
         rank=entrant.rank,
         player=entrant.player_id,
         title=submission.title if submission else entrant.player.baseline,
@@ -153,12 +153,12 @@ def row_of(entrant: Entrant, repeats: RepeatCounts | None = None) -> BoardRow:
     )
 
 
-def best_of(tracks: Sequence[Track], count: int) -> dict[int, list[BoardRow]]:
+def best_of(tracks: Sequence[Track], count: int) -> dict[int, list[TransferBoardRow]]:
     """Return the first `count` submissions with a rank on the leaderboard of each track, by its key, in two queries.
 
     Baselines are left out; they keep their ranks on the leaderboard.
     """
-    found: dict[int, list[BoardRow]] = {track.pk: [] for track in tracks}
+    found: dict[int, list[TransferBoardRow]] = {track.pk: [] for track in tracks}
     current = tournaments_in_force([track.competition for track in tracks])
     ranked = _with_team(Entrant.objects.filter(tournament__in=current.values(), track__in=tracks, left_at=None))
     for entrant in ranked.filter(submission__isnull=False, rank__isnull=False).order_by("rank", "entered_at", "pk"):
@@ -167,14 +167,14 @@ def best_of(tracks: Sequence[Track], count: int) -> dict[int, list[BoardRow]]:
     return found
 
 
-def rows_of_entry(entry: Entry) -> dict[str, BoardRow]:
+def rows_of_entry(entry: Entry) -> dict[str, TransferBoardRow]:
     """Return the rows of a team on the leaderboards of its competition, by the name of the track."""
     tournament = tournament_in_force(entry.competition)
     own = Entrant.objects.filter(tournament=tournament, left_at=None, submission__repository__entry=entry)
     return {entrant.track.name: row_of(entrant) for entrant in _with_team(own)} if tournament else {}
 
 
-def row_of_submission(submission: Submission) -> BoardRow | None:
+def row_of_submission(submission: Submission) -> TransferBoardRow | None:
     """Return the row of a submission on the leaderboard of its track, None unless it counts."""
     tournament = tournament_in_force(submission.repository.track.competition)
     own = Entrant.objects.filter(tournament=tournament, left_at=None, submission=submission)

@@ -38,7 +38,7 @@ from evaluation.transfer.batches import Batch, batch_sizes, make_batches, png
 from evaluation.transfer.limits import resources
 from evaluation.transfer.player import TransferPlayer
 from evaluation.transfer.repeats import count_changes, draw_images, file_names, repeats_due
-from evaluation.transfer.run_batch import Stage
+from evaluation.transfer.run_batch import RunEnvironment
 from evaluation.transfer.workspace import sweep_workspaces
 from tournaments.models import AttackRun, DefenceRun, RepeatRun, Tournament
 from tournaments.player_builds import ready_player
@@ -213,7 +213,7 @@ def _image(archive: zipfile.ZipFile, name: str) -> Image:
 
 
 def _runner(tournament: Tournament) -> BatchRunner:
-    stage = Stage(open_sandbox(), resources(device_of(slot())), calibration(), threading.Event())
+    stage = RunEnvironment(open_sandbox(), resources(device_of(slot())), calibration(), threading.Event())
     return BatchRunner(rules_of(tournament), stage, tournament.seed, _log)
 
 

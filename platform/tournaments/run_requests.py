@@ -12,7 +12,7 @@ from core import clock, events
 from tournaments import totals
 from tournaments.engine_adapter import draw_images, repeats_due
 from tournaments.models import AttackRun, DefenceRun, RepeatRun, Run, Tournament
-from tournaments.selectors import Participant, Side, unplayed_of_pairs
+from tournaments.selectors import Participant, RequestSide, unplayed_of_pairs
 from workers.models import Priority
 
 
@@ -29,7 +29,7 @@ def request_runs(tournament: Tournament, taking_part: Sequence[Participant], bat
     )
 
 
-def request_following(tournament: Tournament, taking_part: Callable[[], Sequence[Side]]) -> int:
+def request_following(tournament: Tournament, taking_part: Callable[[], Sequence[RequestSide]]) -> int:
     """Create the runs of defences that follow from attack runs played since the last request; return how many.
 
     Nothing else is read, and those who take part only if there is such an attack run.
@@ -99,7 +99,9 @@ def _request_attacks(
     return len(missing)
 
 
-def _request_defences(tournament: Tournament, taking_part: Sequence[Side], attack_runs: QuerySet[AttackRun]) -> int:
+def _request_defences(
+    tournament: Tournament, taking_part: Sequence[RequestSide], attack_runs: QuerySet[AttackRun]
+) -> int:
     """Create the runs that defences lack on the images of `attack_runs`; return how many.
 
     They use the share of the later of both teams: that of the submission which made them necessary.
@@ -133,7 +135,7 @@ def _request_defences(tournament: Tournament, taking_part: Sequence[Side], attac
     return len(missing)
 
 
-def _lacking_defences(tournament: Tournament, taking_part: Sequence[Side]) -> QuerySet[AttackRun]:
+def _lacking_defences(tournament: Tournament, taking_part: Sequence[RequestSide]) -> QuerySet[AttackRun]:
     """Return the attack runs of which some defence lacks its run, and others of the same attacks.
 
     From the totals and the runs that are not played: the played ones are many.
@@ -189,7 +191,7 @@ def _request_repeats(tournament: Tournament, taking_part: Sequence[Participant],
     return len(missing)
 
 
-def _share(tournament: Tournament, whose: Side) -> dict[str, int | None]:
+def _share(tournament: Tournament, whose: RequestSide) -> dict[str, int | None]:
     if tournament.fixed:
         return {"priority": Priority.ROUND, "entry_id": None}
     return {"priority": Priority.BOARD, "entry_id": whose.entry_id}

@@ -30,7 +30,7 @@ _UNPLAYED = (Run.State.WAITING, Run.State.CLAIMED, Run.State.FAILED)
 """Named one by one, so that the queue's index finds them among the played ones."""
 
 
-class Side(NamedTuple):
+class RequestSide(NamedTuple):
     """Of a participant, what the request of a run depends on: its player, what that does, its team, and since when."""
 
     player: int
@@ -64,9 +64,9 @@ class Participant:
         return self.track.name in ATTACKING
 
     @property
-    def side(self) -> Side:
+    def side(self) -> RequestSide:
         """What the request of a run depends on."""
-        return Side(self.player.pk, self.attacks, self.entry_id, self.since)
+        return RequestSide(self.player.pk, self.attacks, self.entry_id, self.since)
 
 
 def current_entrants(tournament: Tournament) -> QuerySet[Entrant]:
@@ -110,11 +110,13 @@ def participants(tournament: Tournament) -> list[Participant]:
     return [*found.values(), *newcomers(tournament)]
 
 
-def entered_sides(tournament: Tournament) -> list[Side]:
+def entered_sides(tournament: Tournament) -> list[RequestSide]:
     """Return the sides of the entrants that count now, in the order in which they entered. Without their rows."""
     rows = tournament.entrants.filter(left_at=None).order_by("entered_at", "pk")
     columns = ("player", "track__name", "submission__repository__entry", "entered_at")
-    return [Side(player, track in ATTACKING, entry, at) for player, track, entry, at in rows.values_list(*columns)]
+    return [
+        RequestSide(player, track in ATTACKING, entry, at) for player, track, entry, at in rows.values_list(*columns)
+    ]
 
 
 def newcomers(tournament: Tournament) -> list[Participant]:
@@ -142,7 +144,7 @@ def newcomers(tournament: Tournament) -> list[Participant]:
 
 
 @dataclass(frozen=True)
-class Progress:
+class RunProgress:
     """Which runs of a tournament are played."""
 
     batches: int
@@ -187,7 +189,7 @@ def unplayed_of_pairs(tournament: Tournament) -> dict[tuple[int, int], int]:
     return {(attack, defence): number for attack, defence, number in rows}
 
 
-def progress_of(tournament: Tournament, batches: int, players: Collection[int] | None = None) -> Progress:
+def progress_of(tournament: Tournament, batches: int, players: Collection[int] | None = None) -> RunProgress:
     """Return which runs are played; `batches` is the number of batches of the tournament.
 
     With `players`, only the labels given by them and to their images are counted.
@@ -197,7 +199,7 @@ def progress_of(tournament: Tournament, batches: int, players: Collection[int] |
     rows = tournament.attack_runs.filter(state=Run.State.PLAYED).order_by().values_list("attack")
     for attack, count, made in rows.annotate(count=Count("pk"), made=Count("pk", filter=Q(made__gt=0))):
         attacked[attack], to_label[attack] = count, made
-    return Progress(batches, attacked, to_label, totals.labelled_batches(tournament, players))
+    return RunProgress(batches, attacked, to_label, totals.labelled_batches(tournament, players))
 
 
 def ever_held(source: SampleSet) -> bool:

@@ -21,7 +21,7 @@ from tournaments.ranking import fill_intervals, rank
 from tournaments.run_requests import cancel_runs, request_following, request_runs
 from tournaments.selectors import (
     Participant,
-    Progress,
+    RunProgress,
     baseline_players,
     current_entrants,
     entered_players,
@@ -210,7 +210,7 @@ def _let_enter(tournament: Tournament, batches: int, outside: list[Participant])
     return entered
 
 
-def _next_to_enter(tournament: Tournament, outside: Sequence[Participant], progress: Progress) -> Participant | None:
+def _next_to_enter(tournament: Tournament, outside: Sequence[Participant], progress: RunProgress) -> Participant | None:
     """Return the first of the participants `outside` that has met every entrant."""
     attacks, defences = entered_players(tournament)
     for each in outside:

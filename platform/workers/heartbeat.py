@@ -34,7 +34,7 @@ def register(number: int) -> Worker:
     )
 
 
-class Heartbeat(lease.Heartbeat):
+class WorkerHeartbeat(lease.Heartbeat):
     """The heartbeat of a worker process that plays."""
 
     def __init__(self, worker: Worker) -> None:

@@ -11,7 +11,7 @@ from celery import shared_task
 from core import notify
 from workers import queue
 from workers.extension_points import housekeeping
-from workers.heartbeat import Heartbeat, register
+from workers.heartbeat import WorkerHeartbeat, register
 from workers.selectors import live_workers, workers_without_heartbeat
 from workers.worker import play as play_work
 from workers.worker_slot import slot
@@ -43,7 +43,7 @@ def play() -> None:
     except Exception:  # the host may still be able to play
         log.warning("what is left of earlier work could not be removed from this host", exc_info=True)
     worker = register(slot())
-    with Heartbeat(worker) as heartbeat:
+    with WorkerHeartbeat(worker) as heartbeat:
         play_work(worker, heartbeat, seconds=PLAY_SECONDS)
 
 

@@ -11,7 +11,7 @@ from core import clock, faults, notify
 from core.database import FAILURES, persist
 from core.logs import log_ids
 from workers import host_health, lease, queue
-from workers.heartbeat import Heartbeat
+from workers.heartbeat import WorkerHeartbeat
 from workers.lease import LostClaimError
 from workers.models import Worker
 from workers.queue import Claimed
@@ -20,7 +20,7 @@ from workers.work import Work
 log = logging.getLogger(__name__)
 
 
-def play(worker: Worker, heartbeat: Heartbeat, *, seconds: float) -> None:
+def play(worker: Worker, heartbeat: WorkerHeartbeat, *, seconds: float) -> None:
     """Play what waits for `worker` until nothing is left or `seconds` have passed.
 
     Stop after a platform error: the problem of this host would affect the next item too. Claim nothing while this host

@@ -7,7 +7,7 @@ from matches.queue import Claim, claim_next
 from tournaments.models import Run
 from tournaments.selectors import AnyRun
 from workers import queue
-from workers.heartbeat import Heartbeat
+from workers.heartbeat import WorkerHeartbeat
 from workers.models import Worker
 from workers.worker import hold
 
@@ -23,7 +23,7 @@ def claim_piece(worker: Worker, prefer: Match | None = None) -> Claim | None:
     return claimed.claim
 
 
-def hold_piece(worker: Worker, heartbeat: Heartbeat) -> Claim:
+def hold_piece(worker: Worker, heartbeat: WorkerHeartbeat) -> Claim:
     """Claim a piece and renew its lease from now on."""
     claimed = queue.claim(worker)
     assert claimed is not None

@@ -45,7 +45,7 @@ _REASONS = {"", *BatchReason}
 
 
 @dataclass(frozen=True)
-class Standing:
+class StandingLine:
     """A standing as it stands in the file, with the number of its line."""
 
     number: int
@@ -57,7 +57,7 @@ class TransferBundle:
     """A bundle without its signature. `attacks_at` are the numbers of the lines of the runs (attack, batch)."""
 
     record: TransferRecord
-    standings: tuple[Standing, ...]
+    standings: tuple[StandingLine, ...]
     attacks_at: Mapping[tuple[str, int], int]
 
 
@@ -76,7 +76,7 @@ def read(content: bytes) -> TransferBundle:
     standings = []
     for number, line in enumerate(lines, start=2):
         if line["kind"] == "standing":
-            standings.append(Standing(number, line))
+            standings.append(StandingLine(number, line))
         else:
             reading.take(number, line)
     return TransferBundle(reading.record(), tuple(standings), reading.attacks_at)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from django.utils.translation import gettext_noop
 
-from competitions.formats import Side, TrackSpec
+from competitions.formats import TrackSide, TrackSpec
 from competitions.models import Competition
 from competitions.rules import COUNTING_SUBMISSION, LEAST_ACCURACY, NEWEST
 from competitions.rules_reader import RulesReader
@@ -21,9 +21,9 @@ class QueryCompetition:
 
     title = gettext_noop("queries: attacks ask models")
     tracks = (
-        TrackSpec(Track.MODEL.value, gettext_noop("model"), Side.DEFENCE),
-        TrackSpec(Track.UNTARGETED.value, gettext_noop("untargeted attack"), Side.ATTACK),
-        TrackSpec(Track.TARGETED.value, gettext_noop("targeted attack"), Side.ATTACK),
+        TrackSpec(Track.MODEL.value, gettext_noop("model"), TrackSide.DEFENCE),
+        TrackSpec(Track.UNTARGETED.value, gettext_noop("untargeted attack"), TrackSide.ATTACK),
+        TrackSpec(Track.TARGETED.value, gettext_noop("targeted attack"), TrackSide.ATTACK),
     )
     # the challenge of 2018 asked for half of the images
     rules = RulesReader(QueryRules, site_values={LEAST_ACCURACY: 0.5, COUNTING_SUBMISSION: NEWEST})

@@ -15,7 +15,7 @@ from formats.transfer.api_serializers import BoardSerializer, PlaceSerializer, S
 from formats.transfer.rounds import standings as transfer_standings
 from rounds.models import Round
 from submissions.models import Submission
-from tournaments.boards import Board, board_of, progress_of_submission, row_of_submission, tournament_in_force
+from tournaments.boards import TransferBoard, board_of, progress_of_submission, row_of_submission, tournament_in_force
 
 
 class TransferApi:
@@ -33,7 +33,7 @@ class TransferApi:
     def leaderboard(self, track: Track, user: User | AnonymousUser, page: str) -> Mapping[str, Any]:
         """Return the whole leaderboard on every page; while it is frozen, the public sees no rows."""
         live = sees_live(user, track.competition)
-        found = board_of(track) if live else Board()
+        found = board_of(track) if live else TransferBoard()
         since = None if live else frozen_since(track.competition)
         return BoardSerializer(found, context={"still_since": since}).data
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from django.utils.translation import gettext_noop
 
-from competitions.formats import Side, TrackSpec
+from competitions.formats import TrackSide, TrackSpec
 from competitions.models import Competition
 from competitions.rules import LEAST_ACCURACY
 from competitions.rules_reader import RuleKind, RulesReader
@@ -24,9 +24,9 @@ class TransferCompetition:
 
     title = gettext_noop("transfer: attacks send images, defences label them")
     tracks = (
-        TrackSpec(TransferTrack.ATTACK.value, gettext_noop("attack"), Side.ATTACK),
-        TrackSpec(TransferTrack.TARGETED_ATTACK.value, gettext_noop("targeted attack"), Side.ATTACK),
-        TrackSpec(TransferTrack.DEFENCE.value, gettext_noop("defence"), Side.DEFENCE),
+        TrackSpec(TransferTrack.ATTACK.value, gettext_noop("attack"), TrackSide.ATTACK),
+        TrackSpec(TransferTrack.TARGETED_ATTACK.value, gettext_noop("targeted attack"), TrackSide.ATTACK),
+        TrackSpec(TransferTrack.DEFENCE.value, gettext_noop("defence"), TrackSide.DEFENCE),
     )
     rules = RulesReader(
         TransferRules,

@@ -24,7 +24,7 @@ from evaluation.transfer.build import build_player
 from evaluation.transfer.play import Match, play
 from evaluation.transfer.player import TransferPlayer
 from evaluation.transfer.result import TransferResult
-from evaluation.transfer.run_batch import Stage
+from evaluation.transfer.run_batch import RunEnvironment
 
 pytestmark = pytest.mark.docker
 
@@ -96,7 +96,7 @@ def test_no_code_of_the_submission_runs_after_its_end(
     """A worker that is not root makes the files readable in a container, after the run."""
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
     attack = replace(submission('umask 077; cp "$1"/IMG000000.png "$2"', "attack", "attack"), image=changed_image)
-    stage = Stage(DockerSandbox(), Resources(scratch_bytes=8 << 20), 1.0, threading.Event())
+    stage = RunEnvironment(DockerSandbox(), Resources(scratch_bytes=8 << 20), 1.0, threading.Event())
     batch = make_batches(samples[:3], rules, seed=0)[0]
     made = BatchRunner(rules, stage, 0, lambda player, log: None).attack(attack, batch)
     assert made.made.tolist() == [True, False, False]

@@ -10,7 +10,7 @@ import pytest
 from django.utils import translation
 from django.utils.translation import gettext
 
-from competitions.formats import Side, competition_formats, format_choices, track_choices
+from competitions.formats import TrackSide, competition_formats, format_choices, track_choices
 from competitions.models import Competition, Track
 from competitions.rules import LEAST_ACCURACY, check_rules, format_of
 from competitions.rules_reader import RuleKind, RulesReader
@@ -58,7 +58,7 @@ def test_the_site_has_the_formats_and_tracks_of_the_engine(name: str) -> None:
     assert list(competition_formats) == [each.name for each in formats]
     tracks = competition_formats[name].tracks
     assert [track.name for track in tracks] == list(format_called(name).first_submissions)
-    assert {track.side for track in tracks} == set(Side)
+    assert {track.side for track in tracks} == set(TrackSide)
 
 
 def test_rules_without_values_are_those_of_the_competition_that_had_them_first(name: str) -> None:

@@ -18,7 +18,7 @@ from matches.piece_result import PlayedPiece
 from matches.scheduling import ensure_match
 from repositories.models import Repository
 from submissions.models import Player, Submission
-from workers.heartbeat import Heartbeat
+from workers.heartbeat import WorkerHeartbeat
 from workers.models import Worker
 from workers.worker import play as play_work
 
@@ -115,7 +115,7 @@ def let_play() -> Callable[..., None]:
     """Let a worker play as the task does."""
 
     def play(worker: Worker, seconds: float = 60.0) -> None:
-        with Heartbeat(worker) as heartbeat:
+        with WorkerHeartbeat(worker) as heartbeat:
             play_work(worker, heartbeat, seconds=seconds)
 
     return play

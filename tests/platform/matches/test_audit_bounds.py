@@ -23,7 +23,7 @@ from matches.scheduling import ensure_match
 from matches.work import pieces
 from submissions.models import Player
 from tests.platform.claims import claim_piece, hold_piece
-from workers.heartbeat import Heartbeat
+from workers.heartbeat import WorkerHeartbeat
 from workers.models import Priority, Worker
 
 MakeWorker = Callable[..., Worker]
@@ -122,7 +122,7 @@ def test_an_audit_of_many_images_is_held_as_long_as_these_may_take(
 ) -> None:
     worker = make_worker()
     play_out(worker, images=10_000_000)
-    heartbeat = Heartbeat(worker)
+    heartbeat = WorkerHeartbeat(worker)
     audit = hold_piece(worker, heartbeat)
     assert audit is not None
     assert audit.piece.is_audit

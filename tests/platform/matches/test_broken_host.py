@@ -250,7 +250,7 @@ shutil.copytree(state / "objects", disk / "state" / "objects")
 shutil.copy(state / "site-identity", disk / "state")
 import django
 django.setup()
-from workers.heartbeat import Heartbeat, register
+from workers.heartbeat import WorkerHeartbeat, register
 from workers.worker import play as play_work
 from workers import host_health
 
@@ -260,7 +260,7 @@ filler = disk / "filler"
 def play(times):
     for _ in range(times):
         worker = register(0)
-        with Heartbeat(worker) as heartbeat:
+        with WorkerHeartbeat(worker) as heartbeat:
             play_work(worker, heartbeat, seconds=0.0)
 
 play(1)

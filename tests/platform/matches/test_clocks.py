@@ -14,7 +14,7 @@ from matches.models import Match
 from matches.work import pieces
 from tests.platform.claims import claim_piece, hold_piece
 from workers import tasks
-from workers.heartbeat import Heartbeat
+from workers.heartbeat import WorkerHeartbeat
 from workers.models import Worker
 from workers.selectors import live_workers
 from workers.services import record_worker
@@ -61,7 +61,7 @@ def test_a_worker_with_a_wrong_clock_keeps_its_own_leases(
     match: Match, make_worker: Callable[..., Worker], the_clock: Clock, host: Callable[[float], None], off: float
 ) -> None:
     worker = make_worker()
-    heartbeat = Heartbeat(worker)
+    heartbeat = WorkerHeartbeat(worker)
     host(off)
     hold_piece(worker, heartbeat)
     for _ in range(4):
@@ -107,7 +107,7 @@ def test_a_worker_reports_its_clock_skew(db: None, the_clock: Clock, host: Calla
     worker = record_worker(name="one", worker_class="cpu", device="", calibration=1.0, started_at=the_clock.at)
     assert (worker.clock_skew, worker.last_seen_at) == (off, the_clock.at)
     host(0.0)
-    Heartbeat(worker).beat()
+    WorkerHeartbeat(worker).beat()
     worker.refresh_from_db()
     assert worker.clock_skew == 0.0
 

@@ -12,7 +12,7 @@ from matches.models import Match
 from matches.rules import query_rules
 from matches.work import pieces
 from tests.platform.claims import hold_piece
-from workers.heartbeat import Heartbeat
+from workers.heartbeat import WorkerHeartbeat
 from workers.models import Worker
 
 
@@ -24,7 +24,7 @@ class Clock(Protocol):
 
 def test_a_beat_renews_the_lease(match: Match, the_clock: Clock, make_worker: Callable[..., Worker]) -> None:
     worker = make_worker()
-    heartbeat = Heartbeat(worker)
+    heartbeat = WorkerHeartbeat(worker)
     hold_piece(worker, heartbeat)
     the_clock.forward(seconds=20)
     heartbeat.beat()
@@ -36,7 +36,7 @@ def test_the_lease_of_a_hanging_claim_is_not_renewed(
     match: Match, the_clock: Clock, make_worker: Callable[..., Worker]
 ) -> None:
     worker = make_worker()
-    heartbeat = Heartbeat(worker)
+    heartbeat = WorkerHeartbeat(worker)
     claim = hold_piece(worker, heartbeat)
     assert claim is not None
     longest = longest_seconds(query_rules(match.rules), claim.piece.count, 1.0)

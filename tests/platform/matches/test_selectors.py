@@ -1,4 +1,4 @@
-"""Progress of matches, their place in the queue, and workers."""
+"""PieceProgress of matches, their place in the queue, and workers."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from matches import queue
 from matches.models import Match, Piece
 from matches.piece_result import PlayedPiece
 from matches.scheduling import ensure_match
-from matches.selectors import Progress, QueuePlace, progress, queue_of, worker_is_missing, workers
+from matches.selectors import PieceProgress, QueuePlace, progress, queue_of, worker_is_missing, workers
 from tests.platform.claims import claim_piece
 from workers.models import Worker
 
@@ -37,7 +37,7 @@ def test_it_works(
     )
     worker = make_worker()
     play_one(worker, played)
-    assert progress([match, younger]) == Progress(pieces_played=1, pieces=8)
+    assert progress([match, younger]) == PieceProgress(pieces_played=1, pieces=8)
     assert queue_of([match]) == QueuePlace(pieces_ahead=0, seconds=2 * 0.4)
     assert queue_of([younger]) == QueuePlace(pieces_ahead=2, seconds=7 * 0.4)
     make_worker("two")

@@ -20,7 +20,7 @@ from matches.services import replay_failed
 from rounds import tasks
 from rounds.models import Round
 from submissions.models import Player, Submission
-from workers.heartbeat import Heartbeat
+from workers.heartbeat import WorkerHeartbeat
 from workers.sandboxes import open_sandbox
 from workers.worker import play as play_work
 
@@ -69,7 +69,7 @@ def test_a_different_rebuild_stops_the_round_until_it_is_fixed(
         shutil.rmtree(settings.CHECKOUTS, ignore_errors=True)
         env.clock.forward(minutes=5)
         worker = env.worker(f"arena-{next(env.numbers)}/play/0")
-        with Heartbeat(worker) as heartbeat:
+        with WorkerHeartbeat(worker) as heartbeat:
             play_work(worker, heartbeat, seconds=60)
         tasks.advance_round()
         begun.refresh_from_db()

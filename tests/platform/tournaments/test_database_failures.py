@@ -16,7 +16,7 @@ from tests.platform.conftest import FakeClock
 from tests.platform.tournaments.conftest import COPY
 from tournaments import services
 from tournaments.models import AttackRun, Run, Tournament
-from workers.heartbeat import Heartbeat, register
+from workers.heartbeat import WorkerHeartbeat, register
 from workers.worker import play as play_work
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -59,7 +59,7 @@ def play(host: str, outage: Outage, settings: Settings) -> None:
     settings.WORKER_NAME = host
     with connection.execute_wrapper(outage):
         worker = register(0)
-        with Heartbeat(worker) as heartbeat:
+        with WorkerHeartbeat(worker) as heartbeat:
             play_work(worker, heartbeat, seconds=0.0)
     outage.left = 0
 

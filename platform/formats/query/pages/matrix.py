@@ -27,7 +27,7 @@ from leaderboards.models import Evaluation, Pool
 from leaderboards.visibility import board
 from matches.models import Match
 from pages.formats import MatrixContent
-from pages.heat_map import HeatMap, Side, matrix_address
+from pages.heat_map import HeatMap, HeatMapAxis, matrix_address
 from pages.players import PlayerName, names_of
 from rounds import selectors as rounds
 from rounds.models import Round, RoundMatch
@@ -131,19 +131,19 @@ def of_competition(models: Track, attacks: Track, user: User | AnonymousUser) ->
     players: dict[int, int] = dict(played.values_list("pk", "player"))
     cells = _cells(_newest(submissions, competition, user))
     pools = _pool_players(competition)
-    sides: dict[Track, list[Side]] = {}
+    sides: dict[Track, list[HeatMapAxis]] = {}
     others: dict[Track, list[int]] = {}
     for track, rows in shown.items():
         ranked = {players[row.submission]: row for row in rows if row.submission in players}
         sides[track] = [
-            Side(player, PlayerName(row.title, row.team, row.submission), _score(row.value))
+            HeatMapAxis(player, PlayerName(row.title, row.team, row.submission), _score(row.value))
             for player, row in ranked.items()
         ]
         met = {pair[track is attacks] for pair in cells}
         others[track] = [player for player in pools.get(track.pk, ()) if player not in ranked and player in met]
     names = names_of(player for found in others.values() for player in found)
     for track, found in others.items():
-        sides[track] += [Side(player, names[player]) for player in found]
+        sides[track] += [HeatMapAxis(player, names[player]) for player in found]
     return DistanceMap(
         gettext("%(models)s against %(attacks)s") % {"models": models.title, "attacks": attacks.title},
         sides[models],
@@ -210,10 +210,10 @@ def of_round(played: Round, attack_track: Track) -> DistanceMap:
     }
     met = {player for pair in cells for player in pair}
 
-    def side(entries: Iterable[StandingRow]) -> list[Side]:
+    def side(entries: Iterable[StandingRow]) -> list[HeatMapAxis]:
         players = {row.player: row for row in entries if row.player in met}
         return [
-            Side(player, PlayerName(row.title, row.team, row.submission), _score(row.value))
+            HeatMapAxis(player, PlayerName(row.title, row.team, row.submission), _score(row.value))
             for player, row in players.items()
         ]
 

@@ -19,7 +19,7 @@ from leaderboards.board_rows import BoardRow
 from leaderboards.evaluation_basis import opposing_pool
 from leaderboards.models import Evaluation
 from leaderboards.visibility import evaluation_of, public_evaluation_of, row_of
-from matches.selectors import Progress, QueuePlace, progress, queue_of, worker_is_missing
+from matches.selectors import PieceProgress, QueuePlace, progress, queue_of, worker_is_missing
 from pages.formats import Content, SubmissionContent
 from pages.players import PlayerName, names_of
 from pages.progress_steps import steps_of
@@ -44,7 +44,7 @@ class SubmissionStatus:
     """
 
     evaluation: Evaluation | None
-    progress: Progress | None
+    progress: PieceProgress | None
     queue: QueuePlace | None
     pool_missing: bool
     worker_missing: bool

@@ -12,7 +12,7 @@ from core.administration.columns import link_to
 from core.times import duration
 from formats.query.rounds.audit_overrides import OVERRIDABLE
 from formats.query.rounds.cost_estimate import Estimate, estimate
-from formats.query.rounds.progress import RoundProgress, progress
+from formats.query.rounds.progress import TripleProgress, progress
 from formats.query.rounds.stages import BracketView, Line, Name, StageView, stages
 from formats.query.rounds.suspicious_models import suspicious_models
 from matches.models import Match
@@ -74,7 +74,7 @@ def _cut(brackets: Iterable[BracketView]) -> dict[tuple[str, int], int]:
     }
 
 
-def _cost(maximum: Estimate | None, played: RoundProgress) -> Table:
+def _cost(maximum: Estimate | None, played: TripleProgress) -> Table:
     rows: list[tuple[str, object]] = [
         ("Samples played", f"{played.done:,}"),
         ("Requested, not yet played", f"{played.left:,}"),

@@ -12,7 +12,7 @@ from rounds.models import Round
 
 
 @dataclass(frozen=True)
-class RoundProgress:
+class TripleProgress:
     """Progress of a round: triples played and requested, its matches, and those with a platform error.
 
     More may be requested until it is scored; `estimate` gives the maximum.
@@ -24,7 +24,7 @@ class RoundProgress:
     faults: Sequence[Match]
 
 
-def progress(round_: Round) -> RoundProgress:
+def progress(round_: Round) -> TripleProgress:
     """Return the progress of a round, in three queries."""
     played = Q(state=Piece.State.PLAYED)
     counts = Piece.objects.filter(match__round_match__round=round_).aggregate(
@@ -34,4 +34,4 @@ def progress(round_: Round) -> RoundProgress:
     matches = Match.objects.filter(round_match__round=round_)
     total = matches.aggregate(total=Count("pk"))["total"]
     failed = matches.filter(state=Match.State.FAILED).select_related("model", "attack").order_by("pk")
-    return RoundProgress(counts["done"], counts["left"], total, list(failed))
+    return TripleProgress(counts["done"], counts["left"], total, list(failed))

@@ -7,10 +7,10 @@ from collections.abc import Iterable
 from rich.console import Console
 
 from demo.tables import board_table, rank_cell
-from tournaments.boards import Board, BoardRow
+from tournaments.boards import TransferBoard, TransferBoardRow
 
 
-def print_boards(boards: Iterable[tuple[str, Board]], console: Console) -> None:
+def print_boards(boards: Iterable[tuple[str, TransferBoard]], console: Console) -> None:
     """Print each leaderboard: rank, team or baseline, scores, coverage and opponents."""
     for title, board in boards:
         table = board_table(title)
@@ -25,7 +25,7 @@ def print_boards(boards: Iterable[tuple[str, Board]], console: Console) -> None:
         console.print()
 
 
-def _cells(row: BoardRow) -> tuple[str, ...]:
+def _cells(row: TransferBoardRow) -> tuple[str, ...]:
     shares = (row.score, row.worst, row.coverage)
     return (
         rank_cell(row),

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from demo.virtual_teams import Change, Entry, VirtualTeam
+from demo.virtual_teams import Change, VirtualPush, VirtualTeam
 
 
-def _changed(track: str, like: str, old_title: str, title: str, *changes: tuple[str, str]) -> Entry:
+def _changed(track: str, like: str, old_title: str, title: str, *changes: tuple[str, str]) -> VirtualPush:
     """Return a bundled submission with another title and replaced parts of `main.py`."""
     titled = Change("metadata.json", f'"title": "{old_title}"', f'"title": "{title}"')
-    return Entry(track, like, (titled, *(Change("main.py", old, new) for old, new in changes)))
+    return VirtualPush(track, like, (titled, *(Change("main.py", old, new) for old, new in changes)))
 
 
 READER = VirtualTeam("you", "Your team", (_changed("attack", "random-noise", "Random noise", "My first attack"),))
 
 # unchanged copies have the digest of a baseline, so that its runs count for them too
 TEAMS = (
-    VirtualTeam("otters", "Plain Otters", (Entry("defence", "base-network"),)),
-    VirtualTeam("hares", "Hasty Hares", (Entry("attack", "fgsm"),)),
+    VirtualTeam("otters", "Plain Otters", (VirtualPush("defence", "base-network"),)),
+    VirtualTeam("hares", "Hasty Hares", (VirtualPush("attack", "fgsm"),)),
     VirtualTeam(
         "lynxes",
         "Noisy Lynxes",

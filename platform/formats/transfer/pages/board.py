@@ -20,7 +20,7 @@ from pages.share_picture import SharedRow
 from pages.templatetags.gauntlet import accuracy
 from pages.track_cards import TOP, CardRow, TrackCard
 from rounds.selectors import StandingRow
-from tournaments.boards import Board, BoardRow, best_of, board_of
+from tournaments.boards import TransferBoard, TransferBoardRow, best_of, board_of
 from tournaments.rules import transfer_rules
 from tournaments.selectors import ATTACKING
 
@@ -31,7 +31,7 @@ def board_content(request: HttpRequest, track: Track) -> BoardContent:
     """Return the leaderboard of a track: who counts, and who is being evaluated."""
     competition = track.competition
     freeze = freeze_of(competition, request.user)
-    found = Board() if freeze else board_of(track)
+    found = TransferBoard() if freeze else board_of(track)
     context = {
         "targeted": track.name == Track.Name.TARGETED_ATTACK,
         "defending": track.name == Track.Name.DEFENCE,
@@ -52,11 +52,11 @@ def board_content(request: HttpRequest, track: Track) -> BoardContent:
 
 def board_table(request: HttpRequest, track: Track) -> Table:
     """Return the whole leaderboard of a track, without rows while it is hidden."""
-    found = Board() if freeze_of(track.competition, request.user) else board_of(track)
+    found = TransferBoard() if freeze_of(track.competition, request.user) else board_of(track)
     return table_of(found.rows, COLUMNS)
 
 
-def _separation(found: Board) -> str:
+def _separation(found: TransferBoard) -> str:
     """Return what the images of a leaderboard separate."""
     ranked = [(row.score, row.rank_low) for row in found.rows if row.score is not None and row.rank_low is not None]
     return shares_separated(ranked, found.images)
@@ -89,11 +89,13 @@ def cards(tracks: Sequence[Track], freezes: Mapping[int, Freeze]) -> list[TrackC
     return found
 
 
-def _best(tracks: Sequence[Track], count: int, freezes: Mapping[int, Freeze]) -> Mapping[int, Sequence[BoardRow]]:
+def _best(
+    tracks: Sequence[Track], count: int, freezes: Mapping[int, Freeze]
+) -> Mapping[int, Sequence[TransferBoardRow]]:
     return best_of([track for track in tracks if track.competition_id not in freezes], count)
 
 
-def _card_row(row: BoardRow) -> CardRow:
+def _card_row(row: TransferBoardRow) -> CardRow:
     return CardRow(
         rank=row.rank,
         team=row.team,

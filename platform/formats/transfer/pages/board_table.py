@@ -7,7 +7,7 @@ from operator import attrgetter
 
 from core import rounding
 from evaluation.charts.table import Cell
-from tournaments.boards import BoardRow
+from tournaments.boards import TransferBoardRow
 
 
 def share(value: float | None) -> float | None:
@@ -15,7 +15,7 @@ def share(value: float | None) -> float | None:
     return None if value is None else rounding.share(value)
 
 
-COLUMNS: Mapping[str, Callable[[BoardRow], Cell]] = {
+COLUMNS: Mapping[str, Callable[[TransferBoardRow], Cell]] = {
     **{name: attrgetter(name) for name in ("rank", "rank_low", "rank_high")},
     "team": attrgetter("team_slug"),
     "team_name": attrgetter("team"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from pages.players import PlayerName
-from tournaments.boards import BoardRow, in_order
+from tournaments.boards import TransferBoardRow, in_order
 from tournaments.models import Entrant
 
 
@@ -14,6 +14,6 @@ def best_first(entrants: Iterable[Entrant]) -> list[Entrant]:
     return list({each.player_id: each for each in reversed(in_order(entrants))}.values())[::-1]
 
 
-def name_of(row: BoardRow) -> PlayerName:
+def name_of(row: TransferBoardRow) -> PlayerName:
     """Return the name of a player on a leaderboard."""
     return PlayerName(row.title, row.team, row.submission)

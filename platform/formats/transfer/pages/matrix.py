@@ -19,7 +19,7 @@ from formats.transfer.pages.entrants import best_first, name_of
 from formats.transfer.rounds.progression import tournament_of
 from pages.formats import MatrixContent
 from pages.freeze import freeze_of
-from pages.heat_map import HeatMap, Side, matrix_address
+from pages.heat_map import HeatMap, HeatMapAxis, matrix_address
 from rounds.models import Round
 from tournaments import totals
 from tournaments.boards import row_of, tournament_in_force
@@ -156,7 +156,7 @@ def _filled(
     )
 
 
-def _side(entrant: Entrant) -> Side:
+def _side(entrant: Entrant) -> HeatMapAxis:
     row = row_of(entrant)
     score = "" if row.score is None else local(f"{100 * row.score:.1f}")
-    return Side(row.player, name_of(row), score)
+    return HeatMapAxis(row.player, name_of(row), score)

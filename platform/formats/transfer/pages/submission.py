@@ -21,7 +21,7 @@ from pages.players import PlayerName
 from pages.progress_steps import steps_of
 from submissions.models import Build, Player, Submission
 from tournaments import totals
-from tournaments.boards import BoardRow, in_order, progress_of_submission, row_of, tournament_in_force
+from tournaments.boards import TransferBoardRow, in_order, progress_of_submission, row_of, tournament_in_force
 from tournaments.models import AttackRun, DefenceRun, Entrant, Run, Tournament
 from tournaments.pair_tables import success
 from tournaments.selectors import ATTACKING, current_entrants, repeat_counts
@@ -67,8 +67,8 @@ class TransferStatus:
     `newer` is the submission of the same team that counts in its place.
     """
 
-    row: BoardRow | None = None
-    newer: BoardRow | None = None
+    row: TransferBoardRow | None = None
+    newer: TransferBoardRow | None = None
     progress: tuple[int, int] | None = None
     met: Sequence[Met] = ()
     runs: Sequence[OwnRun] = ()

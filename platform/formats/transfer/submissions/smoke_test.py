@@ -10,7 +10,7 @@ from competitions.models import RulesVersion
 from evaluation.domain.smoke_checks import SmokeCheck
 from evaluation.domain.transfer_rules import TransferRules
 from evaluation.transfer.limits import resources
-from evaluation.transfer.run_batch import Stage
+from evaluation.transfer.run_batch import RunEnvironment
 from evaluation.transfer.smoke_test import check_submission
 from submissions.models import Player
 from submissions.player_builds import LogLine
@@ -40,7 +40,7 @@ class TransferSmokeTest(SmokeTest[TransferRules]):
             rules=self.rules,
             samples=self.samples,
             least_accuracy=self.least_accuracy,
-            stage=Stage(open_sandbox(), resources(device_of(slot())), calibration(), threading.Event()),
+            stage=RunEnvironment(open_sandbox(), resources(device_of(slot())), calibration(), threading.Event()),
             seed=secrets.randbelow(1 << 31),  # a submission that could predict it would know the images in advance
             on_log=on_log,
         )

@@ -18,7 +18,7 @@ from formats.query.pages.matrix import Cell, DistanceMap
 from leaderboards.models import Evaluation, Pool, Snapshot
 from leaderboards.visibility import rows_now
 from matches.models import Match
-from pages.heat_map import SMALL, Side
+from pages.heat_map import SMALL, HeatMapAxis
 from pages.players import PlayerName
 from rounds.models import Round, RoundMatch
 from submissions.models import Submission
@@ -34,8 +34,8 @@ def rows_of(client: Client, address: str) -> list[dict[str, str]]:
 
 
 def heat_map(models: int, attacks: int) -> DistanceMap:
-    def sides(count: int) -> list[Side]:
-        return [Side(number, PlayerName(f"<{number}>"), "1.000") for number in range(count)]
+    def sides(count: int) -> list[HeatMapAxis]:
+        return [HeatMapAxis(number, PlayerName(f"<{number}>"), "1.000") for number in range(count)]
 
     cells = {(x, y): Cell(x + y / 10, 0, 20, 7) for x in range(models) for y in range(attacks)}
     return DistanceMap("M", sides(models), sides(attacks), "", cells)
