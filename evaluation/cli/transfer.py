@@ -30,9 +30,9 @@ from evaluation.referee.time_limits import calibrate
 from evaluation.transfer.artefacts import as_dict, write_files
 from evaluation.transfer.build import build_player
 from evaluation.transfer.limits import resources
+from evaluation.transfer.match_problems import problems
 from evaluation.transfer.play import Match, play
 from evaluation.transfer.player import TransferPlayer
-from evaluation.transfer.problems import problems
 from evaluation.transfer.result import TransferResult
 
 if TYPE_CHECKING:

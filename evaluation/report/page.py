@@ -12,9 +12,9 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from evaluation import __version__
-from evaluation.charts.drawing import svg
 from evaluation.charts.lines import LineChart
 from evaluation.charts.pictures import AMPLIFICATIONS, USUAL_AMPLIFICATION
+from evaluation.charts.svg import svg
 from evaluation.charts.table import Cell, Table
 from evaluation.domain.samples import Sample
 from evaluation.report.pictures import MOST

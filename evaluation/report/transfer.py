@@ -15,7 +15,7 @@ from evaluation.report import transfer_gallery
 from evaluation.report.page import Context, render
 from evaluation.report.pictures import class_name
 from evaluation.scoring.transfer_tables import accuracy, class_errors, separated, share_text, success_by_epsilon
-from evaluation.transfer.problems import problems
+from evaluation.transfer.match_problems import problems
 from evaluation.transfer.result import TransferResult
 
 TITLES = {

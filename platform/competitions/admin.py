@@ -14,10 +14,17 @@ from django.http import HttpRequest
 from accounts.admin import MembershipAdmin, PersonAdmin, TeamAdmin
 from competitions.extension_points import owns_window, sets_in_use
 from competitions.forms import ChangeWindowForm, ExtendForm, RulesForm, SampleSetForm, WindowForm
+from competitions.freeze_windows import (
+    call_off_window,
+    change_window,
+    end_window,
+    extend_window,
+    open_window,
+    plan_window,
+)
 from competitions.models import Competition, Entry, FreezeWindow, Organiser, RulesVersion, SampleSet, Track
 from competitions.page_admin import OF_COMPETITION
 from competitions.services import appoint_organiser
-from competitions.windows import call_off_window, change_window, end_window, extend_window, open_window, plan_window
 from core import clock
 from core.administration.actions import AdminAction, confirmed_action
 from core.administration.columns import linked

@@ -8,12 +8,12 @@ from django.core.exceptions import ValidationError
 from django.forms import CharField, ModelForm, SplitDateTimeField
 from unfold.widgets import UnfoldAdminSplitDateTimeWidget, UnfoldAdminTextareaWidget
 
+from competitions.freeze_windows import check_plan
 from competitions.models import FreezeWindow, RulesVersion, SampleSet
 from competitions.rules import check_rules
 from competitions.selectors import imported_sets
 from competitions.services import require_fitting_rules
 from competitions.toml_schema import REQUIRED_PURPOSES
-from competitions.windows import check_plan
 from core.administration.actions import ReasonForm
 from core.errors import Refusal
 

@@ -12,6 +12,7 @@ from accounts import services as accounts
 from accounts.models import RESERVED_SLUGS, Team, User
 from competitions import toml_schema as file
 from competitions.formats import competition_formats
+from competitions.freeze_windows import check_free, is_known
 from competitions.models import (
     Competition,
     Entry,
@@ -27,7 +28,6 @@ from competitions.rules import rules_of
 from competitions.sample_store import keep_samples
 from competitions.selectors import described_sets, effective_windows, other_team, overlapping
 from competitions.terms import accept_terms
-from competitions.windows import check_free, is_known
 from core import clock, events
 from core.errors import Refusal
 from core.times import in_words

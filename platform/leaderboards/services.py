@@ -27,8 +27,8 @@ from leaderboards.evaluation_basis import (
     measured_tracks,
     unresolved,
 )
-from leaderboards.initial_pool import first_players
 from leaderboards.models import Evaluation, Pool, PoolPlace
+from leaderboards.pool_of_first_submissions import first_players
 from leaderboards.rejudging import (
     OPEN,
 )

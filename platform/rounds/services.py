@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from django.db import transaction
 
+from competitions.freeze_windows import call_off_window
 from competitions.selectors import require_organiser
-from competitions.windows import call_off_window
 from core import clock, notify
 from rounds.formats import format_of
 from rounds.models import Round

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from django.db import transaction
 from django.db.models import Q
@@ -130,12 +131,14 @@ def advance(tournament: Tournament) -> None:
         waited = queue.anything_waits()
         cancel_runs(current, taking_part)
         requested = request_runs(current, taking_part, sizes)
-        changed = _let_enter(current, len(sizes), newcomers(current)) or changed
-        ranked = changed or lacks_intervals(current)
+        entered = _let_enter(current, len(sizes), newcomers(current))
+        ranked = changed or entered.anybody or lacks_intervals(current)
         if ranked:
             rank(current)
         if requested and not waited:  # else workers pass a notification on already
             notify.notify("workers.play")
+    if entered.replaced:
+        _cancel_needless_runs(current)
     if ranked:
         fill_intervals(current)
 
@@ -157,12 +160,21 @@ def follow_up(tournament: Tournament) -> None:
         outside = newcomers(current)
         requested = request_following(current, lambda: entered_sides(current) + [each.side for each in outside])
         entered = _let_enter(current, len(sizes_of(current)), outside)
-        if entered:
+        if entered.anybody:
             rank(current)
         if requested and not waited:
             notify.notify("workers.play")
-    if entered:
+    if entered.replaced:
+        _cancel_needless_runs(current)
+    if entered.anybody:
         fill_intervals(current)
+
+
+def _cancel_needless_runs(tournament: Tournament) -> None:
+    """Cancel the runs of submissions that others have replaced. A transaction of its own locks runs before entrants."""
+    with transaction.atomic():
+        current = _locked(tournament)
+        cancel_runs(current, participants(current))
 
 
 def _locked(tournament: Tournament) -> Tournament:
@@ -191,13 +203,17 @@ def _let_leave(tournament: Tournament) -> bool:
     return bool(Entrant.objects.filter(pk__in=gone).update(left_at=clock.database_now()) if gone else 0)
 
 
-def _let_enter(tournament: Tournament, batches: int, outside: list[Participant]) -> bool:
-    """Let newcomers (`outside`) enter that have met every entrant, one after the other; return whether any did.
+class _Entered(NamedTuple):
+    """Whether anybody entered a leaderboard, and whether an earlier submission left for it."""
 
-    Those that they replace are run no more.
-    """
+    anybody: bool = False
+    replaced: bool = False
+
+
+def _let_enter(tournament: Tournament, batches: int, outside: list[Participant]) -> _Entered:
+    """Let newcomers (`outside`) enter that have met every entrant, one after the other."""
     if not outside:
-        return False
+        return _Entered()
     progress = progress_of(tournament, batches, {each.player.pk for each in outside})
     entered = replaced = False
     # an entrant that is replaced does not come back
@@ -205,9 +221,7 @@ def _let_enter(tournament: Tournament, batches: int, outside: list[Participant])
         replaced = _enter(tournament, entering) or replaced
         outside.remove(entering)
         entered = True
-    if replaced:
-        cancel_runs(tournament, participants(tournament))
-    return entered
+    return _Entered(entered, replaced)
 
 
 def _next_to_enter(tournament: Tournament, outside: Sequence[Participant], progress: RunProgress) -> Participant | None:

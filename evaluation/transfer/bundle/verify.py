@@ -17,7 +17,7 @@ from evaluation.bundle.sample_hash import NO_TARGET
 from evaluation.bundle.secret_images import check_images
 from evaluation.bundle.signature_check import Checked, Problem, Report, not_committed, verify_signed
 from evaluation.domain.samples import Sample
-from evaluation.transfer.bundle.archives import check_archive
+from evaluation.transfer.bundle.image_archives import check_archive
 from evaluation.transfer.bundle.reader import TransferBundle, read
 from evaluation.transfer.bundle.records import TransferRecord, standing_lines
 

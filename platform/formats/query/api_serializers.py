@@ -6,7 +6,7 @@ from typing import Any
 
 from rest_framework import serializers
 
-from api.fields import DistanceField, MomentField, QueriesField, SecondsField
+from api.rounded_fields import DistanceField, MomentField, QueriesField, SecondsField
 from competitions.pseudonyms import public_name
 from core import rounding
 from leaderboards.models import Evaluation

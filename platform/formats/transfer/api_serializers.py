@@ -6,7 +6,7 @@ from typing import Any
 
 from rest_framework import serializers
 
-from api.fields import MomentField, SecondsField, ShareField
+from api.rounded_fields import MomentField, SecondsField, ShareField
 
 
 class StandingSerializer(serializers.Serializer[Any]):

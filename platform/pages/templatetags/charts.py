@@ -6,9 +6,9 @@ from django import template
 from django.utils.safestring import SafeString
 
 from core.numbers import local
-from evaluation.charts import drawing
 from evaluation.charts.bars import Histogram
 from evaluation.charts.lines import LineChart
+from evaluation.charts.svg import svg as drawn
 from pages.language import tick, translated
 
 register = template.Library()
@@ -25,7 +25,7 @@ def cell(value: str | float | None) -> str:
 @register.filter
 def svg(chart: LineChart | Histogram) -> SafeString:
     """Draw a chart; the drawing escapes its texts."""
-    return SafeString(drawing.svg(chart, translated, tick))
+    return SafeString(drawn(chart, translated, tick))
 
 
 register.filter("translated", translated)

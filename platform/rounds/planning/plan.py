@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 from django.db import transaction
 from django.db.models import Max
 
+from competitions.freeze_windows import plan_window
 from competitions.models import Competition, SampleSet
 from competitions.sample_draw import commitment_of, draw_samples, keep_draw
 from competitions.selectors import require_organiser, rules_in_force
-from competitions.windows import plan_window
 from core import clock, events
 from core.errors import Refusal
 from rounds.engine_adapter import MOST_SAMPLES

@@ -26,7 +26,7 @@ from evaluation.domain.transfer_rules import TransferRules, TransferTrack
 from evaluation.formats.registry import format_of_bundle
 from evaluation.transfer.adversarial_images import pixel_hash
 from evaluation.transfer.batches import png
-from evaluation.transfer.bundle.archives import check_archive
+from evaluation.transfer.bundle.image_archives import check_archive
 from evaluation.transfer.bundle.reader import TransferBundle, read
 from evaluation.transfer.bundle.records import (
     BundleAttackRun,

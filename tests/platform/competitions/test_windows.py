@@ -14,9 +14,9 @@ import tomli_w
 from django.db import connections
 
 from accounts.models import User
+from competitions.freeze_windows import call_off_window, end_window, extend_window, open_window, plan_window
 from competitions.models import Competition, FreezeWindow, SampleSet
 from competitions.services import export_competition, import_competition
-from competitions.windows import call_off_window, end_window, extend_window, open_window, plan_window
 from core.errors import Refusal, RefusedForNow
 from core.models import Event
 from submissions.admission import check_calendar

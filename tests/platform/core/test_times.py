@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from accounts.models import User
+from competitions.freeze_windows import extend_window
 from competitions.models import Competition, FreezeWindow
-from competitions.windows import extend_window
 from core.errors import Refusal
 from core.times import in_words
 from pages.templatetags.gauntlet import moment

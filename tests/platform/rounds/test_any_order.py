@@ -35,8 +35,8 @@ from hypothesis.stateful import (
 
 from accounts.models import Membership, User
 from competitions.board_freezes import frozen_since
+from competitions.freeze_windows import plan_window
 from competitions.models import Competition, FreezeWindow
-from competitions.windows import plan_window
 from core import clock
 from core.errors import Refusal
 from core.models import Event

@@ -26,12 +26,12 @@ from formats.query.pages import (
     origin,
     overview,
     round_gallery,
-    round_views,
     rounds,
     rules_table,
     submission,
     team,
 )
+from formats.query.pages import bracket_view as round_views
 from matches.selectors import stuck_pieces
 from pages.citation import Origin
 from pages.formats import (

@@ -12,7 +12,7 @@ from core.resolution import shares_separated
 from evaluation.charts.axis import axis_to
 from evaluation.charts.table import Table
 from evaluation.domain.transfer_rules import Opponents
-from formats.transfer.pages.board_table import COLUMNS
+from formats.transfer.pages.board_csv import COLUMNS
 from pages.csv_download import table_of
 from pages.formats import BoardContent
 from pages.freeze import Freeze, freeze_of

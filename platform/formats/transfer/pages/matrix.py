@@ -14,7 +14,7 @@ from core.numbers import local
 from evaluation.charts.heat_colours import HeatColours, Pair
 from evaluation.charts.table import Table
 from evaluation.domain.transfer_results import PairCounts
-from formats.transfer.pages.board_table import share
+from formats.transfer.pages.board_csv import share
 from formats.transfer.pages.entrants import best_first, name_of
 from formats.transfer.rounds.progression import tournament_of
 from pages.formats import MatrixContent
