@@ -22,7 +22,7 @@ def main() -> None:
     row = models.Worker.objects.create(name=sys.argv[1], worker_class="cpu", started_at=now, last_seen_at=now)
     print("ready", flush=True)
     for _ in sys.stdin:
-        with heartbeat.Heartbeat(row) as beating:
+        with heartbeat.WorkerHeartbeat(row) as beating:
             worker.play(row, beating, seconds=SECONDS)
         print("done", flush=True)
 
