@@ -54,8 +54,11 @@ class TimeTakenByHost:
             return reading
         computed = computed_since(before, now)
         room = max(0.0, asked - computed)
-        # a host tells of a wait when it has ended: part of it may lie before the last reading, which saw only idle time
-        taken = min(taken_since(before, now) + reading, room + self._unexplained)
+        waited = taken_since(before, now) + reading
+        # a host tells of a wait when it has ended: part of it may lie before the last reading, which saw it as idle
+        # time. What the player's own threads made each other wait does not
+        earlier = max(0.0, waited - room - computed_beside(before, now))
+        taken = min(waited, room) + min(earlier, self._unexplained)
         self._unexplained = max(0.0, room - taken)
         self._idle += room - taken
         self._total += asked
@@ -74,6 +77,12 @@ def computed_since(before: ProcessorUse, now: ProcessorUse) -> float:
     """
     seen = sum(use.computed for use in _since(before.threads, now.threads))
     return max(0.0, now.computed - before.computed, seen)
+
+
+def computed_beside(before: ProcessorUse, now: ProcessorUse) -> float:
+    """Return the seconds that the player computed in other threads than the one that waited longest."""
+    longest = max(_since(before.threads, now.threads), key=lambda use: use.waited, default=ThreadUse(0.0, 0.0))
+    return max(0.0, computed_since(before, now) - longest.computed)
 
 
 def taken_since(before: ProcessorUse, now: ProcessorUse) -> float:

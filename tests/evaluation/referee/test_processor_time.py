@@ -172,6 +172,16 @@ def test_a_wait_that_ends_after_a_reading_is_taken_as_a_whole() -> None:
     assert measured.mostly_idle is False
 
 
+def test_threads_that_make_each_other_wait_do_not_pay_for_sleep_before() -> None:
+    eight = {number: ThreadUse(1.25, 8.75) for number in range(8)}
+    readings = iter([NOTHING, NOTHING, ProcessorUse(10.0, eight)])
+    measured = TimeTakenByHost(lambda: next(readings))
+    measured.add(10.0)
+    assert measured.take() == 0.0
+    measured.add(10.0)
+    assert measured.take() == 0.0
+
+
 def test_threads_that_wait_at_the_same_time_do_not_add_up() -> None:
     threads = {number: ThreadUse(0.1, 0.5) for number in range(8)}
     assert taken(10.0, ProcessorUse(0.8, threads)) == 0.5
