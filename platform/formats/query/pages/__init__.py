@@ -16,6 +16,7 @@ from evaluation.charts.lines import LineChart
 from evaluation.charts.table import Table
 from formats.query.pages import (
     board,
+    bracket_view,
     choice_views,
     curves,
     history,
@@ -31,7 +32,6 @@ from formats.query.pages import (
     submission,
     team,
 )
-from formats.query.pages import bracket_view as round_views
 from matches.selectors import stuck_pieces
 from pages.citation import Origin
 from pages.formats import (
@@ -92,7 +92,7 @@ class QueryPages:
             ),
             path(
                 "competitions/<slug:slug>/rounds/<int:number>/bracket/<slug:track_name>.csv",
-                round_views.bracket_csv,
+                bracket_view.bracket_csv,
                 name="round_bracket",
             ),
         ]
