@@ -62,14 +62,15 @@ INSTALLED_APPS = [
     "workers.apps.WorkersConfig",
     "repositories.apps.RepositoriesConfig",
     "submissions.apps.SubmissionsConfig",
-    "matches.apps.MatchesConfig",
-    "leaderboards.apps.LeaderboardsConfig",
-    "tournaments.apps.TournamentsConfig",
     "rounds.apps.RoundsConfig",
     "api.apps.ApiConfig",
     "pages.apps.PagesConfig",
     "demo.apps.DemoConfig",
+    "formats.query.matches.apps.MatchesConfig",
+    "formats.query.leaderboards.apps.LeaderboardsConfig",
+    "formats.query.rounds.apps.QueryRoundsConfig",
     "formats.query.apps.QueryConfig",
+    "formats.transfer.tournaments.apps.TournamentsConfig",
     "formats.transfer.apps.TransferConfig",
 ]
 MIDDLEWARE = [

@@ -21,8 +21,6 @@ OF_FORMATS = ("platform/formats/", "templates/formats/", "evaluation/formats/")
 NO_FORMAT = {
     "platform/config/log_settings.py": "FORMATS are those of log lines",
     "platform/config/settings.py": "FORMATS are those of log lines",
-    "platform/matches/rules.py": "the rules of an app that only the query format has",
-    "platform/tournaments/rules.py": "the rules of an app that only the transfer format has",
 }
 """Files that name something else, with the reason."""
 

@@ -14,6 +14,7 @@ from accounts.models import User
 from competitions.models import Competition, Entry, RulesVersion, Track
 from evaluation.charts.lines import LineChart
 from evaluation.charts.table import Table
+from formats.query.matches.selectors import stuck_pieces
 from formats.query.pages import (
     board,
     bracket_view,
@@ -32,7 +33,6 @@ from formats.query.pages import (
     submission,
     team,
 )
-from matches.selectors import stuck_pieces
 from pages.citation import Origin
 from pages.formats import (
     BoardContent,

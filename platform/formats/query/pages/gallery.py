@@ -13,8 +13,8 @@ from competitions.sample_pictures import CLEAN, PERTURBED, difference_name
 from competitions.sample_store import samples_of
 from evaluation.charts.pictures import AMPLIFICATIONS
 from evaluation.domain.results import Outcome
-from matches.curves import Row
-from matches.models import Match
+from formats.query.matches.curves import Row
+from formats.query.matches.models import Match
 from pages.gallery import amplification, class_name
 
 PER_PAGE = 12

@@ -20,8 +20,9 @@ from competitions.models import Track
 from competitions.sample_pictures import CLEAN, PERTURBED, difference_name
 from competitions.sample_store import samples_of
 from evaluation.domain.results import Outcome
+from formats.query.matches.curves import Row, rows_of_samples
 from formats.query.pages.rules_table import scale
-from matches.curves import Row, rows_of_samples
+from formats.query.rounds.models import RoundMatch
 from pages.formats import Content
 from pages.gallery import (
     COLUMNS,
@@ -33,7 +34,7 @@ from pages.gallery import (
     class_name,
 )
 from pages.players import PlayerName, names_in
-from rounds.models import Round, RoundEntry, RoundMatch
+from rounds.models import Round, RoundEntry
 
 
 class View(TextChoices):

@@ -37,9 +37,9 @@ from evaluation.tournament.rounds import (
     demanded,
     piece_ends,
 )
+from formats.query.matches.models import Piece, SampleResult
+from formats.query.matches.rules import query_rules
 from formats.query.rounds.audit_state import PieceAudit, failed_on
-from matches.models import Piece, SampleResult
-from matches.rules import query_rules
 from rounds.engine_adapter import bundle_submission
 from rounds.models import Round, RoundEntry
 from rounds.planning.entries import frozen

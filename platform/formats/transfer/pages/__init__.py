@@ -28,6 +28,7 @@ from formats.transfer.pages import (
     submission,
     team,
 )
+from formats.transfer.tournaments.selectors import ATTACKING, held_by_workers
 from pages.citation import Origin
 from pages.formats import (
     BoardContent,
@@ -53,7 +54,6 @@ from pages.track_cards import TrackCard
 from rounds.models import Release, Round
 from rounds.selectors import StandingRow
 from submissions.models import Build, Submission
-from tournaments.selectors import ATTACKING, held_by_workers
 
 
 class TransferPages:

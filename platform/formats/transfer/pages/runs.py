@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Sequence
 
 from evaluation.domain.transfer_results import ImageNote, RowNote
+from formats.transfer.tournaments.models import AttackRun, DefenceRun, Run
 from pages.language import translated
-from tournaments.models import AttackRun, DefenceRun, Run
 
 RUNS_PER_PAGE = 50
 

@@ -31,13 +31,13 @@ from evaluation.transfer.bundle.records import (
     transfer_field_commitment,
 )
 from evaluation.transfer.bundle.size import check_size as check_outcome_size
+from formats.transfer.tournaments.engine_adapter import rules_of, sizes_of
+from formats.transfer.tournaments.models import DefenceRun, Run, Tournament
+from formats.transfer.tournaments.rules import transfer_rules
+from formats.transfer.tournaments.selectors import ATTACKING, counts_from_runs
 from rounds.engine_adapter import bundle_submission
 from rounds.models import Round, RoundEntry
 from submissions.models import Player
-from tournaments.engine_adapter import rules_of, sizes_of
-from tournaments.models import DefenceRun, Run, Tournament
-from tournaments.rules import transfer_rules
-from tournaments.selectors import ATTACKING, counts_from_runs
 
 __all__ = [
     "VERSION",
