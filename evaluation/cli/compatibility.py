@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import Any
 
 from evaluation.builder.last_exception import last_exception
-from evaluation.builder.metadata import METADATA_NAME
 from evaluation.cli.compatibility_2017 import play_submission
 from evaluation.cli.options import Chosen, add_samples, chosen_samples, open_sandbox, submission
 from evaluation.cli.output import printable, say
 from evaluation.domain.errors import Refusal
 from evaluation.domain.players import Player, Track
 from evaluation.domain.results import MatchResult, Outcome, Reason
+from evaluation.formats.transfer.metadata import METADATA_NAME
 from evaluation.legacy.builders import any_year_builder
 from evaluation.legacy.crowdai import FILE_NAME, is_2018
 from evaluation.referee.time_limits import calibrate

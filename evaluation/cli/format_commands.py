@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from evaluation.cli import query, query_check, transfer, transfer_check
 from evaluation.domain.smoke_checks import SmokeTestResult
-from evaluation.formats.query import Query
+from evaluation.formats.query.format import Query
 from evaluation.formats.registry import formats
-from evaluation.formats.transfer import Transfer
+from evaluation.formats.transfer.format import Transfer
 
 if TYPE_CHECKING:
     from evaluation.bundle.signature_check import Report

@@ -15,7 +15,7 @@ from evaluation.domain.errors import DatasetRefusal, Refusal
 from evaluation.domain.players import Player
 from evaluation.domain.rules import QueryRules
 from evaluation.domain.samples import Sample
-from evaluation.formats.query import Query
+from evaluation.formats.query.format import Query
 from evaluation.formats.registry import all_bundled, require_format
 from evaluation.legacy.builders import any_year_builder
 from evaluation.sandbox.base import Sandbox

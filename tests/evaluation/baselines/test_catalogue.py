@@ -20,12 +20,12 @@ from evaluation.baselines.catalogue import (
     find_baseline,
 )
 from evaluation.baselines.shared.lite_network import PACKAGE
-from evaluation.baselines.transfer_catalogue import TRANSFER_PARTS
 from evaluation.builder.manifest import read_manifest
 from evaluation.builder.requirements import read_requirements
 from evaluation.builder.tree_digest import tree_digest
 from evaluation.domain.errors import Refusal
 from evaluation.domain.players import Track
+from evaluation.formats.transfer.catalogue import TRANSFER_PARTS
 
 LARGEST_FILE = 4 * 1024 * 1024
 

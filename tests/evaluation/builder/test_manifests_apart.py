@@ -8,10 +8,11 @@ from typing import NoReturn
 
 import pytest
 
-from evaluation.builder import manifest, metadata
+from evaluation.builder import manifest
 from evaluation.domain.errors import ManifestRefusal
 from evaluation.domain.players import Track
-from evaluation.domain.transfer_rules import TransferTrack
+from evaluation.formats.transfer import metadata
+from evaluation.formats.transfer.rules import TransferTrack
 from evaluation.legacy import crowdai
 
 TOML = b"""[submission]
