@@ -16,13 +16,13 @@ from evaluation.cli.output import printable, say
 from evaluation.domain.errors import Refusal
 from evaluation.domain.players import Player, Track
 from evaluation.domain.results import MatchResult, Outcome, Reason
+from evaluation.formats.query.runner.artefacts import median_distance
+from evaluation.formats.query.runner.checks import describe_failure
+from evaluation.formats.query.runner.play import Played, play
+from evaluation.formats.query.submissions_2018.builders import any_year_builder
+from evaluation.formats.query.submissions_2018.crowdai import FILE_NAME, is_2018
 from evaluation.formats.transfer.metadata import METADATA_NAME
-from evaluation.legacy.builders import any_year_builder
-from evaluation.legacy.crowdai import FILE_NAME, is_2018
 from evaluation.referee.time_limits import calibrate
-from evaluation.runner.artefacts import median_distance
-from evaluation.runner.checks import describe_failure
-from evaluation.runner.play import Played, play
 from evaluation.sandbox.base import Sandbox
 
 _REPLACED = " is replaced by "

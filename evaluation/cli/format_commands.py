@@ -32,7 +32,7 @@ class FormatCommands(NamedTuple):
     smoke_test: Callable[[argparse.Namespace], SmokeTestResult]
     """Build the submission of `gauntlet check` and test it."""
     verify_bundle: Callable[..., Report]
-    """Verify the result bundle of a round; see `evaluation.bundle.verify.verify`."""
+    """Verify the result bundle of a round; see `evaluation.formats.query.bundle.verify.verify`."""
     add_options: Callable[[argparse.ArgumentParser], None] = _no_options
     """Add the options to play and tournament that only this format has."""
 

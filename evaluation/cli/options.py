@@ -16,8 +16,8 @@ from evaluation.domain.players import Player
 from evaluation.domain.rules import QueryRules
 from evaluation.domain.samples import Sample
 from evaluation.formats.query.format import Query
+from evaluation.formats.query.submissions_2018.builders import any_year_builder
 from evaluation.formats.registry import all_bundled, require_format
-from evaluation.legacy.builders import any_year_builder
 from evaluation.sandbox.base import Sandbox
 from evaluation.sandbox.docker import DockerSandbox
 from evaluation.sandbox.process import ProcessSandbox

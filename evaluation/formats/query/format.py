@@ -7,10 +7,10 @@ import re
 from collections.abc import Mapping
 from typing import ClassVar
 
-from evaluation.baselines.catalogue import Baseline, baselines
 from evaluation.builder.manifest import MANIFEST_NAME, parse_manifest
 from evaluation.formats.base import EngineFormat, FirstSubmission
-from evaluation.legacy.crowdai import FILE_NAME as CROWDAI_NAME
+from evaluation.formats.query.catalogue import Baseline, baselines
+from evaluation.formats.query.submissions_2018.crowdai import FILE_NAME as CROWDAI_NAME
 
 
 class Query(EngineFormat):

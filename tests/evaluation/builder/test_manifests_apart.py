@@ -11,9 +11,9 @@ import pytest
 from evaluation.builder import manifest
 from evaluation.domain.errors import ManifestRefusal
 from evaluation.domain.players import Track
+from evaluation.formats.query.submissions_2018 import crowdai
 from evaluation.formats.transfer import metadata
 from evaluation.formats.transfer.rules import TransferTrack
-from evaluation.legacy import crowdai
 
 TOML = b"""[submission]
 track = "untargeted"

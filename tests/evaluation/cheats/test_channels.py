@@ -25,10 +25,10 @@ from evaluation.domain.kept_frames import KeptFrames
 from evaluation.domain.players import Player, Track
 from evaluation.domain.results import AuditReport, sum_reports
 from evaluation.domain.rules import QueryRules
+from evaluation.formats.query.runner.audit import audit_model
+from evaluation.formats.query.runner.sandboxed_player import SandboxedPlayer
 from evaluation.referee.fresh_instance import ask_fresh_model
 from evaluation.referee.match import Match
-from evaluation.runner.audit import audit_model
-from evaluation.runner.sandboxed_player import SandboxedPlayer
 from evaluation.sandbox import process
 from evaluation.sandbox.base import Resources, Sandbox
 from evaluation.sandbox.bubblewrap import bubblewrap_works

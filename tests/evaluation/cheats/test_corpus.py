@@ -22,8 +22,8 @@ from evaluation.datasets.load import load_dataset
 from evaluation.domain.players import Player
 from evaluation.domain.rules import QueryRules
 from evaluation.domain.samples import Sample
+from evaluation.formats.query.runner.play import Played, play
 from evaluation.referee import players
-from evaluation.runner.play import Played, play
 from evaluation.sandbox.base import Resources, Sandbox
 from evaluation.sandbox.bubblewrap import bubblewrap_works
 from evaluation.sandbox.docker import RUNNER_LABEL, DockerSandbox

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from evaluation.baselines.catalogue import find_baseline
 from evaluation.builder.manifest import read_manifest
+from evaluation.formats.query.catalogue import find_baseline
 from evaluation.formats.transfer.metadata import read_metadata
 
 

@@ -34,9 +34,9 @@ from evaluation.domain.results import (
 )
 from evaluation.domain.rules import QueryRules
 from evaluation.domain.samples import Sample
-from evaluation.report import query
+from evaluation.formats.query.report import reports as query
+from evaluation.formats.query.scoring.curves import budgets, query_counts
 from evaluation.report.page import Context
-from evaluation.scoring.curves import budgets, query_counts
 
 BUDGET = 60
 OPTIONS = ("--samples", "6", "--budget", str(BUDGET), "--seed", "3")

@@ -15,11 +15,11 @@ import pytest
 from evaluation.domain.players import Player, Track
 from evaluation.domain.results import Reason
 from evaluation.domain.rules import QueryRules
+from evaluation.formats.query.runner.sandboxed_player import SandboxedPlayer
 from evaluation.referee import players
 from evaluation.referee.players import Model, PlayerFailedError
 from evaluation.referee.processor_time import CLOCK_GRACE_FACTOR
 from evaluation.referee.time_limits import MODEL_GRACE_SECONDS
-from evaluation.runner.sandboxed_player import SandboxedPlayer
 from evaluation.sandbox.base import Resources, Sandbox
 from evaluation.sandbox.docker import DockerSandbox
 from evaluation.sandbox.process import ProcessSandbox

@@ -9,7 +9,15 @@ import pytest
 
 from evaluation.domain.players import Track
 from evaluation.domain.results import Outcome
-from evaluation.tournament.rounds import RoundEntrant, RoundFacts, SampleRow, advance, ceiling, demanded, piece_ends
+from evaluation.formats.query.tournament.rounds import (
+    RoundEntrant,
+    RoundFacts,
+    SampleRow,
+    advance,
+    ceiling,
+    demanded,
+    piece_ends,
+)
 
 SAMPLES = 24
 

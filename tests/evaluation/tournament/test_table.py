@@ -10,7 +10,7 @@ import pytest
 from evaluation.domain.players import Track
 from evaluation.domain.results import AuditReport, MatchResult, Outcome, PieceResult, Reason, SampleResult, Trace
 from evaluation.domain.rules import QueryRules
-from evaluation.tournament.leaderboards import boards, matrices
+from evaluation.formats.query.tournament.leaderboards import boards, matrices
 
 WORST = 50.0
 

@@ -33,8 +33,9 @@ def verify(
 ) -> Report:
     """Verify `content` against the public `key` (64 hexadecimal digits), or, without one, against its own.
 
-    The parameters are those of `evaluation.bundle.verify.verify`; `perturbed` are released archives of attack runs.
-    Raise `Refusal` where there is nothing to verify.
+    `key` may also be an earlier key that leads to the signing key. `samples` and `field` are the published commitments,
+    `images` the released archive of the secret images, and `perturbed` released archives of attack runs, each with its
+    name in problems. Raise `Refusal` where there is nothing to verify.
     """
 
     def check(lines: Sequence[bytes]) -> Checked:

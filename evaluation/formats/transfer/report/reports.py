@@ -9,7 +9,7 @@ from evaluation.charts.heat_colours import share_colour, share_legend
 from evaluation.charts.lines import Line, LineChart
 from evaluation.charts.scales import LinearScale, shares
 from evaluation.charts.table import Table
-from evaluation.formats.transfer.report import gallery as transfer_gallery
+from evaluation.formats.transfer.report import gallery
 from evaluation.formats.transfer.results import PairCounts
 from evaluation.formats.transfer.rules import TransferTrack
 from evaluation.formats.transfer.runner.match_problems import problems
@@ -18,6 +18,7 @@ from evaluation.formats.transfer.scoring.tables import accuracy, class_errors, s
 from evaluation.report.page import Context, render
 from evaluation.report.pictures import class_name
 
+_PACKAGE = "evaluation.formats.transfer.report"
 TITLES = {
     TransferTrack.DEFENCE: "Defences",
     TransferTrack.ATTACK: "Attacks",
@@ -33,6 +34,7 @@ def of_transfer(result: TransferResult, context: Context) -> str:
     """Return the report of a match or a tournament."""
     errors = class_errors(result.given_labels())
     return render(
+        _PACKAGE,
         "transfer.html",
         context,
         result.rules.as_dict(),
@@ -50,7 +52,7 @@ def of_transfer(result: TransferResult, context: Context) -> str:
         classes=len(errors),
         name_of=lambda label: class_name(context.class_names, label),
         problems=problems(result),
-        items=transfer_gallery.of_transfer(result, context.class_names),
+        items=gallery.of_transfer(result, context.class_names),
         table=table(result),
     )
 

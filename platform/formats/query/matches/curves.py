@@ -19,7 +19,7 @@ from competitions.sample_store import samples_of
 from core import object_store
 from evaluation.domain.players import Track
 from evaluation.domain.results import Outcome, Trace
-from evaluation.scoring.curves import (
+from evaluation.formats.query.scoring.curves import (
     Answered,
     ByQuery,
     answered,

@@ -18,6 +18,8 @@ from evaluation.domain.kept_frames import KeptFrames
 from evaluation.domain.players import Track
 from evaluation.domain.results import AuditReport, Failure, Outcome, PieceResult, Reason, SampleResult, Trace
 from evaluation.domain.rules import QueryRules
+from evaluation.formats.query.runner.audit import audit_model
+from evaluation.formats.query.runner.sandboxed_player import SandboxedPlayer
 from evaluation.referee.fresh_instance import STARTS
 from evaluation.referee.kept_frames import pack as pack_kept
 from evaluation.referee.kept_frames import unpack as unpack_kept
@@ -26,8 +28,6 @@ from evaluation.referee.match import Match as Refereed
 from evaluation.referee.players import RESTARTS
 from evaluation.referee.seeds import derive_seed
 from evaluation.referee.time_limits import MODEL_GRACE_SECONDS
-from evaluation.runner.audit import audit_model
-from evaluation.runner.sandboxed_player import SandboxedPlayer
 from formats.query.matches import kept_frames
 from formats.query.matches.models import Match, Piece
 from formats.query.matches.piece_result import AuditedPiece, PlayedPiece
