@@ -24,8 +24,8 @@ from evaluation.formats.transfer.runner.player import TransferPlayer
 from evaluation.formats.transfer.runner.result import TransferResult
 from evaluation.formats.transfer.scoring.scores import TransferStanding
 from evaluation.formats.transfer.scoring.tables import accuracy, share_text
-from evaluation.referee.time_limits import calibrate
 from evaluation.sandbox.base import Resources
+from evaluation.sandbox.host_speed import calibrate
 from evaluation.sandbox.process import ProcessSandbox
 
 METHODS: Mapping[str, str] = {

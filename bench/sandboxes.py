@@ -15,11 +15,11 @@ from bench.sizes import sized
 from evaluation.builder.choose_builder import choose_builder
 from evaluation.datasets.load import load_dataset
 from evaluation.domain.errors import GauntletError
-from evaluation.domain.rules import QueryRules
 from evaluation.domain.samples import Sample
 from evaluation.formats.query.catalogue import find_baseline
+from evaluation.formats.query.referee.match import Match
+from evaluation.formats.query.rules import QueryRules
 from evaluation.formats.query.runner.sandboxed_player import SandboxedPlayer
-from evaluation.referee.match import Match
 from evaluation.sandbox.base import Resources, Sandbox
 from evaluation.sandbox.docker import DockerSandbox
 from evaluation.sandbox.process import ProcessSandbox

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from bench.sizes import sized
 from evaluation.domain.players import Track
-from evaluation.domain.results import Outcome
+from evaluation.formats.query.results import Outcome
 from evaluation.formats.query.tournament.rounds import Request, RoundEntrant, RoundFacts, SampleRow
 from evaluation.formats.query.tournament.simulated_players import REGIMES, World
 

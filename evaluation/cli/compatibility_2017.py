@@ -17,7 +17,7 @@ from evaluation.formats.transfer.runner.limits import resources
 from evaluation.formats.transfer.runner.play import Match, play
 from evaluation.formats.transfer.runner.player import TransferPlayer
 from evaluation.formats.transfer.runner.result import TransferResult
-from evaluation.referee.time_limits import calibrate
+from evaluation.sandbox.host_speed import calibrate
 
 EPSILON = 16
 """The size of the ball, in levels of 0 to 255: the largest of 2017."""

@@ -18,14 +18,14 @@ from evaluation.cli.output import print_error, print_json, print_table, progress
 from evaluation.cli.report import context_of, require_writable, write_report
 from evaluation.domain.errors import ManifestRefusal, Refusal
 from evaluation.domain.players import Player, Side, Track
-from evaluation.domain.results import MatchResult, Outcome
 from evaluation.formats.query.catalogue import is_bundled
+from evaluation.formats.query.results import MatchResult, Outcome
 from evaluation.formats.query.runner.artefacts import as_dict, median_distance, write_result
 from evaluation.formats.query.runner.checks import describe_failure
 from evaluation.formats.query.runner.play import play
 from evaluation.formats.query.runner.tournament import Pairing, pairings, play_all
-from evaluation.referee.time_limits import calibrate
 from evaluation.sandbox.docker import DockerSandbox
+from evaluation.sandbox.host_speed import calibrate
 from evaluation.sandbox.process import ProcessSandbox
 
 if TYPE_CHECKING:

@@ -33,7 +33,7 @@ from evaluation.formats.transfer.runner.match_problems import problems
 from evaluation.formats.transfer.runner.play import Match, play
 from evaluation.formats.transfer.runner.player import TransferPlayer
 from evaluation.formats.transfer.runner.result import TransferResult
-from evaluation.referee.time_limits import calibrate
+from evaluation.sandbox.host_speed import calibrate
 
 if TYPE_CHECKING:
     from evaluation.bundle.signature_check import Report

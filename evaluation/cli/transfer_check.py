@@ -16,7 +16,7 @@ from evaluation.formats.transfer.runner.limits import resources
 from evaluation.formats.transfer.runner.run_batch import RunEnvironment
 from evaluation.formats.transfer.runner.smoke_test import SAMPLES, check_submission
 from evaluation.legacy.licence_file import UNKNOWN, licence_of
-from evaluation.referee.time_limits import calibrate
+from evaluation.sandbox.host_speed import calibrate
 
 
 def smoke_test(given: argparse.Namespace) -> SmokeTestResult:

@@ -11,8 +11,6 @@ from evaluation.bundle.canonical_json import commitment_of
 from evaluation.bundle.signing import sign
 from evaluation.bundle.submissions import BundleSubmission
 from evaluation.domain.players import Track
-from evaluation.domain.results import Outcome
-from evaluation.domain.rules import QueryRules
 from evaluation.formats.query.bundle.records import (
     BundleHead,
     BundlePiece,
@@ -21,6 +19,8 @@ from evaluation.formats.query.bundle.records import (
     body,
     field_commitment_of,
 )
+from evaluation.formats.query.results import Outcome
+from evaluation.formats.query.rules import QueryRules
 from evaluation.formats.query.tournament.rounds import RoundEntrant, RoundFacts, SampleRow, advance
 
 SAMPLES = 16

@@ -21,9 +21,9 @@ from evaluation.bundle.canonical_json import (
 from evaluation.bundle.keys import public_key
 from evaluation.bundle.signing import line_hashes, sign
 from evaluation.domain.errors import BundleRefusal, Refusal
-from evaluation.domain.results import Outcome
 from evaluation.formats.query.bundle.reader import read
 from evaluation.formats.query.bundle.records import Record, body
+from evaluation.formats.query.results import Outcome
 from evaluation.formats.query.tournament.rounds import SampleRow
 
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from evaluation.domain.images import ImageShape
-from evaluation.domain.rules import QueryRules
 from evaluation.formats.query.conformance import Check, check_player
+from evaluation.formats.query.rules import QueryRules
 
 RULES = QueryRules(shape=ImageShape(8, 8, 3), classes=10)
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from evaluation.domain.results import MatchResult
+from evaluation.formats.query.results import MatchResult
 from evaluation.formats.query.runner.artefacts import median_distance, read_result, write_result
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from evaluation.domain.players import Side
-from evaluation.domain.results import Failure, Reason
+from evaluation.domain.reasons import Reason
 from evaluation.domain.smoke_checks import SmokeCheck, not_reached, what_failed
+from evaluation.formats.query.results import Failure
 from evaluation.formats.query.runner.checks import check_rules
 
 HOME = Path("/srv/checkouts/7-abc")

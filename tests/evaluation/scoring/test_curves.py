@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from evaluation.domain.images import ImageShape
-from evaluation.domain.results import Trace
 from evaluation.domain.samples import Sample
+from evaluation.formats.query.results import Trace
 from evaluation.formats.query.scoring.curves import answered, budgets, closest, query_counts, successes
 
 IMAGE = np.zeros((1, 1, 1), np.uint8)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from evaluation.domain.players import Side, Track
-from evaluation.domain.results import Outcome
+from evaluation.formats.query.results import Outcome
 from evaluation.formats.query.tournament import rounds
 from evaluation.formats.query.tournament.entrants import Field, Played
 from evaluation.formats.query.tournament.final_ranking import Place

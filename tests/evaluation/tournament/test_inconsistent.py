@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from evaluation.domain.players import Side, Track
-from evaluation.domain.results import Outcome
+from evaluation.formats.query.results import Outcome
 from evaluation.formats.query.tournament.audits import NobodyLeftError, distrusted
 from evaluation.formats.query.tournament.rounds import (
     RoundEntrant,

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from evaluation.domain.players import Track
-from evaluation.domain.results import Outcome
+from evaluation.formats.query.results import Outcome
 from evaluation.formats.query.tournament.rounds import (
     RoundEntrant,
     RoundFacts,

@@ -13,7 +13,6 @@ from evaluation.bundle.fields import MOST_WHOLE, Fields
 from evaluation.bundle.line_order import in_order
 from evaluation.bundle.submissions import BundleSubmission, read_submission
 from evaluation.domain.players import Track
-from evaluation.domain.results import Outcome
 from evaluation.formats.query.bundle.records import (
     FORMAT,
     NARROW_FIELD,
@@ -23,8 +22,9 @@ from evaluation.formats.query.bundle.records import (
     Record,
     field_commitment_of,
 )
+from evaluation.formats.query.results import Outcome
+from evaluation.formats.query.scoring.scored_distances import scored_distance
 from evaluation.formats.query.tournament.rounds import RoundEntrant, RoundFacts, SampleRow
-from evaluation.scoring.distances import scored_distance
 
 MOST_PLAYERS = 1000
 """The largest number of players of a track in a bundle that is read."""
@@ -298,7 +298,7 @@ def _query_budget(head: Fields) -> int:
 
 
 def _check_row(line: Fields, number: int, row: SampleRow, worst_case: float) -> None:
-    """Check that the distance fits the outcome (`evaluation.scoring.distances.scored_distance`)."""
+    """Check that the distance fits the outcome (`scored_distance`)."""
     if row.distance != scored_distance(row.outcome, row.distance, worst_case):
         raise line.refusal(
             f"sample {number} is {row.outcome}, so its distance cannot be {row.distance}: {_ALLOWED[row.outcome]}"

@@ -5,8 +5,8 @@ from __future__ import annotations
 from evaluation.bundle.canonical_json import MOST_BYTES, MOST_LINES
 from evaluation.domain.errors import Refusal
 from evaluation.domain.players import Track
-from evaluation.domain.results import Outcome
 from evaluation.formats.query.bundle.reader import MOST_PLAYERS, MOST_TRIPLES
+from evaluation.formats.query.results import Outcome
 from evaluation.formats.query.tournament.rounds import RoundFacts, ceiling, most_pairs, piece_ends
 
 _SIGNATURE_LINE = 67

@@ -12,13 +12,13 @@ import numpy as np
 
 from evaluation.domain.images import Images
 from evaluation.domain.players import Track
-from evaluation.domain.results import Reason
-from evaluation.domain.rules import QueryRules
+from evaluation.domain.reasons import Reason
 from evaluation.formats.query.conformance.launcher import LaunchedPlayer
 from evaluation.formats.query.conformance.session import Session
 from evaluation.formats.query.conformance.steps import Step
+from evaluation.formats.query.referee.budget import Budget
+from evaluation.formats.query.rules import QueryRules
 from evaluation.protocol.channel import ChannelError, Frame, Layout
-from evaluation.referee.budget import Budget
 from gauntlet import frames
 
 BUDGET = 50

@@ -17,11 +17,12 @@ from types import TracebackType
 from typing import IO
 
 from evaluation.domain.players import Track
-from evaluation.domain.results import Reason
-from evaluation.domain.rules import QueryRules
+from evaluation.domain.reasons import Reason
 from evaluation.formats.query.conformance.steps import UnmetError
+from evaluation.formats.query.referee.handshake import HELLO_DUE
+from evaluation.formats.query.rules import QueryRules
 from evaluation.protocol.channel import Channel, ChannelError
-from evaluation.protocol.handshake import HELLO_DUE, Listener
+from evaluation.protocol.listener import Listener
 from evaluation.sandbox.base import SOCKET_NAME, SOCKET_VARIABLE
 from gauntlet import frames
 

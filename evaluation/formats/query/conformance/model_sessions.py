@@ -10,11 +10,11 @@ import numpy as np
 
 from evaluation.domain.images import Images
 from evaluation.domain.players import Track
-from evaluation.domain.results import Reason
-from evaluation.domain.rules import QueryRules
+from evaluation.domain.reasons import Reason
 from evaluation.formats.query.conformance.launcher import LaunchedPlayer
 from evaluation.formats.query.conformance.session import Session
 from evaluation.formats.query.conformance.steps import Step, UnmetError
+from evaluation.formats.query.rules import QueryRules
 from evaluation.protocol.channel import ChannelError, Layout
 from gauntlet import frames
 

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from evaluation.domain.players import Track
-from evaluation.domain.rules import QueryRules
 from evaluation.formats.query.conformance.launcher import LaunchedPlayer
 from evaluation.formats.query.conformance.steps import Step
+from evaluation.formats.query.rules import QueryRules
 
 
 @dataclass(frozen=True)

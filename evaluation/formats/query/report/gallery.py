@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from evaluation.domain.images import Image
 from evaluation.domain.players import Track
-from evaluation.domain.results import MatchResult, Outcome, SampleResult
 from evaluation.domain.samples import Sample
+from evaluation.formats.query.results import MatchResult, Outcome, SampleResult
 from evaluation.report.pictures import Item, class_name, first, pictures_of
 
 

@@ -12,8 +12,8 @@ from evaluation.charts.bars import Histogram
 from evaluation.charts.lines import LineChart
 from evaluation.charts.table import Table
 from evaluation.domain.players import Track
-from evaluation.domain.results import MatchResult, Outcome, Trace
 from evaluation.domain.samples import Sample
+from evaluation.formats.query.results import MatchResult, Outcome, Trace
 from evaluation.formats.query.scoring.curves import ByQuery, answered, budgets, closest, query_counts, successes
 
 _COLUMNS = ("sample", "outcome", "distance", "queries", "seconds", "reason", "found_label")

@@ -14,9 +14,9 @@ from evaluation.charts.lines import Line, LineChart
 from evaluation.charts.scales import LogScale, linear_to, shares
 from evaluation.charts.table import Table
 from evaluation.domain.players import Track
-from evaluation.domain.results import MatchResult, Outcome
 from evaluation.domain.samples import Sample
 from evaluation.formats.query.report import match
+from evaluation.formats.query.results import MatchResult, Outcome
 from evaluation.formats.query.scoring.curves import budgets, query_counts, success_distance
 from evaluation.formats.query.tournament.leaderboards import Board, boards
 

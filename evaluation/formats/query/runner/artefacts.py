@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from evaluation.domain.results import MatchResult
 from evaluation.domain.samples import Sample
+from evaluation.formats.query.results import MatchResult
 
 
 def median_distance(result: MatchResult) -> float:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from evaluation.domain.kept_frames import KeptFrames
 from evaluation.domain.players import Player, Track
-from evaluation.domain.results import AuditReport, PieceResult
-from evaluation.domain.rules import QueryRules
+from evaluation.formats.query.kept_frames import KeptFrames
+from evaluation.formats.query.referee.fresh_instance import ask_fresh_model
+from evaluation.formats.query.referee.kept_frames import with_audit
+from evaluation.formats.query.results import AuditReport, PieceResult
+from evaluation.formats.query.rules import QueryRules
 from evaluation.formats.query.runner.player_lock import no_instance_of
 from evaluation.formats.query.runner.sandboxed_player import SandboxedPlayer
-from evaluation.referee.fresh_instance import ask_fresh_model
-from evaluation.referee.kept_frames import with_audit
 from evaluation.sandbox.base import Resources, Sandbox
 
 

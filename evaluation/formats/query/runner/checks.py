@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from evaluation.builder.last_exception import MOST_CHARACTERS, LastException, last_exception
-from evaluation.domain.results import Failure, Reason
+from evaluation.domain.reasons import Reason
 from evaluation.domain.smoke_checks import SmokeCheck
+from evaluation.formats.query.results import Failure
 from evaluation.sandbox.host_paths import HostPaths
 
 _ENDED = frozenset({Reason.EXITED_IN_SETUP, Reason.CRASHED, Reason.DISCONNECTED})

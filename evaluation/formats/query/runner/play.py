@@ -6,13 +6,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from evaluation.domain.players import Player, Track
-from evaluation.domain.results import MatchResult, PieceResult, sum_reports, with_inconsistency
-from evaluation.domain.rules import QueryRules
 from evaluation.domain.samples import Sample
+from evaluation.formats.query.referee.match import Match
+from evaluation.formats.query.referee.seeds import derive_seed
+from evaluation.formats.query.results import MatchResult, PieceResult, sum_reports, with_inconsistency
+from evaluation.formats.query.rules import QueryRules
 from evaluation.formats.query.runner.audit import audit_model, with_audits
 from evaluation.formats.query.runner.sandboxed_player import SandboxedPlayer
-from evaluation.referee.match import Match
-from evaluation.referee.seeds import derive_seed
 from evaluation.sandbox.base import Resources, Sandbox
 
 

@@ -13,11 +13,11 @@ from pathlib import Path
 from evaluation.domain.errors import Fault
 from evaluation.domain.players import Player
 from evaluation.domain.processor_use import ProcessorUse
-from evaluation.domain.results import Reason
+from evaluation.domain.reasons import Reason
+from evaluation.formats.query.referee.player_connection import PlayerConnection, PlayerExit
 from evaluation.formats.query.runner.line_splitter import LineSplitter
 from evaluation.formats.query.runner.player_lock import InstanceLock
-from evaluation.protocol.handshake import Listener
-from evaluation.referee.player_connection import PlayerConnection, PlayerExit
+from evaluation.protocol.listener import Listener
 from evaluation.sandbox.base import SOCKET_NAME, Ending, Folder, Resources, Run, Sandbox
 from evaluation.sandbox.host_evidence import require_working_host
 from evaluation.sandbox.own_files import copy_files, remove_copy

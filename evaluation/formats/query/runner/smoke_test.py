@@ -11,18 +11,19 @@ import numpy as np
 from evaluation.builder.last_exception import LastException, last_exception
 from evaluation.domain.errors import Refusal
 from evaluation.domain.players import Player, Side, Track
-from evaluation.domain.results import Failure, Outcome, PieceResult, Reason, SampleResult, sum_reports
-from evaluation.domain.rules import QueryRules
+from evaluation.domain.reasons import Reason
 from evaluation.domain.samples import Sample
 from evaluation.domain.smoke_checks import SmokeCheck, SmokeTestResult, not_reached
+from evaluation.formats.query.referee.match import Match
+from evaluation.formats.query.referee.seeds import derive_seed
+from evaluation.formats.query.results import Failure, Outcome, PieceResult, SampleResult, sum_reports
+from evaluation.formats.query.rules import QueryRules
 from evaluation.formats.query.runner.audit import audit_model, with_audits
 from evaluation.formats.query.runner.checks import check_rules, describe_failure, suggest_fix
 from evaluation.formats.query.runner.in_process_player import InProcessPlayer
 from evaluation.formats.query.runner.sample_disguise import disguise
 from evaluation.formats.query.runner.sandboxed_player import SandboxedPlayer
 from evaluation.formats.query.runner.smoke_opponent import Opponent
-from evaluation.referee.match import Match
-from evaluation.referee.seeds import derive_seed
 from evaluation.sandbox.base import Resources, Sandbox
 from evaluation.sandbox.host_paths import HostPaths
 from gauntlet import serve_attack

@@ -8,10 +8,10 @@ from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
 
 from evaluation.domain.players import Player
-from evaluation.domain.results import MatchResult
-from evaluation.domain.rules import QueryRules
 from evaluation.domain.samples import Sample
 from evaluation.formats.query.catalogue import is_bundled
+from evaluation.formats.query.results import MatchResult
+from evaluation.formats.query.rules import QueryRules
 from evaluation.formats.query.runner.play import play
 from evaluation.sandbox.base import Resources, Sandbox
 

@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evaluation.domain.images import GREY, ImageShape
-from evaluation.domain.results import Outcome, Trace
 from evaluation.domain.samples import Sample
+from evaluation.formats.query.results import Outcome, Trace
 from gauntlet.frames import EXHAUSTED, UNCLASSIFIED
 
 Column = NDArray[np.float64]

@@ -1,7 +1,7 @@
 """Scores under version 1 of the rules: the medians of Brendel et al. 2020, eq. 2 to 5, with bootstrap intervals.
 
 All arrays are (opponents, samples): row k holds the values against opponent k, in the order of the sample numbers.
-Distances are scored distances (`evaluation.scoring.distances.scored_distance`).
+Distances are scored distances (`scored_distance`).
 """
 
 from __future__ import annotations

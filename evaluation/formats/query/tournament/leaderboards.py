@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evaluation.domain.players import Track
-from evaluation.domain.results import MatchResult, Outcome, SampleResult
+from evaluation.formats.query.results import MatchResult, Outcome, SampleResult
 from evaluation.formats.query.scoring.ranking import ranking
 from evaluation.formats.query.scoring.v1 import Score, attack_score, model_score
 from evaluation.scoring.rank_intervals import rank_intervals

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evaluation.domain.players import Track
-from evaluation.domain.results import Outcome
+from evaluation.formats.query.results import Outcome
 from evaluation.formats.query.tournament.entrants import TOP, Entrant, Field, Played
 from evaluation.formats.query.tournament.final_ranking import Place, places
 from evaluation.formats.query.tournament.schedule import Plan

@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 
 from core.errors import Fault
 from evaluation.domain.players import Track
-from evaluation.domain.results import Outcome
+from evaluation.formats.query.results import Outcome
 from evaluation.formats.query.scoring.ranking import ranking
+from evaluation.formats.query.scoring.scored_distances import scored_distance
 from evaluation.formats.query.scoring.v1 import attack_score, model_score
-from evaluation.scoring.distances import scored_distance
 from evaluation.scoring.rank_intervals import rank_intervals
 
 SEED = 0

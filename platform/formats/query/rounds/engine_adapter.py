@@ -12,7 +12,6 @@ from competitions.sample_store import sample_hashes, worst_cases
 from core.errors import Fault
 from evaluation.bundle.submissions import BundleSubmission
 from evaluation.domain.players import Track
-from evaluation.domain.results import Outcome
 from evaluation.formats.query.bundle.pseudonymisation import rename_facts, rename_pairs, rename_players
 from evaluation.formats.query.bundle.records import FORMAT as BUNDLE_FORMAT
 from evaluation.formats.query.bundle.records import (
@@ -25,6 +24,8 @@ from evaluation.formats.query.bundle.records import (
     field_commitment_of,
 )
 from evaluation.formats.query.bundle.size import check_size
+from evaluation.formats.query.results import Outcome
+from evaluation.formats.query.scoring.scored_distances import scored_distance
 from evaluation.formats.query.tournament.audits import NobodyLeftError
 from evaluation.formats.query.tournament.rounds import (
     RoundEntrant,
@@ -36,7 +37,6 @@ from evaluation.formats.query.tournament.rounds import (
     demanded,
     piece_ends,
 )
-from evaluation.scoring.distances import scored_distance
 from formats.query.matches.models import Piece, SampleResult
 from formats.query.matches.rules import query_rules
 from formats.query.rounds.audit_state import PieceAudit, failed_on

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from evaluation.domain.images import GREY, Image, Images
 from evaluation.domain.samples import Sample
-from evaluation.referee.pixel_differences import PixelDifferences
+from evaluation.formats.query.referee.pixel_differences import PixelDifferences
 
 REACH = 0.5
 """Largest distance of a query from the clean image that it explores, as a share of the distance from clean to grey.

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from evaluation.domain.images import Images, ImageShape
 from evaluation.domain.samples import Sample
-from evaluation.referee.compiled_distances import CompiledDistances, load
-from evaluation.referee.numpy_distances import NumpyDistances
+from evaluation.formats.query.referee.compiled_distances import CompiledDistances, load
+from evaluation.formats.query.referee.numpy_distances import NumpyDistances
 
 _LIBRARY = load()
 

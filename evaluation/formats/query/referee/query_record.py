@@ -10,8 +10,8 @@ import numpy as np
 
 from evaluation.domain.images import Image, Images
 from evaluation.domain.players import Track
-from evaluation.domain.results import Failure, Trace
 from evaluation.domain.samples import Sample
+from evaluation.formats.query.results import Failure, Trace
 from gauntlet import frames
 
 CANDIDATES = 3

@@ -5,14 +5,14 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 
-from evaluation.domain.kept_frames import KeptFrame, KeptFrames
 from evaluation.domain.players import Track
-from evaluation.domain.results import AuditReport
-from evaluation.domain.rules import QueryRules
-from evaluation.referee.audit import fresh_report, lone_report
-from evaluation.referee.player_connection import PlayerConnection
-from evaluation.referee.players import Model
-from evaluation.referee.verdict import ask_or_none
+from evaluation.formats.query.kept_frames import KeptFrame, KeptFrames
+from evaluation.formats.query.referee.audit import fresh_report, lone_report
+from evaluation.formats.query.referee.player_connection import PlayerConnection
+from evaluation.formats.query.referee.players import Model
+from evaluation.formats.query.referee.verdict import ask_or_none
+from evaluation.formats.query.results import AuditReport
+from evaluation.formats.query.rules import QueryRules
 
 STARTS = 2
 """Number of fresh instances that are started at most, where the first does not answer."""

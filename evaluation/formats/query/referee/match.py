@@ -6,14 +6,14 @@ from collections.abc import Iterator, Sequence
 from itertools import chain, repeat
 
 from evaluation.domain.players import Side, Track
-from evaluation.domain.results import Failure, PieceResult
-from evaluation.domain.rules import QueryRules
 from evaluation.domain.samples import Sample
-from evaluation.referee.exchange import MatchContext
-from evaluation.referee.piece import Piece
-from evaluation.referee.player_connection import PlayerConnection
-from evaluation.referee.players import ConnectedPlayer, Model
-from evaluation.referee.seeds import derive_seed
+from evaluation.formats.query.referee.exchange import MatchContext
+from evaluation.formats.query.referee.piece import Piece
+from evaluation.formats.query.referee.player_connection import PlayerConnection
+from evaluation.formats.query.referee.players import ConnectedPlayer, Model
+from evaluation.formats.query.referee.seeds import derive_seed
+from evaluation.formats.query.results import Failure, PieceResult
+from evaluation.formats.query.rules import QueryRules
 
 
 class Match:
@@ -35,10 +35,10 @@ class Match:
         fresh_audit: bool = True,
         reuse_attack: bool = False,
     ) -> None:
-        """Prepare a match; `calibration` is this worker's factor on time limits (`evaluation.referee.time_limits`).
+        """Prepare a match; `calibration` is this worker's factor on time limits (`host_speed.calibrate`).
 
         `fresh_audit`: keep frames of every piece for a freshly started model, which is asked after this match was
-        closed (`evaluation.referee.fresh_instance`). Until then the audit is open. `reuse_attack`: one process plays
+        closed (`fresh_instance.py`). Until then the audit is open. `reuse_attack`: one process plays
         all pieces, for attacks that are known to keep no state between pieces.
         """
         self._rules = rules

@@ -7,8 +7,8 @@ import threading
 import time
 
 from evaluation.domain.errors import Fault
+from evaluation.formats.query.referee.player_connection import PlayerConnection
 from evaluation.protocol.channel import ChannelError
-from evaluation.referee.player_connection import PlayerConnection
 
 HANDSHAKE_SECONDS = 10.0
 """Least number of seconds for the HELLO of an early instance that connected in time."""

@@ -5,7 +5,7 @@ It asks two questions and counts them separately:
 1. Function of one image: about one forwarded image in a hundred is asked again in another order and in other frames,
    among the verdict queries of its piece, and some images alone.
 2. No state: whole frames are kept, and after the match a freshly started model, which has seen nothing yet, is asked
-   about them as they were (`evaluation.referee.fresh_instance`). It never runs beside another instance of the model:
+   about them as they were (`fresh_instance.py`). It never runs beside another instance of the model:
    two instances on one host could talk to each other.
 
 Nobody can know what is replayed. The second question gives the stronger evidence: labels of equal frames are equal,
@@ -24,8 +24,8 @@ from typing import Generic, TypeVar
 import numpy as np
 
 from evaluation.domain.images import Image, Images
-from evaluation.domain.kept_frames import KeptFrame
-from evaluation.domain.results import AuditReport
+from evaluation.formats.query.kept_frames import KeptFrame
+from evaluation.formats.query.results import AuditReport
 
 Kept = TypeVar("Kept")
 

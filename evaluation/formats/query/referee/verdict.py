@@ -13,9 +13,9 @@ import numpy as np
 from evaluation.domain.images import Image, Images
 from evaluation.domain.players import Track
 from evaluation.domain.samples import Sample
-from evaluation.referee.audit import LEAST_PER_PIECE, Audit
-from evaluation.referee.players import Model, PlayerFailedError
-from evaluation.referee.query_record import CANDIDATES, Candidate, QueryRecord, is_adversarial
+from evaluation.formats.query.referee.audit import LEAST_PER_PIECE, Audit
+from evaluation.formats.query.referee.players import Model, PlayerFailedError
+from evaluation.formats.query.referee.query_record import CANDIDATES, Candidate, QueryRecord, is_adversarial
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,8 +10,9 @@ from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
-SOURCE = Path("evaluation", "referee", "distances.c")
-LIBRARY = Path("evaluation", "referee", "_distances.so")
+_FOLDER = Path("evaluation", "formats", "query", "referee")
+SOURCE = _FOLDER / "distances.c"
+LIBRARY = _FOLDER / "_distances.so"
 
 
 def compile_distances(source: Path, library: Path) -> bool:

@@ -7,17 +7,18 @@ import time
 import numpy as np
 
 from evaluation.domain.images import Image, grey_image
-from evaluation.domain.kept_frames import KeptFrames, NearestAnswer
 from evaluation.domain.players import Track
-from evaluation.domain.results import Failure, Outcome, PieceResult, Reason, SampleResult
+from evaluation.domain.reasons import Reason
 from evaluation.domain.samples import Sample
+from evaluation.formats.query.kept_frames import KeptFrames, NearestAnswer
+from evaluation.formats.query.referee.audit import Audit
+from evaluation.formats.query.referee.exchange import Exchange, MatchContext
+from evaluation.formats.query.referee.players import PlayerFailedError
+from evaluation.formats.query.referee.query_record import Candidate, is_adversarial
+from evaluation.formats.query.referee.seeds import derive_seed
+from evaluation.formats.query.referee.verdict import Verdict, ask_or_none
+from evaluation.formats.query.results import Failure, Outcome, PieceResult, SampleResult
 from evaluation.protocol.channel import ChannelError
-from evaluation.referee.audit import Audit
-from evaluation.referee.exchange import Exchange, MatchContext
-from evaluation.referee.players import PlayerFailedError
-from evaluation.referee.query_record import Candidate, is_adversarial
-from evaluation.referee.seeds import derive_seed
-from evaluation.referee.verdict import Verdict, ask_or_none
 from evaluation.scoring.distances import worst_case
 from gauntlet import frames
 

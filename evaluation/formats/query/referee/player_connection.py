@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
 from evaluation.domain.processor_use import ProcessorUse
-from evaluation.domain.results import Reason
+from evaluation.domain.reasons import Reason
 
 
 @dataclass(frozen=True)

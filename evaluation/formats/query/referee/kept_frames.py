@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 
 from evaluation.domain.errors import Fault
 from evaluation.domain.images import Images
-from evaluation.domain.kept_frames import KeptFrame, KeptFrames, NearestAnswer
-from evaluation.domain.results import AuditReport, Outcome, PieceResult, Reason
+from evaluation.domain.reasons import Reason
+from evaluation.formats.query.kept_frames import KeptFrame, KeptFrames, NearestAnswer
+from evaluation.formats.query.results import AuditReport, Outcome, PieceResult
 
 
 def pack(kept: KeptFrames) -> bytes:

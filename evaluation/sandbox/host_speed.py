@@ -1,8 +1,4 @@
-"""Time limits of the players, and the speed of this worker.
-
-Limits are seconds of the reference machine. Neither player's time depends on the other: the attack's clock is stopped
-while the model works, and the model's while the attack works.
-"""
+"""The speed of this worker, by which every limit is scaled: limits are seconds of the reference machine."""
 
 from __future__ import annotations
 
@@ -11,32 +7,13 @@ import statistics
 import subprocess
 import sys
 import time
-from dataclasses import dataclass
 
 import numpy as np
 
 from evaluation.domain.errors import Fault
 
-MODEL_GRACE_SECONDS = 10.0
-"""Seconds that a model may overdraw: short delays of a busy host are covered, an endless loop ends within it.
-
-It is used up by frames that take longer than their images allow, and restored by frames that take less.
-"""
-
 REFERENCE_SECONDS = 0.0025
 """Seconds of `measure` on the reference machine (one 2.x GHz server core, 2026); slower workers get more time."""
-
-
-@dataclass
-class TimeBank:
-    """The seconds that a player has used, of those that it was allowed."""
-
-    allowed: float
-    used: float = 0.0
-
-    @property
-    def left(self) -> float:
-        return self.allowed - self.used
 
 
 def calibrate() -> float:
@@ -46,7 +23,7 @@ def calibrate() -> float:
     wait for each other on a busy host would make it look a hundred times slower. Raise `Fault` where the process fails.
     """
     one_thread = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
-    command = [sys.executable, "-m", "evaluation.referee.time_limits"]
+    command = [sys.executable, "-m", "evaluation.sandbox.host_speed"]
     try:
         done = subprocess.run(command, env=os.environ | one_thread, check=True, capture_output=True, text=True)
     except (OSError, subprocess.CalledProcessError) as error:

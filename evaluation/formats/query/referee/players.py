@@ -11,14 +11,15 @@ from contextlib import ExitStack
 
 from evaluation.domain.errors import Fault
 from evaluation.domain.players import Side, Track
-from evaluation.domain.results import Failure, Reason
-from evaluation.domain.rules import QueryRules
-from evaluation.protocol import handshake
+from evaluation.domain.reasons import Reason
+from evaluation.formats.query.referee import handshake
+from evaluation.formats.query.referee.early_start import BackgroundEnd, EarlyStart
+from evaluation.formats.query.referee.player_connection import PlayerConnection
+from evaluation.formats.query.referee.processor_time import CLOCK_FACTOR, CLOCK_GRACE_FACTOR, TimeTakenByHost
+from evaluation.formats.query.referee.time_limits import MODEL_GRACE_SECONDS, TimeBank
+from evaluation.formats.query.results import Failure
+from evaluation.formats.query.rules import QueryRules
 from evaluation.protocol.channel import Channel, ChannelError, Frame, Layout
-from evaluation.referee.early_start import BackgroundEnd, EarlyStart
-from evaluation.referee.player_connection import PlayerConnection
-from evaluation.referee.processor_time import CLOCK_FACTOR, CLOCK_GRACE_FACTOR, TimeTakenByHost
-from evaluation.referee.time_limits import MODEL_GRACE_SECONDS, TimeBank
 from gauntlet import frames
 
 RESTARTS = 2

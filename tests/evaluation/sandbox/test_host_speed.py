@@ -7,17 +7,17 @@ import sys
 import pytest
 
 from evaluation.domain.errors import Fault
-from evaluation.referee import time_limits
-from evaluation.referee.time_limits import calibrate
+from evaluation.sandbox import host_speed
+from evaluation.sandbox.host_speed import calibrate
 
 
 def test_a_host_slower_than_the_reference_gives_more_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(time_limits, "REFERENCE_SECONDS", 1e-9)  # faster than any host is
+    monkeypatch.setattr(host_speed, "REFERENCE_SECONDS", 1e-9)  # faster than any host is
     assert calibrate() > 100.0
 
 
 def test_a_host_faster_than_the_reference_gives_the_time_of_the_rules(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(time_limits, "REFERENCE_SECONDS", 1e9)  # slower than any host is
+    monkeypatch.setattr(host_speed, "REFERENCE_SECONDS", 1e9)  # slower than any host is
     assert calibrate() == 1.0
 
 

@@ -11,17 +11,18 @@ import numpy as np
 
 from evaluation.domain.images import Images
 from evaluation.domain.players import Track
-from evaluation.domain.results import Failure, Reason
-from evaluation.domain.rules import QueryRules
+from evaluation.domain.reasons import Reason
 from evaluation.domain.samples import Sample
+from evaluation.formats.query.referee.attribution import Attribution
+from evaluation.formats.query.referee.audit import Audit
+from evaluation.formats.query.referee.budget import Budget
+from evaluation.formats.query.referee.pixel_differences import PixelDifferences
+from evaluation.formats.query.referee.players import ConnectedPlayer, Model, PlayerFailedError
+from evaluation.formats.query.referee.query_record import QueryRecord
+from evaluation.formats.query.referee.time_limits import TimeBank
+from evaluation.formats.query.results import Failure
+from evaluation.formats.query.rules import QueryRules
 from evaluation.protocol.channel import Channel, ChannelError, Frame, Layout
-from evaluation.referee.attribution import Attribution
-from evaluation.referee.audit import Audit
-from evaluation.referee.budget import Budget
-from evaluation.referee.pixel_differences import PixelDifferences
-from evaluation.referee.players import ConnectedPlayer, Model, PlayerFailedError
-from evaluation.referee.query_record import QueryRecord
-from evaluation.referee.time_limits import TimeBank
 from gauntlet import frames
 
 
