@@ -26,7 +26,7 @@ VIOLATIONS = {
     "results that need scores": (
         "evaluation/formats/transfer/results.py",
         "import evaluation.scoring.distances",
-        "Engine: rules and results of a format need the domain alone, so every app of the site may import them BROKEN",
+        "Engine: rules and results of a format need the domain alone BROKEN",
     ),
     "results that import a module of their format": (
         "evaluation/formats/transfer/results.py",
@@ -47,6 +47,11 @@ VIOLATIONS = {
         "evaluation/formats/transfer/runner/planted.py",
         "import gauntlet.frames",
         "Formats: the transfer format does not use the SDK BROKEN",
+    ),
+    "a shared page that imports the rules of a format": (
+        "platform/pages/planted.py",
+        "import evaluation.formats.query.rules",
+        "Formats: shared apps ask the parts that formats register BROKEN",
     ),
     "shared code that imports a format": (
         "evaluation/builder/planted.py",
