@@ -16,7 +16,7 @@ from bench.synthetic_competition import make_competition, make_entries, make_pla
 from competitions.models import Competition, FreezeWindow, RulesVersion, SampleSet, Track
 from competitions.sample_store import keep_samples, samples_of
 from core import clock, object_store
-from evaluation.domain.results import Outcome, PieceResult, SampleResult, Trace
+from evaluation.formats.query.results import Outcome, PieceResult, SampleResult, Trace
 from formats.query.leaderboards.models import Evaluation, Pool, PoolPlace
 from formats.query.leaderboards.scoring import recompute
 from formats.query.matches.engine_adapter import pack

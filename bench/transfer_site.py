@@ -17,7 +17,7 @@ from competitions.models import Competition, Entry, SampleSet, Track
 from competitions.sample_store import draw, samples_of
 from competitions.services import import_competition
 from core import clock
-from evaluation.domain.transfer_results import NO_LABEL
+from evaluation.formats.transfer.results import NO_LABEL
 from formats.transfer.tournaments import services
 from formats.transfer.tournaments.engine_adapter import repeats_due
 from formats.transfer.tournaments.models import AttackRun, DefenceRun, Entrant, RepeatRun, Run, Tournament

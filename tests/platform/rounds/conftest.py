@@ -17,7 +17,7 @@ from accounts.models import Team, User
 from competitions.models import Competition, Entry, RulesVersion, SampleSet, Track
 from competitions.sample_store import keep_samples, worst_cases
 from core import clock, notify, object_store
-from evaluation.domain.results import AuditReport, Outcome, SampleResult
+from evaluation.formats.query.results import AuditReport, Outcome, SampleResult
 from formats.query.matches import queue
 from formats.query.matches.models import Piece
 from formats.query.matches.piece_result import PlayedPiece

@@ -15,7 +15,7 @@ from django.urls import reverse
 from accounts.models import User
 from competitions.models import Competition, SampleSet
 from core.models import Event
-from evaluation.domain.results import AuditReport
+from evaluation.formats.query.results import AuditReport
 from formats.query.matches import queue
 from formats.query.matches.models import Match
 from formats.query.rounds.progression import advance_round

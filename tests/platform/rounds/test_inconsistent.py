@@ -13,8 +13,8 @@ from competitions.pseudonyms import public_name
 from core import object_store
 from core.errors import Refusal
 from core.models import Event
-from evaluation.bundle.verify import verify
-from evaluation.domain.results import AuditReport
+from evaluation.formats.query.bundle.verify import verify
+from evaluation.formats.query.results import AuditReport
 from formats.query.matches import queue
 from formats.query.matches.models import Match, Piece
 from formats.query.rounds.audit_overrides import override_audit

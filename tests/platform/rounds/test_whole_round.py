@@ -11,7 +11,7 @@ import pytest
 from django.db import OperationalError, connection, transaction
 
 from core import object_store
-from evaluation.bundle.verify import verify
+from evaluation.formats.query.bundle.verify import verify
 from formats.query.matches import queue
 from formats.query.matches.models import Match, Piece, SampleResult
 from formats.query.matches.work import pieces

@@ -15,7 +15,7 @@ from competitions.models import Track
 from core import clock, events, faults
 from core.errors import Fault
 from core.models import Event
-from evaluation.domain.results import AuditReport
+from evaluation.formats.query.results import AuditReport
 from formats.query.leaderboards.board_freeze import time_of_a_result
 from formats.query.leaderboards.evaluation_basis import (
     COUNTED,

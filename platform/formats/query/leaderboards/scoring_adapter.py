@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 
 from core.errors import Fault
 from evaluation.domain.players import Track
-from evaluation.domain.results import Outcome
-from evaluation.scoring.distances import scored_distance
+from evaluation.formats.query.results import Outcome
+from evaluation.formats.query.scoring.ranking import ranking
+from evaluation.formats.query.scoring.scored_distances import scored_distance
+from evaluation.formats.query.scoring.v1 import attack_score, model_score
 from evaluation.scoring.rank_intervals import rank_intervals
-from evaluation.scoring.ranking import ranking
-from evaluation.scoring.v1 import attack_score, model_score
 
 SEED = 0
 """Seed of every interval: a repeated computation gives the same bits."""

@@ -15,10 +15,11 @@ from competitions.models import Entry, SampleSet, Track
 from competitions.selectors import imported_sets
 from evaluation.domain.players import Side
 from evaluation.domain.players import Track as EngineTrack
-from evaluation.domain.results import Outcome
-from evaluation.scoring.distances import Distances, scored_distance
-from evaluation.scoring.paired_test import ScoreDifference, paired_difference
-from evaluation.scoring.selection_effect import gain_by_luck
+from evaluation.formats.query.results import Outcome
+from evaluation.formats.query.scoring.paired_test import ScoreDifference, paired_difference
+from evaluation.formats.query.scoring.scored_distances import scored_distance
+from evaluation.formats.query.scoring.selection_effect import gain_by_luck
+from evaluation.scoring.distances import Distances
 from formats.query.leaderboards.evaluation_basis import COUNTED, NEWEST, ranking_basis
 from formats.query.leaderboards.models import Evaluation
 from formats.query.leaderboards.player_owners import left_out

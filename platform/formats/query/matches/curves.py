@@ -18,8 +18,8 @@ from competitions.models import RulesVersion
 from competitions.sample_store import samples_of
 from core import object_store
 from evaluation.domain.players import Track
-from evaluation.domain.results import Outcome, Trace
-from evaluation.scoring.curves import (
+from evaluation.formats.query.results import Outcome, Trace
+from evaluation.formats.query.scoring.curves import (
     Answered,
     ByQuery,
     answered,
@@ -29,7 +29,7 @@ from evaluation.scoring.curves import (
     success_distance,
     successes,
 )
-from evaluation.scoring.distances import scored_distance
+from evaluation.formats.query.scoring.scored_distances import scored_distance
 from formats.query.matches.models import Match, Piece, SampleResult
 from formats.query.matches.rules import query_rules
 

@@ -14,20 +14,21 @@ from numpy.typing import NDArray
 
 from competitions.sample_store import samples_of
 from core import object_store
-from evaluation.domain.kept_frames import KeptFrames
 from evaluation.domain.players import Track
-from evaluation.domain.results import AuditReport, Failure, Outcome, PieceResult, Reason, SampleResult, Trace
-from evaluation.domain.rules import QueryRules
-from evaluation.referee.fresh_instance import STARTS
-from evaluation.referee.kept_frames import pack as pack_kept
-from evaluation.referee.kept_frames import unpack as unpack_kept
-from evaluation.referee.kept_frames import with_audit
-from evaluation.referee.match import Match as Refereed
-from evaluation.referee.players import RESTARTS
-from evaluation.referee.seeds import derive_seed
-from evaluation.referee.time_limits import MODEL_GRACE_SECONDS
-from evaluation.runner.audit import audit_model
-from evaluation.runner.sandboxed_player import SandboxedPlayer
+from evaluation.domain.reasons import Reason
+from evaluation.formats.query.kept_frames import KeptFrames
+from evaluation.formats.query.referee.fresh_instance import STARTS
+from evaluation.formats.query.referee.kept_frames import pack as pack_kept
+from evaluation.formats.query.referee.kept_frames import unpack as unpack_kept
+from evaluation.formats.query.referee.kept_frames import with_audit
+from evaluation.formats.query.referee.match import Match as Refereed
+from evaluation.formats.query.referee.players import RESTARTS
+from evaluation.formats.query.referee.seeds import derive_seed
+from evaluation.formats.query.referee.time_limits import MODEL_GRACE_SECONDS
+from evaluation.formats.query.results import AuditReport, Failure, Outcome, PieceResult, SampleResult, Trace
+from evaluation.formats.query.rules import QueryRules
+from evaluation.formats.query.runner.audit import audit_model
+from evaluation.formats.query.runner.sandboxed_player import SandboxedPlayer
 from formats.query.matches import kept_frames
 from formats.query.matches.models import Match, Piece
 from formats.query.matches.piece_result import AuditedPiece, PlayedPiece

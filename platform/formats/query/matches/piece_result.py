@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from evaluation.domain.results import AuditReport, SampleResult, sum_reports
+from evaluation.formats.query.results import AuditReport, SampleResult, sum_reports
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,7 +15,7 @@ from evaluation.builder.tree_digest import tree_digest
 from evaluation.domain.errors import ManifestRefusal
 from evaluation.domain.players import Player as EnginePlayer
 from evaluation.domain.players import Track as EngineTrack
-from evaluation.legacy.builders import any_year_builder
+from evaluation.formats.query.submissions_2018.builders import any_year_builder
 from submissions.models import Player, Submission
 from submissions.player_builds import (
     LogLine,

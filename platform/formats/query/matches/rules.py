@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from competitions.models import RulesVersion
 from core.errors import Refusal
-from evaluation.domain.rules import QueryRules
+from evaluation.formats.query.rules import QueryRules
 
 
 def query_rules(version: RulesVersion) -> QueryRules:

@@ -12,7 +12,7 @@ from competitions.models import Track
 from competitions.sample_pictures import CLEAN, PERTURBED, difference_name
 from competitions.sample_store import samples_of
 from evaluation.charts.pictures import AMPLIFICATIONS
-from evaluation.domain.results import Outcome
+from evaluation.formats.query.results import Outcome
 from formats.query.matches.curves import Row
 from formats.query.matches.models import Match
 from pages.gallery import amplification, class_name

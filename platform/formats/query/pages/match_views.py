@@ -14,7 +14,7 @@ from competitions.models import Competition
 from competitions.sample_pictures import CLEAN, PERTURBED
 from core.errors import Refusal
 from evaluation.charts.of_match import BUDGETS, SUCCESS
-from evaluation.domain.results import AuditReport, Outcome
+from evaluation.formats.query.results import AuditReport, Outcome
 from formats.query import NAME
 from formats.query.leaderboards.models import Evaluation
 from formats.query.matches.gallery import picture

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from django.urls import reverse
 
-from evaluation.domain.rules import QueryRules
+from evaluation.formats.query.rules import QueryRules
 from formats.query.matches.models import Match, Piece
 from formats.query.matches.rules import query_rules
 from formats.query.rounds.match_visibility import Sight

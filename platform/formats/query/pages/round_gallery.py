@@ -19,7 +19,7 @@ from django.utils.translation import gettext_lazy as _
 from competitions.models import Track
 from competitions.sample_pictures import CLEAN, PERTURBED, difference_name
 from competitions.sample_store import samples_of
-from evaluation.domain.results import Outcome
+from evaluation.formats.query.results import Outcome
 from formats.query.matches.curves import Row, rows_of_samples
 from formats.query.pages.rules_table import scale
 from formats.query.rounds.models import RoundMatch

@@ -17,7 +17,7 @@ from competitions.models import Track
 from core import object_store
 from core.errors import Fault
 from evaluation.domain.players import Side
-from evaluation.domain.results import Outcome
+from evaluation.formats.query.results import Outcome
 from formats.query.matches.models import Match
 from formats.query.matches.queue import OPEN_MATCH
 from formats.query.matches.scheduling import request_matches

@@ -14,7 +14,7 @@ from accounts.models import User
 from competitions.models import Competition, Entry, RulesVersion, Track
 from evaluation.charts.lines import LineChart
 from evaluation.charts.table import Table
-from evaluation.domain.transfer_rules import FIRST_LABEL
+from evaluation.formats.transfer.rules import FIRST_LABEL
 from formats.transfer.pages import (
     board,
     incidents,

@@ -11,7 +11,7 @@ from competitions.models import Competition, Track
 from core.resolution import shares_separated
 from evaluation.charts.axis import axis_to
 from evaluation.charts.table import Table
-from evaluation.domain.transfer_rules import Opponents
+from evaluation.formats.transfer.rules import Opponents
 from formats.transfer.pages.board_csv import COLUMNS
 from formats.transfer.tournaments.boards import TransferBoard, TransferBoardRow, best_of, board_of
 from formats.transfer.tournaments.rules import transfer_rules

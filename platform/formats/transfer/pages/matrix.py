@@ -13,7 +13,7 @@ from competitions.models import Competition, Track
 from core.numbers import local
 from evaluation.charts.heat_colours import HeatColours, Pair
 from evaluation.charts.table import Table
-from evaluation.domain.transfer_results import PairCounts
+from evaluation.formats.transfer.results import PairCounts
 from formats.transfer.pages.board_csv import share
 from formats.transfer.pages.entrants import best_first, name_of
 from formats.transfer.rounds.progression import frozen_tournament

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from django.core.paginator import Page, Paginator
 
 from competitions.models import Track
-from evaluation.domain.transfer_results import PairCounts
+from evaluation.formats.transfer.results import PairCounts
 from formats.transfer.pages.entrants import best_first, name_of
 from formats.transfer.pages.runs import RUNS_PER_PAGE, notes_of, row_notes_of
 from formats.transfer.tournaments import totals

@@ -13,7 +13,7 @@ from competitions.models import Track
 from competitions.sample_pictures import CLEAN, PERTURBED, difference_name
 from competitions.sample_store import samples_of
 from evaluation.domain.samples import Sample
-from evaluation.domain.transfer_results import NO_LABEL
+from evaluation.formats.transfer.results import NO_LABEL
 from formats.transfer.pages.entrants import best_first, name_of
 from formats.transfer.rounds.progression import frozen_tournament
 from formats.transfer.tournaments.boards import row_of

@@ -9,7 +9,7 @@ from django.utils.translation import gettext, gettext_noop
 
 from competitions.models import RulesVersion
 from core.times import duration
-from evaluation.domain.transfer_rules import Opponents
+from evaluation.formats.transfer.rules import Opponents
 from formats.transfer.tournaments.rules import transfer_rules
 from pages.rules_table import RuleRow, clean_accuracy, images
 

@@ -13,7 +13,7 @@ from django.utils.translation import gettext_noop
 
 from competitions.board_freezes import frozen_since, sees_live
 from competitions.models import Track
-from evaluation.domain.transfer_results import PairCounts
+from evaluation.formats.transfer.results import PairCounts
 from formats.transfer.pages.entrants import name_of
 from formats.transfer.pages.runs import RUNS_PER_PAGE, notes_of, row_notes_of
 from formats.transfer.tournaments import totals

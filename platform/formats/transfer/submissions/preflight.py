@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from django.conf import settings
 
 from core.errors import Refusal
-from evaluation.builder.metadata import (
+from evaluation.formats.transfer.metadata import (
     MAX_METADATA_BYTES,
     METADATA_NAME,
     OWN_CONTAINER,

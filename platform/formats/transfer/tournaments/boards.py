@@ -14,7 +14,7 @@ from django.db.models import F, OuterRef, QuerySet, Subquery
 
 from competitions.models import Competition, Entry, RulesVersion, SampleSet, Track
 from core.rank_range import rank_range
-from evaluation.domain.transfer_results import RepeatCounts
+from evaluation.formats.transfer.results import RepeatCounts
 from formats.transfer.tournaments.engine_adapter import sizes_of
 from formats.transfer.tournaments.models import Entrant, Tournament
 from formats.transfer.tournaments.selectors import (

@@ -22,24 +22,17 @@ from competitions.sample_store import samples_of
 from core import object_store
 from core.errors import Fault
 from evaluation.domain.images import Image
-from evaluation.domain.transfer_results import (
-    NO_LABEL,
-    AttackBatch,
-    BatchRun,
-    DefenceBatch,
-    ImageNote,
-    PairCounts,
-)
-from evaluation.domain.transfer_rules import TransferRules, TransferTrack
-from evaluation.scoring.transfer import TransferStanding, standings
-from evaluation.transfer.adversarial_images import pixel_hash
-from evaluation.transfer.batch_runner import BatchRunner
-from evaluation.transfer.batches import Batch, batch_sizes, make_batches, png
-from evaluation.transfer.limits import resources
-from evaluation.transfer.player import TransferPlayer
-from evaluation.transfer.repeats import count_changes, draw_images, file_names, repeats_due
-from evaluation.transfer.run_batch import RunEnvironment
-from evaluation.transfer.workspace import sweep_workspaces
+from evaluation.formats.transfer.results import NO_LABEL, AttackBatch, BatchRun, DefenceBatch, ImageNote, PairCounts
+from evaluation.formats.transfer.rules import TransferRules, TransferTrack
+from evaluation.formats.transfer.runner.adversarial_images import pixel_hash
+from evaluation.formats.transfer.runner.batch_runner import BatchRunner
+from evaluation.formats.transfer.runner.batches import Batch, batch_sizes, make_batches, png
+from evaluation.formats.transfer.runner.limits import resources
+from evaluation.formats.transfer.runner.player import TransferPlayer
+from evaluation.formats.transfer.runner.repeats import count_changes, draw_images, file_names, repeats_due
+from evaluation.formats.transfer.runner.run_batch import RunEnvironment
+from evaluation.formats.transfer.runner.workspace import sweep_workspaces
+from evaluation.formats.transfer.scoring.scores import TransferStanding, standings
 from formats.transfer.tournaments.models import AttackRun, DefenceRun, RepeatRun, Tournament
 from formats.transfer.tournaments.player_builds import ready_player
 from formats.transfer.tournaments.rules import transfer_rules

@@ -8,11 +8,9 @@ from functools import partial
 
 import numpy as np
 
-from evaluation.domain.transfer_results import PairCounts
-from evaluation.domain.transfer_rules import TransferTrack
-from evaluation.scoring.rank_intervals import RankInterval
-from evaluation.scoring.transfer import TransferStanding, opponent_weights
-from evaluation.scoring.transfer_intervals import (
+from evaluation.formats.transfer.results import PairCounts
+from evaluation.formats.transfer.rules import TransferTrack
+from evaluation.formats.transfer.scoring.intervals import (
     LEAST_IMAGES,
     PairSums,
     ScoreInterval,
@@ -20,6 +18,8 @@ from evaluation.scoring.transfer_intervals import (
     score_intervals,
     score_ranks,
 )
+from evaluation.formats.transfer.scoring.scores import TransferStanding, opponent_weights
+from evaluation.scoring.rank_intervals import RankInterval
 from formats.transfer.tournaments.engine_adapter import rules_of, sizes_of
 from formats.transfer.tournaments.models import Tournament
 from formats.transfer.tournaments.pair_images import images_of

@@ -57,7 +57,7 @@ class Entrant(models.Model):
     """A player that counts in a tournament: it met every opponent that was there before it, on every batch.
 
     `submission` is None for a baseline. The columns from `rank` on are its standing against the entrants that are there
-    now (see `evaluation.scoring.transfer`).
+    now (see `evaluation.formats.transfer.scoring.scores`).
     """
 
     tournament = models.ForeignKey(Tournament, on_delete=models.CASCADE, related_name="entrants")

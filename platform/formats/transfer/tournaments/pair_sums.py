@@ -7,9 +7,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from evaluation.domain.transfer_results import PairCounts
+from evaluation.formats.transfer.results import PairCounts
+from evaluation.formats.transfer.scoring.intervals import Drawn, PairSums, pair_sums
 from evaluation.scoring.bootstrap import RESAMPLES
-from evaluation.scoring.transfer_intervals import Drawn, PairSums, pair_sums
 from formats.transfer.tournaments.engine_adapter import sizes_of
 from formats.transfer.tournaments.models import PairTotal, Tournament
 from formats.transfer.tournaments.pair_images import images_of

@@ -13,10 +13,10 @@ from core.errors import Fault
 from evaluation.builder.tree_digest import tree_digest
 from evaluation.domain.errors import BuildRefusal, HostRefusal, ManifestRefusal
 from evaluation.domain.players import Program
-from evaluation.domain.transfer_rules import TransferTrack
+from evaluation.formats.transfer.rules import TransferTrack
+from evaluation.formats.transfer.runner.build import build_player
+from evaluation.formats.transfer.runner.player import TransferPlayer
 from evaluation.legacy.environment import legacy_environment
-from evaluation.transfer.build import build_player
-from evaluation.transfer.player import TransferPlayer
 from submissions.models import Player, Submission
 from submissions.player_builds import (
     LogLine,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from competitions.models import RulesVersion
 from core.errors import Refusal
-from evaluation.domain.transfer_rules import TransferRules
+from evaluation.formats.transfer.rules import TransferRules
 
 
 def transfer_rules(version: RulesVersion) -> TransferRules:

@@ -12,7 +12,7 @@ from django.db.models import Count, Exists, Min, OuterRef, Q, QuerySet, Sum
 
 from competitions.bundled_baselines import bundled_digest
 from competitions.models import Competition, SampleSet, Track
-from evaluation.domain.transfer_results import PairCounts, RepeatCounts
+from evaluation.formats.transfer.results import PairCounts, RepeatCounts
 from formats.transfer.tournaments import totals
 from formats.transfer.tournaments.models import AttackRun, DefenceRun, Entrant, RepeatRun, Run, Tournament
 from submissions.models import Player, Submission

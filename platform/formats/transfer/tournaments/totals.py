@@ -15,8 +15,8 @@ from django.db import transaction
 from django.db.models import Q, QuerySet, Sum
 from numpy.typing import NDArray
 
-from evaluation.domain.transfer_results import PairCounts
-from evaluation.domain.transfer_rules import TransferTrack
+from evaluation.formats.transfer.results import PairCounts
+from evaluation.formats.transfer.rules import TransferTrack
 from formats.transfer.tournaments.models import DefenceRun, PairTotal, Run, Tournament
 from submissions.models import Player
 

@@ -11,7 +11,7 @@ from competitions.models import Track
 from competitions.sample_store import samples_of
 from core.difference import Difference
 from core.errors import Fault
-from evaluation.domain.transfer_results import NO_LABEL
+from evaluation.formats.transfer.results import NO_LABEL
 from formats.transfer.tournaments import totals
 from formats.transfer.tournaments.engine_adapter import sizes_of
 from formats.transfer.tournaments.models import DefenceRun, Entrant, Run, Tournament

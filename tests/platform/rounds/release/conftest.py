@@ -14,7 +14,7 @@ from competitions.models import Competition, Entry, FreezeWindow, RulesVersion, 
 from competitions.sample_draw import commitment_of, draw_samples, keep_draw
 from competitions.sample_store import keep_samples
 from core import clock, object_store
-from evaluation.domain.results import Outcome, PieceResult, SampleResult, Trace
+from evaluation.formats.query.results import Outcome, PieceResult, SampleResult, Trace
 from formats.query.matches.engine_adapter import pack
 from formats.query.matches.models import Match, Piece
 from formats.query.matches.models import SampleResult as SampleRow

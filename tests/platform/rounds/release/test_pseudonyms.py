@@ -20,8 +20,8 @@ from pytest_django import Settings
 from competitions.models import Competition
 from competitions.pseudonyms import public_name
 from core import clock, object_store
-from evaluation.bundle.verify import verify
-from evaluation.domain.results import PieceResult, Trace
+from evaluation.formats.query.bundle.verify import verify
+from evaluation.formats.query.results import PieceResult, Trace
 from formats.query.matches.engine_adapter import pack
 from formats.query.matches.piece_result import PlayedPiece
 from formats.query.matches.queue import Claim

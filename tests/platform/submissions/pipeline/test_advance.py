@@ -14,9 +14,9 @@ from django.db import connection
 from pytest_django import Settings
 
 from core.errors import Fault
-from evaluation.baselines.catalogue import find_baseline
 from evaluation.builder.base import LogLine
 from evaluation.domain.errors import SlowBuildRefusal
+from evaluation.formats.query.catalogue import find_baseline
 from evaluation.sandbox.state_directory import state_directory
 from formats.query.matches import player_builds
 from submissions import pipeline

@@ -11,7 +11,7 @@ import pytest
 
 from competitions.models import Competition, RulesVersion, SampleSet
 from core import clock, notify
-from evaluation.domain.results import AuditReport, Outcome, SampleResult
+from evaluation.formats.query.results import AuditReport, Outcome, SampleResult
 from formats.query.matches import player_builds
 from formats.query.matches.models import Match, Piece
 from formats.query.matches.piece_result import PlayedPiece

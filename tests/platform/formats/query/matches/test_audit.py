@@ -9,7 +9,8 @@ from datetime import timedelta
 import pytest
 
 from core import clock
-from evaluation.domain.results import AuditReport, Reason
+from evaluation.domain.reasons import Reason
+from evaluation.formats.query.results import AuditReport
 from formats.query.matches import kept_frames, player_builds, queue, services
 from formats.query.matches.audit_placement import IDLE_WAIT, OTHER_HOST_WAIT
 from formats.query.matches.models import Match, Piece

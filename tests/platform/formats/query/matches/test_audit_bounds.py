@@ -12,8 +12,8 @@ import pytest
 from django.db import connections
 
 from core import clock
-from evaluation.domain.results import AuditReport
-from evaluation.domain.rules import QueryRules
+from evaluation.formats.query.results import AuditReport
+from evaluation.formats.query.rules import QueryRules
 from formats.query.matches import kept_frames, queue
 from formats.query.matches.audit_placement import OTHER_HOST_WAIT
 from formats.query.matches.engine_adapter import longest_audit_seconds, longest_seconds

@@ -13,7 +13,7 @@ from django.db import connections
 
 from competitions.models import SampleSet
 from core.models import Event
-from evaluation.domain.results import AuditReport
+from evaluation.formats.query.results import AuditReport
 from formats.query.matches import queue
 from formats.query.matches.models import Match, Piece, SampleResult
 from formats.query.matches.piece_result import PlayedPiece

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from datetime import datetime
 from typing import Protocol
 
-from evaluation.domain.rules import QueryRules
+from evaluation.formats.query.rules import QueryRules
 from formats.query.matches.engine_adapter import longest_seconds
 from formats.query.matches.models import Match
 from formats.query.matches.rules import query_rules

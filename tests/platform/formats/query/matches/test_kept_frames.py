@@ -13,7 +13,7 @@ from django.conf import settings
 
 from core import clock
 from core.models import Event
-from evaluation.domain.results import AuditReport
+from evaluation.formats.query.results import AuditReport
 from formats.query.matches import kept_frames, queue, services
 from formats.query.matches.models import Match, Piece, SampleResult
 from formats.query.matches.piece_result import PlayedPiece

@@ -16,7 +16,7 @@ from competitions.models import RulesVersion, SampleSet
 from competitions.sample_store import samples_of
 from core import object_store
 from core.models import Event
-from evaluation.runner.play import Played, play
+from evaluation.formats.query.runner.play import Played, play
 from formats.query.matches import kept_frames
 from formats.query.matches.models import Match, Piece
 from formats.query.matches.player_builds import ready_player

@@ -7,7 +7,7 @@ from typing import Any
 
 from accounts.models import User
 from competitions.models import Entry
-from evaluation.domain.results import AuditReport
+from evaluation.formats.query.results import AuditReport
 from formats.query.matches import queue as matches
 from formats.query.matches import services as match_services
 from formats.query.matches.models import Match, Piece

@@ -11,9 +11,9 @@ import pytest
 from competitions.models import Competition
 from competitions.sample_store import samples_of
 from core.errors import Fault
+from evaluation.formats.transfer.runner.play import Match, play
+from evaluation.formats.transfer.runner.player import TransferPlayer
 from evaluation.sandbox.base import Resources
-from evaluation.transfer.play import Match, play
-from evaluation.transfer.player import TransferPlayer
 from formats.transfer.tournaments import services, totals
 from formats.transfer.tournaments.boards import board_of
 from formats.transfer.tournaments.engine_adapter import rules_of

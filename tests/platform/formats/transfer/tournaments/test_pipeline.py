@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 from django.utils import timezone
 
-from evaluation.transfer.limits import resources
+from evaluation.formats.transfer.runner.limits import resources
 from formats.transfer.tournaments.player_builds import ready_player
 from submissions import pipeline, timeouts
 from submissions.models import Submission

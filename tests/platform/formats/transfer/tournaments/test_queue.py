@@ -15,8 +15,8 @@ from accounts.models import User
 from competitions.models import Competition, Entry
 from core import clock
 from core.errors import Refusal
+from evaluation.formats.transfer.runner.workspace import workspace
 from evaluation.sandbox.host_process import HostProcess, host_name
-from evaluation.transfer.workspace import workspace
 from formats.transfer.tournaments import queue, services
 from formats.transfer.tournaments.models import AttackRun, Run, Tournament
 from formats.transfer.tournaments.selectors import stuck_runs

@@ -8,7 +8,7 @@ import pytest
 from django.test import Client
 
 from competitions.models import Competition
-from evaluation.domain.transfer_results import RepeatCounts
+from evaluation.formats.transfer.results import RepeatCounts
 from formats.transfer.tournaments import queue, services
 from formats.transfer.tournaments.boards import board_of
 from formats.transfer.tournaments.engine_adapter import batches_of, play, play_repeat

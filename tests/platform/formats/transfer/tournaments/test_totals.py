@@ -15,7 +15,7 @@ from django.test import TestCase
 from django.test.utils import CaptureQueriesContext
 
 from competitions.models import Competition
-from evaluation.domain.transfer_results import PairCounts
+from evaluation.formats.transfer.results import PairCounts
 from formats.transfer.tournaments import follow_ups, migrations, queue, services, tasks, totals
 from formats.transfer.tournaments.models import AttackRun, DefenceRun, PairTotal, Tournament
 from formats.transfer.tournaments.ranking import rank, standings

@@ -15,7 +15,7 @@ from competitions.models import Competition, RulesVersion
 from competitions.sample_store import classes_of, samples_of
 from competitions.services import import_competition
 from core import object_store
-from evaluation.transfer.bundle.reader import read
+from evaluation.formats.transfer.bundle.reader import read
 from formats.transfer.rounds.engine_adapter import body_of, record_of
 from formats.transfer.rounds.progression import frozen_tournament
 from formats.transfer.rounds.standings import differing as differing_rounds
