@@ -91,7 +91,7 @@ MIDDLEWARE = [
     "django_htmx.middleware.HtmxMiddleware",
     "csp.middleware.CSPMiddleware",
     "core.csp.admin_policy",
-    "pages.views.errors.explain_wrong_method",
+    "pages.site.error_views.explain_wrong_method",
 ]
 ROOT_URLCONF = "config.urls"
 WSGI_APPLICATION = "config.wsgi.application"
@@ -107,7 +107,7 @@ TEMPLATES = [
                 "django.template.context_processors.request",
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
-                "pages.brand.context",
+                "pages.site.brand.context",
             ]
         },
     }

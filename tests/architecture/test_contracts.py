@@ -85,7 +85,7 @@ VIOLATIONS = {
     ),
     "an engine that imports the site": (
         "evaluation/scoring/planted.py",
-        "import pages.views",
+        "import pages.urls",
         "Site: apps depend only on lower apps, and on the engine below them BROKEN",
     ),
     "a page that imports the settings": (

@@ -61,11 +61,11 @@ def test_every_exception_is_needed(root: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "line"),
     [
-        ("platform/pages/views/boards.py", "if shown.format == Competition.Format.TRANSFER:"),
+        ("platform/pages/board/views.py", "if shown.format == Competition.Format.TRANSFER:"),
         ("platform/rounds/formats.py", 'return "two" if transfer else "one"'),
         ("evaluation/cli/play.py", "if isinstance(rules, TransferRules):"),
         ("evaluation/cli/play.py", "if given.format == TRANSFER:"),
-        ("templates/pages/board.html", "{% if shown %}{% elif transfer %}{% endif %}"),
+        ("templates/pages/board/board.html", "{% if shown %}{% elif transfer %}{% endif %}"),
     ],
 )
 def test_a_new_line_is_found(tmp_path: Path, name: str, line: str) -> None:

@@ -21,8 +21,8 @@ SAME_WORD = {
     ("workers/models.py", "round"),  # the label of a priority
     ("api/rounds.py", "standings"),  # of a round, in any format
     ("api/rounds.py", "warnings"),
-    ("pages/team.py", "standings"),
-    ("pages/views/teams.py", "standings"),
+    ("pages/team/team_page.py", "standings"),
+    ("pages/team/views.py", "standings"),
     ("rounds/running/dashboard.py", "standings"),
 }
 INSTALLATION = {"config/settings.py", "config/lock_order.py"}

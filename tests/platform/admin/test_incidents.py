@@ -17,7 +17,7 @@ from core import clock
 from formats.query.leaderboards.models import Evaluation
 from formats.query.matches.models import Match, Piece
 from formats.transfer.tournaments.models import AttackRun, DefenceRun
-from pages.admin_incidents import Card
+from pages.status.admin_incidents import Card
 from rounds.models import Round
 from submissions.models import QuotaSlot, Submission
 from workers.models import Host, Worker

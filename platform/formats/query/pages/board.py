@@ -32,12 +32,12 @@ from formats.query.pages.curves import MOST
 from formats.query.pages.history import sparklines
 from formats.query.pages.rules_table import scale
 from pages import flash_messages
+from pages.board.freeze import Freeze
+from pages.board.track_cards import TOP, CardRow, TrackCard
 from pages.csv_download import table_of
 from pages.formats import BoardContent
-from pages.freeze import Freeze
-from pages.share_picture import SharedRow
+from pages.share.picture import SharedRow
 from pages.templatetags.gauntlet import digits, range_of
-from pages.track_cards import TOP, CardRow, TrackCard
 from rounds.selectors import StandingRow
 
 EVERY = 10

@@ -12,7 +12,7 @@ from core.errors import Refusal
 from formats.query.leaderboards import choosing
 from pages import flash_messages
 from pages.access import own_entry_of, signed_in_user
-from pages.views.submissions import change
+from pages.submission.views import change
 from repositories.models import Repository
 
 

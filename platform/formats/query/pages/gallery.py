@@ -15,7 +15,8 @@ from evaluation.charts.pictures import AMPLIFICATIONS
 from evaluation.formats.query.results import Outcome
 from formats.query.matches.curves import Row
 from formats.query.matches.models import Match
-from pages.gallery import amplification, class_name
+from pages.competition.development_samples import class_name
+from pages.round.gallery import amplification
 
 PER_PAGE = 12
 

@@ -16,7 +16,7 @@ from formats.query.leaderboards.models import Evaluation
 from formats.query.matches.models import Match, Piece
 from formats.query.matches.selectors import OPEN_PIECES, stuck_pieces
 from pages.formats import WorkQueue
-from pages.incidents import REPLAY, RETRY, Incident, RowsToFix, Urgency
+from pages.status.incidents import REPLAY, RETRY, Incident, RowsToFix, Urgency
 from rounds.models import Round
 from workers.models import Worker
 

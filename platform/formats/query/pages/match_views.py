@@ -30,7 +30,7 @@ from formats.query.rounds.match_visibility import Sight, scores_seen
 from pages.access import competition_of
 from pages.csv_download import csv_file
 from pages.players import names_in, names_of
-from pages.views.errors import missing_page
+from pages.site.error_views import missing_page
 
 MOST_SCORES = 10
 """Number of submissions that the page of a match lists as scored by it."""

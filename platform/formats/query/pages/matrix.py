@@ -28,7 +28,7 @@ from formats.query.pages.rules_table import scale
 from formats.query.rounds.match_visibility import scores_seen
 from formats.query.rounds.models import RoundMatch
 from pages.formats import MatrixContent
-from pages.heat_map import HeatMap, HeatMapAxis, matrix_address
+from pages.matrix.heat_map import HeatMap, HeatMapAxis, matrix_address
 from pages.players import PlayerName, names_of
 from rounds import selectors as rounds
 from rounds.models import Round

@@ -12,7 +12,7 @@ from evaluation.formats.query.rules import QueryRules
 from formats.query.matches.models import Match, Piece
 from formats.query.matches.rules import query_rules
 from formats.query.rounds.match_visibility import Sight
-from pages.gallery import development_set
+from pages.competition.development_samples import development_set
 from rounds.models import Release, Round
 from rounds.release.parts import released_tags
 from submissions.models import Player

@@ -23,17 +23,10 @@ from evaluation.formats.query.results import Outcome
 from formats.query.matches.curves import Row, rows_of_samples
 from formats.query.pages.rules_table import scale
 from formats.query.rounds.models import RoundMatch
+from pages.competition.development_samples import class_name
 from pages.formats import Content
-from pages.gallery import (
-    COLUMNS,
-    SAMPLES_PER_PAGE,
-    GalleryCell,
-    GalleryLine,
-    RoundGallery,
-    amplification,
-    class_name,
-)
 from pages.players import PlayerName, names_in
+from pages.round.gallery import COLUMNS, SAMPLES_PER_PAGE, GalleryCell, GalleryLine, RoundGallery, amplification
 from rounds.models import Round, RoundEntry
 
 

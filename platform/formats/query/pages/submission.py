@@ -22,7 +22,7 @@ from formats.query.pages.match_links import by_opponent
 from formats.query.pages.rules_table import scale
 from pages.formats import Content, SubmissionContent
 from pages.players import PlayerName, names_of
-from pages.progress_steps import steps_of
+from pages.submission.progress_steps import steps_of
 from submissions.models import Build, Submission
 
 

@@ -16,12 +16,12 @@ from formats.transfer.pages.board_csv import COLUMNS
 from formats.transfer.tournaments.boards import TransferBoard, TransferBoardRow, best_of, board_of
 from formats.transfer.tournaments.rules import transfer_rules
 from formats.transfer.tournaments.selectors import ATTACKING
+from pages.board.freeze import Freeze, freeze_of
+from pages.board.track_cards import TOP, CardRow, TrackCard
 from pages.csv_download import table_of
 from pages.formats import BoardContent
-from pages.freeze import Freeze, freeze_of
-from pages.share_picture import SharedRow
+from pages.share.picture import SharedRow
 from pages.templatetags.gauntlet import accuracy
-from pages.track_cards import TOP, CardRow, TrackCard
 from rounds.selectors import StandingRow
 
 EVERY = 10

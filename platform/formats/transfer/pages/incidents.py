@@ -16,7 +16,7 @@ from formats.transfer.tournaments.boards import tournaments_in_force
 from formats.transfer.tournaments.models import AttackRun, DefenceRun, Entrant, RepeatRun, Run, Tournament
 from formats.transfer.tournaments.selectors import KINDS, run_queue, stuck_runs
 from pages.formats import WorkQueue
-from pages.incidents import REPLAY, RETRY, Incident, RowsToFix, Urgency
+from pages.status.incidents import REPLAY, RETRY, Incident, RowsToFix, Urgency
 
 
 def queue() -> WorkQueue:

@@ -22,9 +22,9 @@ from formats.transfer.tournaments.boards import row_of, tournament_in_force
 from formats.transfer.tournaments.models import Entrant, Tournament
 from formats.transfer.tournaments.pair_tables import epsilons_of, success, success_interval
 from formats.transfer.tournaments.selectors import counts_from_runs, current_entrants
+from pages.board.freeze import freeze_of
 from pages.formats import MatrixContent
-from pages.freeze import freeze_of
-from pages.heat_map import HeatMap, HeatMapAxis, matrix_address
+from pages.matrix.heat_map import HeatMap, HeatMapAxis, matrix_address
 from rounds.models import Round
 
 _COLOURS = HeatColours(1.0)

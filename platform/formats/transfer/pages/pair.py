@@ -16,7 +16,7 @@ from formats.transfer.tournaments.boards import row_of
 from formats.transfer.tournaments.models import AttackRun, DefenceRun, Tournament
 from formats.transfer.tournaments.pair_tables import class_errors, counts_by_epsilon, success, success_interval
 from formats.transfer.tournaments.selectors import ATTACKING, current_entrants
-from pages.gallery import class_name
+from pages.competition.development_samples import class_name
 from pages.players import PlayerName, names_of
 from submissions.models import Player
 

@@ -17,7 +17,7 @@ from formats.transfer.tournaments.boards import tournament_in_force
 from formats.transfer.tournaments.models import Tournament
 from formats.transfer.tournaments.pictures import picture
 from pages.access import competition_of, round_of
-from pages.freeze import freeze_of
+from pages.board.freeze import freeze_of
 from rounds.models import Release, Round
 from rounds.publishing.visibility import images_seen, pairs_public
 from rounds.release.parts import released

@@ -20,16 +20,9 @@ from formats.transfer.tournaments.boards import row_of
 from formats.transfer.tournaments.engine_adapter import place_of, sizes_of
 from formats.transfer.tournaments.models import AttackRun, DefenceRun, Run, Tournament
 from formats.transfer.tournaments.selectors import current_entrants
+from pages.competition.development_samples import class_name
 from pages.formats import Content
-from pages.gallery import (
-    COLUMNS,
-    SAMPLES_PER_PAGE,
-    GalleryCell,
-    GalleryLine,
-    RoundGallery,
-    amplification,
-    class_name,
-)
+from pages.round.gallery import COLUMNS, SAMPLES_PER_PAGE, GalleryCell, GalleryLine, RoundGallery, amplification
 from rounds.models import Round
 
 

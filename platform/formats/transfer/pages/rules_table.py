@@ -11,7 +11,7 @@ from competitions.models import RulesVersion
 from core.times import duration
 from evaluation.formats.transfer.rules import Opponents
 from formats.transfer.tournaments.rules import transfer_rules
-from pages.rules_table import RuleRow, clean_accuracy, images
+from pages.competition.rules_table import RuleRow, clean_accuracy, images
 
 LABELS: Mapping[str, str] = {
     "batch_images": gettext_noop("Images in a batch"),

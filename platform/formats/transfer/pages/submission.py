@@ -29,7 +29,7 @@ from formats.transfer.tournaments.pair_tables import success
 from formats.transfer.tournaments.selectors import ATTACKING, current_entrants, repeat_counts
 from pages.formats import SubmissionContent
 from pages.players import PlayerName
-from pages.progress_steps import steps_of
+from pages.submission.progress_steps import steps_of
 from submissions.models import Build, Player, Submission
 
 

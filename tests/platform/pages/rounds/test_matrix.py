@@ -19,7 +19,7 @@ from formats.query.leaderboards.visibility import rows_now
 from formats.query.matches.models import Match
 from formats.query.pages.matrix import Cell, DistanceMap
 from formats.query.rounds.models import RoundMatch
-from pages.heat_map import SMALL, HeatMapAxis
+from pages.matrix.heat_map import SMALL, HeatMapAxis
 from pages.players import PlayerName
 from rounds.models import Round
 from submissions.models import Submission

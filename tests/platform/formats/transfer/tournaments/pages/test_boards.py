@@ -22,7 +22,7 @@ from formats.transfer.pages import pair, submission
 from formats.transfer.tournaments import services
 from formats.transfer.tournaments.boards import board_of
 from formats.transfer.tournaments.models import Entrant, Tournament
-from pages.data_set import data_set
+from pages.competition.data_set import data_set
 from submissions.models import Submission
 from tests.platform.formats.transfer.tournaments.pages.conftest import Send, play
 
