@@ -90,6 +90,7 @@ MIDDLEWARE = [
     "django_htmx.middleware.HtmxMiddleware",
     "csp.middleware.CSPMiddleware",
     "core.csp.admin_policy",
+    "core.nul_characters.no_nul",
     "pages.views.errors.explain_wrong_method",
 ]
 ROOT_URLCONF = "config.urls"
