@@ -325,10 +325,13 @@ def main() -> None:
     parser.add_argument("--queries", type=int, default=200, help="queries per sample")
     parser.add_argument("--pieces", type=int, default=2, help="pieces of ten samples of each kind and attack")
     parser.add_argument("--attack", choices=ATTACKS, action="append", help="which attacks (default both)")
+    names = [kind.name for kind in (*DIGITS, *TINY_IMAGENET)]
+    parser.add_argument("--model", choices=names, action="append", help="which models of these images (default all)")
     parser.add_argument("--smallest", action="store_true", help="run all code at the smallest size; no figure is valid")
     given = parser.parse_args()
     data = "digits" if given.tiny_imagenet is None else f"tiny-imagenet:{given.tiny_imagenet}"
     kinds: Sequence[Kind] = DIGITS if given.tiny_imagenet is None else TINY_IMAGENET
+    kinds = [kind for kind in kinds if given.model is None or kind.name in given.model]
     queries, pieces, attacks = given.queries, given.pieces, given.attack or list(ATTACKS)
     if given.smallest:
         queries, pieces, attacks, kinds = 20, 1, attacks[:1], kinds[-3:-2]

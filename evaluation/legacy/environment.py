@@ -73,8 +73,18 @@ class LegacyEnvironment:
         """Return True if the top-level module can be imported there."""
         if module in sys.stdlib_module_names:
             return True
-        site = self.site_packages
-        return (site / module).is_dir() or (site / f"{module}.py").is_file() or any(site.glob(f"{module}.*.so"))
+        return module in self._modules
+
+    @cached_property
+    def _modules(self) -> frozenset[str]:
+        """The names of its packages and modules: a name of a stranger never becomes a path."""
+        found = set()
+        for path in self.site_packages.iterdir():
+            if path.is_dir():
+                found.add(path.name)
+            elif path.suffix in (".py", ".so"):
+                found.add(path.name.partition(".")[0])
+        return frozenset(found)
 
     def readable(self) -> tuple[Path, ...]:
         """Return the directories that a program of this environment reads: its own, and that of its Python."""

@@ -118,7 +118,7 @@ def _parsed(file: Path, path: str, *, started: bool) -> ast.Module:
             if started:
                 raise
             return ast.parse(_INDENTATION.sub(lambda found: found.group().expandtabs(8), content))
-    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+    except (SyntaxError, ValueError, LookupError, RecursionError, MemoryError) as error:
         line = getattr(error, "lineno", None) or 1
         raise BuildRefusal(
             f"{path}, line {line}: not Python 3: {getattr(error, 'msg', error)}", fix="convert it to Python 3"

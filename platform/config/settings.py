@@ -92,6 +92,7 @@ MIDDLEWARE = [
     "csp.middleware.CSPMiddleware",
     "core.csp.admin_policy",
     "pages.site.error_views.explain_wrong_method",
+    "core.nul_characters.no_nul",
 ]
 ROOT_URLCONF = "config.urls"
 WSGI_APPLICATION = "config.wsgi.application"

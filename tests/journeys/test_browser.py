@@ -156,6 +156,9 @@ def test_the_language_is_switched_at_the_foot_of_the_page(site: Site, browser: B
         assert page.get_by_role("columnheader", name="Rang", exact=True).is_visible()
         page.goto("/status")
         assert page.locator("html").get_attribute("lang") == "de"
+        page.set_viewport_size({"width": 360, "height": 900})
+        workers = page.get_by_role("region", name="Tabelle: Worker")
+        assert workers.evaluate("region => region.scrollWidth <= region.clientWidth")
         page.get_by_role("button", name="English").click()
         page.wait_for_selector("html[lang=en]")
         assert page.url.endswith("/status")

@@ -133,10 +133,11 @@ def _entry_point(value: str) -> str:
 def _check_entry_point(source: Path, entry_point: str) -> None:
     """Refuse an entry point that certainly cannot start."""
     path = source / entry_point
-    if not path.resolve().is_relative_to(source.resolve()):
+    found = os.path.lexists(path)  # False for a name that is too long for a file
+    if found and not path.resolve().is_relative_to(source.resolve()):
         raise ManifestRefusal(f"the entry point {entry_point} leads outside of the repository", fix="copy the file")
     content = None
-    if path.is_file():
+    if found and path.is_file():
         with path.open("rb") as file:
             content = file.read(_START_BYTES)
     check_start(entry_point, content, executable=os.access(path, os.X_OK))

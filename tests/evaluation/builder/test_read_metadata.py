@@ -40,6 +40,7 @@ def test_it_works(source: Path) -> None:
         ({"entry_point": "../run.sh"}, "outside of the repository"),
         ({"entry_point": "/bin/sh"}, "outside of the repository"),
         ({"entry_point": "other.sh"}, "not in the repository"),
+        ({"entry_point": "a" * 300}, "not in the repository"),
         ({"entry_point": "run.sh\nrm"}, "not a text of one line"),
     ],
 )

@@ -11,7 +11,7 @@ from evaluation.builder.manifest import read_manifest
 from evaluation.domain.errors import BuildRefusal
 from evaluation.domain.players import Track
 from evaluation.formats.query.submissions_2018.builders import LegacyBuilder, plan_line, read_plan, write_image_source
-from evaluation.formats.query.submissions_2018.crowdai import read_submission
+from evaluation.formats.query.submissions_2018.crowdai import is_2018, read_submission
 from evaluation.formats.query.submissions_2018.requirements_2018 import Replacement
 from evaluation.legacy.environment import LegacyEnvironment
 from tests.evaluation.legacy.conftest import REPOSITORIES, NoBuilder
@@ -89,11 +89,16 @@ def test_it_needs_a_legacy_environment(source: Path) -> None:
         ("requirements.txt", "foolbox @ git+https://github.com/bethgelab/foolbox", "is no package name"),
         ("apt.txt", "git\nlibsm6", "apt.txt, line 2: the system package 'libsm6' is not part"),
         ("environment.yml", "name: x", "requirements.txt and apt.txt alone"),
+        ("requirements.txt", "numpy; os_name ~= 'x'", "line 1: neither its version nor its marker can be read"),
+        ("requirements.txt", f"numpy=={'9' * 4400}", "line 1: neither its version nor its marker can be read"),
+        (".gauntlet-2018", "x", ".gauntlet-2018: the arena's modules have this name"),
         ("run.sh", "python3 main.py\r\n", "line ends of Windows"),
         ("run.sh", "python3 -u ./start.py", "starts 'start.py', which is not in the repository"),
         ("run.sh", "cd resnet-base\npython3 main.py", "goes to the folder 'resnet-base'"),
         ("main.py", "print 'Python 2'", "main.py, line 1: not Python 3"),
+        ("main.py", "# coding: hex\n00", "main.py, line 1: not Python 3: 'hex' is not a text encoding"),
         ("main.py", "import os\nimport tensorflow as tf", "main.py, line 2: imports 'tensorflow'"),
+        ("main.py", f"import {'a' * 300}", "main.py, line 1: imports 'aaa"),
         ("weights.bin", "version https://git-lfs.github.com/spec/v1\noid sha256:0", "weights.bin: a Git LFS pointer"),
         ("model.ckpt-1.index", "x", "model.ckpt-1.index: the weights beside it"),
     ],
@@ -118,6 +123,22 @@ def test_it_rejects_a_repository_without_run_sh(source: Path, environment: Legac
     (source / "run.sh").unlink()
     with pytest.raises(BuildRefusal, match=r"run\.sh is missing"):
         LegacyBuilder(NoBuilder(), environment).build(source, on_log=print)
+
+
+@pytest.mark.parametrize("target", ["nothing", "folder"])
+def test_run_sh_is_a_file(source: Path, environment: LegacyEnvironment, target: str) -> None:
+    (source / "folder").mkdir()
+    (source / "run.sh").unlink()
+    (source / "run.sh").symlink_to(target)
+    with pytest.raises(BuildRefusal, match=r"run\.sh is missing"):
+        read_plan(source, environment)
+
+
+def test_a_broken_link_named_as_the_manifest_is_a_submission_of_today(source: Path) -> None:
+    """Otherwise the manifest of an image would be written through it."""
+    assert is_2018(source)
+    (source / "submission.toml").symlink_to("nowhere/at-all")
+    assert not is_2018(source)
 
 
 def test_the_source_of_an_image_is_a_submission_of_today(source: Path, tmp_path: Path) -> None:

@@ -77,5 +77,16 @@ def test_a_wrong_method_is_explained_to_people(client: Client, db: None) -> None
     assert client.get(address, headers={"Accept": "application/json"}).content == b""
 
 
+@pytest.mark.parametrize(
+    "address", ["search?q=a%00b", "teams?q=%00", "people/a%00", "git/public/owls/model%00.git/HEAD"]
+)
+def test_an_address_with_a_nul_character_is_no_platform_error(visitor: Client, address: str) -> None:
+    """PostgreSQL compares no text with it."""
+    answer = visitor.get(f"/{address}")
+    assert answer.status_code == 404
+    assert b"<!doctype html>" in answer.content
+    assert visitor.get("/search?q=100%2500").status_code == 200
+
+
 def test_too_many_requests_have_a_page_of_the_site(rf: RequestFactory, db: None) -> None:
     assert "Wait a minute, then try again." in render_to_string("429.html", request=rf.get("/"))

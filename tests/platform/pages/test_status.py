@@ -106,7 +106,7 @@ def test_it_shows_the_age_of_the_newest_score_and_the_calibration(client: Client
     Worker.objects.update(calibration=1.75)
     page = text_of(client)
     assert "3 h ago</time>" in page
-    assert '<td class="end nowrap">1.75</td>' in page
+    assert '<td class="end nowrap" data-label="Calibration">1.75</td>' in page
 
 
 def test_late_builds_and_a_site_without_workers_are_incidents(client: Client, shown: dict[str, Submission]) -> None:

@@ -60,6 +60,7 @@ SMART, PAGE = b"only git's smart HTTP protocol is supported", b"<!doctype html>"
         ("//hawks/model.git/info/refs", 404, PAGE),
         ("public/../hawks/model.git/info/refs", 404, PAGE),
         ("hawks/model.git%00/info/refs", 404, PAGE),
+        ("hawks/model%00.git/info/refs", 404, PAGE),
         ("hawks/model/info/refs", 404, PAGE),
         ("OWLS/model.git/info/refs", 404, NONE),
         ("hawks/MODEL.git/info/refs", 404, NONE),

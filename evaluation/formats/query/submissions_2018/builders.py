@@ -21,7 +21,7 @@ from evaluation.builder.tree_digest import tree_digest
 from evaluation.domain.errors import BuildRefusal
 from evaluation.domain.players import Player
 from evaluation.formats.query.submissions_2018.crowdai import FILE_NAME, Submission2018, is_2018, read_submission
-from evaluation.formats.query.submissions_2018.program_check import check_program
+from evaluation.formats.query.submissions_2018.program_check import MODULES_FOLDER, check_program
 from evaluation.formats.query.submissions_2018.requirements_2018 import Replacement, replacements
 from evaluation.legacy.environment import VARIABLE, LegacyEnvironment, legacy_environment, legacy_image
 from evaluation.legacy.licence_file import UNKNOWN
@@ -36,9 +36,6 @@ _PLAN_SECONDS, _PLAN_BYTES = 10, 2 << 30
 
 _NO_LICENCE = "LicenseRef-scancode-unknown"
 """An expression of SPDX for the manifest of an image; a build does not use it."""
-
-_MODULES = ".gauntlet-2018"
-"""The directory of the arena's modules in an image, beside the files of the submission."""
 
 
 class LegacyBuilder(Builder):
@@ -110,8 +107,8 @@ def write_image_source(source: Path, submission: Submission2018, target: Path) -
         return {name for name in names if name in IGNORED_NAMES or name in here}
 
     shutil.copytree(source, target, symlinks=True, ignore=ignored)
-    PLAYER_MODULES.write(target / _MODULES)
-    run = f"python3 -u {_MODULES}/{START} {submission.track.side}"
+    PLAYER_MODULES.write(target / MODULES_FOLDER)
+    run = f"python3 -u {MODULES_FOLDER}/{START} {submission.track.side}"
     licence = _NO_LICENCE if submission.licence == UNKNOWN else submission.licence
     values = {"track": submission.track, "run": run, "title": submission.title, "licence": licence}
     lines = [f"{key} = {json.dumps(str(value), ensure_ascii=False)}\n" for key, value in values.items()]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -42,7 +43,7 @@ class Submission2018:
 
 def is_2018(source: Path) -> bool:
     """Return True for the directory of a submission of 2018: `crowdai.json` and no `submission.toml`."""
-    return (source / FILE_NAME).is_file() and not (source / MANIFEST_NAME).exists()
+    return (source / FILE_NAME).is_file() and not os.path.lexists(source / MANIFEST_NAME)
 
 
 def read_submission(source: Path) -> Submission2018:

@@ -50,8 +50,17 @@ def replacements(source: Path, environment: LegacyEnvironment) -> list[Replaceme
     path = configuration / "requirements.txt"
     if path.is_file():
         lines = read_requirements(path, name=str(path.relative_to(source)))
-        found = [replacement for line in lines if (replacement := _of_line(line, environment))]
+        found = [replacement for line in lines if (replacement := _read(line, environment))]
     return found + _system_packages(source, configuration / "apt.txt")
+
+
+def _read(line: RequirementLine, environment: LegacyEnvironment) -> Replacement | None:
+    try:
+        return _of_line(line, environment)
+    except (ValueError, RecursionError) as error:  # a marker that compares nothing, a number of thousands of digits
+        raise BuildRefusal(
+            f"{line.place}: neither its version nor its marker can be read", fix="correct the line"
+        ) from error
 
 
 def _of_line(line: RequirementLine, environment: LegacyEnvironment) -> Replacement | None:

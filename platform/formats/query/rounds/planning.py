@@ -24,8 +24,9 @@ def plan_fields() -> Mapping[str, Field]:
             choices=[(each.value, each.label) for each in SCHEDULES],
             required=False,
             widget=UnfoldAdminSelectWidget,
-            help_text="The ladder costs about two fifths of halving. The panel ladder is its earlier version, which "
-            "loses the best where attacks beat each other in cycles. Only the query format has schedules.",
+            help_text="The ladder costs about two fifths of halving, which finds the best model more often where "
+            "attacks know the families of models. The panel ladder is an earlier version, which loses the best where "
+            "attacks beat each other in cycles. Only the query format has schedules.",
         ),
         "guard": BooleanField(
             required=False,
