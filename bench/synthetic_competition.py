@@ -8,13 +8,12 @@ import numpy as np
 from django.db import connection
 
 from accounts.models import Team, User
-from competitions.formats import competition_formats
 from competitions.models import Competition, Entry, RulesVersion, SampleSet, Track
 from core import clock
 from evaluation.scoring.bootstrap import RESAMPLES
 from formats.query.leaderboards.models import Evaluation, Pool, PoolPlace, Resamples
 from formats.query.leaderboards.ranking import COMPARED
-from formats.query.tracks import MODEL, UNTARGETED
+from formats.query.tracks import MODEL, TRACKS, UNTARGETED
 from repositories.models import Repository
 from submissions.models import Player, Submission
 
@@ -30,7 +29,7 @@ def make_competition(slug: str) -> Competition:
         public=True,
         created_at=now,
     )
-    for track in competition_formats["query"].tracks:
+    for track in TRACKS:
         Track.objects.create(competition=competition, name=track.name, title=track.title.capitalize())
     RulesVersion.objects.create(competition=competition, version=1, values={}, created_at=now)
     SampleSet.objects.create(

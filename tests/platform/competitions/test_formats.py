@@ -4,20 +4,30 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict, dataclass
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from django.utils import translation
 from django.utils.translation import gettext
 
-from competitions.formats import TrackSide, competition_formats, format_choices, track_choices
+from competitions.formats import (
+    TrackSide,
+    TrackSpec,
+    competition_formats,
+    format_choices,
+    track_choices,
+    track_title,
+)
 from competitions.models import Competition, Track
 from competitions.rules import LEAST_ACCURACY, check_rules, format_of
 from competitions.rules_reader import RuleKind, RulesReader
 from competitions.services import import_competition
+from core.by_format import ByFormat
 from core.errors import Refusal
 from evaluation.domain.images import ImageShape
 from evaluation.formats.registry import format_called, formats
+from submissions.models import Player
 from tests.platform.formats.transfer.tournaments.conftest import content
 
 
@@ -83,9 +93,19 @@ def test_choices_come_from_the_registry() -> None:
     assert [name for name, _ in track_choices()] == [
         track.name for each in competition_formats for track in competition_formats[each].tracks
     ]
+    assert Player._meta.get_field("track_name").choices == track_choices()
     assert Track(name="targeted_attack").get_name_display() == "targeted attack"
     assert Competition(format="transfer").get_format_display().startswith("transfer: ")
     assert Competition().format == "query"
+
+
+def test_two_formats_may_have_tracks_of_one_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    parts: ByFormat[Any] = ByFormat()
+    parts.register("query", competition_formats["query"])
+    parts.register("toy", SimpleNamespace(tracks=[TrackSpec("model", "toy model", TrackSide.DEFENCE)]))
+    monkeypatch.setattr("competitions.formats.competition_formats", parts)
+    assert dict(track_choices())["model"] == "model"
+    assert [track_title(Competition(format=name), "model") for name in parts] == ["model", "toy model"]
 
 
 @pytest.mark.parametrize("value", ["chess", ["query"], {"query": 1}, 1, None])
