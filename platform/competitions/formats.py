@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Protocol
 
 from competitions.rules_reader import Rules, RulesReader
-from core.by_format import ByFormat
+from core.by_format import ByFormat, HasFormat
 
 if TYPE_CHECKING:
     from competitions.models import Competition
@@ -63,6 +63,11 @@ class CompetitionFormat(Protocol):
 
 competition_formats: ByFormat[CompetitionFormat] = ByFormat()
 """The rules and tracks of each format."""
+
+
+def track_title(competition: HasFormat, name: str) -> str:
+    """Return what is submitted to a track of a competition, in words that the templates translate."""
+    return next(track.title for track in competition_formats.of(competition).tracks if track.name == name)
 
 
 def format_choices() -> list[tuple[str, str]]:

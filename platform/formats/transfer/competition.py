@@ -7,12 +7,12 @@ from typing import Any
 
 from django.utils.translation import gettext_noop
 
-from competitions.formats import TrackSide, TrackSpec
 from competitions.models import Competition
 from competitions.rules import LEAST_ACCURACY
 from competitions.rules_reader import RuleKind, RulesReader
 from core.errors import Refusal
-from evaluation.formats.transfer.rules import Opponents, TransferRules, TransferTrack
+from evaluation.formats.transfer.rules import Opponents, TransferRules
+from formats.transfer.tracks import TRACKS
 
 
 def _are_epsilons(value: Any) -> bool:
@@ -23,11 +23,7 @@ class TransferCompetition:
     """See `competitions.formats.CompetitionFormat`."""
 
     title = gettext_noop("transfer: attacks send images, defences label them")
-    tracks = (
-        TrackSpec(TransferTrack.ATTACK.value, gettext_noop("attack"), TrackSide.ATTACK),
-        TrackSpec(TransferTrack.TARGETED_ATTACK.value, gettext_noop("targeted attack"), TrackSide.ATTACK),
-        TrackSpec(TransferTrack.DEFENCE.value, gettext_noop("defence"), TrackSide.DEFENCE),
-    )
+    tracks = TRACKS
     rules = RulesReader(
         TransferRules,
         site_values={LEAST_ACCURACY: 0.0},  # the competition of 2017 asked for nothing

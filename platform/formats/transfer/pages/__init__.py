@@ -28,7 +28,8 @@ from formats.transfer.pages import (
     submission,
     team,
 )
-from formats.transfer.tournaments.selectors import ATTACKING, held_by_workers
+from formats.transfer.tournaments.selectors import held_by_workers
+from formats.transfer.tracks import ATTACK, ATTACK_TRACKS, DEFENCE, TARGETED_ATTACK
 from pages.board.freeze import Freeze
 from pages.board.track_cards import TrackCard
 from pages.competition.citation import Origin
@@ -59,11 +60,11 @@ from submissions.models import Build, Submission
 class TransferPages:
     """See `pages.formats.PageFormat`."""
 
-    attack_tracks: Collection[str] = ATTACKING
+    attack_tracks: Collection[str] = ATTACK_TRACKS
     colours: Mapping[str, str] = {
-        Track.Name.DEFENCE: "#00696b",
-        Track.Name.ATTACK: "#b33c11",
-        Track.Name.TARGETED_ATTACK: "#a8236c",
+        DEFENCE: "#00696b",
+        ATTACK: "#b33c11",
+        TARGETED_ATTACK: "#a8236c",
     }
     rule_labels: Mapping[str, str] = rules_table.LABELS
     round_texts = RoundTexts(
@@ -150,7 +151,7 @@ class TransferPages:
         """Return that there are no pools, and a link to the matrix."""
         return Overview(
             links=[
-                (reverse("pages:matrix", args=[competition.slug, "attack"]), gettext("Matrix of attacks and defences"))
+                (reverse("pages:matrix", args=[competition.slug, ATTACK]), gettext("Matrix of attacks and defences"))
             ],
             opponents=Content(template="formats/transfer/parts/opponents.html"),
         )

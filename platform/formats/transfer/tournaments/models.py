@@ -12,9 +12,6 @@ from rounds.models import Round
 from submissions.models import Player, Submission
 from workers.items import WorkItem
 
-FORMAT = "transfer"
-"""The format of the competitions that have tournaments."""
-
 
 class Tournament(models.Model):
     """Every attack against every defence on one sample set under one version of the rules.
