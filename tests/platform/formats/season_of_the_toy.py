@@ -126,7 +126,7 @@ def test_a_season_of_the_toy_format(
         assert answer.status_code == 200, path
         return b"".join(answer).decode()
 
-    share = {"bob": 100 * most / 30, "alice": 100 * least / 30}
+    share = {"bob": 100 * most / 25, "alice": 100 * least / 25}
     board = get("leaderboards/solver")
     assert board.index("Bob") < board.index("Alice")
     assert f"{share['bob']:.1f}\N{NO-BREAK SPACE}%" in board
