@@ -170,6 +170,18 @@ class PlayedWhileRunning:
         """Do nothing: its state lets workers play nothing more."""
 
 
+class PlayedAlone:
+    """The answers of a format whose entries meet nobody: a line of the outcome is enough for each."""
+
+    def check_field(self, round_: Round, entries: Sequence[RoundEntry], rules: RulesVersion) -> None:
+        """Do nothing: so few lines can be verified."""
+
+    def check_sides(self, round_: Round, entries: Sequence[RoundEntry]) -> None:
+        """Raise `Refusal` without an entry."""
+        if not entries:
+            raise Refusal("no submission was ready when the window began", fix="cancel it and plan another round")
+
+
 class WithoutPerturbedImages:
     """The answers of a format that makes no images."""
 

@@ -26,12 +26,16 @@ class RowWork(ItemQueue[Item, Item], Generic[Item]):
     """A kind of work in which a claimed row is all that is needed to play it."""
 
     @abstractmethod
-    def waiting(self, now: datetime) -> QuerySet[Item]:
-        """Return the rows that may be claimed, with what is needed to play them."""
+    def playable(self) -> QuerySet[Item]:
+        """Return the rows whose work may go on, in any state, with what is needed to play them."""
 
     @abstractmethod
     def play(self, item: Item) -> Mapping[str, Any]:
         """Play a claimed row; return the columns of its result. Raise anything for a platform error."""
+
+    def waiting(self, now: datetime) -> QuerySet[Item]:
+        """Return the rows that may be claimed."""
+        return self.playable().filter(state=WorkItem.State.WAITING).exclude(paused_until__gt=now)
 
     def waits(self) -> bool:
         return self.waiting(clock.database_now()).exists()

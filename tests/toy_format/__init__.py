@@ -12,7 +12,6 @@ NAME = "toy"
 
 class ToyConfig(AppConfig):
     name = "tests.toy_format"
-    label = "toy_format"
     beat_schedule: ClassVar = {"toy.sweep": {"task": "toy.sweep", "schedule": 10.0}}
 
     def ready(self) -> None:

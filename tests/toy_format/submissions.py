@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
 
-from competitions.formats import TrackSide, TrackSpec
-from competitions.models import Competition, RulesVersion
+from competitions.formats import TrackSide, TrackSpec, WithoutOpponent
+from competitions.models import RulesVersion
 from competitions.rules import LEAST_ACCURACY
 from competitions.rules_reader import RulesReader
 from core.errors import Refusal
@@ -32,22 +31,14 @@ class ToyRules:
     format: str = NAME
     shape: ImageShape = ImageShape(64, 64, 3)
     classes: int = 10
-
-    def as_dict(self) -> dict[str, Any]:
-        return asdict(self)
+    as_dict = asdict
 
 
-class ToyCompetition:
+class ToyCompetition(WithoutOpponent):
     title = "toy: submissions name a class"
     tracks = (TrackSpec("solver", "solver", TrackSide.DEFENCE),)
     rules = RulesReader(ToyRules, site_values={LEAST_ACCURACY: 0.0})
     without_baselines = "Its leaderboard is empty until a submission is ready."
-
-    def keep_opponent(self, name: str) -> str:
-        raise Refusal("no smoke test of the toy format has an opponent", fix="remove the line")
-
-    def smoke_test_notes(self, competition: Competition) -> Iterator[str]:
-        yield from ()
 
 
 def check_commit(track_name: str, commit: str, files: Sequence[TreeFile], reader: GitReader) -> CheckedCommit:

@@ -26,7 +26,7 @@ from rounds.formats import Counting, LeaderboardsContinue
 from rounds.models import Round, RoundEntry
 from rounds.publishing.preview import Preview
 from rounds.running.dashboard_tables import DashboardPart
-from submissions.models import Submission
+from submissions.selectors import ready_submissions
 
 
 class TransferRounds(LeaderboardsContinue):
@@ -40,7 +40,7 @@ class TransferRounds(LeaderboardsContinue):
 
     def counting(self, competition: Competition, at: datetime) -> Counting:
         """Return the ready submissions: teams cannot choose, and places do not seed a round of all pairs."""
-        return Counting(Submission.objects.filter(state=Submission.State.READY, disqualified_at=None))
+        return Counting(ready_submissions())
 
     def check_field(self, round_: Round, entries: Sequence[RoundEntry], rules: RulesVersion) -> None:
         check_size(round_, players_of(round_.competition, entries), rules)

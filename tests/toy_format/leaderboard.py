@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime, timedelta
+from datetime import timedelta
 
 from celery import shared_task
 from django.db.models import Q, QuerySet
@@ -15,26 +15,21 @@ from core import notify
 from pages.citation import Origin
 from pages.plain_pages import PlainPages
 from rounds.models import Round
-from submissions.models import Submission
 from submissions.plain_board import Column, PlainBoard, Scored
+from submissions.selectors import ready_submissions
 from tests.toy_format import NAME
 from tests.toy_format.models import Guess
 from tests.toy_format.submissions import guess_of
 from workers.row_work import RowWork
 
 
-def ready() -> QuerySet[Submission]:
-    return Submission.objects.filter(state=Submission.State.READY, disqualified_at=None)
-
-
 class GuessWork(RowWork[Guess]):
     name = "guesses"
     tables = (Guess,)
 
-    def waiting(self, now: datetime) -> QuerySet[Guess]:
-        free = Guess.objects.filter(state=Guess.State.WAITING).exclude(paused_until__gt=now)
-        running = free.filter(Q(round=None) | Q(round__state=Round.State.PLAYING))
-        return running.select_related("sample_set", "submission__player__repository")
+    def playable(self) -> QuerySet[Guess]:
+        running = Guess.objects.filter(Q(round=None) | Q(round__state=Round.State.PLAYING))
+        return running.select_related("sample_set", "submission__repository")
 
     def longest(self, claim: Guess) -> timedelta:
         return timedelta(minutes=1)
@@ -50,7 +45,7 @@ class ToyBoard(PlainBoard):
     def scored(self, track: Track) -> Sequence[Scored]:
         samples = sample_set_for(track.competition, SampleSet.Purpose.VALIDATION)
         played = Guess.objects.filter(sample_set=samples, submission__repository__track=track, share__isnull=False)
-        counting = played.filter(submission__in=ready()).order_by("submission")
+        counting = played.filter(submission__in=ready_submissions()).order_by("submission")
         found = counting.select_related("submission__repository__entry__team")
         newest = {
             each.submission.repository_id: Scored(each.submission, each.queued_at, [each.share]) for each in found
@@ -71,7 +66,9 @@ def sweep() -> None:
     """Request what leaderboards lack."""
     for competition in Competition.objects.filter(format=NAME):
         samples = sample_set_for(competition, SampleSet.Purpose.VALIDATION)
-        missing = ready().filter(repository__track__competition=competition).exclude(guesses__sample_set=samples)
+        missing = (
+            ready_submissions().filter(repository__track__competition=competition).exclude(guesses__sample_set=samples)
+        )
         for each in missing:
             Guess.objects.get_or_create(submission=each, sample_set=samples, defaults={"entry": each.repository.entry})
             notify.notify("workers.play")
