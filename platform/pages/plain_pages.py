@@ -35,7 +35,7 @@ from pages.formats import (
     WorkQueue,
 )
 from pages.freeze import Freeze, freeze_of
-from pages.incidents import REPLAY, RETRY, Incident, RowsToFix, Urgency
+from pages.incidents import Incident
 from pages.progress_steps import steps_of
 from pages.rules_table import RuleRow, clean_accuracy, images
 from pages.share_picture import SharedRow
@@ -50,7 +50,7 @@ PARTS = "pages/plain"
 
 
 class PlainPages(WithoutHistory):
-    """See `pages.formats.PageFormat`. A format sets the names below, and adds `origin`."""
+    """See `pages.formats.PageFormat`. A format sets the names below, and adds `origin` and `rows_to_fix`."""
 
     board_of: ClassVar[PlainBoard]
     """Its leaderboards."""
@@ -203,13 +203,6 @@ class PlainPages(WithoutHistory):
 
     def incidents(self, live: Collection[str]) -> Sequence[Incident]:
         return ()
-
-    def rows_to_fix(self) -> Sequence[RowsToFix]:
-        name = self.items._meta.verbose_name_plural
-        return [
-            RowsToFix(Urgency.FAILED, f"Failed {name}", self._items(WorkItem.State.FAILED), REPLAY),
-            RowsToFix(Urgency.WAITS, f"{name} that wait after faults".capitalize(), self._stuck(), RETRY),
-        ]
 
     def last_score_at(self) -> datetime | None:
         newest: datetime | None = (

@@ -13,6 +13,7 @@ from competitions.sample_store import samples_of
 from competitions.selectors import sample_set_for
 from core import notify
 from pages.citation import Origin
+from pages.incidents import RowsToFix
 from pages.plain_pages import PlainPages
 from rounds.models import Round
 from submissions.plain_board import Column, PlainBoard, Scored
@@ -59,6 +60,9 @@ class ToyPages(PlainPages):
 
     def origin(self) -> Origin:
         return Origin("They follow a test.", "@misc{test}")
+
+    def rows_to_fix(self) -> Sequence[RowsToFix]:
+        return ()
 
 
 @shared_task(name="toy.sweep")  # type: ignore[untyped-decorator]

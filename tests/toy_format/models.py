@@ -19,7 +19,6 @@ class Guess(HostedItem):
     share = models.FloatField(null=True)
 
     class Meta:
-        verbose_name_plural = "guesses"
         constraints = [models.UniqueConstraint(fields=["submission", "sample_set"], name="guessed_once")]
 
     def __str__(self) -> str:
