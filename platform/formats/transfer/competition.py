@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 from django.utils.translation import gettext_noop
 
-from competitions.models import Competition
+from competitions.formats import WithoutOpponent
 from competitions.rules import LEAST_ACCURACY
 from competitions.rules_reader import RuleKind, RulesReader
-from core.errors import Refusal
 from evaluation.formats.transfer.rules import Opponents, TransferRules
 from formats.transfer.tracks import TRACKS
 
@@ -19,7 +17,7 @@ def _are_epsilons(value: Any) -> bool:
     return isinstance(value, list | tuple) and bool(value) and all(type(each) is int for each in value)
 
 
-class TransferCompetition:
+class TransferCompetition(WithoutOpponent):
     """See `competitions.formats.CompetitionFormat`."""
 
     title = gettext_noop("transfer: attacks send images, defences label them")
@@ -34,9 +32,3 @@ class TransferCompetition:
         },
     )
     without_baselines = "Its leaderboard is empty until a submission is ready."
-
-    def keep_opponent(self, name: str) -> str:
-        raise Refusal("no smoke test of the transfer format has an opponent", fix="remove the line")
-
-    def smoke_test_notes(self, competition: Competition) -> Iterator[str]:
-        yield from ()

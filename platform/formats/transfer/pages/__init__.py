@@ -5,14 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 
-from django.contrib.auth.models import AnonymousUser
 from django.http import HttpRequest
 from django.urls import URLPattern, path, reverse
 from django.utils.translation import gettext
 
-from accounts.models import User
 from competitions.models import Competition, Entry, RulesVersion, Track
-from evaluation.charts.lines import LineChart
 from evaluation.charts.table import Table
 from evaluation.formats.transfer.rules import FIRST_LABEL
 from formats.transfer.pages import (
@@ -48,6 +45,7 @@ from pages.formats import (
     RoundTexts,
     SubmissionContent,
     TeamContent,
+    WithoutHistory,
     WorkQueue,
 )
 from pages.share.picture import SharedRow
@@ -57,7 +55,7 @@ from rounds.selectors import StandingRow
 from submissions.models import Build, Submission
 
 
-class TransferPages:
+class TransferPages(WithoutHistory):
     """See `pages.formats.PageFormat`."""
 
     attack_tracks: Collection[str] = ATTACK_TRACKS
@@ -117,23 +115,11 @@ class TransferPages:
         """Raise `MissingPageError`: a share has no curve."""
         raise MissingPageError(gettext("In this format there are no distances, so there are no curves."))
 
-    def curves_table(self, request: HttpRequest, track: Track) -> Table | None:
-        """Return None: a share has no curve."""
-        return None
-
     def history(self, request: HttpRequest, track: Track) -> Content:
         """Raise `MissingPageError`: no score is kept."""
         raise MissingPageError(
             gettext("In this format every score is over the current opponents, so there is no history of scores.")
         )
-
-    def history_table(self, request: HttpRequest, track: Track, name: str) -> Table | None:
-        """Return None: no score is kept."""
-        return None
-
-    def team_history(self, entry: Entry, track: Track, user: User | AnonymousUser) -> Sequence[LineChart]:
-        """Return no chart: no score is kept."""
-        return ()
 
     def home(self) -> HomeTexts:
         """Return what the home page says of attacks that send images."""

@@ -17,6 +17,7 @@ from formats.transfer.tournaments import totals
 from formats.transfer.tournaments.models import AttackRun, DefenceRun, Entrant, RepeatRun, Run, Tournament
 from formats.transfer.tracks import ATTACK_TRACKS
 from submissions.models import Player, Submission
+from submissions.selectors import ready_submissions
 
 AnyRun: TypeAlias = AttackRun | DefenceRun | RepeatRun
 
@@ -128,9 +129,7 @@ def newcomers(tournament: Tournament) -> list[Participant]:
         for track, player in baseline_players(tournament.competition)
         if (player.pk, None) not in inside
     ]
-    ready = Submission.objects.filter(
-        repository__track__competition=tournament.competition, state=Submission.State.READY, disqualified_at=None
-    )
+    ready = ready_submissions().filter(repository__track__competition=tournament.competition)
     newest = {row[0]: row[1:] for row in ready.order_by("pk").values_list("repository", "player", "pk")}
     # keys first: nearly all of them are entrants
     outside = [submission for player, submission in newest.values() if (player, submission) not in inside]
