@@ -25,7 +25,7 @@ from submissions.models import Submission
 from tests.platform.claims import claim_run
 from tests.platform.conftest import FakeClock
 from tests.platform.tournaments.conftest import content
-from tests.platform.tournaments.pages.conftest import Send, attacked, result
+from tests.platform.tournaments.pages.conftest import Send, attacked, claim_or_advance, result
 from tests.platform.tournaments.pages.test_boards import rows_of, text_of
 from tests.platform.tournaments.play_rounds import begin, plan
 from tests.platform.tournaments.results import true_result
@@ -72,11 +72,8 @@ def labelled(run: DefenceRun) -> dict[str, Any]:
 
 def play(tournament: Tournament) -> None:
     """Play everything."""
-    while True:
-        services.advance(tournament)
-        run = claim_run("worker")
-        if run is None:
-            return
+    services.advance(tournament)
+    while run := claim_or_advance(tournament):
         if isinstance(run, DefenceRun):
             queue.commit(run, labelled(run))
         elif isinstance(run, AttackRun):
