@@ -20,7 +20,7 @@ from tests.platform.tournaments.conftest import ADD, BRIGHTNESS, content, write_
 from tournaments.player_builds import build
 
 PLAYERS = 3
-SAMPLES = 6
+SAMPLES = 4
 DATE = "2026-01-01T12:00:00Z"
 
 
