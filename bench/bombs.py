@@ -35,7 +35,7 @@ from bench.bomb_commits import (
 )
 from bench.interleaved import say
 from bench.programs import BENCH
-from bench.pushes import COMPETITION, free_port, manage
+from bench.pushes import COMPETITION, create_site, free_port
 from bench.report import Section, table
 from bench.sizes import sized
 from demo.git_push import write_copy
@@ -107,10 +107,7 @@ class _Site:
         self._url = ""
         os.environ |= {"GAUNTLET_STATE": str(self._state), "GAUNTLET_SANDBOX": "process", "DATABASE_URL": ""}
         os.environ[VARIABLE] = sys.prefix
-        for command in (["migrate", "-v0"], ["collectstatic", "--no-input", "-v0"]):
-            manage(*command)
-        for file in (COMPETITION, BENCH / "bombs.toml"):
-            manage("competition", "import", str(file))
+        create_site(COMPETITION, BENCH / "bombs.toml")
         write_copy(folder / "honest", LIKE, ())
 
     @contextmanager

@@ -117,7 +117,8 @@ def _measure(site: Any) -> Section:
         small, large = site.bundled_player(competition, NETWORK), site.repeated_player(competition, NETWORK, LARGE)
         rows: list[list[str]] = []
         starts: list[list[Any]] = []
-        for times, model, title in ((1, small, f"`{NETWORK}`"), (LARGE, large, f"`{NETWORK}` {LARGE} times")):
+        networks = [(1, small, f"`{NETWORK}`"), (LARGE, large, f"`{NETWORK}` {LARGE} times")]
+        for times, model, title in networks[sized(slice(None), smallest=slice(1, 2))]:
             bare = [_bare_rate(times)]
             cold = _play(site, competition, model, workers[:1])
             bare.append(_bare_rate(times))

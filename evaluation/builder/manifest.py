@@ -8,6 +8,7 @@ import shlex
 import tomllib
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -73,10 +74,11 @@ def read_manifest(source: Path) -> Manifest:
     return parse_apart(_read(source / MANIFEST_NAME))
 
 
+@lru_cache(maxsize=256)
 def parse_apart(content: bytes) -> Manifest:
     """Return `parse_manifest` of a stranger's bytes, read in a process with limits.
 
-    What exceeds them is a `BuildRefusal`.
+    What exceeds them is a `BuildRefusal`. A manifest is read at each start of its player, so the last ones are kept.
     """
     limits = {"seconds": _SECONDS, "memory_bytes": _MEMORY_BYTES}
     fields, _ = ask_once(f"{__name__}:parse_request", {}, content, what=MANIFEST_NAME, **limits)

@@ -20,7 +20,7 @@ from tests.platform.formats.transfer.tournaments.conftest import ADD, BRIGHTNESS
 from tests.platform.submissions.pipeline.conftest import push_files
 
 PLAYERS = 3
-SAMPLES = 6
+SAMPLES = 4
 DATE = "2026-01-01T12:00:00Z"
 
 

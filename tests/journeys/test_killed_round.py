@@ -131,7 +131,7 @@ TRANSFER = Format(
     "join tournaments_tournament tournament on tournament.id = run.tournament_id and tournament.fixed "
     "left join tournaments_defencerun row on row.attack_run_id = run.id and row.state = 'played' "
     "where run.state = 'played'",
-    30,
+    20,
     (
         "select attack.digest, run.batch, run.epsilon, run.images, run.made, cast(run.hashes as text), "
         "cast(run.notes as text), run.reason, run.artefact, run.state from tournaments_attackrun run "

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from dataclasses import asdict, dataclass
+from functools import lru_cache
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -69,10 +70,11 @@ def missing_metadata(where: str) -> ManifestRefusal:
     )
 
 
+@lru_cache(maxsize=256)
 def parse_apart(content: bytes) -> Metadata:
     """Return `parse_metadata` of a stranger's bytes, read in a process with limits.
 
-    What exceeds them is a `BuildRefusal`.
+    What exceeds them is a `BuildRefusal`. A manifest is read at each start of its player, so the last ones are kept.
     """
     limits = {"seconds": _SECONDS, "memory_bytes": _MEMORY_BYTES}
     fields, _ = ask_once(f"{__name__}:parse_request", {}, content, what=METADATA_NAME, **limits)

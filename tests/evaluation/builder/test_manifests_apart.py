@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import NoReturn
@@ -36,6 +37,8 @@ def _not_here(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(manifest, "parse_manifest", fail)
     monkeypatch.setattr(metadata, "parse_metadata", fail)
     monkeypatch.setattr(crowdai, "read_request", fail)
+    manifest.parse_apart.cache_clear()
+    metadata.parse_apart.cache_clear()
 
 
 @pytest.mark.usefixtures("_not_here")
@@ -58,6 +61,16 @@ def test_a_manifest_of_2017_is_parsed_in_another_process(tmp_path: Path) -> None
 def test_a_manifest_of_2018_is_parsed_in_another_process(tmp_path: Path) -> None:
     (tmp_path / "crowdai.json").write_text(JSON_2018)
     assert crowdai.read_submission(tmp_path) == crowdai.Submission2018(Track.MODEL, "A model", "unknown")
+
+
+@pytest.mark.parametrize(("parse", "content"), [(manifest.parse_apart, TOML), (metadata.parse_apart, JSON_2017)])
+def test_the_process_is_started_once_for_a_manifest(
+    parse: Callable[[bytes], object], content: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Every start of a player reads its manifest."""
+    first = parse(content)
+    monkeypatch.setattr(sys, "executable", "/no/such/program")
+    assert parse(content) is first
 
 
 @pytest.mark.parametrize("parse", [manifest.parse_apart, metadata.parse_apart])

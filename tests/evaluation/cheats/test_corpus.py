@@ -190,6 +190,7 @@ def test_the_honest_players_play(honest: HonestPlayers, samples: list[Sample], s
         sandbox=honest.sandbox(sandbox),
         seed=1,
         resources=RESOURCES,
+        level_caches=False,
     )
     assert [str(row.outcome) for row in played.result.samples] == ["adversarial"] * 3
     assert all(row.distance < row.worst_case for row in played.result.samples)

@@ -49,6 +49,7 @@ def test_it_works(root: Path, model: Path, name: str) -> None:
         sandbox=sandbox,
         seed=1,
         resources=Resources(memory_bytes=512 << 20, processes=64),
+        level_caches=False,
     )
     assert played.result.failures == ()
     assert played.result.audit.passed

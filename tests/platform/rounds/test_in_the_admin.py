@@ -257,7 +257,7 @@ def test_a_licence_is_judged_on_the_entries_page(browser: Client, env: RoundFixt
 
 
 def test_the_log_is_found_by_team(browser: Client, env: RoundFixture) -> None:
-    env.field(12, 12)
+    env.field(12, 3)
     env.scored(env.plan(samples=16))
     log = reverse("admin:query_rounds_decision_changelist")
     found = browser.get(log, {"q": "mo-11", "kept__exact": "0"}).context["cl"].queryset

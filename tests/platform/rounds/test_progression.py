@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def playing(env: RoundFixture) -> Round:
-    """A running round of twelve on each side, with a cut, and nothing requested yet."""
-    env.field(12, 12)
+    """A running round of twelve models and three attacks, with a cut, and nothing requested yet."""
+    env.field(12, 3)
     return env.begin(env.plan(samples=16, schedule="halving"))
 
 
@@ -83,7 +83,7 @@ def test_a_step_takes_the_same_number_of_queries_however_many_play(env: RoundFix
 
 @pytest.mark.django_db(transaction=True)
 def test_concurrent_processes_take_one_step(env: RoundFixture) -> None:
-    env.field(11, 11)
+    env.field(11, 3)
     round_ = env.begin(env.plan(samples=16, schedule="halving"))
 
     def step(_: int) -> None:

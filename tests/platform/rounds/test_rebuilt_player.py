@@ -100,6 +100,7 @@ def test_a_different_rebuild_stops_the_round_until_it_is_fixed(
         rules=query_rules(match.rules),
         sandbox=open_sandbox(),
         seed=match.seed,
+        level_caches=False,
     )
     rows = match.sample_results.order_by("sample").values_list("sample", "outcome", "distance")
     assert list(rows) == [(row.sample, str(row.outcome), row.distance) for row in undisturbed.result.samples]

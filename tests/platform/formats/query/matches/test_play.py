@@ -44,6 +44,7 @@ def played_by_the_engine(match: Match) -> Played:
         rules=query_rules(match.rules),
         sandbox=open_sandbox(),
         seed=match.seed,
+        level_caches=False,
     )
 
 

@@ -108,17 +108,26 @@ def played(transfer: Competition, sent: dict[str, Submission]) -> Tournament:
 
 
 def play(tournament: Tournament, most: int = 1000) -> None:
-    """Give up to `most` waiting runs a result, with the steps between.
+    """Give up to `most` waiting runs a result, with a step of the tournament before, where none waits, and after.
 
     The baseline fools on no image, others on each second one. The first batch of an attack of a team lacks an image.
     """
+    services.advance(tournament)
     for _ in range(most):
-        services.advance(tournament)
-        run = claim_run("worker")
+        run = claim_or_advance(tournament)
         if run is None:
             return
         queue.commit(run, result(run))
     services.advance(tournament)
+
+
+def claim_or_advance(tournament: Tournament) -> AnyRun | None:
+    """Claim a waiting run; where there is none, after a step of the tournament."""
+    run = claim_run("worker")
+    if run is None:
+        services.advance(tournament)
+        run = claim_run("worker")
+    return run
 
 
 def result(run: AnyRun) -> dict[str, Any]:

@@ -72,11 +72,8 @@ def labelled(run: DefenceRun) -> dict[str, Any]:
 
 def play(tournament: Tournament) -> None:
     """Play everything."""
-    while True:
-        services.advance(tournament)
-        run = claim_run("worker")
-        if run is None:
-            return
+    services.advance(tournament)
+    while run := claim_or_advance(tournament):
         if isinstance(run, DefenceRun):
             queue.commit(run, labelled(run))
         elif isinstance(run, AttackRun):

@@ -1,0 +1,25 @@
+"""Creates the site that the environment describes.
+
+usage: python -m bench.new_site COMPETITION...
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+import django
+from django.core.management import call_command
+
+
+def main() -> None:
+    os.environ["DJANGO_SETTINGS_MODULE"] = "config.settings"
+    django.setup()
+    call_command("migrate", verbosity=0)
+    call_command("collectstatic", interactive=False, verbosity=0)
+    for file in sys.argv[1:]:
+        call_command("competition", "import", file, stdout=sys.stderr)
+
+
+if __name__ == "__main__":
+    main()
