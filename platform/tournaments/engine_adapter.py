@@ -37,7 +37,7 @@ from evaluation.transfer.batch_runner import BatchRunner
 from evaluation.transfer.batches import Batch, batch_sizes, make_batches, png
 from evaluation.transfer.limits import resources
 from evaluation.transfer.player import TransferPlayer
-from evaluation.transfer.repeats import count_changes, draw_images, file_names, repeats_due
+from evaluation.transfer.repeats import LabelledImages, count_changes, file_names, repeats_due
 from evaluation.transfer.run_batch import RunEnvironment
 from evaluation.transfer.workspace import sweep_workspaces
 from tournaments.models import AttackRun, DefenceRun, RepeatRun, Tournament
@@ -47,7 +47,7 @@ from workers.calibration import calibration
 from workers.sandboxes import open_sandbox
 from workers.worker_slot import device_of, slot
 
-__all__ = ["PairCounts", "TransferStanding", "TransferTrack", "draw_images", "repeats_due"]
+__all__ = ["NO_LABEL", "LabelledImages", "PairCounts", "TransferStanding", "TransferTrack", "repeats_due"]
 
 log = logging.getLogger(__name__)
 

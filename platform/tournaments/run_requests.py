@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Sequence
+from functools import cache
 from typing import Any
 
-from django.db.models import Count, Q, QuerySet
+from django.db.models import Count, F, Q, QuerySet
 
 from core import clock, events, notify
 from tournaments import queue, totals
-from tournaments.engine_adapter import draw_images, repeats_due
+from tournaments.engine_adapter import NO_LABEL, LabelledImages, repeats_due
 from tournaments.models import AttackRun, DefenceRun, RepeatRun, Run, Tournament
 from tournaments.selectors import Participant, RequestSide, unplayed_of_pairs
 from workers.models import Priority
@@ -171,7 +172,6 @@ def _defences_of(taking_part: Sequence[RequestSide]) -> set[int]:
 def _request_repeats(tournament: Tournament, taking_part: Sequence[Participant], images: int) -> int:
     """Create the repeats that defences lack whose runs are all played, of at most so many images; return how many."""
     defences = {each.player.pk: each.player for each in taking_part if not each.attacks}
-    runs = DefenceRun.objects.filter(attack_run__tournament=tournament, defence__in=defences).order_by()
     under_way = {defence for _, defence in unplayed_of_pairs(tournament)}
     done: Counter[int] = Counter()
     for (_, defence), count in totals.labelled_batches(tournament, defences).items():
@@ -182,14 +182,9 @@ def _request_repeats(tournament: Tournament, taking_part: Sequence[Participant],
     now = clock.database_now()
     missing = []
     for defence in filter(lacking.get, lacking):
-        labelled = {
-            run: (batch, labels)
-            for run, batch, labels in runs.filter(defence=defence)
-            .order_by("pk")
-            .values_list("pk", "attack_run__batch", "labels")
-        }
+        labelled = _labelled_images(tournament, defence)
         for number in lacking[defence]:
-            drawn = draw_images(labelled, images, (tournament.seed, defences[defence].digest, number))
+            drawn = labelled.draw(images, (tournament.seed, defences[defence].digest, number))
             if drawn:
                 missing.append(
                     RepeatRun(
@@ -203,6 +198,20 @@ def _request_repeats(tournament: Tournament, taking_part: Sequence[Participant],
                 )
     RepeatRun.objects.bulk_create(missing, ignore_conflicts=True)
     return len(missing)
+
+
+def _labelled_images(tournament: Tournament, defence: int) -> LabelledImages[int]:
+    """Return the images that a defence labelled. Labels are read only of runs that left an image out."""
+    runs = DefenceRun.objects.filter(attack_run__tournament=tournament, defence=defence).order_by("pk")
+    incomplete = runs.exclude(labelled=F("attack_run__images")).values_list("pk", "labels")
+    labelled = {run: tuple(label != NO_LABEL for label in labels) for run, labels in incomplete}
+    rows = runs.values_list("pk", "attack_run__batch", "attack_run__images")
+    return LabelledImages({run: (batch, labelled.get(run, _all(images))) for run, batch, images in rows})
+
+
+@cache
+def _all(images: int) -> tuple[bool, ...]:
+    return (True,) * images
 
 
 def _share(tournament: Tournament, whose: RequestSide) -> dict[str, int | None]:
