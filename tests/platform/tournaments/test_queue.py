@@ -24,7 +24,7 @@ from tests.platform.tournaments.conftest import BRIGHTNESS, COPY
 from tests.platform.tournaments.results import result
 from tournaments import queue, services
 from tournaments.models import AttackRun, Run, Tournament
-from tournaments.selectors import stuck_runs
+from tournaments.selectors import KINDS, AnyRun, stuck_runs
 from tournaments.work import runs
 from workers import tasks
 from workers.fault_record import PAUSES
@@ -182,6 +182,13 @@ def test_a_claim_sums_no_runs(tournament: Tournament, submit: Submit, the_clock:
         assert claimed().entry != run.entry
     assert [each["sql"] for each in queries if "SUM(" in each["sql"] and "worker" not in each["sql"]] == []
     assert list(WorkerTime.objects.values_list("entry", "seconds")) == [(run.entry_id, 20.0)]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_an_index_has_the_whole_order_of_the_queue(kind: type[AnyRun]) -> None:
+    """Without its end, a claim would sort all waiting runs of a team that were requested at the same time."""
+    order = ["id" if name == "pk" else name.removesuffix("_id") for name in queue.IN_ORDER]
+    assert ["state", "priority", *order] in [index.fields for index in kind._meta.indexes]
 
 
 def test_runs_of_a_team_of_low_priority_come_last(tournament: Tournament, submit: Submit) -> None:
