@@ -25,6 +25,7 @@ NAMES = (
     "transfer",
     "whole_site",
     "bombs",
+    "claims",
 )
 
 

@@ -19,6 +19,7 @@ import django
 from django.apps import apps
 from django.core.management import call_command
 from django.db import connection
+from django.db.models import OuterRef, Subquery
 
 from bench.interleaved import say
 from bench.pages import database_seconds, own_database
@@ -31,6 +32,10 @@ COPIED = sized(True, smallest=False)
 
 RANKINGS = sized(5, smallest=1)
 WAITING = sized(10_000, smallest=10)
+SWEEPS = sized(5, smallest=1)
+NEWLY_DUE = sized(3, smallest=1)
+"""Repeats of each defence that are due when one attack more was met."""
+
 OPEN_BATCHES = sized(2, smallest=2)
 """Batches of each attack that a newcomer has not labelled yet when the measurement of its commits begins."""
 
@@ -76,7 +81,7 @@ def _measure() -> Section:
     add("sums behind the intervals of one attack, once", [_keep_sums(tournament)])
     add("intervals, after the ranking", [_used(lambda: ranking.fill_intervals(tournament))])
     for name, seen in _commits(site, tournament).items():
-        add(name, seen, "under 50 ms" if name.startswith("commit of a run of a defence") else "")
+        add(name, seen, "under 50 ms" if name.startswith("commit of a run") else "")
     add("claim, in the database", _claims(site, tournament), "under 20 ms")
     heads = ("", "target of the 95th percentile", "median", "95th percentile", "times", "memory")
     return Section(
@@ -127,10 +132,11 @@ def _commits(site: Any, tournament: Any) -> dict[str, list[tuple[float, int]]]:
     seen: dict[str, list[tuple[float, int]]] = defaultdict(list)
     competition = tournament.competition
     defence = site.submit(competition, "defence", "new-defence").player
-    seen["sweep that requests the runs of a new defence"].append(_used(lambda: services.advance(tournament)))
-    site.repeat(tournament, defence)
-    given, early = site.labels_of(tournament, random, 0.7), site.BATCHES - OPEN_BATCHES
     waiting = models.DefenceRun.objects.filter(state="waiting")
+    seen["sweep that requests the runs of a new defence"].append(_used(lambda: services.advance(tournament)))
+    name = f"sweep with nothing to do while {waiting.count():,} runs wait"
+    seen[name] = [_used(lambda: services.advance(tournament)) for _ in range(SWEEPS)]
+    given, early = site.labels_of(tournament, random, 0.7), site.BATCHES - OPEN_BATCHES
     for targeted in (False, True):
         own = given | {"hits": given["hits"] * targeted}
         attacks = [each for each in _sides(tournament)[0] if (each.track_name == "targeted_attack") == targeted]
@@ -149,6 +155,13 @@ def _commits(site: Any, tournament: Any) -> dict[str, list[tuple[float, int]]]:
         entered = tournament.entrants.filter(left_at=None).count() > entrants
         name = "last commit of a newcomer, which ranks everybody" if entered else "commit of a run of a defence"
         seen[f"{name}, with its step"].append(used)
+    seen["sweep that requests the repeats of a new defence, all of them"].append(
+        _used(lambda: services.advance(tournament))
+    )
+    models.RepeatRun.objects.filter(state="waiting").update(state="played")
+    _due_everywhere(models.RepeatRun)
+    seen["sweep that requests some repeats of all defences"].append(_used(lambda: services.advance(tournament)))
+    models.RepeatRun.objects.filter(state="waiting").update(state="played")
     site.submit(competition, "attack", "new-attack")
     services.advance(tournament)
     for run in [_claimed() for _ in range(site.BATCHES)]:
@@ -156,9 +169,16 @@ def _commits(site: Any, tournament: Any) -> dict[str, list[tuple[float, int]]]:
         result |= {"seconds": 100.0, "calibration": 1.0}
         used = _used(lambda run=run, result=result: _commit(run, result))  # type: ignore[misc]
         seen["commit of a run of an attack (1 of 108), which opens those of all defences, with its step"].append(used)
+    name = f"sweep with nothing to do while {waiting.count():,} runs wait"
+    seen[name] = [_used(lambda: services.advance(tournament)) for _ in range(SWEEPS)]
     waiting.delete()
-    seen["sweep with nothing to do"] = [_used(lambda: services.advance(tournament)) for _ in range(3)]
     return dict(seen)
+
+
+def _due_everywhere(repeats: Any) -> None:
+    """Delete the last repeats of each defence, as many as a new attack makes due."""
+    newest = repeats.objects.filter(defence=OuterRef("defence")).order_by("-number").values("number")[:1]
+    repeats.objects.filter(number__gt=Subquery(newest) - NEWLY_DUE).delete()
 
 
 def _commit(run: Any, result: dict[str, Any]) -> None:

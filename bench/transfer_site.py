@@ -96,8 +96,8 @@ def submit(competition: Competition, track: str, name: str) -> Submission:
 
 
 def repeat(tournament: Tournament, defence: Player) -> None:
-    """Create the repeated runs of a defence, played, with some to spare: none is requested during the measurement."""
-    due = repeats_due(sum(SIDES.values()) * BATCHES)
+    """Create the repeated runs of a defence that are due, played."""
+    due = repeats_due((SIDES["attack"] + SIDES["targeted_attack"]) * BATCHES)
     RepeatRun.objects.bulk_create(
         RepeatRun(tournament=tournament, defence=defence, number=number, state=Run.State.PLAYED)
         for number in range(due)
@@ -146,6 +146,7 @@ def _attack(tournament: Tournament) -> None:
                 tournament=tournament, attack=attack, batch=batch, epsilon=4 * (batch % 4 + 1), images=IMAGES,
                 made=IMAGES, hashes=[f"{image:064x}" for image in range(IMAGES)], state=Run.State.PLAYED, fence=1,
                 played_at=clock.now(), seconds=100.0 + batch, calibration=1.0,
+                defences_requested=True,
             )
             for attack in attacks.order_by("pk")
             for batch in range(BATCHES)

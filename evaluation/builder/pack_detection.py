@@ -14,8 +14,6 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, TypeVar
 
-import requests
-
 from evaluation.builder.build_context import ContextEntry
 from evaluation.builder.settings import MIRROR_ARGUMENTS
 from evaluation.builder.source_tree import BINDER_DIRECTORIES
@@ -157,8 +155,9 @@ def _call_pack(name: str | None, function: Callable[[], Result]) -> Result:
     try:
         return function()
     except Exception as error:  # its packs raise any error of their parsers
-        # some packs look up available versions online
-        if any(isinstance(each, requests.RequestException) for each in (error, error.__context__)):
+        # some packs look up available versions online; imported here, as every push starts a process with this module
+        unreachable = import_module("requests").RequestException
+        if any(isinstance(each, unreachable) for each in (error, error.__context__)):
             raise Fault(f"repo2docker ({name}) cannot reach a package index: {error}") from error
         raise BuildRefusal(
             f"repo2docker ({name or 'BuildPack'}) cannot read the configuration files: {error}",

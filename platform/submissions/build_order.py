@@ -67,7 +67,7 @@ def _build_time(teams: Collection[int | None], now: datetime) -> dict[int | None
     """Return the seconds of finished builds of each team; those that ended by a platform error do not count."""
     builds = Build.objects.filter(finished_at__gt=now - DAY, submission__repository__entry__in=teams)
     spent: dict[int | None, tuple[float, float]] = {}
-    rows = builds.exclude(outcome__in=PLATFORM_FAULTS | NOT_COUNTED)
+    rows = builds.exclude(outcome__in=PLATFORM_FAULTS | NOT_COUNTED).order_by()
     for entry, began, ended in rows.values_list("submission__repository__entry", "started_at", "finished_at"):
         recent, day = (_seconds_since(now - window, began, ended) for window in (RECENT, DAY))
         earlier = spent.get(entry, (0.0, 0.0))

@@ -9,29 +9,42 @@ import numpy as np
 import pytest
 
 from evaluation.formats.transfer.results import NO_LABEL, REPEAT_LEVEL, RepeatCounts
-from evaluation.formats.transfer.runner.repeats import count_changes, draw_images, file_names, repeats_due
+from evaluation.formats.transfer.runner.repeats import (
+    LabelledImages,
+    count_changes,
+    file_names,
+    repeats_due,
+)
 
-LABELLED = {f"run {number}": (number % 3, [1, 2, NO_LABEL, 4]) for number in range(6)}
+RUNS = {f"run {number}": (number % 3, [True, True, False, True]) for number in range(6)}
 """Two runs of each of three batches, whose third image has no label."""
 
+LABELLED = LabelledImages(RUNS)
 
-def test_it_works() -> None:
-    drawn = draw_images(LABELLED, 9, "seed")
+
+def test_every_image_with_a_label_may_be_drawn_and_the_seed_decides() -> None:
+    drawn = LABELLED.draw(9, "seed")
     assert {(each.batch, each.index) for each in drawn} == {(batch, index) for batch in range(3) for index in (0, 1, 3)}
-    assert all(LABELLED[each.run][0] == each.batch for each in drawn)
-    assert drawn == draw_images(LABELLED, 9, "seed")
-    assert drawn != draw_images(LABELLED, 9, "another seed")
+    assert all(RUNS[each.run][0] == each.batch for each in drawn)
+    assert drawn == LABELLED.draw(9, "seed")
+    assert drawn != LABELLED.draw(9, "another seed")
 
 
 def test_no_sample_is_drawn_twice_and_no_more_than_there_are() -> None:
-    assert len(draw_images(LABELLED, 4, 1)) == 4
-    assert len(draw_images(LABELLED, 100, 1)) == 9
-    assert draw_images({"run": (0, [NO_LABEL])}, 5, 1) == ()
+    assert len(LABELLED.draw(4, 1)) == 4
+    assert len(LABELLED.draw(100, 1)) == 9
+    assert LabelledImages({"run": (0, [False])}).draw(5, 1) == ()
+
+
+def test_only_runs_that_labelled_an_image_are_drawn_for_it() -> None:
+    labelled = LabelledImages({"whole": (0, (True, True, True)), "partial": (0, (False, True)), "nothing": (0, ())})
+    drawn = {(each.index, each.run) for seed in range(20) for each in labelled.draw(3, seed)}
+    assert drawn == {(0, "whole"), (1, "whole"), (1, "partial"), (2, "whole")}
 
 
 def test_both_runs_of_a_batch_are_drawn_from() -> None:
-    runs = {each.run for seed in range(20) for each in draw_images(LABELLED, 9, seed)}
-    assert runs == set(LABELLED)
+    runs = {each.run for seed in range(20) for each in LABELLED.draw(9, seed)}
+    assert runs == set(RUNS)
 
 
 @pytest.mark.parametrize(("runs", "batches"), [(0, 0), (1, 1), (20, 1), (21, 2), (300, 15)])

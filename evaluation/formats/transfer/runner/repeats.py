@@ -8,15 +8,17 @@ batches and attacks, it cannot know which versions come, and its own time on the
 from __future__ import annotations
 
 import random
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 from math import ceil
 from typing import Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from evaluation.formats.transfer.results import NO_LABEL, RepeatCounts
+from evaluation.formats.transfer.results import RepeatCounts
 
 SHARE = 0.05
 """Number of repeated batches of a defence, as a share of its runs."""
@@ -38,22 +40,32 @@ def repeats_due(runs: int) -> int:
     return ceil(SHARE * runs)
 
 
-def draw_images(
-    labelled: Mapping[Key, tuple[int, Sequence[int]]], count: int, seed: object
-) -> tuple[Repeated[Key], ...]:
-    """Return `count` images, or all samples if there are fewer, each of another sample, drawn with `seed`.
+class LabelledImages(Generic[Key]):
+    """The images that a defence labelled, each in the runs that labelled a version of it."""
 
-    `labelled` has the batch of each run of the defence, and the labels that it gave, in an order that is the same
-    everywhere. Images without a label are left out.
-    """
-    rng = random.Random(f"repeat {seed}")  # a string: equal on every machine
-    versions: dict[tuple[int, int], list[Key]] = {}
-    for run, (batch, labels) in labelled.items():
-        for index, label in enumerate(labels):
-            if label != NO_LABEL:
-                versions.setdefault((batch, index), []).append(run)
-    drawn = rng.sample(sorted(versions), min(count, len(versions)))
-    return tuple(Repeated(rng.choice(versions[batch, index]), batch, index) for batch, index in drawn)
+    def __init__(self, runs: Mapping[Key, tuple[int, Sequence[bool]]]) -> None:
+        """`runs` has the batch of each run, and which of its images got a label: in an order that is the same
+        everywhere.
+        """
+        self._of_batch: dict[int, list[tuple[Key, Sequence[bool]]]] = defaultdict(list)
+        for run, (batch, labelled) in runs.items():
+            self._of_batch[batch].append((run, labelled))
+        self._images = [
+            (batch, index)
+            for batch in sorted(self._of_batch)
+            for index, of_runs in enumerate(zip_longest(*(each for _, each in self._of_batch[batch]), fillvalue=False))
+            if any(of_runs)
+        ]
+
+    def draw(self, count: int, seed: object) -> tuple[Repeated[Key], ...]:
+        """Return `count` images, or all samples if there are fewer, each of another sample, drawn with `seed`."""
+        rng = random.Random(f"repeat {seed}")  # a string: equal on every machine
+        drawn = rng.sample(self._images, min(count, len(self._images)))
+        return tuple(Repeated(rng.choice(self._versions(batch, index)), batch, index) for batch, index in drawn)
+
+    def _versions(self, batch: int, index: int) -> list[Key]:
+        """Return the runs that labelled an image."""
+        return [run for run, labelled in self._of_batch[batch] if index < len(labelled) and labelled[index]]
 
 
 def file_names(count: int, seed: object) -> tuple[str, ...]:

@@ -19,10 +19,9 @@ from workers.worker_slot import host_of
 RECENT_PIECES = 50
 """Number of pieces from which the seconds per piece are estimated."""
 
-OPEN_PIECES = Q(
-    state__in=[Piece.State.WAITING, Piece.State.CLAIMED],
-    match__state__in=[Match.State.WAITING, Match.State.PLAYING, Match.State.AUDIT],
-)
+_IN_OPEN_MATCHES = Q(match__state__in=[Match.State.WAITING, Match.State.PLAYING, Match.State.AUDIT])
+
+OPEN_PIECES = Q(state__in=[Piece.State.WAITING, Piece.State.CLAIMED]) & _IN_OPEN_MATCHES
 """The pieces that are still to be played, and the audits that are still to be made."""
 
 READY = Q(kind=Piece.Kind.PLAY) | Q(match__state=Match.State.AUDIT)
@@ -150,12 +149,13 @@ def workers() -> list[WorkerStatus]:
 def waiting(now: datetime | None = None) -> QuerySet[Piece]:
     """Return the pieces that may be claimed now (by the database's clock), by workers of the class that they need."""
     rested = Q(paused_until__isnull=True) | Q(paused_until__lte=now or clock.database_now())
-    return Piece.objects.filter(OPEN_PIECES, READY, rested, state=Piece.State.WAITING)
+    # one state and no list of several, so that the index has them in the order of the queue
+    return Piece.objects.filter(_IN_OPEN_MATCHES, READY, rested, state=Piece.State.WAITING)
 
 
 def stuck_pieces() -> QuerySet[Piece]:
     """Return the waiting pieces that would have been given up, if their faults had been on two hosts."""
-    return Piece.objects.filter(OPEN_PIECES, Piece.STUCK, state=Piece.State.WAITING)
+    return Piece.objects.filter(_IN_OPEN_MATCHES, Piece.STUCK, state=Piece.State.WAITING)
 
 
 def waiting_for_live() -> QuerySet[Piece]:

@@ -29,7 +29,12 @@ from evaluation.formats.transfer.runner.batch_runner import BatchRunner
 from evaluation.formats.transfer.runner.batches import Batch, batch_sizes, make_batches, png
 from evaluation.formats.transfer.runner.limits import resources
 from evaluation.formats.transfer.runner.player import TransferPlayer
-from evaluation.formats.transfer.runner.repeats import count_changes, draw_images, file_names, repeats_due
+from evaluation.formats.transfer.runner.repeats import (
+    LabelledImages,
+    count_changes,
+    file_names,
+    repeats_due,
+)
 from evaluation.formats.transfer.runner.run_batch import RunEnvironment
 from evaluation.formats.transfer.runner.workspace import sweep_workspaces
 from evaluation.formats.transfer.scoring.scores import TransferStanding, standings
@@ -40,7 +45,7 @@ from workers.calibration import calibration
 from workers.sandboxes import open_sandbox
 from workers.worker_slot import device_of, slot
 
-__all__ = ["PairCounts", "TransferStanding", "TransferTrack", "draw_images", "repeats_due"]
+__all__ = ["NO_LABEL", "LabelledImages", "PairCounts", "TransferStanding", "TransferTrack", "repeats_due"]
 
 log = logging.getLogger(__name__)
 

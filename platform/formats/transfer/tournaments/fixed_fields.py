@@ -83,10 +83,7 @@ def follow_up(tournament: Tournament) -> None:
         current = _playing(tournament)
         if current is None:
             return
-        waited = queue.anything_waits()
         requested = request_following(current, partial(entered_sides, current))
-        if requested and not waited:
-            notify.notify("workers.play")
     if not requested and is_over(tournament):
         advance(tournament)  # repeated runs follow when all others are played
 

@@ -131,7 +131,7 @@ class AttackRun(Run):
         ordering = ["tournament", "attack", "batch"]
         constraints = [UniqueConstraint(fields=["tournament", "attack", "batch"], name="attacked_once")]
         indexes = [
-            models.Index(fields=["state", "priority", "entry", "queued_at"], name="attack_run_queue"),
+            models.Index(fields=["state", "priority", "entry", "queued_at", "id"], name="attack_run_queue"),
             models.Index(
                 fields=["tournament"], condition=Q(state="played", defences_requested=False), name="attack_run_new"
             ),
@@ -160,7 +160,7 @@ class DefenceRun(Run):
         ordering = ["attack_run", "defence"]
         constraints = [UniqueConstraint(fields=["attack_run", "defence"], name="labelled_once")]
         indexes = [
-            models.Index(fields=["state", "priority", "entry", "queued_at"], name="defence_run_queue"),
+            models.Index(fields=["state", "priority", "entry", "queued_at", "id"], name="defence_run_queue"),
         ]
 
     def __str__(self) -> str:
@@ -194,7 +194,7 @@ class RepeatRun(Run):
         ordering = ["tournament", "defence", "number"]
         constraints = [UniqueConstraint(fields=["tournament", "defence", "number"], name="repeated_once")]
         indexes = [
-            models.Index(fields=["state", "priority", "entry", "queued_at"], name="repeat_run_queue"),
+            models.Index(fields=["state", "priority", "entry", "queued_at", "id"], name="repeat_run_queue"),
         ]
 
     def __str__(self) -> str:

@@ -13,7 +13,7 @@ from evaluation.scoring.bootstrap import RESAMPLES
 from formats.transfer.tournaments.engine_adapter import sizes_of
 from formats.transfer.tournaments.models import PairTotal, Tournament
 from formats.transfer.tournaments.pair_images import images_of
-from formats.transfer.tournaments.selectors import progress_of
+from formats.transfer.tournaments.selectors import progress_of_players
 from submissions.models import Player
 
 _NUMBER = np.dtype("<u4")
@@ -39,11 +39,11 @@ def keep_sums(
         for attack in attacks
         if (own := [defence for defence in defences if (attack.pk, defence.pk) not in known])
     }
-    progress = progress_of(tournament, len(sizes), {attack.pk for attack in lacking}) if lacking else None
+    progress = progress_of_players(tournament, len(sizes), attacks=[attack.pk for attack in lacking])
     unfinished: dict[tuple[str, str], PairSums] = {}
     for attack, own in lacking.items():
         for defence, sums in zip(own, pair_sums(images_of(tournament, [attack], own), epsilons), strict=True):
-            if progress is not None and progress.pair_is_played(attack.pk, defence.pk):
+            if progress.pair_is_played(attack.pk, defence.pk):
                 total, _ = PairTotal.objects.get_or_create(tournament=tournament, attack=attack, defence=defence)
                 PairTotal.objects.filter(pk=total.pk).update(resampled=_packed(sums))
             else:

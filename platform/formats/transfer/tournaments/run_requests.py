@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Iterable, Sequence
+from functools import cache
 from typing import Any
 
-from django.db.models import Count, Q, QuerySet
+from django.db.models import Count, F, Q, QuerySet
 
-from core import clock, events
-from formats.transfer.tournaments import totals
-from formats.transfer.tournaments.engine_adapter import draw_images, repeats_due
+from core import clock, events, notify
+from formats.transfer.tournaments import queue, totals
+from formats.transfer.tournaments.engine_adapter import NO_LABEL, LabelledImages, repeats_due
 from formats.transfer.tournaments.models import AttackRun, DefenceRun, RepeatRun, Run, Tournament
 from formats.transfer.tournaments.selectors import Participant, RequestSide, unplayed_of_pairs
 from workers.models import Priority
@@ -32,15 +33,23 @@ def request_runs(tournament: Tournament, taking_part: Sequence[Participant], bat
 def request_following(tournament: Tournament, taking_part: Callable[[], Sequence[RequestSide]]) -> int:
     """Create the runs of defences that follow from attack runs played since the last request; return how many.
 
-    Nothing else is read, and those who take part only if there is such an attack run.
+    Workers are notified of them. Nothing else is read, and those who take part only if there is such an attack run.
     """
     played = tournament.attack_runs.filter(state=Run.State.PLAYED, defences_requested=False)
-    keys = list(played.values_list("pk", flat=True))
+    keys = list(played.order_by().values_list("pk", flat=True))
     if not keys:
         return 0
-    requested = _request_defences(tournament, taking_part(), AttackRun.objects.filter(pk__in=keys))
+    waited = queue.anything_waits()
+    sides = taking_part()
+    defences = _defences_of(sides)
+    # a sweep may have requested them
+    known = Count("defence_runs", filter=Q(defence_runs__defence__in=defences))
+    lacking = AttackRun.objects.filter(pk__in=keys).annotate(known=known).filter(known__lt=len(defences))
+    requested = _request_defences(tournament, sides, [(lacking, defences)])
     # those of attacks that no longer take part, too: the sweep looks at all runs of one that comes back
     AttackRun.objects.filter(pk__in=keys).update(defences_requested=True)
+    if requested and not waited:  # else workers pass a notification on already
+        notify.notify("workers.play")
     return requested
 
 
@@ -100,64 +109,69 @@ def _request_attacks(
 
 
 def _request_defences(
-    tournament: Tournament, taking_part: Sequence[RequestSide], attack_runs: QuerySet[AttackRun]
+    tournament: Tournament,
+    taking_part: Sequence[RequestSide],
+    lacking: Iterable[tuple[QuerySet[AttackRun], Collection[int]]],
 ) -> int:
-    """Create the runs that defences lack on the images of `attack_runs`; return how many.
+    """Create the runs that are `lacking`: of some defences on the images of some attack runs; return how many.
 
     They use the share of the later of both teams: that of the submission which made them necessary.
     """
     attacks = {each.player: each for each in taking_part if each.attacks}
     defences = {each.player: each for each in taking_part if not each.attacks}
-    requested = Count("defence_runs", filter=Q(defence_runs__defence__in=defences))
-    lacking = dict(
-        attack_runs.filter(state=Run.State.PLAYED, made__gt=0, attack__in=attacks)
-        .annotate(requested=requested)
-        .filter(requested__lt=len(defences))
-        .order_by("batch", "pk")
-        .values_list("pk", "attack")
-    )
-    known = set(
-        DefenceRun.objects.filter(attack_run__in=lacking, defence__in=defences).values_list("attack_run", "defence")
-    )
+    missing: list[tuple[int, int, int, int]] = []
+    for attack_runs, of_defences in lacking:
+        made = attack_runs.filter(attack__in=attacks, state=Run.State.PLAYED, made__gt=0).order_by()
+        rows = list(made.values_list("batch", "pk", "attack"))
+        runs = DefenceRun.objects.filter(attack_run__in=[run for _, run, _ in rows], defence__in=of_defences)
+        known = set(runs.order_by().values_list("attack_run", "defence"))
+        missing += [
+            (batch, run, attack, defence)
+            for batch, run, attack in rows
+            for defence in defences
+            if defence in of_defences and (run, defence) not in known
+        ]
     now = clock.database_now()
-    missing = [
+    requests = [
         DefenceRun(
             attack_run_id=run,
             defence_id=defence,
-            **_share(tournament, max((attacks[attack], each), key=lambda side: side.since)),
+            **_share(tournament, max((attacks[attack], defences[defence]), key=lambda side: side.since)),
             queued_at=now,
         )
-        for run, attack in lacking.items()
-        for defence, each in defences.items()
-        if (run, defence) not in known
+        for _, run, attack, defence in sorted(missing, key=lambda each: each[:2])
     ]
-    DefenceRun.objects.bulk_create(missing, ignore_conflicts=True)
-    return len(missing)
+    DefenceRun.objects.bulk_create(requests, ignore_conflicts=True)
+    return len(requests)
 
 
-def _lacking_defences(tournament: Tournament, taking_part: Sequence[RequestSide]) -> QuerySet[AttackRun]:
-    """Return the attack runs of which some defence lacks its run, and others of the same attacks.
+def _lacking_defences(
+    tournament: Tournament, taking_part: Sequence[RequestSide]
+) -> list[tuple[QuerySet[AttackRun], Collection[int]]]:
+    """Return the attack runs whose attacks some defences lack runs on, each group with these defences.
 
     From the totals and the runs that are not played: the played ones are many.
     """
-    attacks = [each.player for each in taking_part if each.attacks]
-    defences = {each.player for each in taking_part if not each.attacks}
+    attacks, defences = [each.player for each in taking_part if each.attacks], _defences_of(taking_part)
     made = tournament.attack_runs.filter(attack__in=attacks, state=Run.State.PLAYED, made__gt=0).order_by()
     needed = dict(made.values_list("attack").annotate(Count("pk")))
     played, unplayed = totals.labelled_batches(tournament), unplayed_of_pairs(tournament)
-    requested = {pair: played.get(pair, 0) + unplayed.get(pair, 0) for pair in played.keys() | unplayed.keys()}
-    lacking = [
-        attack
-        for attack, count in needed.items()
-        if any(requested.get((attack, defence), 0) < count for defence in defences)
-    ]
-    return tournament.attack_runs.filter(attack__in=lacking)
+    groups: dict[frozenset[int], list[int]] = defaultdict(list)
+    for attack, count in needed.items():
+        pairs = ((attack, defence) for defence in defences)
+        lacking = frozenset(pair[1] for pair in pairs if played.get(pair, 0) + unplayed.get(pair, 0) < count)
+        if lacking:
+            groups[lacking].append(attack)
+    return [(tournament.attack_runs.filter(attack__in=own), lacking) for lacking, own in groups.items()]
+
+
+def _defences_of(taking_part: Sequence[RequestSide]) -> set[int]:
+    return {each.player for each in taking_part if not each.attacks}
 
 
 def _request_repeats(tournament: Tournament, taking_part: Sequence[Participant], images: int) -> int:
     """Create the repeats that defences lack whose runs are all played, of at most so many images; return how many."""
     defences = {each.player.pk: each.player for each in taking_part if not each.attacks}
-    runs = DefenceRun.objects.filter(attack_run__tournament=tournament, defence__in=defences).order_by()
     under_way = {defence for _, defence in unplayed_of_pairs(tournament)}
     done: Counter[int] = Counter()
     for (_, defence), count in totals.labelled_batches(tournament, defences).items():
@@ -168,14 +182,9 @@ def _request_repeats(tournament: Tournament, taking_part: Sequence[Participant],
     now = clock.database_now()
     missing = []
     for defence in filter(lacking.get, lacking):
-        labelled = {
-            run: (batch, labels)
-            for run, batch, labels in runs.filter(defence=defence)
-            .order_by("pk")
-            .values_list("pk", "attack_run__batch", "labels")
-        }
+        labelled = _labelled_images(tournament, defence)
         for number in lacking[defence]:
-            drawn = draw_images(labelled, images, (tournament.seed, defences[defence].digest, number))
+            drawn = labelled.draw(images, (tournament.seed, defences[defence].digest, number))
             if drawn:
                 missing.append(
                     RepeatRun(
@@ -189,6 +198,20 @@ def _request_repeats(tournament: Tournament, taking_part: Sequence[Participant],
                 )
     RepeatRun.objects.bulk_create(missing, ignore_conflicts=True)
     return len(missing)
+
+
+def _labelled_images(tournament: Tournament, defence: int) -> LabelledImages[int]:
+    """Return the images that a defence labelled. Labels are read only of runs that left an image out."""
+    runs = DefenceRun.objects.filter(attack_run__tournament=tournament, defence=defence).order_by("pk")
+    incomplete = runs.exclude(labelled=F("attack_run__images")).values_list("pk", "labels")
+    labelled = {run: tuple(label != NO_LABEL for label in labels) for run, labels in incomplete}
+    rows = runs.values_list("pk", "attack_run__batch", "attack_run__images")
+    return LabelledImages({run: (batch, labelled.get(run, _all(images))) for run, batch, images in rows})
+
+
+@cache
+def _all(images: int) -> tuple[bool, ...]:
+    return (True,) * images
 
 
 def _share(tournament: Tournament, whose: RequestSide) -> dict[str, int | None]:

@@ -122,7 +122,7 @@ def entered_sides(tournament: Tournament) -> list[RequestSide]:
 def newcomers(tournament: Tournament) -> list[Participant]:
     """Return the participants that are no entrants yet, in the order in which they may enter."""
     inside: set[tuple[int, int | None]] = set(
-        tournament.entrants.filter(left_at=None).values_list("player", "submission")
+        tournament.entrants.filter(left_at=None).order_by().values_list("player", "submission")
     )
     baselines = [
         Participant(track, player, None, player.created_at)
@@ -187,17 +187,29 @@ def unplayed_of_pairs(tournament: Tournament) -> dict[tuple[int, int], int]:
     return {(attack, defence): number for attack, defence, number in rows}
 
 
-def progress_of(tournament: Tournament, batches: int, players: Collection[int] | None = None) -> RunProgress:
-    """Return which runs are played; `batches` is the number of batches of the tournament.
+def progress_of(tournament: Tournament, batches: int) -> RunProgress:
+    """Return which runs are played; `batches` is the number of batches of the tournament."""
+    return _progress(batches, tournament.attack_runs.all(), totals.labelled_batches(tournament))
 
-    With `players`, only the labels given by them and to their images are counted.
+
+def progress_of_players(
+    tournament: Tournament, batches: int, *, attacks: Collection[int] = (), defences: Collection[int] = ()
+) -> RunProgress:
+    """Return the same of some players: what these attacks were run on, and all pairs of one of them.
+
+    Runs of other attacks are counted only where there are defences, which meet all of them.
     """
+    runs = tournament.attack_runs.all() if defences else tournament.attack_runs.filter(attack__in=attacks)
+    return _progress(batches, runs, totals.labelled_batches(tournament, {*attacks, *defences}))
+
+
+def _progress(batches: int, runs: QuerySet[AttackRun], labelled: dict[tuple[int, int], int]) -> RunProgress:
     attacked: dict[int, int] = {}
     to_label: dict[int, int] = {}
-    rows = tournament.attack_runs.filter(state=Run.State.PLAYED).order_by().values_list("attack")
+    rows = runs.filter(state=Run.State.PLAYED).order_by().values_list("attack")
     for attack, count, made in rows.annotate(count=Count("pk"), made=Count("pk", filter=Q(made__gt=0))):
         attacked[attack], to_label[attack] = count, made
-    return RunProgress(batches, attacked, to_label, totals.labelled_batches(tournament, players))
+    return RunProgress(batches, attacked, to_label, labelled)
 
 
 def ever_held(source: SampleSet) -> bool:

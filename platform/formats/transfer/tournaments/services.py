@@ -29,7 +29,7 @@ from formats.transfer.tournaments.selectors import (
     entered_sides,
     newcomers,
     participants,
-    progress_of,
+    progress_of_players,
 )
 from submissions.models import Submission
 
@@ -157,14 +157,11 @@ def follow_up(tournament: Tournament) -> None:
         current = _locked(tournament)
         if current.ended_at is not None:
             return
-        waited = queue.anything_waits()
         outside = newcomers(current)
-        requested = request_following(current, lambda: entered_sides(current) + [each.side for each in outside])
+        request_following(current, lambda: entered_sides(current) + [each.side for each in outside])
         entered = _let_enter(current, len(sizes_of(current)), outside)
         if entered.anybody:
             rank(current)
-        if requested and not waited:
-            notify.notify("workers.play")
     if entered.replaced:
         _cancel_needless_runs(current)
     if entered.anybody:
@@ -211,28 +208,34 @@ class _Entered(NamedTuple):
     replaced: bool = False
 
 
-def _let_enter(tournament: Tournament, batches: int, outside: list[Participant]) -> _Entered:
+def _let_enter(tournament: Tournament, batches: int, outside: Sequence[Participant]) -> _Entered:
     """Let newcomers (`outside`) enter that have met every entrant, one after the other."""
     if not outside:
         return _Entered()
-    progress = progress_of(tournament, batches, {each.player.pk for each in outside})
+    progress = progress_of_players(
+        tournament,
+        batches,
+        attacks={each.player.pk for each in outside if each.attacks},
+        defences={each.player.pk for each in outside if not each.attacks},
+    )
+    possible = [each for each in outside if not each.attacks or progress.attack_is_played(each.player.pk)]
     entered = replaced = False
     # an entrant that is replaced does not come back
-    while (entering := _next_to_enter(tournament, outside, progress)) is not None:
+    while possible and (entering := _next_to_enter(tournament, possible, progress)) is not None:
         replaced = _enter(tournament, entering) or replaced
-        outside.remove(entering)
+        possible.remove(entering)
         entered = True
     return _Entered(entered, replaced)
 
 
-def _next_to_enter(tournament: Tournament, outside: Sequence[Participant], progress: RunProgress) -> Participant | None:
-    """Return the first of the participants `outside` that has met every entrant."""
+def _next_to_enter(
+    tournament: Tournament, possible: Sequence[Participant], progress: RunProgress
+) -> Participant | None:
+    """Return the first of the participants that has met every entrant; its attacks were run on every batch."""
     attacks, defences = entered_players(tournament)
-    for each in outside:
+    for each in possible:
         if each.attacks:
-            met = progress.attack_is_played(each.player.pk) and all(
-                progress.pair_is_played(each.player.pk, defence) for defence in defences
-            )
+            met = all(progress.pair_is_played(each.player.pk, defence) for defence in defences)
         else:
             met = all(progress.pair_is_played(attack, each.player.pk) for attack in attacks)
         if met:

@@ -12,6 +12,7 @@ import pytest
 from django.db import connections
 
 from competitions.models import SampleSet
+from core import clock
 from core.models import Event
 from evaluation.formats.query.results import AuditReport
 from formats.query.matches import queue
@@ -19,7 +20,7 @@ from formats.query.matches.models import Match, Piece, SampleResult
 from formats.query.matches.piece_result import PlayedPiece
 from formats.query.matches.queue import Claim
 from formats.query.matches.scheduling import ensure_match
-from formats.query.matches.selectors import queue_of
+from formats.query.matches.selectors import queue_of, waiting
 from formats.query.matches.work import pieces
 from tests.platform.claims import claim_piece
 from workers.lease import LostClaimError
@@ -236,3 +237,9 @@ def test_concurrent_workers_play_each_piece_once(
     assert SampleResult.objects.count() == 16
     assert set(Piece.objects.values_list("fence", "faults")) == {(1, 0)}
     assert notifications.count("leaderboards.score") == 2
+
+
+@pytest.mark.django_db
+def test_waiting_pieces_are_those_of_one_state() -> None:
+    """A list of states would keep the database from reading the index in the order of the queue."""
+    assert '"matches_piece"."state" IN' not in str(waiting(clock.now()).query)

@@ -274,6 +274,26 @@ def test_a_sweep_reads_no_played_run_of_a_defence(tournament: Tournament, submit
     assert [sql for sql in of_runs if "'waiting'" not in sql or "'played'" in sql] == []
 
 
+def test_the_runs_of_a_new_defence_are_requested_without_reading_those_of_others(
+    tournament: Tournament, submit: Submit
+) -> None:
+    for number in range(2):
+        submit(f"bats-{number}", "defence", f"{BRIGHTNESS}\n# {number}")
+        submit(f"owls-{number}", "attack", f"{COPY}\n# {number}")
+    commit_all(tournament)
+    defence = submit("rats", "defence", f"{BRIGHTNESS}\n# of the rats").player
+    assert defence is not None
+    with CaptureQueriesContext(connection) as queries:
+        services.advance(tournament)
+    of_runs = [each["sql"] for each in queries if 'FROM "tournaments_defencerun"' in each["sql"]]
+    of_others = [sql for sql in of_runs if "'waiting'" not in sql and f'"defence_id" IN ({defence.pk})' not in sql]
+    assert of_others == []
+    assert open_of(tournament) == (0, DefenceRun.objects.filter(defence=defence).count())
+    assert list(defence.defence_runs.values_list("attack_run__batch", flat=True).order_by("pk")) == sorted(
+        AttackRun.objects.values_list("batch", flat=True)
+    )
+
+
 def test_a_sweep_requests_a_run_that_is_lacking_among_others(tournament: Tournament, submit: Submit) -> None:
     for number in range(2):
         submit(f"bats-{number}", "defence", f"{BRIGHTNESS}\n# {number}")

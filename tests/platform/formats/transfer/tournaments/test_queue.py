@@ -19,7 +19,7 @@ from evaluation.formats.transfer.runner.workspace import workspace
 from evaluation.sandbox.host_process import HostProcess, host_name
 from formats.transfer.tournaments import queue, services
 from formats.transfer.tournaments.models import AttackRun, Run, Tournament
-from formats.transfer.tournaments.selectors import stuck_runs
+from formats.transfer.tournaments.selectors import KINDS, AnyRun, stuck_runs
 from formats.transfer.tournaments.work import runs
 from submissions.models import Submission
 from tests.platform.claims import claim_run
@@ -182,6 +182,13 @@ def test_a_claim_sums_no_runs(tournament: Tournament, submit: Submit, the_clock:
         assert claimed().entry != run.entry
     assert [each["sql"] for each in queries if "SUM(" in each["sql"] and "worker" not in each["sql"]] == []
     assert list(WorkerTime.objects.values_list("entry", "seconds")) == [(run.entry_id, 20.0)]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_an_index_has_the_whole_order_of_the_queue(kind: type[AnyRun]) -> None:
+    """Without its end, a claim would sort all waiting runs of a team that were requested at the same time."""
+    order = ["id" if name == "pk" else name.removesuffix("_id") for name in queue.IN_ORDER]
+    assert ["state", "priority", *order] in [index.fields for index in kind._meta.indexes]
 
 
 def test_runs_of_a_team_of_low_priority_come_last(tournament: Tournament, submit: Submit) -> None:

@@ -8,7 +8,7 @@ import pytest
 from django.test import Client
 
 from competitions.models import Competition
-from evaluation.formats.transfer.results import RepeatCounts
+from evaluation.formats.transfer.results import NO_LABEL, RepeatCounts
 from formats.transfer.tournaments import queue, services
 from formats.transfer.tournaments.boards import board_of
 from formats.transfer.tournaments.engine_adapter import batches_of, play, play_repeat
@@ -53,6 +53,20 @@ def test_it_waits_until_every_other_run_of_the_defence_is_played(tournament: Tou
         queue.commit(run, play(run))
     assert order.count(RepeatRun) == 1
     assert order.index(RepeatRun) == len(order) - 1
+
+
+def test_they_are_requested_from_labels_of_runs_that_left_an_image_out_and_the_counts_of_others(
+    tournament: Tournament,
+) -> None:
+    play_all(tournament)
+    RepeatRun.objects.all().delete()
+    first = DefenceRun.objects.earliest("pk")
+    DefenceRun.objects.filter(pk=first.pk).update(labels=[NO_LABEL] * len(first.labels), labelled=0)
+    DefenceRun.objects.exclude(pk=first.pk).update(labels=[])
+    services.advance(tournament)
+    images = RepeatRun.objects.get().images
+    assert images
+    assert first.pk not in {key for key, _ in images}
 
 
 def test_advancing_again_requests_no_further_repeat(tournament: Tournament) -> None:
