@@ -19,7 +19,7 @@ help: ## list the commands
 
 setup: .venv/.set-up ## make .venv with everything pinned in constraints.txt; nothing to do when nothing changed
 
-.venv/.set-up: constraints.txt pyproject.toml evaluation/sdk/pyproject.toml evaluation/referee/build_distances.py evaluation/referee/distances.c
+.venv/.set-up: constraints.txt pyproject.toml evaluation/sdk/pyproject.toml evaluation/formats/query/referee/build_distances.py evaluation/formats/query/referee/distances.c
 	@.ci/virtual-environment
 	@touch $@
 

@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from math import comb
 
-from evaluation.domain.results import AuditReport
-from evaluation.referee.audit import ENOUGH_FRESH
+from evaluation.formats.query.referee.audit import ENOUGH_FRESH
+from evaluation.formats.query.results import AuditReport
 
 SHARES = (0.01, 0.02, 0.03, 0.05, 0.10)
 PIECES = (1, 2, 20)

@@ -13,18 +13,18 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from evaluation.baselines.catalogue import baselines
 from evaluation.builder.choose_builder import choose_builder
 from evaluation.datasets.load import load_dataset
 from evaluation.domain.players import Player, Track
-from evaluation.domain.results import AuditReport, sum_reports, with_inconsistency
-from evaluation.domain.rules import QueryRules
-from evaluation.referee.match import Match
-from evaluation.referee.time_limits import calibrate
-from evaluation.runner.audit import audit_model, with_audits
-from evaluation.runner.in_process_player import InProcessPlayer
-from evaluation.runner.sandboxed_player import SandboxedPlayer
+from evaluation.formats.query.catalogue import baselines
+from evaluation.formats.query.referee.match import Match
+from evaluation.formats.query.results import AuditReport, sum_reports, with_inconsistency
+from evaluation.formats.query.rules import QueryRules
+from evaluation.formats.query.runner.audit import audit_model, with_audits
+from evaluation.formats.query.runner.in_process_player import InProcessPlayer
+from evaluation.formats.query.runner.sandboxed_player import SandboxedPlayer
 from evaluation.sandbox.base import Resources
+from evaluation.sandbox.host_speed import calibrate
 from evaluation.sandbox.process import ProcessSandbox
 from gauntlet import serve_attack
 

@@ -13,8 +13,8 @@ import time
 
 import numpy as np
 
-from evaluation.baselines.catalogue import find_baseline
-from evaluation.domain.rules import QueryRules
+from evaluation.formats.query.catalogue import find_baseline
+from evaluation.formats.query.rules import QueryRules
 
 
 def main() -> None:

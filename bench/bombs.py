@@ -41,8 +41,8 @@ from bench.sizes import sized
 from demo.git_push import write_copy
 from demo.supervisor import Supervisor
 from demo.web_client import WebClient
+from evaluation.formats.transfer.runner.adversarial_images import read_all
 from evaluation.legacy.environment import VARIABLE
-from evaluation.transfer.adversarial_images import read_all
 
 LARGE_MEBIBYTES = sized(256, smallest=1)
 SEGMENTS = sized(16_000_000, smallest=10_000)

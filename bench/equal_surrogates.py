@@ -14,19 +14,19 @@ from dataclasses import replace
 from pathlib import Path
 
 from bench.report import table
-from evaluation.baselines.transfer_catalogue import TransferBaseline, transfer_baselines
 from evaluation.datasets.base import with_targets
 from evaluation.datasets.load import load_dataset
-from evaluation.domain.transfer_rules import TransferRules, TransferTrack
-from evaluation.referee.time_limits import calibrate
+from evaluation.formats.transfer.catalogue import TransferBaseline, transfer_baselines
+from evaluation.formats.transfer.rules import TransferRules, TransferTrack
+from evaluation.formats.transfer.runner.build import build_player
+from evaluation.formats.transfer.runner.play import Match, play
+from evaluation.formats.transfer.runner.player import TransferPlayer
+from evaluation.formats.transfer.runner.result import TransferResult
+from evaluation.formats.transfer.scoring.scores import TransferStanding
+from evaluation.formats.transfer.scoring.tables import accuracy, share_text
 from evaluation.sandbox.base import Resources
+from evaluation.sandbox.host_speed import calibrate
 from evaluation.sandbox.process import ProcessSandbox
-from evaluation.scoring.transfer import TransferStanding
-from evaluation.scoring.transfer_tables import accuracy, share_text
-from evaluation.transfer.build import build_player
-from evaluation.transfer.play import Match, play
-from evaluation.transfer.player import TransferPlayer
-from evaluation.transfer.result import TransferResult
 
 METHODS: Mapping[str, str] = {
     "iterative": "Method()",

@@ -18,11 +18,11 @@ import numpy as np
 
 from bench.report import table
 from evaluation.domain.players import Side
-from evaluation.tournament.entrants import TOP
-from evaluation.tournament.ladder import Ladder, not_behind
-from evaluation.tournament.ordering import Ranked, Seen, ranked
-from evaluation.tournament.schedule import OrderedBy
-from evaluation.tournament.simulated_players import EVERYBODY, PLAYERS, Regime, World
+from evaluation.formats.query.tournament.entrants import TOP
+from evaluation.formats.query.tournament.ladder import Ladder, not_behind
+from evaluation.formats.query.tournament.ordering import Ranked, Seen, ranked
+from evaluation.formats.query.tournament.schedule import OrderedBy
+from evaluation.formats.query.tournament.simulated_players import EVERYBODY, PLAYERS, Regime, World
 
 EQUAL = Regime(model=0, pair=0)
 SAMPLES = 200

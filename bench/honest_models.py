@@ -30,17 +30,17 @@ from scipy.stats import binom, binomtest
 
 from bench.audits import stay_at_the_boundary
 from bench.report import table
-from evaluation.baselines.catalogue import find_baseline
 from evaluation.baselines.shared import lite_network, network
 from evaluation.datasets.load import load_dataset
 from evaluation.domain.images import Images
 from evaluation.domain.players import Track
-from evaluation.domain.results import AuditReport
-from evaluation.domain.rules import QueryRules
 from evaluation.domain.samples import Sample
-from evaluation.referee.audit import ENOUGH_FRESH, MOST_ALONE, RATE
-from evaluation.referee.match import Match
-from evaluation.runner.in_process_player import InProcessPlayer
+from evaluation.formats.query.catalogue import find_baseline
+from evaluation.formats.query.referee.audit import ENOUGH_FRESH, MOST_ALONE, RATE
+from evaluation.formats.query.referee.match import Match
+from evaluation.formats.query.results import AuditReport
+from evaluation.formats.query.rules import QueryRules
+from evaluation.formats.query.runner.in_process_player import InProcessPlayer
 from gauntlet import serve_attack, serve_model
 
 Predict = Callable[[Any], NDArray[np.int64]]

@@ -16,14 +16,15 @@ from bench.synthetic_competition import make_competition, make_entries, make_pla
 from competitions.models import Competition, FreezeWindow, RulesVersion, SampleSet, Track
 from competitions.sample_store import keep_samples, samples_of
 from core import clock, object_store
-from evaluation.domain.results import Outcome, PieceResult, SampleResult, Trace
-from leaderboards.models import Evaluation, Pool, PoolPlace
-from leaderboards.scoring import recompute
-from matches.engine_adapter import pack
-from matches.models import Match, Piece
-from matches.models import SampleResult as SampleRow
-from matches.rules import query_rules
-from rounds.models import Round, RoundEntry, RoundMatch
+from evaluation.formats.query.results import Outcome, PieceResult, SampleResult, Trace
+from formats.query.leaderboards.models import Evaluation, Pool, PoolPlace
+from formats.query.leaderboards.scoring import recompute
+from formats.query.matches.engine_adapter import pack
+from formats.query.matches.models import Match, Piece
+from formats.query.matches.models import SampleResult as SampleRow
+from formats.query.matches.rules import query_rules
+from formats.query.rounds.models import RoundMatch
+from rounds.models import Round, RoundEntry
 from submissions.models import Player, Submission
 
 SEASON, MATRIX = "season", "matrix"

@@ -57,7 +57,8 @@ def _address(kind: str) -> str:
 def _measure(addresses: dict[str, str]) -> Section:
     # modules that import models wait until Django is set up
     crowd, scoring, visibility = map(
-        importlib.import_module, ("bench.synthetic_competition", "leaderboards.scoring", "leaderboards.visibility")
+        importlib.import_module,
+        ("bench.synthetic_competition", "formats.query.leaderboards.scoring", "formats.query.leaderboards.visibility"),
     )
     competition = crowd.make_competition(SLUG)
     track = competition.tracks.get(name=CROWDED)

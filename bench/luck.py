@@ -18,8 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evaluation.domain.players import Side
-from evaluation.scoring.paired_test import paired_difference
-from evaluation.scoring.selection_effect import expected_largest
+from evaluation.formats.query.scoring.paired_test import paired_difference
+from evaluation.formats.query.scoring.selection_effect import expected_largest
 
 OPPONENTS = 5
 COUNTS = (5, 35, 150, 530)

@@ -19,14 +19,14 @@ from scipy.stats import binomtest
 
 from bench.audit_power import SHARES, passes
 from bench.report import table
-from evaluation.baselines.catalogue import find_baseline
 from evaluation.builder.choose_builder import choose_builder
 from evaluation.datasets.load import load_dataset
 from evaluation.domain.players import Player
-from evaluation.domain.results import AuditReport, sum_reports
-from evaluation.domain.rules import QueryRules
-from evaluation.referee.time_limits import calibrate
-from evaluation.runner.play import play
+from evaluation.formats.query.catalogue import find_baseline
+from evaluation.formats.query.results import AuditReport, sum_reports
+from evaluation.formats.query.rules import QueryRules
+from evaluation.formats.query.runner.play import play
+from evaluation.sandbox.host_speed import calibrate
 from evaluation.sandbox.process import ProcessSandbox
 
 PLAYERS = Path(__file__).resolve().parent / "players"

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 
-from evaluation.domain.rules import QueryRules
+from evaluation.formats.query.rules import QueryRules
 
 BENCH = Path(__file__).resolve().parent
 ROOT = BENCH.parent

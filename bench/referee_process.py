@@ -20,11 +20,11 @@ import numpy as np
 
 from evaluation.domain.players import Track
 from evaluation.domain.processor_use import ProcessorUse
-from evaluation.domain.rules import QueryRules
 from evaluation.domain.samples import Sample
-from evaluation.protocol.handshake import Listener
-from evaluation.referee.match import Match
-from evaluation.referee.player_connection import PlayerConnection, PlayerExit
+from evaluation.formats.query.referee.match import Match
+from evaluation.formats.query.referee.player_connection import PlayerConnection, PlayerExit
+from evaluation.formats.query.rules import QueryRules
+from evaluation.protocol.listener import Listener
 from evaluation.sandbox.base import SOCKET_NAME, SOCKET_VARIABLE
 
 TARGET = 1

@@ -19,13 +19,14 @@ from competitions.models import Competition, Entry
 from competitions.sample_store import worst_cases
 from competitions.services import appoint_organiser, import_competition
 from core import clock
+from formats.query.matches.models import Match, Piece, SampleResult
 from formats.query.rounds.cost_estimate import estimate
 from formats.query.rounds.engine_adapter import facts_of
+from formats.query.rounds.models import Decision, RoundMatch, RoundStage
 from formats.query.rounds.progression import advance_round
-from matches.models import Match, Piece, SampleResult
 from repositories.models import Repository
 from rounds import services
-from rounds.models import Decision, Round, RoundEntry, RoundMatch, RoundStage
+from rounds.models import Round, RoundEntry
 from rounds.planning.freeze import freeze
 from rounds.planning.plan import plan_round
 from rounds.publishing.publication import publish

@@ -25,7 +25,7 @@ from bench.report import Section, table
 from bench.sizes import sized
 from bench.synthetic_results import drawn_facts, play
 from evaluation.domain.players import Track
-from evaluation.tournament.rounds import RoundFacts, advance
+from evaluation.formats.query.tournament.rounds import RoundFacts, advance
 
 TURNS = sized(15, smallest=1)
 PAGE_TURNS = sized(60, smallest=2)

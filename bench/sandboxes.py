@@ -12,14 +12,14 @@ from bench.interleaved import Spread, ratios, say, take_turns
 from bench.programs import BENCH, NotAvailableError
 from bench.report import Section, table
 from bench.sizes import sized
-from evaluation.baselines.catalogue import find_baseline
 from evaluation.builder.choose_builder import choose_builder
 from evaluation.datasets.load import load_dataset
 from evaluation.domain.errors import GauntletError
-from evaluation.domain.rules import QueryRules
 from evaluation.domain.samples import Sample
-from evaluation.referee.match import Match
-from evaluation.runner.sandboxed_player import SandboxedPlayer
+from evaluation.formats.query.catalogue import find_baseline
+from evaluation.formats.query.referee.match import Match
+from evaluation.formats.query.rules import QueryRules
+from evaluation.formats.query.runner.sandboxed_player import SandboxedPlayer
 from evaluation.sandbox.base import Resources, Sandbox
 from evaluation.sandbox.docker import DockerSandbox
 from evaluation.sandbox.process import ProcessSandbox

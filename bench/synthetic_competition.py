@@ -12,8 +12,8 @@ from competitions.formats import competition_formats
 from competitions.models import Competition, Entry, RulesVersion, SampleSet, Track
 from core import clock
 from evaluation.scoring.bootstrap import RESAMPLES
-from leaderboards.models import Evaluation, Pool, PoolPlace, Resamples
-from leaderboards.ranking import COMPARED
+from formats.query.leaderboards.models import Evaluation, Pool, PoolPlace, Resamples
+from formats.query.leaderboards.ranking import COMPARED
 from repositories.models import Repository
 from submissions.models import Player, Submission
 

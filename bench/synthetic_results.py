@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from bench.sizes import sized
 from evaluation.domain.players import Track
-from evaluation.domain.results import Outcome
-from evaluation.tournament.rounds import Request, RoundEntrant, RoundFacts, SampleRow
-from evaluation.tournament.simulated_players import REGIMES, World
+from evaluation.formats.query.results import Outcome
+from evaluation.formats.query.tournament.rounds import Request, RoundEntrant, RoundFacts, SampleRow
+from evaluation.formats.query.tournament.simulated_players import REGIMES, World
 
 SAMPLES = sized(200, smallest=20)
 SIDES = sized(

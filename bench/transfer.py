@@ -55,15 +55,14 @@ def measure() -> Section:
 def _measure() -> Section:
     # modules that import models wait until Django is set up
     site = importlib.import_module("bench.transfer_site")
-    ranking = importlib.import_module("tournaments.ranking")
-    models = importlib.import_module("tournaments.models")
+    ranking = importlib.import_module("formats.transfer.tournaments.ranking")
+    models = importlib.import_module("formats.transfer.tournaments.models")
     tournament = site.make_leaderboard()
     say("transfer: counting the runs that are played already")
-    folder = importlib.import_module("tournaments.migrations").__path__[0]
+    folder = importlib.import_module("formats.transfer.tournaments.migrations").__path__[0]
     [migration] = Path(folder).glob("*_totals_of_pairs.py")
-    counted = _timed(
-        lambda: importlib.import_module(f"tournaments.migrations.{migration.stem}").count_played_runs(apps, None)
-    )
+    module = f"formats.transfer.tournaments.migrations.{migration.stem}"
+    counted = _timed(lambda: importlib.import_module(module).count_played_runs(apps, None))
     site.analyse()
     runs = models.DefenceRun.objects.count()
     rows: list[list[str]] = []

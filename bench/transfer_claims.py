@@ -14,9 +14,9 @@ from statistics import NormalDist
 import numpy as np
 from numpy.typing import NDArray
 
-from evaluation.domain.transfer_rules import Opponents, TransferTrack
-from evaluation.scoring.transfer import TransferStanding, standings
-from evaluation.scoring.transfer_intervals import ScoreInterval, pair_images, score_intervals, score_ranks
+from evaluation.formats.transfer.rules import Opponents, TransferTrack
+from evaluation.formats.transfer.scoring.intervals import ScoreInterval, pair_images, score_intervals, score_ranks
+from evaluation.formats.transfer.scoring.scores import TransferStanding, standings
 
 ATTACKS = 5
 DIFFICULTIES = np.array([NormalDist().inv_cdf((place + 0.5) / 4000) for place in range(4000)])

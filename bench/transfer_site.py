@@ -17,12 +17,12 @@ from competitions.models import Competition, Entry, SampleSet, Track
 from competitions.sample_store import draw, samples_of
 from competitions.services import import_competition
 from core import clock
-from evaluation.domain.transfer_results import NO_LABEL
+from evaluation.formats.transfer.results import NO_LABEL
+from formats.transfer.tournaments import services
+from formats.transfer.tournaments.engine_adapter import repeats_due
+from formats.transfer.tournaments.models import AttackRun, DefenceRun, Entrant, RepeatRun, Run, Tournament
 from repositories.models import Repository
 from submissions.models import Player, Submission
-from tournaments import services
-from tournaments.engine_adapter import repeats_due
-from tournaments.models import AttackRun, DefenceRun, Entrant, RepeatRun, Run, Tournament
 
 SIDES = sized(
     {"attack": 91, "targeted_attack": 65, "defence": 107}, smallest={"attack": 3, "targeted_attack": 2, "defence": 3}

@@ -14,10 +14,10 @@ from competitions.services import enter, import_competition
 from core import clock
 from demo.git_push import TAG, push_copy
 from demo.virtual_teams import Change
-from evaluation.baselines.catalogue import find_baseline
-from matches.models import Match
-from matches.player_builds import baseline_player, build
-from matches.scheduling import ensure_match
+from evaluation.formats.query.catalogue import find_baseline
+from formats.query.matches.models import Match
+from formats.query.matches.player_builds import baseline_player, build
+from formats.query.matches.scheduling import ensure_match
 from repositories.git_reader import GitReader
 from repositories.services import repository_of
 from submissions.models import Player, Submission

@@ -13,17 +13,7 @@ T = TypeVar("T")
 
 TESTS = Path(__file__).resolve().parent
 DATABASE_FOLDERS = tuple(
-    TESTS / "platform" / name
-    for name in (
-        "accounts",
-        "competitions",
-        "leaderboards",
-        "matches",
-        "rounds",
-        "submissions",
-        "tournaments",
-        "workers",
-    )
+    TESTS / "platform" / name for name in ("accounts", "competitions", "formats", "rounds", "submissions", "workers")
 )
 """Tests of the apps that write: their locks, constraints, queues and queries."""
 

@@ -16,7 +16,7 @@ import torch
 from torch.nn import functional
 
 from bench.referee_process import TARGET
-from evaluation.domain.rules import QueryRules
+from evaluation.formats.query.rules import QueryRules
 from evaluation.training.resnet import resnet18
 from gauntlet import serve_model
 

@@ -8,10 +8,10 @@ from typing import Any
 
 from evaluation.cli.output import OUT, print_table, say
 from evaluation.domain.players import Track
-from evaluation.domain.results import MatchResult
 from evaluation.domain.score_decimals import decimals
-from evaluation.scoring.v1 import Score
-from evaluation.tournament.leaderboards import Board, Matrix, Row, boards, matrices
+from evaluation.formats.query.results import MatchResult
+from evaluation.formats.query.scoring.v1 import Score
+from evaluation.formats.query.tournament.leaderboards import Board, Matrix, Row, boards, matrices
 
 _WIDE = 110
 """The terminal width from which the two least important columns are shown, too."""

@@ -12,9 +12,9 @@ from evaluation.cli.options import add_samples, add_sandbox, submission
 from evaluation.cli.output import OUT, print_json, printable
 from evaluation.cli.query_check import LEAST_ACCURACY, OPPONENT
 from evaluation.domain.smoke_checks import SmokeTestResult, what_failed
+from evaluation.formats.query.runner.smoke_test import SAMPLES
 from evaluation.formats.registry import format_of_repository
-from evaluation.runner.smoke_test import SAMPLES
-from evaluation.transfer.smoke_test import SAMPLES as TRANSFER_SAMPLES
+from evaluation.formats.transfer.runner.smoke_test import SAMPLES as TRANSFER_SAMPLES
 
 _MARKS = {True: "[green]passed[/green]", False: "[red]FAILED[/red]", None: "[yellow]not reached[/yellow]"}
 

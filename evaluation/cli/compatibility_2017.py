@@ -10,14 +10,14 @@ from pathlib import Path
 from evaluation.builder.base import LogLine
 from evaluation.builder.last_exception import last_exception
 from evaluation.cli.options import Chosen, open_sandbox
-from evaluation.domain.transfer_results import ImageNote
-from evaluation.domain.transfer_rules import TransferRules
-from evaluation.referee.time_limits import calibrate
-from evaluation.transfer.build import build_player
-from evaluation.transfer.limits import resources
-from evaluation.transfer.play import Match, play
-from evaluation.transfer.player import TransferPlayer
-from evaluation.transfer.result import TransferResult
+from evaluation.formats.transfer.results import ImageNote
+from evaluation.formats.transfer.rules import TransferRules
+from evaluation.formats.transfer.runner.build import build_player
+from evaluation.formats.transfer.runner.limits import resources
+from evaluation.formats.transfer.runner.play import Match, play
+from evaluation.formats.transfer.runner.player import TransferPlayer
+from evaluation.formats.transfer.runner.result import TransferResult
+from evaluation.sandbox.host_speed import calibrate
 
 EPSILON = 16
 """The size of the ball, in levels of 0 to 255: the largest of 2017."""

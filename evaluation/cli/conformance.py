@@ -6,9 +6,9 @@ import argparse
 from typing import Any
 
 from evaluation.cli.output import OUT, print_json, printable, working
-from evaluation.conformance import check_player
 from evaluation.datasets.load import load_dataset
-from evaluation.domain.rules import QueryRules
+from evaluation.formats.query.conformance import check_player
+from evaluation.formats.query.rules import QueryRules
 
 
 def add_parser(subcommands: Any) -> None:

@@ -7,14 +7,14 @@ import os
 from pathlib import Path
 from typing import Any
 
-from evaluation.baselines.catalogue import baselines_for
 from evaluation.cli import boards
 from evaluation.cli.options import add_samples, add_sandbox, build_players, chosen_samples, positive
 from evaluation.cli.output import print_json, say
 from evaluation.cli.perturbation_plot import exhibits, write_gallery
 from evaluation.cli.query import play_tournament
 from evaluation.domain.players import Track
-from evaluation.tournament.leaderboards import boards as make_boards
+from evaluation.formats.query.catalogue import baselines_for
+from evaluation.formats.query.tournament.leaderboards import boards as make_boards
 
 
 def add_parser(subcommands: Any) -> None:

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from evaluation.cli import query, query_check, transfer, transfer_check
 from evaluation.domain.smoke_checks import SmokeTestResult
-from evaluation.formats.query import Query
+from evaluation.formats.query.format import Query
 from evaluation.formats.registry import formats
-from evaluation.formats.transfer import Transfer
+from evaluation.formats.transfer.format import Transfer
 
 if TYPE_CHECKING:
     from evaluation.bundle.signature_check import Report
@@ -32,7 +32,7 @@ class FormatCommands(NamedTuple):
     smoke_test: Callable[[argparse.Namespace], SmokeTestResult]
     """Build the submission of `gauntlet check` and test it."""
     verify_bundle: Callable[..., Report]
-    """Verify the result bundle of a round; see `evaluation.bundle.verify.verify`."""
+    """Verify the result bundle of a round; see `evaluation.formats.query.bundle.verify.verify`."""
     add_options: Callable[[argparse.ArgumentParser], None] = _no_options
     """Add the options to play and tournament that only this format has."""
 

@@ -13,11 +13,11 @@ from evaluation.datasets.base import Dataset, with_targets
 from evaluation.datasets.load import load_dataset
 from evaluation.domain.errors import DatasetRefusal, Refusal
 from evaluation.domain.players import Player
-from evaluation.domain.rules import QueryRules
 from evaluation.domain.samples import Sample
-from evaluation.formats.query import Query
+from evaluation.formats.query.format import Query
+from evaluation.formats.query.rules import QueryRules
+from evaluation.formats.query.submissions_2018.builders import any_year_builder
 from evaluation.formats.registry import all_bundled, require_format
-from evaluation.legacy.builders import any_year_builder
 from evaluation.sandbox.base import Sandbox
 from evaluation.sandbox.docker import DockerSandbox
 from evaluation.sandbox.process import ProcessSandbox

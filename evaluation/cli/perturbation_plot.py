@@ -11,8 +11,8 @@ from PIL import Image as Picture
 from PIL import ImageDraw, ImageFont
 
 from evaluation.domain.images import Image
-from evaluation.domain.results import MatchResult, Outcome, SampleResult
 from evaluation.domain.samples import Sample
+from evaluation.formats.query.results import MatchResult, Outcome, SampleResult
 
 _TILE = 128
 _MARGIN = 12

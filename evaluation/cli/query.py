@@ -6,7 +6,6 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from evaluation.baselines.catalogue import is_bundled
 from evaluation.cli import boards
 from evaluation.cli.options import (
     Chosen,
@@ -19,13 +18,14 @@ from evaluation.cli.output import print_error, print_json, print_table, progress
 from evaluation.cli.report import context_of, require_writable, write_report
 from evaluation.domain.errors import ManifestRefusal, Refusal
 from evaluation.domain.players import Player, Side, Track
-from evaluation.domain.results import MatchResult, Outcome
-from evaluation.referee.time_limits import calibrate
-from evaluation.runner.artefacts import as_dict, median_distance, write_result
-from evaluation.runner.checks import describe_failure
-from evaluation.runner.play import play
-from evaluation.runner.tournament import Pairing, pairings, play_all
+from evaluation.formats.query.catalogue import is_bundled
+from evaluation.formats.query.results import MatchResult, Outcome
+from evaluation.formats.query.runner.artefacts import as_dict, median_distance, write_result
+from evaluation.formats.query.runner.checks import describe_failure
+from evaluation.formats.query.runner.play import play
+from evaluation.formats.query.runner.tournament import Pairing, pairings, play_all
 from evaluation.sandbox.docker import DockerSandbox
+from evaluation.sandbox.host_speed import calibrate
 from evaluation.sandbox.process import ProcessSandbox
 
 if TYPE_CHECKING:
@@ -36,8 +36,8 @@ SHOWN_CHARACTERS = 2000
 
 
 def verify_bundle(content: bytes, key: str | None, **published: Any) -> Report:
-    """Verify the bundle of a round of the format; `published` as in `evaluation.bundle.verify.verify`."""
-    from evaluation.bundle.verify import verify  # only `gauntlet verify` needs it
+    """Verify the bundle of a round of the format; `published` as in `evaluation.formats.query.bundle.verify.verify`."""
+    from evaluation.formats.query.bundle.verify import verify  # only `gauntlet verify` needs it
 
     return verify(content, key, **published)
 
@@ -69,7 +69,7 @@ def play_one(given: argparse.Namespace) -> int:
     result = played.result
     write_result(result, chosen.samples, out)
     if given.report:
-        from evaluation.report import query  # as in `context_of`
+        from evaluation.formats.query.report import reports as query  # as in `context_of`
 
         write_report(
             query.of_match(result, context_of(given, chosen.dataset, chosen.split, chosen.samples)), given.report
@@ -93,7 +93,7 @@ def play_all_of(given: argparse.Namespace) -> int:
     players, chosen = build_players(given.players, given.sandbox), chosen_samples(given)
     results = play_tournament(players, chosen, given)
     if given.report:
-        from evaluation.report import query  # as in `context_of`
+        from evaluation.formats.query.report import reports as query  # as in `context_of`
 
         write_report(
             query.of_tournament(results, context_of(given, chosen.dataset, chosen.split, chosen.samples)), given.report

@@ -5,16 +5,16 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from evaluation.baselines.catalogue import find_baseline
 from evaluation.cli.options import Chosen, build_players, chosen_samples, open_sandbox
 from evaluation.cli.output import progress_bar, say
 from evaluation.cli.query import require_track
 from evaluation.domain.players import Player, Track
-from evaluation.domain.results import PieceResult
 from evaluation.domain.smoke_checks import SmokeTestResult
-from evaluation.referee.time_limits import calibrate
-from evaluation.runner.smoke_opponent import MADE_FROM, Opponent, nearest_mean_opponent, player_opponent
-from evaluation.runner.smoke_test import check_attack, check_model
+from evaluation.formats.query.catalogue import find_baseline
+from evaluation.formats.query.results import PieceResult
+from evaluation.formats.query.runner.smoke_opponent import MADE_FROM, Opponent, nearest_mean_opponent, player_opponent
+from evaluation.formats.query.runner.smoke_test import check_attack, check_model
+from evaluation.sandbox.host_speed import calibrate
 
 LEAST_ACCURACY = 0.5
 """The clean accuracy that a model needs, if the competition does not say another one."""

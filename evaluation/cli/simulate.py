@@ -8,9 +8,9 @@ from typing import Any
 
 from evaluation.cli.options import positive
 from evaluation.cli.output import OUT, print_json, print_table, progress_bar
-from evaluation.tournament.simulated_players import REGIMES
-from evaluation.tournament.simulation import SAMPLES, TRUTH_SAMPLES, simulate
-from evaluation.tournament.simulation_estimates import Estimate, Line, averages, differences
+from evaluation.formats.query.tournament.simulated_players import REGIMES
+from evaluation.formats.query.tournament.simulation import SAMPLES, TRUTH_SAMPLES, simulate
+from evaluation.formats.query.tournament.simulation_estimates import Estimate, Line, averages, differences
 
 _MEASURED = {
     "recall": "five found",

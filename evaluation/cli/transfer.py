@@ -22,18 +22,18 @@ from evaluation.datasets.base import Dataset, with_targets
 from evaluation.datasets.load import load_dataset
 from evaluation.domain.errors import ManifestRefusal, Refusal
 from evaluation.domain.samples import Sample
-from evaluation.domain.transfer_results import AttackBatch, DefenceBatch
-from evaluation.domain.transfer_rules import Opponents, TransferRules
 from evaluation.formats.registry import require_format
-from evaluation.formats.transfer import Transfer
-from evaluation.referee.time_limits import calibrate
-from evaluation.transfer.artefacts import as_dict, write_files
-from evaluation.transfer.build import build_player
-from evaluation.transfer.limits import resources
-from evaluation.transfer.match_problems import problems
-from evaluation.transfer.play import Match, play
-from evaluation.transfer.player import TransferPlayer
-from evaluation.transfer.result import TransferResult
+from evaluation.formats.transfer.format import Transfer
+from evaluation.formats.transfer.results import AttackBatch, DefenceBatch
+from evaluation.formats.transfer.rules import Opponents, TransferRules
+from evaluation.formats.transfer.runner.artefacts import as_dict, write_files
+from evaluation.formats.transfer.runner.build import build_player
+from evaluation.formats.transfer.runner.limits import resources
+from evaluation.formats.transfer.runner.match_problems import problems
+from evaluation.formats.transfer.runner.play import Match, play
+from evaluation.formats.transfer.runner.player import TransferPlayer
+from evaluation.formats.transfer.runner.result import TransferResult
+from evaluation.sandbox.host_speed import calibrate
 
 if TYPE_CHECKING:
     from evaluation.bundle.signature_check import Report
@@ -73,8 +73,8 @@ def add_options(command: argparse.ArgumentParser) -> None:
 
 
 def verify_bundle(content: bytes, key: str | None, **published: Any) -> Report:
-    """Verify the bundle of a round of the format; `published` as in `evaluation.transfer.bundle.verify.verify`."""
-    from evaluation.transfer.bundle.verify import verify  # only `gauntlet verify` needs it
+    """Verify the bundle of a round of the format; `published` are the other arguments of the bundle's `verify`."""
+    from evaluation.formats.transfer.bundle.verify import verify  # only `gauntlet verify` needs it
 
     return verify(content, key, **published)
 
@@ -127,7 +127,7 @@ def _run(players: Sequence[TransferPlayer], given: argparse.Namespace, *, worker
     result = _play(match, given.sandbox, results_directory(given.out))
     write_files(result, given.out)
     if given.report:
-        from evaluation.report import transfer  # as in `context_of`
+        from evaluation.formats.transfer.report import reports as transfer  # as in `context_of`
 
         write_report(transfer.of_transfer(result, context_of(given, dataset, split, samples)), given.report)
     if given.json:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from evaluation.cli.output import print_table, say
-from evaluation.domain.transfer_results import PairCounts
-from evaluation.domain.transfer_rules import TransferTrack
-from evaluation.scoring.transfer import TransferStanding
-from evaluation.scoring.transfer_tables import accuracy, separated, share_text
-from evaluation.transfer.result import TransferResult
+from evaluation.formats.transfer.results import PairCounts
+from evaluation.formats.transfer.rules import TransferTrack
+from evaluation.formats.transfer.runner.result import TransferResult
+from evaluation.formats.transfer.scoring.scores import TransferStanding
+from evaluation.formats.transfer.scoring.tables import accuracy, separated, share_text
 
 _TITLES = {
     TransferTrack.ATTACK: "Attacks",

@@ -5,18 +5,18 @@ from __future__ import annotations
 import argparse
 import threading
 
-from evaluation.builder.metadata import read_metadata
 from evaluation.cli.options import open_sandbox
 from evaluation.cli.output import say, working
 from evaluation.cli.transfer import build_players, chosen_samples
 from evaluation.domain.errors import Refusal
 from evaluation.domain.smoke_checks import SmokeTestResult
-from evaluation.domain.transfer_rules import TransferRules
+from evaluation.formats.transfer.metadata import read_metadata
+from evaluation.formats.transfer.rules import TransferRules
+from evaluation.formats.transfer.runner.limits import resources
+from evaluation.formats.transfer.runner.run_batch import RunEnvironment
+from evaluation.formats.transfer.runner.smoke_test import SAMPLES, check_submission
 from evaluation.legacy.licence_file import UNKNOWN, licence_of
-from evaluation.referee.time_limits import calibrate
-from evaluation.transfer.limits import resources
-from evaluation.transfer.run_batch import RunEnvironment
-from evaluation.transfer.smoke_test import SAMPLES, check_submission
+from evaluation.sandbox.host_speed import calibrate
 
 
 def smoke_test(given: argparse.Namespace) -> SmokeTestResult:

@@ -12,7 +12,7 @@
         └── HostFault           this host failed, or lacks files that the site has, in a way that no player can cause
 
 A player that breaks the rules in a match raises no exception: the match still ends with a result, which contains the
-`Reason` (see `evaluation.domain.results`).
+`Reason` (see `evaluation.formats.query.results`).
 """
 
 from __future__ import annotations

@@ -9,8 +9,8 @@ from pathlib import Path
 from evaluation.baselines.bundled import BundledRepository
 from evaluation.domain.errors import ManifestRefusal, Refusal
 from evaluation.formats.base import EngineFormat
-from evaluation.formats.query import Query
-from evaluation.formats.transfer import Transfer
+from evaluation.formats.query.format import Query
+from evaluation.formats.transfer.format import Transfer
 
 formats: tuple[EngineFormat, ...] = (Query(), Transfer())
 """All formats. The first is meant where a command, a repository or a bundle names none."""

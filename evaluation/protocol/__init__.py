@@ -1,1 +1,1 @@
-"""Wire protocol, the referee's end: channels and the handshake. The frames are in `gauntlet.frames`."""
+"""Wire protocol, the end that starts players: the socket and the channels. The frames are in `gauntlet.frames`."""

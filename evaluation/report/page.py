@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from importlib.resources import files
 from typing import Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from evaluation import __version__
@@ -33,10 +33,10 @@ class Context:
     command: str
 
 
-def render(template: str, context: Context, rules: Mapping[str, Any], **values: Any) -> str:
-    """Return a template as a page; `rules` are those of `result.json`."""
+def render(package: str, template: str, context: Context, rules: Mapping[str, Any], **values: Any) -> str:
+    """Return a template of `package`, of a format's reports, as a page; `rules` are those of `result.json`."""
     environment = Environment(
-        loader=PackageLoader("evaluation.report"),
+        loader=ChoiceLoader([PackageLoader(package), PackageLoader("evaluation.report")]),
         autoescape=True,  # names and failure texts come from participants
         undefined=StrictUndefined,
         trim_blocks=True,

@@ -13,7 +13,7 @@ from pathlib import Path
 from evaluation.domain.errors import Fault
 from evaluation.domain.players import Program
 from evaluation.protocol.channel import ChannelError
-from evaluation.protocol.handshake import Listener
+from evaluation.protocol.listener import Listener
 from evaluation.sandbox.base import SOCKET_NAME, Resources, Run
 from evaluation.sandbox.guard_trials import StartPlayer
 

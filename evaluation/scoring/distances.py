@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evaluation.domain.images import GREY, Image, Images
-from evaluation.domain.results import Outcome
 
 Distances: TypeAlias = NDArray[np.float64]
 
@@ -35,13 +34,3 @@ def l2_each(first: Images, second: Images) -> Distances:
 def worst_case(clean: Image) -> float:
     """Return the distance to the uniform grey image (Brendel et al. 2020, section 4.2), the cap of every distance."""
     return l2(clean, np.full_like(clean, GREY))
-
-
-def scored_distance(outcome: Outcome, distance: float, worst_case: float) -> float:
-    """Return the distance that counts: 0 where the clean image met the criterion, the worst case where no adversarial
-    was found, else the adversarial's own distance, at most the worst case."""
-    if outcome is Outcome.CLEAN_WRONG:
-        return 0.0
-    if outcome is Outcome.FAILED:
-        return worst_case
-    return min(distance, worst_case)

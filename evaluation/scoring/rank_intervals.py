@@ -49,12 +49,12 @@ def rank_intervals(
 ) -> Ranks:
     """Return the 95 % simultaneous rank intervals of the players of one leaderboard.
 
-    `values` are their scores, `resampled` the same scores in the resamples (`evaluation.scoring.v1.resampled_medians`,
-    all of one length and over the same samples). The interval of a player goes from 1 + the number of significantly
-    better players to the number of players minus the significantly worse ones. The largest score is the best of models,
-    the smallest that of attacks. With `freedom`, the degrees of freedom of the resamples' deviations, the value that a
-    difference must exceed is that of Student's t for the same probability: means of few samples need it, medians do
-    not. Raise `ValueError` where a player has no resamples.
+    `values` are their scores, `resampled` the same scores in the resamples of the samples (all of one length and over
+    the same samples). The interval of a player goes from 1 + the number of significantly better players to the number
+    of players minus the significantly worse ones. The largest score is the best of models, the smallest that of
+    attacks. With `freedom`, the degrees of freedom of the resamples' deviations, the value that a difference must
+    exceed is that of Student's t for the same probability: means of few samples need it, medians do not. Raise
+    `ValueError` where a player has no resamples.
     """
     names = list(values)
     if missing := [name for name in names if name not in resampled]:

@@ -11,8 +11,8 @@ from torch import Tensor, nn
 
 from evaluation.baselines.shared.network import as_input
 from evaluation.domain.images import Images
+from evaluation.formats.query.scoring.v1 import interval, resampled_medians
 from evaluation.scoring.distances import worst_case
-from evaluation.scoring.v1 import interval, resampled_medians
 from evaluation.training.adversary import ddn
 
 _BATCH = 25

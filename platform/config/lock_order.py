@@ -32,7 +32,7 @@ LOCK_ORDER = (
     "leaderboards.Evaluation",
     "leaderboards.Resamples",
     "leaderboards.Standing",
-    "rounds.RoundMatch",
+    "query_rounds.RoundMatch",
     "rounds.SigningKey",
 )
 """Models, first to last. A transaction that holds rows of one locks no rows of an earlier one for the first time."""

@@ -9,8 +9,8 @@ LEVELS = ("INFO", "DEBUG", "WARNING", "ERROR")
 FORMATS = ("json", "text")
 
 _OWN = (
-    *("accounts", "api", "competitions", "config", "core", "demo", "evaluation", "leaderboards", "matches", "pages"),
-    *("repositories", "rounds", "submissions", "tournaments", "workers"),
+    *("accounts", "api", "competitions", "config", "core", "demo", "evaluation", "formats", "pages", "repositories"),
+    *("rounds", "submissions", "workers"),
 )
 
 

@@ -62,14 +62,15 @@ INSTALLED_APPS = [
     "workers.apps.WorkersConfig",
     "repositories.apps.RepositoriesConfig",
     "submissions.apps.SubmissionsConfig",
-    "matches.apps.MatchesConfig",
-    "leaderboards.apps.LeaderboardsConfig",
-    "tournaments.apps.TournamentsConfig",
     "rounds.apps.RoundsConfig",
     "api.apps.ApiConfig",
     "pages.apps.PagesConfig",
     "demo.apps.DemoConfig",
+    "formats.query.matches.apps.MatchesConfig",
+    "formats.query.leaderboards.apps.LeaderboardsConfig",
+    "formats.query.rounds.apps.QueryRoundsConfig",
     "formats.query.apps.QueryConfig",
+    "formats.transfer.tournaments.apps.TournamentsConfig",
     "formats.transfer.apps.TransferConfig",
 ]
 MIDDLEWARE = [
@@ -91,7 +92,7 @@ MIDDLEWARE = [
     "csp.middleware.CSPMiddleware",
     "core.csp.admin_policy",
     "core.nul_characters.no_nul",
-    "pages.views.errors.explain_wrong_method",
+    "pages.site.error_views.explain_wrong_method",
 ]
 ROOT_URLCONF = "config.urls"
 WSGI_APPLICATION = "config.wsgi.application"
@@ -107,7 +108,7 @@ TEMPLATES = [
                 "django.template.context_processors.request",
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
-                "pages.brand.context",
+                "pages.site.brand.context",
             ]
         },
     }

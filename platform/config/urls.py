@@ -9,7 +9,7 @@ from django.urls import include, path
 from django.views.decorators.http import require_safe
 from django.views.generic import TemplateView
 
-from pages.views.account import follow_sign_up_link
+from pages.account.views import follow_sign_up_link
 from repositories.http.views import GitView, PublicGitView
 from rounds.release.parts import released_tags
 from submissions.push_gate import submission_gate
@@ -33,4 +33,4 @@ urlpatterns = [
     path("api/", include("api.urls")),
     path("", include("pages.urls")),
 ]
-handler500 = "pages.views.errors.server_error"
+handler500 = "pages.site.error_views.server_error"

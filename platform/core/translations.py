@@ -28,7 +28,7 @@ _CALLS = {
     "pgettext_lazy": ("context", "message"),
 }
 _MARKED = re.compile(r"gettext|\bText\(")
-_CODE = ("platform", "evaluation/charts", "evaluation/domain")
+_CODE = ("platform", "evaluation/charts", "evaluation/domain", "evaluation/formats")
 _CONSTANT = re.compile(r"""\b_\("([^"]*)"\)""")
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from django.contrib.auth.models import AnonymousUser
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest
 from django.shortcuts import get_object_or_404
@@ -29,6 +30,11 @@ def own_teams(request: HttpRequest) -> Sequence[Team]:
     if "own_teams" not in known:
         known["own_teams"] = list(teams_of(request.user))
     return known["own_teams"]
+
+
+def own_entry(user: User | AnonymousUser, competition: Competition) -> Entry | None:
+    """Return the entry of the user's team in the competition. There is at most one."""
+    return Entry.objects.filter(competition=competition, team__in=teams_of(user)).select_related("team").first()
 
 
 def competition_of(request: HttpRequest, slug: str) -> Competition:

@@ -14,4 +14,4 @@ class PagesConfig(AppConfig):
 
     def ready(self) -> None:
         """Register the system checks."""
-        import_module("pages.checks")
+        import_module("pages.site.brand_checks")

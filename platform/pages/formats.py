@@ -17,20 +17,20 @@ from competitions.models import Competition, Entry, RulesVersion, Track
 from core.by_format import ByFormat
 from evaluation.charts.lines import LineChart
 from evaluation.charts.table import Table
-from pages.citation import Origin
-from pages.heat_map import HeatMap
-from pages.incidents import Incident, RowsToFix
-from pages.progress_steps import Step
-from pages.rules_table import RuleRow
+from pages.competition.citation import Origin
+from pages.competition.rules_table import RuleRow
+from pages.matrix.heat_map import HeatMap
+from pages.status.incidents import Incident, RowsToFix
+from pages.submission.progress_steps import Step
 from rounds.models import Release, Round
 from rounds.selectors import StandingRow
 from submissions.models import Build, Submission
 
 if TYPE_CHECKING:
     from accounts.models import User
-    from pages.freeze import Freeze
-    from pages.share_picture import SharedRow
-    from pages.track_cards import TrackCard
+    from pages.board.freeze import Freeze
+    from pages.board.track_cards import TrackCard
+    from pages.share.picture import SharedRow
 
 
 class MissingPageError(Exception):

@@ -4,30 +4,28 @@ from __future__ import annotations
 
 from django.urls import path, register_converter
 
+from pages.account import views as account
+from pages.board import curve_views as curves
+from pages.board import history_views as history
+from pages.board import views as boards
+from pages.competition import announcement_views as announcements
+from pages.competition import document_views as written
+from pages.competition import views as competitions
 from pages.converters import KeyConverter
+from pages.directory import views as directory
 from pages.formats import page_formats
-from pages.views import (
-    account,
-    announcements,
-    boards,
-    brand,
-    competitions,
-    curves,
-    directory,
-    galleries,
-    history,
-    home,
-    invitations,
-    matrices,
-    reader,
-    rounds,
-    share,
-    site,
-    status,
-    submissions,
-    teams,
-    written,
-)
+from pages.matrix import views as matrices
+from pages.round import gallery_views as galleries
+from pages.round import views as rounds
+from pages.share import views as share
+from pages.site import brand_views as brand
+from pages.site import home_views as home
+from pages.site import reader_views as reader
+from pages.site import well_known_views as site
+from pages.status import views as status
+from pages.submission import views as submissions
+from pages.team import invitation_views as invitations
+from pages.team import views as teams
 
 app_name = "pages"
 

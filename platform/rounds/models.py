@@ -1,4 +1,4 @@
-"""Rounds: their entries, matches, stages, decisions and releases."""
+"""Rounds of any format: their entries, releases and keys."""
 
 from __future__ import annotations
 
@@ -8,10 +8,7 @@ from django.db.models import Q, UniqueConstraint
 from django.utils.translation import gettext_noop
 
 from competitions.models import Competition, FreezeWindow, RulesVersion, SampleSet, Track
-from leaderboards.models import Pool
-from matches.models import Match
 from submissions.models import Player, Submission
-from tournaments.models import Tournament
 
 
 class Round(models.Model):
@@ -69,14 +66,6 @@ class Round(models.Model):
     """What stops the round, or failed when it was published, for organisers; else empty."""
     outcome = models.CharField(max_length=64, blank=True)
     """Digest in the object store of all facts and everything that follows from them, once the round is scored."""
-    tournament = models.OneToOneField(
-        Tournament, null=True, blank=True, on_delete=models.PROTECT, related_name="round", editable=False
-    )
-    """The tournament that it plays from its freeze on, if its format has one."""
-    pools = models.ManyToManyField(Pool, related_name="rounds", editable=False)
-    """The pools that its publication made, at most one of each track."""
-    gone = models.ManyToManyField(Player, related_name="+", editable=False)
-    """The players that were withdrawn or disqualified when its publication made these pools."""
 
     class Meta:
         ordering = ["-pk"]
@@ -152,91 +141,6 @@ class RoundEntry(models.Model):
 
     def __str__(self) -> str:
         return f"{self.submission} in round {self.round_id}"
-
-
-class RoundMatch(models.Model):
-    """A match that a round requested."""
-
-    round = models.ForeignKey(Round, on_delete=models.CASCADE, related_name="round_matches")
-    match = models.OneToOneField(Match, on_delete=models.PROTECT, related_name="round_match")
-    images = models.CharField(max_length=64, blank=True, editable=False)
-    """Digest in the object store of the archive of its perturbed images, once requested."""
-    samples = models.PositiveIntegerField(null=True, blank=True)
-    """Number of samples, from the first, that the outcome uses; empty until the round is scored."""
-    median = models.FloatField(null=True, blank=True)
-    """The median distance over these samples."""
-    held = models.PositiveIntegerField(null=True, blank=True)
-    """The number of these samples without an adversarial."""
-
-    class Meta:
-        verbose_name_plural = "round matches"
-        ordering = ["pk"]
-
-    def __str__(self) -> str:
-        return f"{self.match} of round {self.round_id}"
-
-
-class RoundStage(models.Model):
-    """A finished stage of a bracket. `bracket` is the attack track that plays in it."""
-
-    round = models.ForeignKey(Round, on_delete=models.CASCADE, related_name="stages")
-    bracket = models.CharField(max_length=16, choices=Track.Name.choices)
-    number = models.PositiveSmallIntegerField()
-    samples = models.PositiveIntegerField()
-    ordered_by = models.CharField(max_length=9)
-    panel = models.JSONField()
-    """{"models": [digests], "attacks": [digests]}; `counted` has the same form."""
-    counted = models.JSONField()
-    loop = models.PositiveSmallIntegerField()
-    renewed = models.BooleanField()
-
-    class Meta:
-        ordering = ["round", "-bracket", "number"]
-        constraints = [UniqueConstraint(fields=["round", "bracket", "number"], name="stage_once_per_round")]
-
-    def __str__(self) -> str:
-        return f"stage {self.number} ({self.bracket}) of round {self.round_id}"
-
-
-class Decision(models.Model):
-    """One line of the decision log: what a stage decided on one player, and by which value."""
-
-    stage = models.ForeignKey(RoundStage, on_delete=models.CASCADE, related_name="decisions")
-    track = models.ForeignKey(Track, on_delete=models.PROTECT, related_name="decisions")
-    player = models.ForeignKey(Player, on_delete=models.PROTECT, related_name="decisions")
-    place = models.PositiveIntegerField()
-    value = models.FloatField(null=True, blank=True)
-    cut_line = models.FloatField(null=True, blank=True)
-    kept = models.BooleanField()
-    spared = models.BooleanField(default=False)
-    inconsistent = models.BooleanField(default=False)
-    """A model that left because its audits failed."""
-
-    class Meta:
-        ordering = ["stage", "track", "place"]
-        constraints = [UniqueConstraint(fields=["stage", "player"], name="player_decided_once_per_stage")]
-
-    def __str__(self) -> str:
-        return f"{'keep' if self.kept else 'cut'} {self.player} at place {self.place}"
-
-
-class RoundWarning(models.Model):
-    """An attack that does not count but would have broken a winning model. It does not score."""
-
-    round = models.ForeignKey(Round, on_delete=models.CASCADE, related_name="warnings")
-    model = models.ForeignKey(Player, on_delete=models.PROTECT, related_name="+")
-    attack = models.ForeignKey(Player, on_delete=models.PROTECT, related_name="+")
-    nearer = models.PositiveIntegerField()
-    samples = models.PositiveIntegerField()
-    median = models.FloatField(null=True, blank=True)
-    """The model's score on these samples if the attack counted, too; null for rounds of earlier versions."""
-
-    class Meta:
-        ordering = ["round", "pk"]
-        constraints = [UniqueConstraint(fields=["round", "model", "attack"], name="warned_once_per_round")]
-
-    def __str__(self) -> str:
-        return f"{self.attack} would have broken {self.model}"
 
 
 class Release(models.Model):

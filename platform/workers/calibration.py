@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 
-from evaluation.referee.time_limits import calibrate
+from evaluation.sandbox.host_speed import calibrate
 
 
 @cache

@@ -19,9 +19,49 @@ VIOLATIONS = {
         "Engine: no web framework and no site code BROKEN",
     ),
     "a referee that imports the sandbox": (
-        "evaluation/referee/planted.py",
+        "evaluation/formats/query/referee/planted.py",
         "import evaluation.sandbox.base",
+        "Engine: referee, tournaments and scores start nothing and read no data set BROKEN",
+    ),
+    "results that need scores": (
+        "evaluation/formats/transfer/results.py",
+        "import evaluation.scoring.distances",
+        "Engine: rules and results of a format need the domain alone BROKEN",
+    ),
+    "results that import a module of their format": (
+        "evaluation/formats/transfer/results.py",
+        "import evaluation.formats.transfer.scoring.scores",
+        "Engine: inside a format's package, modules depend only on lower ones BROKEN",
+    ),
+    "a verifier that builds": (
+        "evaluation/formats/query/bundle/planted.py",
+        "import evaluation.builder.base",
+        "Engine: a bundle of the query format is verified without builder, baselines and reports BROKEN",
+    ),
+    "a format that imports another": (
+        "evaluation/formats/query/referee/planted.py",
+        "import evaluation.formats.transfer.rules",
+        "Formats: packages of the engine are independent BROKEN",
+    ),
+    "a format of files that imports the SDK": (
+        "evaluation/formats/transfer/runner/planted.py",
+        "import gauntlet.frames",
+        "Formats: the transfer format does not use the SDK BROKEN",
+    ),
+    "a shared page that imports the rules of a format": (
+        "platform/pages/planted.py",
+        "import evaluation.formats.query.rules",
+        "Formats: shared apps ask the parts that formats register BROKEN",
+    ),
+    "shared code that imports a format": (
+        "evaluation/builder/planted.py",
+        "import evaluation.formats.query.rules",
         "Engine: packages depend only on lower packages BROKEN",
+    ),
+    "a module of a format without a layer": (
+        "evaluation/formats/transfer/planted/__init__.py",
+        "",
+        "evaluation.formats.transfer.planted",
     ),
     "a domain that imports the builder": (
         "evaluation/domain/planted.py",
@@ -35,7 +75,7 @@ VIOLATIONS = {
     ),
     "an SDK that needs the engine": (
         "evaluation/sdk/gauntlet/planted.py",
-        "import evaluation.domain.rules",
+        "import evaluation.formats.query.rules",
         "SDK: numpy and the standard library BROKEN",
     ),
     "a page that speaks the protocol": (
@@ -45,7 +85,7 @@ VIOLATIONS = {
     ),
     "an engine that imports the site": (
         "evaluation/scoring/planted.py",
-        "import pages.views",
+        "import pages.urls",
         "Site: apps depend only on lower apps, and on the engine below them BROKEN",
     ),
     "a page that imports the settings": (

@@ -21,8 +21,6 @@ OF_FORMATS = ("platform/formats/", "templates/formats/", "evaluation/formats/")
 NO_FORMAT = {
     "platform/config/log_settings.py": "FORMATS are those of log lines",
     "platform/config/settings.py": "FORMATS are those of log lines",
-    "platform/matches/rules.py": "the rules of an app that only the query format has",
-    "platform/tournaments/rules.py": "the rules of an app that only the transfer format has",
 }
 """Files that name something else, with the reason."""
 
@@ -63,11 +61,11 @@ def test_every_exception_is_needed(root: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "line"),
     [
-        ("platform/pages/views/boards.py", "if shown.format == Competition.Format.TRANSFER:"),
+        ("platform/pages/board/views.py", "if shown.format == Competition.Format.TRANSFER:"),
         ("platform/rounds/formats.py", 'return "two" if transfer else "one"'),
         ("evaluation/cli/play.py", "if isinstance(rules, TransferRules):"),
         ("evaluation/cli/play.py", "if given.format == TRANSFER:"),
-        ("templates/pages/board.html", "{% if shown %}{% elif transfer %}{% endif %}"),
+        ("templates/pages/board/board.html", "{% if shown %}{% elif transfer %}{% endif %}"),
     ],
 )
 def test_a_new_line_is_found(tmp_path: Path, name: str, line: str) -> None:

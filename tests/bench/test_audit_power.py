@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from bench.audit_power import most_allowed, passes
-from evaluation.domain.results import AuditReport
-from evaluation.referee.audit import ENOUGH_FRESH
+from evaluation.formats.query.referee.audit import ENOUGH_FRESH
+from evaluation.formats.query.results import AuditReport
 
 
 @pytest.mark.parametrize("share", [0.01, 0.03, 0.10])

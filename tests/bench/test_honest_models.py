@@ -6,7 +6,7 @@ import pytest
 
 from bench.audit_power import passes
 from bench.honest_models import Changes, blamed
-from evaluation.domain.rules import QueryRules
+from evaluation.formats.query.rules import QueryRules
 
 NONE = Changes(images=10**9, candidates=10**9)
 """Intervals of no width: what is added is the rate."""

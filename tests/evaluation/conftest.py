@@ -11,13 +11,20 @@ import pytest
 
 from evaluation.domain.images import ImageShape
 from evaluation.domain.players import Track
-from evaluation.domain.results import AuditReport, Failure, PieceResult, SampleResult, sum_reports, with_inconsistency
-from evaluation.domain.rules import QueryRules
 from evaluation.domain.samples import Sample
-from evaluation.referee.fresh_instance import ask_fresh_model
-from evaluation.referee.match import Match
-from evaluation.runner.audit import with_audits
-from evaluation.runner.in_process_player import InProcessPlayer
+from evaluation.formats.query.referee.fresh_instance import ask_fresh_model
+from evaluation.formats.query.referee.match import Match
+from evaluation.formats.query.results import (
+    AuditReport,
+    Failure,
+    PieceResult,
+    SampleResult,
+    sum_reports,
+    with_inconsistency,
+)
+from evaluation.formats.query.rules import QueryRules
+from evaluation.formats.query.runner.audit import with_audits
+from evaluation.formats.query.runner.in_process_player import InProcessPlayer
 from gauntlet import serve_attack, serve_model
 
 RULES = QueryRules(shape=ImageShape(8, 8, 3), classes=10, query_budget=50, setup_seconds=5.0)

@@ -21,8 +21,8 @@ from competitions.models import Competition, Track
 from core import clock
 from demo.git_push import TAG, push_copy
 from demo.virtual_teams import Change
-from evaluation.baselines.catalogue import find_baseline
-from matches.player_builds import build
+from evaluation.formats.query.catalogue import find_baseline
+from formats.query.matches.player_builds import build
 from repositories.git_reader import GitReader
 from repositories.services import repository_of
 from rounds import services

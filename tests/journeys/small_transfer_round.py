@@ -14,10 +14,10 @@ from django.core.management import call_command
 from accounts.models import User
 from competitions.models import Competition
 from competitions.services import import_competition
+from formats.transfer.tournaments.player_builds import build
 from tests.journeys.small_round import start_round, submit
+from tests.platform.formats.transfer.tournaments.conftest import ADD, BRIGHTNESS, content, write_repository
 from tests.platform.submissions.pipeline.conftest import push_files
-from tests.platform.tournaments.conftest import ADD, BRIGHTNESS, content, write_repository
-from tournaments.player_builds import build
 
 PLAYERS = 3
 SAMPLES = 6

@@ -120,7 +120,7 @@ QUERY = Format(
     (
         "select attack.digest, model.digest, row.sample, row.outcome, row.distance, row.queries, row.reason "
         "from matches_sampleresult row join matches_match match on match.id = row.match_id "
-        "join rounds_roundmatch of_round on of_round.match_id = match.id "
+        "join query_rounds_roundmatch of_round on of_round.match_id = match.id "
         "join submissions_player attack on attack.id = match.attack_id "
         "join submissions_player model on model.id = match.model_id order by 1, 2, 3",
     ),

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from matches.models import Match
-from matches.queue import Claim, claim_next
-from tournaments.models import Run
-from tournaments.selectors import AnyRun
+from formats.query.matches.models import Match
+from formats.query.matches.queue import Claim, claim_next
+from formats.transfer.tournaments.models import Run
+from formats.transfer.tournaments.selectors import AnyRun
 from workers import queue
 from workers.heartbeat import WorkerHeartbeat
 from workers.models import Worker

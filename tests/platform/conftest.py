@@ -27,7 +27,7 @@ from config.lock_order import LOCK_ORDER
 from core import clock
 from evaluation.builder import tree_digest
 from evaluation.builder.source_tree import TreeEntry
-from matches.rules import query_rules
+from formats.query.matches.rules import query_rules
 from repositories.models import Repository
 from tests.platform.locks import LockRecorder
 

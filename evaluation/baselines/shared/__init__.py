@@ -1,1 +1,1 @@
-"""Files that several bundled submissions contain; `evaluation.baselines.catalogue` says which ones."""
+"""Files that several bundled submissions contain; `evaluation.formats.query.catalogue` says which ones."""

@@ -12,7 +12,7 @@ from api.formats import RoundResult
 from competitions.board_freezes import sees_live
 from competitions.models import Track
 from formats.query.api_serializers import BoardSerializer, EvaluationSerializer, PlaceSerializer, WarningSerializer
-from leaderboards.visibility import board, evaluation_of, public_evaluation_of
+from formats.query.leaderboards.visibility import board, evaluation_of, public_evaluation_of
 from rounds.models import Round
 from rounds.selectors import standings
 from submissions.models import Submission

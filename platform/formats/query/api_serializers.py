@@ -9,8 +9,8 @@ from rest_framework import serializers
 from api.rounded_fields import DistanceField, MomentField, QueriesField, SecondsField
 from competitions.pseudonyms import public_name
 from core import rounding
-from leaderboards.models import Evaluation
-from rounds.models import RoundWarning
+from formats.query.leaderboards.models import Evaluation
+from formats.query.rounds.models import RoundWarning
 
 
 class BoardRowSerializer(serializers.Serializer[Any]):

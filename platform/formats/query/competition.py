@@ -11,7 +11,7 @@ from competitions.models import Competition
 from competitions.rules import COUNTING_SUBMISSION, LEAST_ACCURACY, NEWEST
 from competitions.rules_reader import RulesReader
 from evaluation.domain.players import Track
-from evaluation.domain.rules import QueryRules
+from evaluation.formats.query.rules import QueryRules
 from formats.query.smoke_opponents import keep_opponent
 from formats.query.smoke_test_notes import smoke_test_notes
 

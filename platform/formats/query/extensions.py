@@ -7,7 +7,7 @@ from typing import Any
 from django.dispatch import receiver
 
 from core import notify
-from matches.signals import match_ended
+from formats.query.matches.signals import match_ended
 
 
 @receiver(match_ended)

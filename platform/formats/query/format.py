@@ -9,12 +9,12 @@ from formats.query import NAME
 from formats.query.api import QueryApi
 from formats.query.competition import QueryCompetition
 from formats.query.demo.query_demo import QueryDemo
+from formats.query.leaderboards.extensions import evaluate, rank_again
+from formats.query.matches.player_builds import build
 from formats.query.pages import QueryPages
 from formats.query.rounds.interface import QueryRounds
 from formats.query.submissions.preflight import check_commit
 from formats.query.submissions.smoke_test import QuerySmokeTest
-from leaderboards.extensions import evaluate, rank_again
-from matches.player_builds import build
 from submissions.formats import SubmissionFormat
 
 import_module("formats.query.extensions")

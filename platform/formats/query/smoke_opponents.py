@@ -17,8 +17,8 @@ from core.errors import Fault, Refusal
 from evaluation.builder.manifest import read_manifest
 from evaluation.builder.source_tree import tree_entries
 from evaluation.domain.players import Track
-from evaluation.domain.rules import QueryRules
-from evaluation.runner.smoke_opponent import Opponent, nearest_mean_opponent
+from evaluation.formats.query.rules import QueryRules
+from evaluation.formats.query.runner.smoke_opponent import Opponent, nearest_mean_opponent
 
 MODEL = str(Track.MODEL)
 """The name of the track of models."""

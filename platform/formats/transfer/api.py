@@ -13,9 +13,15 @@ from competitions.board_freezes import frozen_since, sees_live
 from competitions.models import Track
 from formats.transfer.api_serializers import BoardSerializer, PlaceSerializer, StandingSerializer
 from formats.transfer.rounds import standings as transfer_standings
+from formats.transfer.tournaments.boards import (
+    TransferBoard,
+    board_of,
+    progress_of_submission,
+    row_of_submission,
+    tournament_in_force,
+)
 from rounds.models import Round
 from submissions.models import Submission
-from tournaments.boards import TransferBoard, board_of, progress_of_submission, row_of_submission, tournament_in_force
 
 
 class TransferApi:

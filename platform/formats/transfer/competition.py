@@ -12,7 +12,7 @@ from competitions.models import Competition
 from competitions.rules import LEAST_ACCURACY
 from competitions.rules_reader import RuleKind, RulesReader
 from core.errors import Refusal
-from evaluation.domain.transfer_rules import Opponents, TransferRules, TransferTrack
+from evaluation.formats.transfer.rules import Opponents, TransferRules, TransferTrack
 
 
 def _are_epsilons(value: Any) -> bool:

@@ -7,7 +7,7 @@ from typing import Any
 from django.dispatch import receiver
 
 from core import notify
-from tournaments.signals import field_played
+from formats.transfer.tournaments.signals import field_played
 
 
 @receiver(field_played)

@@ -13,9 +13,9 @@ from formats.transfer.pages import TransferPages
 from formats.transfer.rounds.interface import TransferRounds
 from formats.transfer.submissions.preflight import check_commit
 from formats.transfer.submissions.smoke_test import TransferSmokeTest
+from formats.transfer.tournaments.extensions import advance
+from formats.transfer.tournaments.player_builds import build
 from submissions.formats import SubmissionFormat
-from tournaments.extensions import advance
-from tournaments.player_builds import build
 
 import_module("formats.transfer.extensions")
 register(

@@ -10,7 +10,7 @@ from typing import TypeAlias
 
 import pytest
 
-from evaluation.baselines.catalogue import find_baseline
+from evaluation.formats.query.catalogue import find_baseline
 
 LoadMain: TypeAlias = Callable[[str], ModuleType]
 

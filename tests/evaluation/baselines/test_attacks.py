@@ -12,9 +12,9 @@ from foolbox.attacks.additive_noise import L2RepeatedAdditiveGaussianNoiseAttack
 from foolbox.criteria import Misclassification
 from numpy.typing import NDArray
 
-from evaluation.baselines.catalogue import TINY_IMAGENET, Baseline, baselines
 from evaluation.datasets.load import load_dataset
 from evaluation.domain.players import Track
+from evaluation.formats.query.catalogue import TINY_IMAGENET, Baseline, baselines
 from gauntlet import BudgetExhausted, ModelHandle
 from gauntlet.foolbox_adapter import FoolboxModel
 from gauntlet.handle import Clock

@@ -11,7 +11,13 @@ import pytest
 from safetensors.numpy import load_file
 
 from evaluation.baselines.bundled import FOLDER, LICENCE
-from evaluation.baselines.catalogue import (
+from evaluation.baselines.shared.lite_network import PACKAGE
+from evaluation.builder.manifest import read_manifest
+from evaluation.builder.requirements import read_requirements
+from evaluation.builder.tree_digest import tree_digest
+from evaluation.domain.errors import Refusal
+from evaluation.domain.players import Track
+from evaluation.formats.query.catalogue import (
     SHARED_PARTS,
     TINY_IMAGENET,
     Baseline,
@@ -19,13 +25,7 @@ from evaluation.baselines.catalogue import (
     baselines_for,
     find_baseline,
 )
-from evaluation.baselines.shared.lite_network import PACKAGE
-from evaluation.baselines.transfer_catalogue import TRANSFER_PARTS
-from evaluation.builder.manifest import read_manifest
-from evaluation.builder.requirements import read_requirements
-from evaluation.builder.tree_digest import tree_digest
-from evaluation.domain.errors import Refusal
-from evaluation.domain.players import Track
+from evaluation.formats.transfer.catalogue import TRANSFER_PARTS
 
 LARGEST_FILE = 4 * 1024 * 1024
 

@@ -8,14 +8,14 @@ from types import ModuleType
 
 import pytest
 
-from evaluation.baselines.catalogue import TINY_IMAGENET, Baseline, baselines
 from evaluation.datasets.load import load_dataset
 from evaluation.domain.players import Track
-from evaluation.domain.results import SampleResult
-from evaluation.domain.rules import QueryRules
 from evaluation.domain.samples import Sample
-from evaluation.referee.match import Match
-from evaluation.runner.in_process_player import InProcessPlayer
+from evaluation.formats.query.catalogue import TINY_IMAGENET, Baseline, baselines
+from evaluation.formats.query.referee.match import Match
+from evaluation.formats.query.results import SampleResult
+from evaluation.formats.query.rules import QueryRules
+from evaluation.formats.query.runner.in_process_player import InProcessPlayer
 from gauntlet import serve_attack, serve_model
 
 RULES = QueryRules(classes=10, query_budget=60, piece_samples=2)

@@ -13,15 +13,15 @@ from pathlib import Path
 
 import pytest
 
-from evaluation.baselines.catalogue import baselines, find_baseline, is_bundled
 from evaluation.builder.tree_digest import tree_digest
+from evaluation.formats.query.catalogue import baselines, find_baseline, is_bundled
 
 BASELINE = find_baseline("single-step-transfer")
 PROCESSES = 4
 
 PRINT_DIGESTS = """
 import evaluation
-from evaluation.baselines.catalogue import baselines
+from evaluation.formats.query.catalogue import baselines
 from evaluation.builder.tree_digest import tree_digest
 print(evaluation.__file__)
 for baseline in baselines():

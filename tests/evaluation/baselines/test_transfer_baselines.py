@@ -11,22 +11,22 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from evaluation.baselines.transfer_catalogue import (
+from evaluation.builder.in_place_builder import count_met_requirements
+from evaluation.builder.tree_digest import tree_digest
+from evaluation.datasets.base import with_targets
+from evaluation.datasets.digits import digits
+from evaluation.formats.transfer.catalogue import (
     EFFICIENTNET_LITE,
     TRANSFER_FOLDER,
     TRANSFER_PARTS,
     TransferBaseline,
     transfer_baselines,
 )
-from evaluation.builder.in_place_builder import count_met_requirements
-from evaluation.builder.metadata import read_metadata
-from evaluation.builder.tree_digest import tree_digest
-from evaluation.datasets.base import with_targets
-from evaluation.datasets.digits import digits
-from evaluation.domain.transfer_rules import TransferRules, TransferTrack
-from evaluation.transfer.adversarial_images import read_all
-from evaluation.transfer.batches import Batch, make_batches
-from evaluation.transfer.result_file import read_result_file
+from evaluation.formats.transfer.metadata import read_metadata
+from evaluation.formats.transfer.rules import TransferRules, TransferTrack
+from evaluation.formats.transfer.runner.adversarial_images import read_all
+from evaluation.formats.transfer.runner.batches import Batch, make_batches
+from evaluation.formats.transfer.runner.result_file import read_result_file
 
 EPSILON = 16
 MODULES = ("classifiers", "gradient_attack", "image_files", "network", "unet")

@@ -8,11 +8,12 @@ from typing import NoReturn
 
 import pytest
 
-from evaluation.builder import manifest, metadata
+from evaluation.builder import manifest
 from evaluation.domain.errors import ManifestRefusal
 from evaluation.domain.players import Track
-from evaluation.domain.transfer_rules import TransferTrack
-from evaluation.legacy import crowdai
+from evaluation.formats.query.submissions_2018 import crowdai
+from evaluation.formats.transfer import metadata
+from evaluation.formats.transfer.rules import TransferTrack
 
 TOML = b"""[submission]
 track = "untargeted"

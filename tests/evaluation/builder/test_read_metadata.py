@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from evaluation.builder.metadata import Metadata, read_metadata
 from evaluation.domain.errors import ManifestRefusal
-from evaluation.domain.transfer_rules import TransferTrack
+from evaluation.formats.transfer.metadata import Metadata, read_metadata
+from evaluation.formats.transfer.rules import TransferTrack
 
 GOOD = {"type": "defense", "container": "some/image:1", "container_gpu": "some/image:gpu", "entry_point": "run.sh"}
 

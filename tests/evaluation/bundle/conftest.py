@@ -8,7 +8,10 @@ import numpy as np
 import pytest
 
 from evaluation.bundle.canonical_json import commitment_of
-from evaluation.bundle.records import (
+from evaluation.bundle.signing import sign
+from evaluation.bundle.submissions import BundleSubmission
+from evaluation.domain.players import Track
+from evaluation.formats.query.bundle.records import (
     BundleHead,
     BundlePiece,
     BundleSample,
@@ -16,12 +19,9 @@ from evaluation.bundle.records import (
     body,
     field_commitment_of,
 )
-from evaluation.bundle.signing import sign
-from evaluation.bundle.submissions import BundleSubmission
-from evaluation.domain.players import Track
-from evaluation.domain.results import Outcome
-from evaluation.domain.rules import QueryRules
-from evaluation.tournament.rounds import RoundEntrant, RoundFacts, SampleRow, advance
+from evaluation.formats.query.results import Outcome
+from evaluation.formats.query.rules import QueryRules
+from evaluation.formats.query.tournament.rounds import RoundEntrant, RoundFacts, SampleRow, advance
 
 SAMPLES = 16
 SEED = bytes(range(32))

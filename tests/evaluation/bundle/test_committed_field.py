@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from evaluation.bundle.keys import public_key
-from evaluation.bundle.records import NARROW_FIELD, Record, body, field_commitment_of
 from evaluation.bundle.signing import sign
-from evaluation.bundle.verify import verify
+from evaluation.formats.query.bundle.records import NARROW_FIELD, Record, body, field_commitment_of
+from evaluation.formats.query.bundle.verify import verify
 
 CHANGED = "the commitment to the field does not match the entrants and the rules"
 

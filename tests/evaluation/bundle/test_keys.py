@@ -10,7 +10,7 @@ from nacl.signing import SigningKey
 from evaluation.bundle.canonical_json import canonical, decode, encode
 from evaluation.bundle.keys import Succession, is_chain, key_id, public_key, succeed
 from evaluation.bundle.signing import line_hashes, sign
-from evaluation.bundle.verify import verify
+from evaluation.formats.query.bundle.verify import verify
 
 DATE = "2026-11-22T10:00:00Z"
 OLD, NEW, STRANGER = b"o" * 32, b"n" * 32, b"s" * 32

@@ -17,10 +17,10 @@ import pytest
 from PIL import Image as Picture
 
 from evaluation.bundle.keys import public_key
-from evaluation.bundle.records import BundlePiece, Record, body
 from evaluation.bundle.signing import sign
-from evaluation.bundle.verify import verify
 from evaluation.cli import main
+from evaluation.formats.query.bundle.records import BundlePiece, Record, body
+from evaluation.formats.query.bundle.verify import verify
 
 PAIR = ("model-11", "attack-00")
 OTHER = ("model-10", "attack-00")

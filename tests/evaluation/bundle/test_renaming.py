@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 
-from evaluation.bundle.pseudonymisation import rename_facts, rename_pairs, rename_players
-from evaluation.bundle.records import Record, derived_lines
 from evaluation.domain.pseudonyms import pseudonym
-from evaluation.tournament.rounds import advance
+from evaluation.formats.query.bundle.pseudonymisation import rename_facts, rename_pairs, rename_players
+from evaluation.formats.query.bundle.records import Record, derived_lines
+from evaluation.formats.query.tournament.rounds import advance
 
 
 def named(player: str) -> str:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from evaluation.bundle.size import check_size
 from evaluation.domain.errors import Refusal
 from evaluation.domain.players import Track
-from evaluation.tournament.rounds import RoundEntrant, RoundFacts
+from evaluation.formats.query.bundle.size import check_size
+from evaluation.formats.query.tournament.rounds import RoundEntrant, RoundFacts
 
 
 def facts(models: int, attacks: int, samples: int, schedule: str = "ladder", targeted: int = 0) -> RoundFacts:

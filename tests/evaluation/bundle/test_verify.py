@@ -12,8 +12,8 @@ from evaluation.bundle.canonical_json import decode, encode
 from evaluation.bundle.keys import public_key
 from evaluation.bundle.signature_check import Report
 from evaluation.bundle.signing import sign
-from evaluation.bundle.verify import verify
 from evaluation.domain.errors import Refusal
+from evaluation.formats.query.bundle.verify import verify
 
 Lines: TypeAlias = list[dict[str, Any]]
 KINDS = ("head", "sample", "entrant", "results", "audit", "kept", "stage", "decision", "place", "warning", "signature")

@@ -11,7 +11,7 @@ import pytest
 from evaluation.bundle.canonical_json import canonical, decode, encode
 from evaluation.bundle.keys import public_key
 from evaluation.bundle.signing import sign
-from evaluation.bundle.verify import verify
+from evaluation.formats.query.bundle.verify import verify
 
 Lines: TypeAlias = list[dict[str, Any]]
 

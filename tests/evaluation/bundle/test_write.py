@@ -19,12 +19,12 @@ from evaluation.bundle.canonical_json import (
     encode,
 )
 from evaluation.bundle.keys import public_key
-from evaluation.bundle.reader import read
-from evaluation.bundle.records import Record, body
 from evaluation.bundle.signing import line_hashes, sign
 from evaluation.domain.errors import BundleRefusal, Refusal
-from evaluation.domain.results import Outcome
-from evaluation.tournament.rounds import SampleRow
+from evaluation.formats.query.bundle.reader import read
+from evaluation.formats.query.bundle.records import Record, body
+from evaluation.formats.query.results import Outcome
+from evaluation.formats.query.tournament.rounds import SampleRow
 
 
 def test_it_works(played: Record, written: bytes) -> None:
@@ -189,6 +189,6 @@ def test_it_rejects_to_write_what_nobody_would_read(
 
 
 def test_it_rejects_more_samples_than_a_bundle_holds(played: Record, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("evaluation.bundle.records.MOST_SAMPLES", 15)
+    monkeypatch.setattr("evaluation.formats.query.bundle.records.MOST_SAMPLES", 15)
     with pytest.raises(ValueError, match="16 samples, but a bundle holds at most 15"):
         body(played)

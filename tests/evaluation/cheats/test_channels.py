@@ -21,14 +21,14 @@ import pytest
 
 from evaluation.builder.choose_builder import choose_builder
 from evaluation.datasets.load import load_dataset
-from evaluation.domain.kept_frames import KeptFrames
 from evaluation.domain.players import Player, Track
-from evaluation.domain.results import AuditReport, sum_reports
-from evaluation.domain.rules import QueryRules
-from evaluation.referee.fresh_instance import ask_fresh_model
-from evaluation.referee.match import Match
-from evaluation.runner.audit import audit_model
-from evaluation.runner.sandboxed_player import SandboxedPlayer
+from evaluation.formats.query.kept_frames import KeptFrames
+from evaluation.formats.query.referee.fresh_instance import ask_fresh_model
+from evaluation.formats.query.referee.match import Match
+from evaluation.formats.query.results import AuditReport, sum_reports
+from evaluation.formats.query.rules import QueryRules
+from evaluation.formats.query.runner.audit import audit_model
+from evaluation.formats.query.runner.sandboxed_player import SandboxedPlayer
 from evaluation.sandbox import process
 from evaluation.sandbox.base import Resources, Sandbox
 from evaluation.sandbox.bubblewrap import bubblewrap_works

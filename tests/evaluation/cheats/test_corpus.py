@@ -20,10 +20,10 @@ import pytest
 from evaluation.builder.choose_builder import choose_builder
 from evaluation.datasets.load import load_dataset
 from evaluation.domain.players import Player
-from evaluation.domain.rules import QueryRules
 from evaluation.domain.samples import Sample
-from evaluation.referee import players
-from evaluation.runner.play import Played, play
+from evaluation.formats.query.referee import players
+from evaluation.formats.query.rules import QueryRules
+from evaluation.formats.query.runner.play import Played, play
 from evaluation.sandbox.base import Resources, Sandbox
 from evaluation.sandbox.bubblewrap import bubblewrap_works
 from evaluation.sandbox.docker import RUNNER_LABEL, DockerSandbox

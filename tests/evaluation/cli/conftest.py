@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from evaluation.baselines.catalogue import find_baseline
 from evaluation.cli import main
+from evaluation.formats.query.catalogue import find_baseline
 
 
 @pytest.fixture

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 from PIL import Image as Picture
 
-from evaluation.baselines.catalogue import baselines_for, find_baseline
 from evaluation.cli import demo
 from evaluation.domain.players import Track
+from evaluation.formats.query.catalogue import baselines_for, find_baseline
 
 
 def test_baselines_lists_every_track_of_both_formats(gauntlet: Callable[..., Any]) -> None:

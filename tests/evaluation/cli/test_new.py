@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from evaluation.baselines.catalogue import find_baseline
 from evaluation.builder.manifest import read_manifest
-from evaluation.builder.metadata import read_metadata
+from evaluation.formats.query.catalogue import find_baseline
+from evaluation.formats.transfer.metadata import read_metadata
 
 
 def git(folder: Path, *words: str) -> None:

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from evaluation.baselines.catalogue import find_baseline
 from evaluation.cli.options import submission
+from evaluation.formats.query.catalogue import find_baseline
 
 PLAIN = find_baseline("plain-resnet")
 

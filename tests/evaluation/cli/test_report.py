@@ -22,21 +22,21 @@ from evaluation.charts.scales import linear_to
 from evaluation.cli import main
 from evaluation.domain.images import ImageShape
 from evaluation.domain.players import Side
-from evaluation.domain.results import (
+from evaluation.domain.reasons import Reason
+from evaluation.domain.samples import Sample
+from evaluation.formats.query.report import reports as query
+from evaluation.formats.query.results import (
     AuditReport,
     Failure,
     MatchResult,
     Outcome,
     PieceResult,
-    Reason,
     SampleResult,
     Trace,
 )
-from evaluation.domain.rules import QueryRules
-from evaluation.domain.samples import Sample
-from evaluation.report import query
+from evaluation.formats.query.rules import QueryRules
+from evaluation.formats.query.scoring.curves import budgets, query_counts
 from evaluation.report.page import Context
-from evaluation.scoring.curves import budgets, query_counts
 
 BUDGET = 60
 OPTIONS = ("--samples", "6", "--budget", str(BUDGET), "--seed", "3")

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from evaluation.tournament.ladder import Ladder
-from evaluation.tournament.simulation import GPU_DAYS_PER_TRIPLE
+from evaluation.formats.query.tournament.ladder import Ladder
+from evaluation.formats.query.tournament.simulation import GPU_DAYS_PER_TRIPLE
 
 
 def test_it_works(gauntlet: Callable[..., Any]) -> None:

@@ -14,14 +14,14 @@ from PIL import Image as Picture
 
 from evaluation.domain.images import ImageShape
 from evaluation.domain.samples import Sample
-from evaluation.domain.transfer_results import NO_LABEL, AttackBatch, BatchReason, BatchRun, DefenceBatch
-from evaluation.domain.transfer_rules import TransferRules, TransferTrack
+from evaluation.formats.transfer.report.gallery import of_transfer as gallery_of
+from evaluation.formats.transfer.report.reports import charts, of_transfer
+from evaluation.formats.transfer.results import NO_LABEL, AttackBatch, BatchReason, BatchRun, DefenceBatch
+from evaluation.formats.transfer.rules import TransferRules, TransferTrack
+from evaluation.formats.transfer.runner.batches import make_batches
+from evaluation.formats.transfer.runner.player import TransferPlayer
+from evaluation.formats.transfer.runner.result import TransferResult
 from evaluation.report.page import Context
-from evaluation.report.transfer import charts, of_transfer
-from evaluation.report.transfer_gallery import of_transfer as gallery_of
-from evaluation.transfer.batches import make_batches
-from evaluation.transfer.player import TransferPlayer
-from evaluation.transfer.result import TransferResult
 
 NAMES = ("cat", "dog", "owl")
 RULES = TransferRules(shape=ImageShape(4, 4, 3), classes=3, batch_images=2, epsilons=(4, 16))

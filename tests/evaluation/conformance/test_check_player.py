@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from evaluation.conformance import Check, check_player
 from evaluation.domain.images import ImageShape
-from evaluation.domain.rules import QueryRules
+from evaluation.formats.query.conformance import Check, check_player
+from evaluation.formats.query.rules import QueryRules
 
 RULES = QueryRules(shape=ImageShape(8, 8, 3), classes=10)
 
@@ -128,9 +128,9 @@ def test_it_rejects_a_player_that(
     players: Path, monkeypatch: pytest.MonkeyPatch, script: str, behaviour: str, check: str, seen: str
 ) -> None:
     if behaviour.startswith("stays"):
-        monkeypatch.setattr("evaluation.conformance.launcher.ENDING_SECONDS", 0.5)
+        monkeypatch.setattr("evaluation.formats.query.conformance.launcher.ENDING_SECONDS", 0.5)
     if behaviour.startswith("speaks"):
-        monkeypatch.setattr("evaluation.conformance.launcher.QUIET_SECONDS", 2.0)
+        monkeypatch.setattr("evaluation.formats.query.conformance.launcher.QUIET_SECONDS", 2.0)
     slow = behaviour in ("never connects", "hangs at the second frame", "never finishes")
     command = [sys.executable, str(players / "broken" / script), behaviour]
     checks = check_player(command, seconds=3.0 if slow else 20.0, rules=RULES)

@@ -13,15 +13,15 @@ import pytest
 
 from evaluation.domain.images import ImageShape
 from evaluation.domain.players import Player, Track
-from evaluation.domain.results import Failure, SampleResult
-from evaluation.domain.rules import QueryRules
 from evaluation.domain.samples import Sample
-from evaluation.legacy.builders import LegacyBuilder
+from evaluation.formats.query.referee.match import Match
+from evaluation.formats.query.referee.player_connection import PlayerConnection
+from evaluation.formats.query.results import Failure, SampleResult
+from evaluation.formats.query.rules import QueryRules
+from evaluation.formats.query.runner.in_process_player import InProcessPlayer
+from evaluation.formats.query.runner.sandboxed_player import SandboxedPlayer
+from evaluation.formats.query.submissions_2018.builders import LegacyBuilder
 from evaluation.legacy.environment import LegacyEnvironment
-from evaluation.referee.match import Match
-from evaluation.referee.player_connection import PlayerConnection
-from evaluation.runner.in_process_player import InProcessPlayer
-from evaluation.runner.sandboxed_player import SandboxedPlayer
 from evaluation.sandbox.base import Resources
 from evaluation.sandbox.process import ProcessSandbox
 from gauntlet import serve_attack, serve_model

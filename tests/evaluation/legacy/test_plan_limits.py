@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from evaluation.domain.errors import BuildRefusal
-from evaluation.legacy import builders
-from evaluation.legacy.builders import plan_2018
+from evaluation.formats.query.submissions_2018 import builders
+from evaluation.formats.query.submissions_2018.builders import plan_2018
 from evaluation.legacy.environment import LegacyEnvironment
 from tests.evaluation.legacy.conftest import REPOSITORIES
 

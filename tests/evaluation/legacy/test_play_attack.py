@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from evaluation.domain.results import Outcome, Reason
+from evaluation.domain.reasons import Reason
+from evaluation.formats.query.results import Outcome
 from tests.evaluation.legacy.conftest import RULES
 
 Play = Callable[..., Any]

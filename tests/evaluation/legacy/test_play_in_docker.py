@@ -20,12 +20,12 @@ from evaluation.builder.lean_pack import SDK_DIRECTORY, WORK_DIRECTORY
 from evaluation.builder.manifest import read_manifest
 from evaluation.domain.errors import BuildRefusal
 from evaluation.domain.players import Player, Track
-from evaluation.domain.results import Outcome
-from evaluation.legacy.builders import any_year_builder, write_image_source
-from evaluation.legacy.crowdai import read_submission
+from evaluation.formats.query.referee.match import Match
+from evaluation.formats.query.results import Outcome
+from evaluation.formats.query.runner.sandboxed_player import SandboxedPlayer
+from evaluation.formats.query.submissions_2018.builders import any_year_builder, write_image_source
+from evaluation.formats.query.submissions_2018.crowdai import read_submission
 from evaluation.legacy.environment import IMAGE_VARIABLE, VARIABLE
-from evaluation.referee.match import Match
-from evaluation.runner.sandboxed_player import SandboxedPlayer
 from evaluation.sandbox.base import Resources
 from evaluation.sandbox.docker import DockerSandbox
 from evaluation.sandbox.sdk_tree import SDK

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from evaluation.domain.results import Reason
+from evaluation.domain.reasons import Reason
 from evaluation.protocol.channel import ChannelError
-from evaluation.protocol.handshake import Listener
+from evaluation.protocol.listener import Listener
 
 
 @pytest.fixture

@@ -14,11 +14,12 @@ import pytest
 
 from evaluation.domain.images import ImageShape
 from evaluation.domain.players import Side, Track
-from evaluation.domain.results import Reason
-from evaluation.domain.rules import QueryRules
-from evaluation.protocol import handshake
-from evaluation.referee.players import RESTARTS
-from evaluation.referee.time_limits import MODEL_GRACE_SECONDS
+from evaluation.domain.reasons import Reason
+from evaluation.formats.query.referee import handshake
+from evaluation.formats.query.referee.players import RESTARTS
+from evaluation.formats.query.referee.time_limits import MODEL_GRACE_SECONDS
+from evaluation.formats.query.rules import QueryRules
+from evaluation.protocol.listener import Listener
 from gauntlet import frames
 
 CODES = {"u16": "H", "i16": "h", "u32": "I", "u64": "Q", "4 bytes": "4s"}
@@ -94,7 +95,7 @@ def test_the_players_in_perl_say_what_the_example_shows(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     script = root / "tests" / "repos" / "protocol" / f"perl-{kind}" / f"{kind}.pl"
-    listener = handshake.Listener(Path("referee.sock"))
+    listener = Listener(Path("referee.sock"))
     player = subprocess.Popen(["perl", str(script)], env={**os.environ, "GAUNTLET_SOCKET": "referee.sock"})
     try:
         with listener.accept(time.monotonic() + 30, lambda: player.poll() is not None) as connected:

@@ -11,10 +11,10 @@ import pytest
 
 from evaluation.domain.images import ImageShape
 from evaluation.domain.players import Side, Track
-from evaluation.domain.results import Reason
-from evaluation.domain.rules import QueryRules
+from evaluation.domain.reasons import Reason
+from evaluation.formats.query.referee.handshake import welcome
+from evaluation.formats.query.rules import QueryRules
 from evaluation.protocol.channel import ChannelError
-from evaluation.protocol.handshake import welcome
 from gauntlet import frames
 
 RULES = QueryRules(shape=ImageShape(8, 6, 3), classes=10, query_budget=77)

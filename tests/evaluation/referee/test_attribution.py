@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from evaluation.domain.images import ImageShape
 from evaluation.domain.samples import Sample
-from evaluation.referee.attribution import CLOSER, REACH, Attribution
-from evaluation.referee.pixel_differences import PixelDifferences
+from evaluation.formats.query.referee.attribution import CLOSER, REACH, Attribution
+from evaluation.formats.query.referee.pixel_differences import PixelDifferences
 
 SHAPE = ImageShape(8, 8, 3)
 

@@ -9,9 +9,9 @@ import pytest
 
 from evaluation.domain.errors import Fault
 from evaluation.domain.players import Track
-from evaluation.referee.match import Match
-from evaluation.referee.player_connection import PlayerExit
-from evaluation.runner.in_process_player import InProcessPlayer
+from evaluation.formats.query.referee.match import Match
+from evaluation.formats.query.referee.player_connection import PlayerExit
+from evaluation.formats.query.runner.in_process_player import InProcessPlayer
 from gauntlet import frames, serve_attack, serve_model
 
 

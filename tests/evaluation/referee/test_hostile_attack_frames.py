@@ -14,7 +14,8 @@ from typing import Any
 import pytest
 
 from evaluation.domain.players import Side
-from evaluation.domain.results import Outcome, Reason
+from evaluation.domain.reasons import Reason
+from evaluation.formats.query.results import Outcome
 
 HELLO, QUERY, FINISH, LABELS = 1, 2, 3, 4
 ATTACK = 2

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from evaluation.domain.players import Side
-from evaluation.domain.results import Outcome, Reason
+from evaluation.domain.reasons import Reason
+from evaluation.formats.query.results import Outcome
 
 
 def test_a_late_attack_keeps_its_best(game: Any) -> None:

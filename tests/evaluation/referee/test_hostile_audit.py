@@ -12,12 +12,13 @@ import numpy as np
 import pytest
 
 from evaluation.domain.errors import Fault
-from evaluation.domain.kept_frames import KeptFrames
 from evaluation.domain.players import Side
-from evaluation.domain.results import AuditReport, Outcome, Reason
-from evaluation.referee import audit, players
-from evaluation.referee.kept_frames import pack, unpack, with_audit
-from evaluation.referee.seeds import derive_seed
+from evaluation.domain.reasons import Reason
+from evaluation.formats.query.kept_frames import KeptFrames
+from evaluation.formats.query.referee import audit, players
+from evaluation.formats.query.referee.kept_frames import pack, unpack, with_audit
+from evaluation.formats.query.referee.seeds import derive_seed
+from evaluation.formats.query.results import AuditReport, Outcome
 from gauntlet import serve_model
 
 Predict = Callable[[np.ndarray], np.ndarray]

@@ -13,7 +13,8 @@ import numpy as np
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from evaluation.domain.results import Outcome, Reason
+from evaluation.domain.reasons import Reason
+from evaluation.formats.query.results import Outcome
 
 MODEL = 1
 EXHAUSTED = -2

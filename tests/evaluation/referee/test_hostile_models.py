@@ -14,8 +14,9 @@ import numpy as np
 import pytest
 
 from evaluation.domain.players import Side
-from evaluation.domain.results import Outcome, Reason
-from evaluation.referee import players
+from evaluation.domain.reasons import Reason
+from evaluation.formats.query.referee import players
+from evaluation.formats.query.results import Outcome
 from gauntlet import serve_model
 
 LABELS = 4

@@ -13,11 +13,11 @@ import pytest
 
 from evaluation.domain.players import Track
 from evaluation.domain.processor_use import HostLoad, ProcessorUse, ThreadUse
-from evaluation.domain.results import Reason
-from evaluation.referee import players
-from evaluation.referee.players import Model, PlayerFailedError
-from evaluation.referee.processor_time import TimeTakenByHost
-from evaluation.runner.in_process_player import InProcessPlayer
+from evaluation.domain.reasons import Reason
+from evaluation.formats.query.referee import players
+from evaluation.formats.query.referee.players import Model, PlayerFailedError
+from evaluation.formats.query.referee.processor_time import TimeTakenByHost
+from evaluation.formats.query.runner.in_process_player import InProcessPlayer
 from gauntlet import serve_model
 
 GRACE = 0.05

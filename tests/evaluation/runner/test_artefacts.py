@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from evaluation.domain.results import MatchResult
-from evaluation.runner.artefacts import median_distance, read_result, write_result
+from evaluation.formats.query.results import MatchResult
+from evaluation.formats.query.runner.artefacts import median_distance, read_result, write_result
 
 
 def brighten(model: Any, image: Any, label: int, *, target: None, rng: Any) -> None:

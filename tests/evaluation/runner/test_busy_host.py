@@ -13,13 +13,13 @@ from pathlib import Path
 import pytest
 
 from evaluation.domain.players import Player, Track
-from evaluation.domain.results import Reason
-from evaluation.domain.rules import QueryRules
-from evaluation.referee import players
-from evaluation.referee.players import Model, PlayerFailedError
-from evaluation.referee.processor_time import CLOCK_GRACE_FACTOR
-from evaluation.referee.time_limits import MODEL_GRACE_SECONDS
-from evaluation.runner.sandboxed_player import SandboxedPlayer
+from evaluation.domain.reasons import Reason
+from evaluation.formats.query.referee import players
+from evaluation.formats.query.referee.players import Model, PlayerFailedError
+from evaluation.formats.query.referee.processor_time import CLOCK_GRACE_FACTOR
+from evaluation.formats.query.referee.time_limits import MODEL_GRACE_SECONDS
+from evaluation.formats.query.rules import QueryRules
+from evaluation.formats.query.runner.sandboxed_player import SandboxedPlayer
 from evaluation.sandbox.base import Resources, Sandbox
 from evaluation.sandbox.docker import DockerSandbox
 from evaluation.sandbox.process import ProcessSandbox

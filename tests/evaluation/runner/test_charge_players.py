@@ -11,11 +11,11 @@ import pytest
 
 from evaluation.domain.errors import Fault
 from evaluation.domain.players import Player, Side, Track
-from evaluation.domain.results import Reason
-from evaluation.domain.rules import QueryRules
+from evaluation.domain.reasons import Reason
+from evaluation.formats.query.referee.players import ConnectedPlayer, PlayerFailedError
+from evaluation.formats.query.rules import QueryRules
+from evaluation.formats.query.runner.sandboxed_player import SandboxedPlayer
 from evaluation.protocol.channel import ChannelError
-from evaluation.referee.players import ConnectedPlayer, PlayerFailedError
-from evaluation.runner.sandboxed_player import SandboxedPlayer
 from evaluation.sandbox import control_proof
 from evaluation.sandbox.base import Resources, Sandbox
 from evaluation.sandbox.docker import DockerSandbox

@@ -5,9 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 from evaluation.domain.players import Side
-from evaluation.domain.results import Failure, Reason
+from evaluation.domain.reasons import Reason
 from evaluation.domain.smoke_checks import SmokeCheck, not_reached, what_failed
-from evaluation.runner.checks import check_rules
+from evaluation.formats.query.results import Failure
+from evaluation.formats.query.runner.checks import check_rules
 
 HOME = Path("/srv/checkouts/7-abc")
 CRASH = f'Traceback (most recent call last):\n  File "{HOME}/main.py", line 5, in f\n    1/0\nZeroDivisionError: oh\n'

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from evaluation.baselines.catalogue import find_baseline
+from evaluation.formats.query.catalogue import find_baseline
 
 
 @pytest.fixture

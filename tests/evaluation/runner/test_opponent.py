@@ -10,12 +10,12 @@ import pytest
 from evaluation.domain.errors import DatasetRefusal
 from evaluation.domain.images import ImageShape
 from evaluation.domain.players import Track
-from evaluation.domain.rules import QueryRules
 from evaluation.domain.samples import Sample
-from evaluation.referee.match import Match
-from evaluation.runner.in_process_player import InProcessPlayer
-from evaluation.runner.nearest_mean import NearestMean
-from evaluation.runner.smoke_opponent import MADE_FROM, nearest_mean_opponent
+from evaluation.formats.query.referee.match import Match
+from evaluation.formats.query.rules import QueryRules
+from evaluation.formats.query.runner.in_process_player import InProcessPlayer
+from evaluation.formats.query.runner.nearest_mean import NearestMean
+from evaluation.formats.query.runner.smoke_opponent import MADE_FROM, nearest_mean_opponent
 from gauntlet import serve_attack
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from evaluation.domain.errors import Fault
 from evaluation.domain.players import Program
-from evaluation.runner.player_lock import InstanceLock, no_instance_of
+from evaluation.formats.query.runner.player_lock import InstanceLock, no_instance_of
 
 MODEL = Program(name="model", command=("true",), digest="sha256:one")
 OTHER = Program(name="other", command=("true",), digest="sha256:two")

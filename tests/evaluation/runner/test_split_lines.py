@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from evaluation.runner.line_splitter import LineSplitter
+from evaluation.formats.query.runner.line_splitter import LineSplitter
 
 
 def lines_of(*chunks: bytes) -> list[str]:

@@ -12,8 +12,8 @@ import pytest
 
 from evaluation.domain.errors import BuildRefusal, Fault
 from evaluation.domain.players import Player, Track
+from evaluation.formats.query.runner.sandboxed_player import SandboxedPlayer
 from evaluation.protocol.channel import ChannelError
-from evaluation.runner.sandboxed_player import SandboxedPlayer
 from evaluation.sandbox.base import Resources
 from evaluation.sandbox.docker import DockerSandbox
 

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from evaluation.domain.images import ImageShape
-from evaluation.domain.results import Trace
 from evaluation.domain.samples import Sample
-from evaluation.scoring.curves import answered, budgets, closest, query_counts, successes
+from evaluation.formats.query.results import Trace
+from evaluation.formats.query.scoring.curves import answered, budgets, closest, query_counts, successes
 
 IMAGE = np.zeros((1, 1, 1), np.uint8)
 SAMPLES = (Sample(0, IMAGE, 3, 5), Sample(1, IMAGE, 3, 5))

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from evaluation.domain.players import Side
-from evaluation.scoring.selection_effect import expected_largest, gain_by_luck
+from evaluation.formats.query.scoring.selection_effect import expected_largest, gain_by_luck
 
 
 @pytest.mark.parametrize("count", [2, 5, 35, 150, 530])

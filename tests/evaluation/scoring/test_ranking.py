@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evaluation.domain.players import Side
-from evaluation.scoring.ranking import ranking
+from evaluation.formats.query.scoring.ranking import ranking
 
 
 def test_it_works() -> None:

@@ -8,10 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evaluation.domain.players import Side
+from evaluation.formats.query.scoring.v1 import attack_score, interval, model_score, resampled_medians
 from evaluation.scoring import rank_intervals as module
 from evaluation.scoring.distances import Distances
 from evaluation.scoring.rank_intervals import RankInterval, Ranks, rank_intervals
-from evaluation.scoring.v1 import attack_score, interval, model_score, resampled_medians
 
 
 def ranks_of(players: dict[str, Distances], side: Side = Side.MODEL) -> Ranks:

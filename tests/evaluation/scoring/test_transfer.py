@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evaluation.domain.transfer_results import PairCounts
-from evaluation.domain.transfer_rules import Opponents, TransferTrack
-from evaluation.scoring.transfer import TransferStanding, standings
+from evaluation.formats.transfer.results import PairCounts
+from evaluation.formats.transfer.rules import Opponents, TransferTrack
+from evaluation.formats.transfer.scoring.scores import TransferStanding, standings
 
 # name, score, raw score and worst score of tables 1 to 3 (Kurakin et al. 2018)
 DEFENCES = [

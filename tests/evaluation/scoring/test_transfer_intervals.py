@@ -6,11 +6,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from evaluation.domain.transfer_rules import Opponents, TransferTrack
-from evaluation.scoring.bootstrap import RESAMPLES
-from evaluation.scoring.rank_intervals import student
-from evaluation.scoring.transfer import TransferStanding, opponent_weights, standings
-from evaluation.scoring.transfer_intervals import (
+from evaluation.formats.transfer.rules import Opponents, TransferTrack
+from evaluation.formats.transfer.scoring.intervals import (
     LEAST_IMAGES,
     PairImages,
     interval_from_sums,
@@ -21,6 +18,9 @@ from evaluation.scoring.transfer_intervals import (
     share_interval,
     with_intervals,
 )
+from evaluation.formats.transfer.scoring.scores import TransferStanding, opponent_weights, standings
+from evaluation.scoring.bootstrap import RESAMPLES
+from evaluation.scoring.rank_intervals import student
 
 ATTACK, TARGETED, DEFENCE = TransferTrack.ATTACK, TransferTrack.TARGETED_ATTACK, TransferTrack.DEFENCE
 

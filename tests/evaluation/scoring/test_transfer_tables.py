@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from evaluation.domain.transfer_results import NO_LABEL, PairCounts
-from evaluation.domain.transfer_rules import TransferTrack
-from evaluation.scoring.transfer import TransferStanding
-from evaluation.scoring.transfer_intervals import share_interval
-from evaluation.scoring.transfer_tables import (
+from evaluation.formats.transfer.results import NO_LABEL, PairCounts
+from evaluation.formats.transfer.rules import TransferTrack
+from evaluation.formats.transfer.scoring.intervals import share_interval
+from evaluation.formats.transfer.scoring.scores import TransferStanding
+from evaluation.formats.transfer.scoring.tables import (
     ErrorCount,
     GivenLabels,
     accuracy,

@@ -11,9 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as st_numpy
 
-from evaluation.scoring.bootstrap import CONFIDENCE, RESAMPLES
-from evaluation.scoring.distances import Distances
-from evaluation.scoring.v1 import (
+from evaluation.formats.query.scoring.v1 import (
     Score,
     _quantile,
     _resamples,
@@ -22,6 +20,8 @@ from evaluation.scoring.v1 import (
     model_score,
     resampled_medians,
 )
+from evaluation.scoring.bootstrap import CONFIDENCE, RESAMPLES
+from evaluation.scoring.distances import Distances
 
 BOTH = pytest.mark.parametrize("score", [model_score, attack_score])
 distances = st_numpy.arrays(
@@ -111,7 +111,7 @@ def test_the_interval_covers_the_truth_as_often_as_it_says() -> None:
 def test_the_interval_does_not_depend_on_the_size_of_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     rows = np.random.default_rng(5).random((3, 20))
     whole = resampled_medians(rows, seed=2)
-    monkeypatch.setattr("evaluation.scoring.v1._BLOCK_VALUES", 60 * 7)
+    monkeypatch.setattr("evaluation.formats.query.scoring.v1._BLOCK_VALUES", 60 * 7)
     _resamples.cache_clear()
     assert (resampled_medians(rows, seed=2) == whole).all()
 
@@ -122,7 +122,7 @@ def test_the_interval_without_a_table_is_the_same(monkeypatch: pytest.MonkeyPatc
     for rows in (random.random(shape), random.integers(0, 4, shape).astype(float)):
         with_table = resampled_medians(rows, seed=2)
         with monkeypatch.context() as patched:
-            patched.setattr("evaluation.scoring.v1._MOST_COUNTS", 0)
+            patched.setattr("evaluation.formats.query.scoring.v1._MOST_COUNTS", 0)
             assert (resampled_medians(rows, seed=2) == with_table).all()
 
 

@@ -12,8 +12,8 @@ from foolbox.attacks.boundary_attack import BoundaryAttack
 from foolbox.attacks.saltandpepper import SaltAndPepperNoiseAttack
 
 from evaluation.domain.players import Track
-from evaluation.domain.results import Outcome
 from evaluation.domain.samples import Sample
+from evaluation.formats.query.results import Outcome
 from gauntlet.foolbox_adapter import FoolboxModel
 
 

@@ -10,8 +10,8 @@ import pytest
 
 from evaluation.builder.choose_builder import choose_builder
 from evaluation.datasets.load import load_dataset
-from evaluation.domain.rules import QueryRules
-from evaluation.runner.play import play
+from evaluation.formats.query.rules import QueryRules
+from evaluation.formats.query.runner.play import play
 from evaluation.sandbox.base import Resources, Sandbox
 from evaluation.sandbox.docker import DockerSandbox
 from evaluation.sandbox.process import ProcessSandbox

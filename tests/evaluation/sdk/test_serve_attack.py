@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 from evaluation.domain.players import Track
-from evaluation.domain.results import Outcome, Reason
+from evaluation.domain.reasons import Reason
+from evaluation.formats.query.results import Outcome
 from gauntlet import BudgetExhausted
 
 

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from evaluation.domain.results import Outcome, Reason
+from evaluation.domain.reasons import Reason
+from evaluation.formats.query.results import Outcome
 from gauntlet import frames, serve_model
 
 

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from evaluation.tournament.entrants import Entrant, Field
-from evaluation.tournament.schedule import Plan, Schedule
+from evaluation.formats.query.tournament.entrants import Entrant, Field
+from evaluation.formats.query.tournament.schedule import Plan, Schedule
 
 MakeField = Callable[..., Field]
 PlayOut = Callable[[Schedule, Field, NDArray[np.float64], int], tuple[Plan, NDArray[np.float64]]]

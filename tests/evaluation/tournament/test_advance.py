@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 from evaluation.domain.players import Side, Track
-from evaluation.domain.results import Outcome
-from evaluation.tournament import rounds
-from evaluation.tournament.entrants import Field, Played
-from evaluation.tournament.final_ranking import Place
-from evaluation.tournament.rounds import (
+from evaluation.formats.query.results import Outcome
+from evaluation.formats.query.tournament import rounds
+from evaluation.formats.query.tournament.entrants import Field, Played
+from evaluation.formats.query.tournament.final_ranking import Place
+from evaluation.formats.query.tournament.rounds import (
     Request,
     RoundEntrant,
     RoundFacts,
@@ -24,8 +24,17 @@ from evaluation.tournament.rounds import (
     ceiling,
     piece_ends,
 )
-from evaluation.tournament.schedule import Decision, Demand, OrderedBy, Plan, Result, Schedule, Stage, Wanted
-from evaluation.tournament.warning_sweep import Warned
+from evaluation.formats.query.tournament.schedule import (
+    Decision,
+    Demand,
+    OrderedBy,
+    Plan,
+    Result,
+    Schedule,
+    Stage,
+    Wanted,
+)
+from evaluation.formats.query.tournament.warning_sweep import Warned
 
 WORST = 100.0
 TEAMS = {"strong": ("owls",), "dull": ("owls", "larks")}

@@ -3,8 +3,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from evaluation.tournament.counted_players import Counted, counted
-from evaluation.tournament.schedule import OrderedBy
+from evaluation.formats.query.tournament.counted_players import Counted, counted
+from evaluation.formats.query.tournament.schedule import OrderedBy
 
 LOOP = [
     [1, 18, 23, 15, 30, 12],

@@ -4,8 +4,8 @@ from math import sqrt
 
 import pytest
 
-from evaluation.tournament.simulation import MEASURES, Finding
-from evaluation.tournament.simulation_estimates import COMPARED, averages, differences
+from evaluation.formats.query.tournament.simulation import MEASURES, Finding
+from evaluation.formats.query.tournament.simulation_estimates import COMPARED, averages, differences
 
 SCHEDULES = tuple(dict.fromkeys(name for pair in COMPARED for name in pair))
 

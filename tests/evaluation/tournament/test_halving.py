@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from evaluation.domain.players import Side
-from evaluation.tournament.halving import Halving
-from evaluation.tournament.schedule import Decision, Demand, OrderedBy
+from evaluation.formats.query.tournament.halving import Halving
+from evaluation.formats.query.tournament.schedule import Decision, Demand, OrderedBy
 
 
 def test_it_works(make_field: Any, play_out: Any) -> None:

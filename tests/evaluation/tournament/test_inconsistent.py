@@ -8,10 +8,18 @@ from dataclasses import replace
 import pytest
 
 from evaluation.domain.players import Side, Track
-from evaluation.domain.results import Outcome
-from evaluation.tournament.audits import NobodyLeftError, distrusted
-from evaluation.tournament.rounds import RoundEntrant, RoundFacts, RoundState, SampleRow, advance, ceiling, demanded
-from evaluation.tournament.schedule import Stage
+from evaluation.formats.query.results import Outcome
+from evaluation.formats.query.tournament.audits import NobodyLeftError, distrusted
+from evaluation.formats.query.tournament.rounds import (
+    RoundEntrant,
+    RoundFacts,
+    RoundState,
+    SampleRow,
+    advance,
+    ceiling,
+    demanded,
+)
+from evaluation.formats.query.tournament.schedule import Stage
 
 SAMPLES = 16
 

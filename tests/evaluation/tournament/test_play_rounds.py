@@ -8,8 +8,16 @@ import numpy as np
 import pytest
 
 from evaluation.domain.players import Track
-from evaluation.domain.results import Outcome
-from evaluation.tournament.rounds import RoundEntrant, RoundFacts, SampleRow, advance, ceiling, demanded, piece_ends
+from evaluation.formats.query.results import Outcome
+from evaluation.formats.query.tournament.rounds import (
+    RoundEntrant,
+    RoundFacts,
+    SampleRow,
+    advance,
+    ceiling,
+    demanded,
+    piece_ends,
+)
 
 SAMPLES = 24
 

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evaluation.domain.players import Side
-from evaluation.tournament.prize_order import prize_order
-from evaluation.tournament.schedule import OrderedBy, Stage
+from evaluation.formats.query.tournament.prize_order import prize_order
+from evaluation.formats.query.tournament.schedule import OrderedBy, Stage
 
 
 def last_stage(models: int, attacks: int) -> Stage:

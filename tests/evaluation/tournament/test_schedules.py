@@ -7,11 +7,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from evaluation.tournament.halving import Halving
-from evaluation.tournament.ladder import Ladder
-from evaluation.tournament.ladder_2 import Ladder2
-from evaluation.tournament.schedule import Schedule
-from evaluation.tournament.schedule_names import schedule_named
+from evaluation.formats.query.tournament.halving import Halving
+from evaluation.formats.query.tournament.ladder import Ladder
+from evaluation.formats.query.tournament.ladder_2 import Ladder2
+from evaluation.formats.query.tournament.schedule import Schedule
+from evaluation.formats.query.tournament.schedule_names import schedule_named
 
 SCHEDULES = {"halving": Halving(), "ladder-2": Ladder2(), "ladder": Ladder(), "ladder with guard": Ladder(guard=True)}
 

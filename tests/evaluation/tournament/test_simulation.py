@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from evaluation.tournament.simulation import MEASURES, simulate
+from evaluation.formats.query.tournament.simulation import MEASURES, simulate
 
 
 def test_the_truth_is_not_that_of_the_samples_played() -> None:

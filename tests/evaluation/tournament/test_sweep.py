@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from evaluation.domain.players import Side
-from evaluation.tournament.schedule import Decision, OrderedBy, Plan, Result, Stage
-from evaluation.tournament.warning_sweep import Warned, swept, warnings
+from evaluation.formats.query.tournament.schedule import Decision, OrderedBy, Plan, Result, Stage
+from evaluation.formats.query.tournament.warning_sweep import Warned, swept, warnings
 
 
 def test_it_warns_of_finalists_that_do_not_count_as_of_those_that_were_cut(make_field: Any) -> None:

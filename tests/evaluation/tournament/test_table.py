@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 from evaluation.domain.players import Track
-from evaluation.domain.results import AuditReport, MatchResult, Outcome, PieceResult, Reason, SampleResult, Trace
-from evaluation.domain.rules import QueryRules
-from evaluation.tournament.leaderboards import boards, matrices
+from evaluation.domain.reasons import Reason
+from evaluation.formats.query.results import AuditReport, MatchResult, Outcome, PieceResult, SampleResult, Trace
+from evaluation.formats.query.rules import QueryRules
+from evaluation.formats.query.tournament.leaderboards import boards, matrices
 
 WORST = 50.0
 

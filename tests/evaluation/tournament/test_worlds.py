@@ -6,7 +6,7 @@ from itertools import combinations, product
 import numpy as np
 import pytest
 
-from evaluation.tournament.simulated_players import EVERYBODY, Regime, World, tournament_world
+from evaluation.formats.query.tournament.simulated_players import EVERYBODY, Regime, World, tournament_world
 
 QUIET = Regime(model=0, attack=0, sample=0, model_sample=0, attack_sample=0, pair=0, rest=0, failure=-50)
 

@@ -11,14 +11,14 @@ import pytest
 
 from evaluation.domain.images import ImageShape
 from evaluation.domain.samples import Sample
-from evaluation.domain.transfer_rules import TransferRules
+from evaluation.formats.transfer.rules import TransferRules
+from evaluation.formats.transfer.runner.build import build_player
+from evaluation.formats.transfer.runner.play import Match, play
+from evaluation.formats.transfer.runner.player import TransferPlayer
+from evaluation.formats.transfer.runner.result import TransferResult
 from evaluation.legacy.environment import VARIABLE
 from evaluation.sandbox.base import Resources
 from evaluation.sandbox.process import ProcessSandbox
-from evaluation.transfer.build import build_player
-from evaluation.transfer.play import Match, play
-from evaluation.transfer.player import TransferPlayer
-from evaluation.transfer.result import TransferResult
 
 Make = Callable[..., TransferPlayer]
 

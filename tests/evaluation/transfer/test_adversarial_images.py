@@ -14,9 +14,9 @@ import pytest
 from PIL import Image as Picture
 
 from evaluation.domain.images import Image
-from evaluation.domain.transfer_results import ImageNote
-from evaluation.transfer import adversarial_images
-from evaluation.transfer.adversarial_images import image_process
+from evaluation.formats.transfer.results import ImageNote
+from evaluation.formats.transfer.runner import adversarial_images
+from evaluation.formats.transfer.runner.adversarial_images import image_process
 
 CLEAN = np.random.default_rng(1).integers(0, 256, (8, 8, 3), np.uint8)
 EPSILON = 16

@@ -12,8 +12,8 @@ from PIL import Image as Picture
 from evaluation.domain.errors import Refusal
 from evaluation.domain.images import ImageShape
 from evaluation.domain.samples import Sample
-from evaluation.domain.transfer_rules import TransferRules
-from evaluation.transfer.batches import anonymous_names, make_batches
+from evaluation.formats.transfer.rules import TransferRules
+from evaluation.formats.transfer.runner.batches import anonymous_names, make_batches
 
 
 def test_it_works(samples: list[Sample], rules: TransferRules) -> None:

@@ -22,13 +22,10 @@ from evaluation.bundle.submissions import BundleSubmission
 from evaluation.domain.errors import Refusal
 from evaluation.domain.images import ImageShape
 from evaluation.domain.samples import Sample
-from evaluation.domain.transfer_rules import TransferRules, TransferTrack
 from evaluation.formats.registry import format_of_bundle
-from evaluation.transfer.adversarial_images import pixel_hash
-from evaluation.transfer.batches import png
-from evaluation.transfer.bundle.image_archives import check_archive
-from evaluation.transfer.bundle.reader import TransferBundle, read
-from evaluation.transfer.bundle.records import (
+from evaluation.formats.transfer.bundle.image_archives import check_archive
+from evaluation.formats.transfer.bundle.reader import TransferBundle, read
+from evaluation.formats.transfer.bundle.records import (
     BundleAttackRun,
     BundleBatch,
     BundleEntrant,
@@ -39,8 +36,11 @@ from evaluation.transfer.bundle.records import (
     places_of,
     transfer_field_commitment,
 )
-from evaluation.transfer.bundle.size import check_size
-from evaluation.transfer.bundle.verify import verify
+from evaluation.formats.transfer.bundle.size import check_size
+from evaluation.formats.transfer.bundle.verify import verify
+from evaluation.formats.transfer.rules import TransferRules, TransferTrack
+from evaluation.formats.transfer.runner.adversarial_images import pixel_hash
+from evaluation.formats.transfer.runner.batches import png
 
 Lines: TypeAlias = list[dict[str, Any]]
 

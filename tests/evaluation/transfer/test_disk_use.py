@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from evaluation.transfer.disk_use import DiskAllowance, allowance_beyond
+from evaluation.formats.transfer.runner.disk_use import DiskAllowance, allowance_beyond
 
 NOBODY = 65534
 

@@ -26,11 +26,11 @@ import numpy as np
 from evaluation.domain.errors import Fault
 from evaluation.domain.images import ImageShape
 from evaluation.domain.samples import Sample
-from evaluation.domain.transfer_rules import TransferRules
+from evaluation.formats.transfer.rules import TransferRules
 from evaluation.sandbox.base import Resources
 from evaluation.sandbox.process import ProcessSandbox
-from evaluation.transfer.build import build_player
-from evaluation.transfer.play import Match, play
+from evaluation.formats.transfer.runner.build import build_player
+from evaluation.formats.transfer.runner.play import Match, play
 
 built = [build_player(Path(each), sandbox="process", on_log=lambda line: None) for each in sys.argv[2:]]
 hidden, defence, *both = built

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from evaluation.domain.errors import BuildRefusal
+from evaluation.formats.transfer.runner import legacy_program
+from evaluation.formats.transfer.runner.legacy_program import check_program
 from evaluation.legacy.environment import LegacyEnvironment
-from evaluation.transfer import legacy_program
-from evaluation.transfer.legacy_program import check_program
 
 REPOSITORY = Path(__file__).resolve().parents[2] / "repos" / "nips2017" / "loads-a-network"
 

@@ -11,13 +11,13 @@ import pytest
 
 from evaluation.domain.errors import Fault
 from evaluation.domain.samples import Sample
-from evaluation.domain.transfer_results import BatchReason, ImageNote, PairCounts
-from evaluation.domain.transfer_rules import TransferRules
+from evaluation.formats.transfer.results import BatchReason, ImageNote, PairCounts
+from evaluation.formats.transfer.rules import TransferRules
+from evaluation.formats.transfer.runner.play import Match, play
+from evaluation.formats.transfer.runner.player import TransferPlayer
+from evaluation.formats.transfer.runner.result import TransferResult
 from evaluation.sandbox.base import Resources
 from evaluation.sandbox.process import ProcessSandbox
-from evaluation.transfer.play import Match, play
-from evaluation.transfer.player import TransferPlayer
-from evaluation.transfer.result import TransferResult
 
 Make = Callable[..., TransferPlayer]
 Played = Callable[..., TransferResult]

@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 
 from evaluation.domain.samples import Sample
-from evaluation.domain.transfer_results import ImageNote, PairCounts
-from evaluation.domain.transfer_rules import TransferRules
+from evaluation.formats.transfer.results import ImageNote, PairCounts
+from evaluation.formats.transfer.rules import TransferRules
+from evaluation.formats.transfer.runner.build import build_player
+from evaluation.formats.transfer.runner.player import TransferPlayer
+from evaluation.formats.transfer.runner.result import TransferResult
 from evaluation.legacy.environment import VARIABLE
-from evaluation.transfer.build import build_player
-from evaluation.transfer.player import TransferPlayer
-from evaluation.transfer.result import TransferResult
 
 REPOSITORIES = Path(__file__).resolve().parents[2] / "repos" / "nips2017"
 

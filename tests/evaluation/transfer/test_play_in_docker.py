@@ -13,18 +13,18 @@ from pathlib import Path
 import pytest
 
 from evaluation.domain.samples import Sample
-from evaluation.domain.transfer_results import PairCounts
-from evaluation.domain.transfer_rules import TransferRules
+from evaluation.formats.transfer.results import PairCounts
+from evaluation.formats.transfer.rules import TransferRules
+from evaluation.formats.transfer.runner.batch_runner import BatchRunner
+from evaluation.formats.transfer.runner.batches import make_batches
+from evaluation.formats.transfer.runner.build import build_player
+from evaluation.formats.transfer.runner.play import Match, play
+from evaluation.formats.transfer.runner.player import TransferPlayer
+from evaluation.formats.transfer.runner.result import TransferResult
+from evaluation.formats.transfer.runner.run_batch import RunEnvironment
 from evaluation.legacy.environment import IMAGE_VARIABLE, VARIABLE
 from evaluation.sandbox.base import Resources
 from evaluation.sandbox.docker import DockerSandbox
-from evaluation.transfer.batch_runner import BatchRunner
-from evaluation.transfer.batches import make_batches
-from evaluation.transfer.build import build_player
-from evaluation.transfer.play import Match, play
-from evaluation.transfer.player import TransferPlayer
-from evaluation.transfer.result import TransferResult
-from evaluation.transfer.run_batch import RunEnvironment
 
 pytestmark = pytest.mark.docker
 

@@ -8,8 +8,8 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from evaluation.domain.transfer_results import NO_LABEL, REPEAT_LEVEL, RepeatCounts
-from evaluation.transfer.repeats import count_changes, draw_images, file_names, repeats_due
+from evaluation.formats.transfer.results import NO_LABEL, REPEAT_LEVEL, RepeatCounts
+from evaluation.formats.transfer.runner.repeats import count_changes, draw_images, file_names, repeats_due
 
 LABELLED = {f"run {number}": (number % 3, [1, 2, NO_LABEL, 4]) for number in range(6)}
 """Two runs of each of three batches, whose third image has no label."""

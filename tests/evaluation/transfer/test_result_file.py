@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from evaluation.domain.transfer_results import BatchReason, RowNote
-from evaluation.domain.transfer_rules import TransferRules
-from evaluation.transfer.result_file import read_result_file
+from evaluation.formats.transfer.results import BatchReason, RowNote
+from evaluation.formats.transfer.rules import TransferRules
+from evaluation.formats.transfer.runner.result_file import read_result_file
 
 RULES = TransferRules()
 NAMES = ("ADV0", "ADV1", "ADV2")

@@ -9,11 +9,11 @@ import pytest
 
 from evaluation.domain.errors import Fault
 from evaluation.domain.samples import Sample
-from evaluation.domain.transfer_results import AttackBatch, BatchReason, BatchRun, DefenceBatch, ImageNote, RowNote
-from evaluation.domain.transfer_rules import TransferRules
-from evaluation.transfer.adversarial_images import pixel_hash
-from evaluation.transfer.batches import Batch, make_batches
-from evaluation.transfer.store import BatchStore, key_of
+from evaluation.formats.transfer.results import AttackBatch, BatchReason, BatchRun, DefenceBatch, ImageNote, RowNote
+from evaluation.formats.transfer.rules import TransferRules
+from evaluation.formats.transfer.runner.adversarial_images import pixel_hash
+from evaluation.formats.transfer.runner.batches import Batch, make_batches
+from evaluation.formats.transfer.runner.store import BatchStore, key_of
 
 
 @pytest.fixture

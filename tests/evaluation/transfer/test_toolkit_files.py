@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from evaluation.domain.transfer_results import PairCounts
-from evaluation.transfer.toolkit_files import toolkit_files
+from evaluation.formats.transfer.results import PairCounts
+from evaluation.formats.transfer.runner.toolkit_files import toolkit_files
 
 IMAGES = 3
 COUNTS = [

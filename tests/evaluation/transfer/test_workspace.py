@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from evaluation.formats.transfer.runner.workspace import sweep_workspaces, workspace
 from evaluation.sandbox import labelled_directory
 from evaluation.sandbox.host_process import HostProcess, host_name
-from evaluation.transfer.workspace import sweep_workspaces, workspace
 
 NESTED = "import os\nfor level in range(1500): os.mkdir('d'); os.chdir('d')"
 

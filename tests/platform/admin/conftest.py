@@ -22,12 +22,22 @@ from competitions.models import (
 )
 from core import events
 from core.models import SiteIdentity
-from leaderboards.models import Evaluation, Pool, PoolPlace, Rejudging, Resamples, Snapshot, Standing, SubmissionChoice
-from matches.models import Match, Piece, SampleResult
+from formats.query.leaderboards.models import (
+    Evaluation,
+    Pool,
+    PoolPlace,
+    Rejudging,
+    Resamples,
+    Snapshot,
+    Standing,
+    SubmissionChoice,
+)
+from formats.query.matches.models import Match, Piece, SampleResult
+from formats.query.rounds.models import Decision, RoundMatch, RoundStage, RoundWarning
+from formats.transfer.tournaments.models import AttackRun, DefenceRun, Entrant, PairTotal, RepeatRun, Tournament
 from repositories.models import PushCost, Repository
-from rounds.models import Decision, Release, Round, RoundEntry, RoundMatch, RoundStage, RoundWarning, SigningKey
+from rounds.models import Release, Round, RoundEntry, SigningKey
 from submissions.models import Build, LogChunk, Player, QuotaSlot, Submission
-from tournaments.models import AttackRun, DefenceRun, Entrant, PairTotal, RepeatRun, Tournament
 from workers.models import Host, Worker, WorkerTime
 
 

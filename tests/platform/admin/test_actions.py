@@ -18,8 +18,8 @@ from accounts.models import User
 from competitions.models import Track
 from core.administration.actions import AdminAction, ReasonForm, confirmed_action
 from core.models import Event
-from leaderboards.models import Evaluation
-from matches.models import Match
+from formats.query.leaderboards.models import Evaluation
+from formats.query.matches.models import Match
 from submissions.admin import SubmissionAdmin
 from submissions.models import QuotaSlot, Submission
 

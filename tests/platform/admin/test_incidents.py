@@ -14,12 +14,12 @@ from django.urls import reverse
 
 from competitions.models import Competition, Organiser
 from core import clock
-from leaderboards.models import Evaluation
-from matches.models import Match, Piece
-from pages.admin_incidents import Card
+from formats.query.leaderboards.models import Evaluation
+from formats.query.matches.models import Match, Piece
+from formats.transfer.tournaments.models import AttackRun, DefenceRun
+from pages.status.admin_incidents import Card
 from rounds.models import Round
 from submissions.models import QuotaSlot, Submission
-from tournaments.models import AttackRun, DefenceRun
 from workers.models import Host, Worker
 
 

@@ -15,7 +15,7 @@ from rest_framework.test import APIClient
 from accounts.models import User
 from accounts.services import issue_token
 from competitions.models import RulesVersion, SampleSet, Track
-from leaderboards.models import Evaluation, Pool, Standing
+from formats.query.leaderboards.models import Evaluation, Pool, Standing
 from repositories.models import Repository
 from repositories.services import repository_of
 from submissions.models import Player, Submission

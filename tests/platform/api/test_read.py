@@ -11,7 +11,7 @@ from django.http import Http404
 from accounts.models import AccessToken, User
 from api import errors
 from competitions.models import Competition, FreezeWindow, SampleSet
-from leaderboards.models import Evaluation
+from formats.query.leaderboards.models import Evaluation
 from submissions.models import Submission
 
 INSIDE = {"commit", "tag", "submitted_by", "problem", "slot", "builds"}

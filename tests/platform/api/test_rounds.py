@@ -13,7 +13,8 @@ from accounts.models import User
 from competitions.models import Competition, FreezeWindow, SampleSet
 from competitions.pseudonyms import public_name
 from core import object_store
-from rounds.models import Release, Round, RoundEntry, RoundWarning
+from formats.query.rounds.models import RoundWarning
+from rounds.models import Release, Round, RoundEntry
 from rounds.release.signing_keys import public_key, rotate
 from submissions.models import Player, Submission
 

@@ -18,7 +18,7 @@ from competitions.services import import_competition
 from core.errors import Refusal
 from evaluation.domain.images import ImageShape
 from evaluation.formats.registry import format_called, formats
-from tests.platform.tournaments.conftest import content
+from tests.platform.formats.transfer.tournaments.conftest import content
 
 
 @dataclass(frozen=True)

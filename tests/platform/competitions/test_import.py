@@ -28,7 +28,7 @@ from competitions.services import (
 from competitions.toml_schema import read
 from core.errors import Refusal
 from evaluation.datasets.load import load_dataset
-from evaluation.domain.rules import QueryRules
+from evaluation.formats.query.rules import QueryRules
 
 DIGITS = tomllib.loads(Path(demo.__file__).with_name("digits.toml").read_text(encoding="utf-8"))
 

@@ -18,7 +18,7 @@ from competitions.services import export_competition, import_competition
 from competitions.validation_renewal import draw_validation_set, keep_validation_set
 from core.errors import Refusal
 from core.models import Event
-from matches.rules import query_rules
+from formats.query.matches.rules import query_rules
 
 KeepSet = Callable[..., SampleSet]
 

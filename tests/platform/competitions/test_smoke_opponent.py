@@ -14,7 +14,7 @@ from competitions.import_warnings import import_notes
 from competitions.models import Competition
 from competitions.services import export_competition, import_competition
 from core.errors import Refusal
-from evaluation.baselines.catalogue import find_baseline
+from evaluation.formats.query.catalogue import find_baseline
 from formats.query.smoke_opponents import unpack_opponent
 
 DIGITS = Path(demo.__file__).with_name("digits.toml").read_text(encoding="utf-8")

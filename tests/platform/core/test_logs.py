@@ -23,9 +23,9 @@ from pytest_django import Settings
 from core.logs import JsonFormatter, TextFormatter, log_ids
 from core.request_id import request_id
 
-log = logging.getLogger("matches.a_test")
+log = logging.getLogger("formats.query.matches.a_test")
 
-SHOW = "import django; django.setup(); import logging; log = logging.getLogger('matches'); "
+SHOW = "import django; django.setup(); import logging; log = logging.getLogger('rounds'); "
 SHOW += "log.info('one'); log.debug('two'); logging.getLogger('docker').debug('three'); "
 SHOW += "exec('try:\\n 1/0\\nexcept Exception: log.exception(chr(97) + chr(10) + chr(98))')"
 
@@ -68,7 +68,7 @@ def _started(state: Path, code: str, **variables: str) -> str:
 
 def test_each_event_is_one_line_of_json(tmp_path: Path) -> None:
     first, second = map(json.loads, _started(tmp_path, SHOW).splitlines())
-    assert (first["level"], first["logger"], first["message"]) == ("INFO", "matches", "one")
+    assert (first["level"], first["logger"], first["message"]) == ("INFO", "rounds", "one")
     assert first["time"].endswith("Z")
     assert (second["level"], second["message"]) == ("ERROR", "a\nb")
     assert "ZeroDivisionError" in second["traceback"]
@@ -76,8 +76,8 @@ def test_each_event_is_one_line_of_json(tmp_path: Path) -> None:
 
 def test_people_read_text_in_which_no_message_begins_a_line_of_its_own(tmp_path: Path) -> None:
     first, second, *traceback = _started(tmp_path, SHOW, GAUNTLET_LOG_FORMAT="text").splitlines()
-    assert first.endswith("Z INFO matches: one")
-    assert second.endswith("Z ERROR matches: a\\nb")
+    assert first.endswith("Z INFO rounds: one")
+    assert second.endswith("Z ERROR rounds: a\\nb")
     assert traceback[-1] == "ZeroDivisionError: division by zero"
 
 
@@ -97,7 +97,7 @@ def test_a_program_does_not_start_with_a_level_that_is_none(tmp_path: Path) -> N
 
 def test_a_worker_logs_as_the_web_server_does(tmp_path: Path) -> None:
     code = "from config.celery import app; from celery.app.log import Logging; Logging(app).setup(loglevel='INFO'); "
-    code += "import logging; logging.getLogger('matches').info('one')"
+    code += "import logging; logging.getLogger('rounds').info('one')"
     assert json.loads(_started(tmp_path, code))["message"] == "one"
 
 

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from tests.platform.tournaments.conftest import notifications, submit, transfer
+from tests.platform.formats.transfer.tournaments.conftest import notifications, submit, transfer
 
 __all__ = ["notifications", "submit", "transfer"]

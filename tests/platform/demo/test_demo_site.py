@@ -21,9 +21,9 @@ from demo.git_push import write_copy
 from demo.results import Result
 from demo.supervisor import Supervisor
 from evaluation.builder.tree_digest import tree_digest
+from formats.transfer.tournaments.services import make_baselines, make_tournament
 from submissions.models import Submission
-from tests.platform.tournaments.results import commit_all
-from tournaments.services import make_baselines, make_tournament
+from tests.platform.formats.transfer.tournaments.results import commit_all
 
 
 def test_it_works(root: Path) -> None:

@@ -9,8 +9,8 @@ from django.template.loader import get_template
 from django.utils.translation import override
 
 from competitions.rules import known_values
+from pages.competition.rules_difference import SHARED_LABELS
 from pages.formats import PageFormat, formats_named, page_formats
-from pages.rules_difference import SHARED_LABELS
 
 NAMES = ("query", "transfer")
 

@@ -13,13 +13,14 @@ from accounts.models import User
 from competitions.models import Competition, Entry, FreezeWindow, RulesVersion, SampleSet, Track
 from competitions.sample_store import keep_samples, samples_of
 from core import object_store
-from evaluation.domain.results import Outcome, PieceResult, Reason, Trace
-from evaluation.domain.results import SampleResult as PlayedSample
-from leaderboards.models import Evaluation, Pool, PoolPlace, Standing
-from matches.engine_adapter import pack
-from matches.models import Match, Piece, SampleResult
-from matches.piece_result import sum_audits
-from matches.rules import query_rules
+from evaluation.domain.reasons import Reason
+from evaluation.formats.query.results import Outcome, PieceResult, Trace
+from evaluation.formats.query.results import SampleResult as PlayedSample
+from formats.query.leaderboards.models import Evaluation, Pool, PoolPlace, Standing
+from formats.query.matches.engine_adapter import pack
+from formats.query.matches.models import Match, Piece, SampleResult
+from formats.query.matches.piece_result import sum_audits
+from formats.query.matches.rules import query_rules
 from repositories.models import Repository
 from rounds.models import Round
 from submissions.models import Build, LogChunk, Player, QuotaSlot, Submission

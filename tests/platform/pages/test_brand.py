@@ -13,9 +13,9 @@ from django.test import Client
 from PIL import Image
 from pytest_django import Settings
 
-from pages.brand import DARK_GROUNDS, LIGHT_GROUNDS
-from pages.checks import check_brand
-from pages.contrast import contrast
+from pages.site.brand import DARK_GROUNDS, LIGHT_GROUNDS
+from pages.site.brand_checks import check_brand
+from pages.site.contrast import contrast
 
 MARK = Path(configured.ROOT) / "static/img/mark.svg"
 

@@ -11,7 +11,7 @@ from django.test import Client
 from accounts.models import User
 from competitions.models import Competition, FreezeWindow
 from core.times import until
-from pages.calendar import reopening
+from pages.competition.calendar import reopening
 from rounds.models import Round
 from submissions.models import Submission
 

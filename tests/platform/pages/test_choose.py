@@ -7,7 +7,7 @@ from django.test import Client
 
 from accounts.models import User
 from competitions.models import RulesVersion
-from leaderboards.models import Evaluation, Standing, SubmissionChoice
+from formats.query.leaderboards.models import Evaluation, Standing, SubmissionChoice
 from submissions.models import Submission
 
 BUTTON = "Make this submission count"

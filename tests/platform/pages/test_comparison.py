@@ -9,8 +9,8 @@ from django.test import Client
 
 from accounts.models import Team
 from competitions.models import Entry, FrozenLeaderboards, RulesVersion
-from leaderboards.models import Evaluation, Pool
-from leaderboards.scoring import recompute
+from formats.query.leaderboards.models import Evaluation, Pool
+from formats.query.leaderboards.scoring import recompute
 from repositories.models import Repository
 from submissions.models import Submission
 from tests.platform.conftest import NOON

@@ -11,8 +11,8 @@ from django.test import Client
 
 from accounts.models import User
 from competitions.models import Competition, FrozenLeaderboards
-from leaderboards.models import Evaluation
-from matches.models import Match
+from formats.query.leaderboards.models import Evaluation
+from formats.query.matches.models import Match
 from submissions.models import Submission
 from tests.platform.pages.conftest import play_piece
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from django.test import Client
 
 from competitions.models import Competition, SampleSet
-from pages.citation import bibtex
-from pages.data_set import ClassRow, data_set
+from pages.competition.citation import bibtex
+from pages.competition.data_set import ClassRow, data_set
 
 
 def test_it_works(client: Client, competition: Competition, sample_sets: dict[str, SampleSet]) -> None:

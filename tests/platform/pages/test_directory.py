@@ -14,8 +14,8 @@ from accounts.models import Membership, Team, User
 from competitions.formats import competition_formats
 from competitions.models import Competition, Entry, FreezeWindow, FrozenLeaderboards, Track
 from core import clock
-from leaderboards.board_freeze import take_snapshot
-from leaderboards.models import Evaluation, Standing
+from formats.query.leaderboards.board_freeze import take_snapshot
+from formats.query.leaderboards.models import Evaluation, Standing
 from repositories.models import Repository
 from submissions.models import Submission
 from tests.platform.conftest import NOON, FakeClock

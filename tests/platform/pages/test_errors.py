@@ -13,7 +13,8 @@ from django.utils import translation
 
 from core import migration_state
 from core.errors import Refusal
-from pages.views import errors, home
+from pages.site import error_views as errors
+from pages.site import home_views as home
 
 
 def raising(error: Exception) -> Callable[..., NoReturn]:

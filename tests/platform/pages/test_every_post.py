@@ -16,7 +16,7 @@ from django.urls import URLResolver, get_resolver
 
 from accounts.models import AccessToken, Invitation, Team, User
 from competitions.models import Competition, Organiser
-from matches.models import Match
+from formats.query.matches.models import Match
 from rounds.models import Round
 from submissions.models import Submission
 

@@ -13,7 +13,7 @@ from django.urls import reverse
 
 from accounts.models import User
 from core.translations import catalogue
-from matches.models import Match
+from formats.query.matches.models import Match
 from rounds.models import Round
 from submissions.models import Submission
 from tests.platform.pages.test_literals import Texts

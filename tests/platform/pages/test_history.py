@@ -16,11 +16,11 @@ from accounts.models import Team, User
 from competitions.models import Entry, FrozenLeaderboards, RulesVersion, Track
 from evaluation.charts.lines import BOTTOM, LEFT, RIGHT, TOP
 from evaluation.charts.scales import RankScale, TimeScale
-from leaderboards.board_freeze import take_snapshot
-from leaderboards.history import history_of
-from leaderboards.models import Evaluation, Pool
-from leaderboards.past_boards import board_at
-from leaderboards.scoring import recompute
+from formats.query.leaderboards.board_freeze import take_snapshot
+from formats.query.leaderboards.history import history_of
+from formats.query.leaderboards.models import Evaluation, Pool
+from formats.query.leaderboards.past_boards import board_at
+from formats.query.leaderboards.scoring import recompute
 from repositories.models import Repository
 from submissions.models import Submission
 from tests.platform.conftest import NOON, FakeClock

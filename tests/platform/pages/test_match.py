@@ -20,9 +20,10 @@ from accounts.models import User
 from competitions.models import Competition, FrozenLeaderboards, SampleSet
 from competitions.sample_store import samples_of
 from core import object_store
-from leaderboards.models import Evaluation
-from matches.models import Match, Piece, SampleResult
-from rounds.models import Release, Round, RoundMatch
+from formats.query.leaderboards.models import Evaluation
+from formats.query.matches.models import Match, Piece, SampleResult
+from formats.query.rounds.models import RoundMatch
+from rounds.models import Release, Round
 from submissions.models import Submission
 from tests.platform.pages.conftest import OUTCOMES
 

@@ -14,7 +14,7 @@ from competitions.models import Competition, Page, SampleSet
 from competitions.organiser_pages import announce
 from competitions.terms import publish_terms
 from core import object_store
-from matches.models import Match
+from formats.query.matches.models import Match
 from pages.urls import urlpatterns
 from rounds.models import Release, Round, RoundEntry
 from submissions.models import Player, Submission

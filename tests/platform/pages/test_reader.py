@@ -179,7 +179,7 @@ def test_error_pages_are_in_the_language_of_the_reader(
     def broken(*args: object) -> None:
         raise RuntimeError("broken")
 
-    monkeypatch.setattr("pages.views.home.competition_lists", broken)
+    monkeypatch.setattr("pages.site.home_views.competition_lists", broken)
     client.raise_request_exception = False
     failed = client.get("/", headers=GERMAN)
     assert (failed.status_code, '<html lang="de">' in failed.text) == (500, True)

@@ -6,7 +6,7 @@ from collections import Counter
 
 from django.test import Client
 
-from matches.models import Match
+from formats.query.matches.models import Match
 from submissions.models import Submission
 
 PAGES = (

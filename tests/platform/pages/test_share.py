@@ -11,7 +11,7 @@ from PIL import Image, ImageDraw
 
 from accounts.models import Team, User
 from competitions.models import Competition, FrozenLeaderboards, Track
-from pages.share_picture import SharedRow, of_board, of_competition, of_round
+from pages.share.picture import SharedRow, of_board, of_competition, of_round
 from rounds.models import Round
 from submissions.models import Submission
 

@@ -11,8 +11,8 @@ from django.test import Client
 
 from accounts.models import User
 from core import clock
-from leaderboards.models import Evaluation
-from matches.models import Match, Piece
+from formats.query.leaderboards.models import Evaluation
+from formats.query.matches.models import Match, Piece
 from submissions.models import QuotaSlot, Submission
 from workers.models import Host, Worker
 

@@ -13,8 +13,8 @@ from pytest_django import DjangoAssertNumQueries, Settings
 from accounts.models import User
 from competitions.pseudonyms import public_name
 from core import clock, events
-from leaderboards.models import Evaluation, Standing
-from matches.models import Match, Piece
+from formats.query.leaderboards.models import Evaluation, Standing
+from formats.query.matches.models import Match, Piece
 from submissions.models import Build, LogChunk, Player, QuotaSlot, Submission
 from workers.models import WorkerTime
 

@@ -13,7 +13,7 @@ from django.test.utils import CaptureQueriesContext
 
 from accounts.models import User
 from competitions.models import RulesVersion, SampleSet
-from leaderboards.models import Evaluation, Pool
+from formats.query.leaderboards.models import Evaluation, Pool
 from repositories.models import Repository
 from submissions.models import QuotaSlot, Submission
 from tests.platform.conftest import NOON, FakeClock

@@ -17,13 +17,13 @@ from accounts.models import Team, User
 from competitions.models import Competition, Entry, RulesVersion, SampleSet, Track
 from competitions.sample_store import keep_samples, worst_cases
 from core import clock, notify, object_store
-from evaluation.domain.results import AuditReport, Outcome, SampleResult
+from evaluation.formats.query.results import AuditReport, Outcome, SampleResult
+from formats.query.matches import queue
+from formats.query.matches.models import Piece
+from formats.query.matches.piece_result import PlayedPiece
+from formats.query.matches.queue import Claim
+from formats.query.matches.rules import query_rules
 from formats.query.rounds.progression import advance_round
-from matches import queue
-from matches.models import Piece
-from matches.piece_result import PlayedPiece
-from matches.queue import Claim
-from matches.rules import query_rules
 from repositories.models import Repository
 from rounds import services
 from rounds.models import Round

@@ -40,26 +40,26 @@ from competitions.models import Competition, FreezeWindow
 from core import clock
 from core.errors import Refusal
 from core.models import Event
-from formats.query.rounds.preview import preview
-from leaderboards import board_freeze
-from leaderboards import services as boards
-from leaderboards.board_freeze import freeze_leaderboards
-from leaderboards.evaluation_basis import NEWEST, unresolved
-from leaderboards.models import Evaluation, Rejudging, Standing
-from leaderboards.rejudging import (
+from formats.query.leaderboards import board_freeze
+from formats.query.leaderboards import services as boards
+from formats.query.leaderboards.board_freeze import freeze_leaderboards
+from formats.query.leaderboards.evaluation_basis import NEWEST, unresolved
+from formats.query.leaderboards.models import Evaluation, Rejudging, Standing
+from formats.query.leaderboards.rejudging import (
     begin_rejudging,
     discard_rejudging,
     publish_rejudging,
     replay_rejudging,
     settle_rejudgings,
 )
-from leaderboards.scoring import refresh_boards, score_finished
-from leaderboards.tasks import sweep
-from leaderboards.visibility import board, public_evaluation_of
-from matches import queue
-from matches.models import Match
-from matches.services import replay_failed
-from matches.work import pieces
+from formats.query.leaderboards.scoring import refresh_boards, score_finished
+from formats.query.leaderboards.tasks import sweep
+from formats.query.leaderboards.visibility import board, public_evaluation_of
+from formats.query.matches import queue
+from formats.query.matches.models import Match
+from formats.query.matches.services import replay_failed
+from formats.query.matches.work import pieces
+from formats.query.rounds.preview import preview
 from repositories.models import Repository
 from rounds import services as rounds
 from rounds.models import Release, Round

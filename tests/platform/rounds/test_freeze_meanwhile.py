@@ -11,10 +11,10 @@ import pytest
 from django.db import connections, transaction
 
 from core import clock
-from leaderboards import services as leaderboards
-from leaderboards.models import Evaluation
-from leaderboards.scoring import score_finished
-from leaderboards.services import set_pool
+from formats.query.leaderboards import services as leaderboards
+from formats.query.leaderboards.models import Evaluation
+from formats.query.leaderboards.scoring import score_finished
+from formats.query.leaderboards.services import set_pool
 from rounds.models import Round
 from rounds.planning.entries import eligible_entries
 from rounds.planning.freeze import freeze, freeze_due

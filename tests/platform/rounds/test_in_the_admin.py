@@ -15,10 +15,10 @@ from django.urls import reverse
 from accounts.models import User
 from competitions.models import Competition, SampleSet
 from core.models import Event
-from evaluation.domain.results import AuditReport
+from evaluation.formats.query.results import AuditReport
+from formats.query.matches import queue
+from formats.query.matches.models import Match
 from formats.query.rounds.progression import advance_round
-from matches import queue
-from matches.models import Match
 from rounds.models import Round, RoundEntry
 from submissions.models import Submission
 from submissions.services import disqualify, reinstate
@@ -259,7 +259,7 @@ def test_a_licence_is_judged_on_the_entries_page(browser: Client, env: RoundFixt
 def test_the_log_is_found_by_team(browser: Client, env: RoundFixture) -> None:
     env.field(12, 12)
     env.scored(env.plan(samples=16))
-    log = reverse("admin:rounds_decision_changelist")
+    log = reverse("admin:query_rounds_decision_changelist")
     found = browser.get(log, {"q": "mo-11", "kept__exact": "0"}).context["cl"].queryset
     assert [(line.player.title, line.kept) for line in found] == [("model 11", False)]
 

@@ -13,16 +13,17 @@ from competitions.pseudonyms import public_name
 from core import object_store
 from core.errors import Refusal
 from core.models import Event
-from evaluation.bundle.verify import verify
-from evaluation.domain.results import AuditReport
+from evaluation.formats.query.bundle.verify import verify
+from evaluation.formats.query.results import AuditReport
+from formats.query.matches import queue
+from formats.query.matches.models import Match, Piece
 from formats.query.rounds.audit_overrides import override_audit
 from formats.query.rounds.audit_state import AuditState, PieceAudit, audit_state, failed_on
+from formats.query.rounds.models import Decision
 from formats.query.rounds.preview import preview
 from formats.query.rounds.progression import advance_round
-from matches import queue
-from matches.models import Match, Piece
 from rounds import services
-from rounds.models import Decision, Round, RoundEntry
+from rounds.models import Round, RoundEntry
 from rounds.release.downloads import bundle_of
 from tests.platform.claims import claim_piece
 from tests.platform.rounds.conftest import digest_of

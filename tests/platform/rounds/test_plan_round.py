@@ -16,10 +16,10 @@ from competitions.sample_store import samples_of
 from core import clock
 from core.errors import Refusal
 from core.models import Event
-from evaluation.bundle import size
 from evaluation.domain.samples import Sample
+from evaluation.formats.query.bundle import size
+from formats.query.matches.scheduling import ensure_match
 from formats.query.rounds.progression import advance_round
-from matches.scheduling import ensure_match
 from rounds import services
 from rounds.models import Round
 from rounds.planning import salts

@@ -15,14 +15,15 @@ from django.test.utils import CaptureQueriesContext
 from competitions.models import Competition
 from core.errors import Fault
 from core.models import Event
+from formats.query.matches import queue
+from formats.query.matches.models import Match, Piece, SampleResult
+from formats.query.matches.services import replay_failed
+from formats.query.matches.work import pieces
 from formats.query.rounds.engine_adapter import facts_of
+from formats.query.rounds.models import Decision, RoundMatch
 from formats.query.rounds.progression import advance_round
-from matches import queue
-from matches.models import Match, Piece, SampleResult
-from matches.services import replay_failed
-from matches.work import pieces
 from rounds import services, tasks
-from rounds.models import Decision, Round, RoundEntry, RoundMatch
+from rounds.models import Round, RoundEntry
 from tests.platform.claims import claim_piece
 
 if TYPE_CHECKING:

@@ -18,13 +18,14 @@ from competitions.selectors import overlapping, rules_in_force, sample_set_for
 from core.errors import Refusal
 from core.models import Event
 from formats.query.demo.tables import print_preview
+from formats.query.leaderboards.evaluation_basis import basis_in_force
+from formats.query.leaderboards.models import Evaluation, Snapshot, Standing
+from formats.query.leaderboards.services import set_pool
+from formats.query.matches.models import Match
+from formats.query.matches.rules import query_rules
+from formats.query.rounds.models import Decision
 from formats.query.rounds.preview import preview
-from leaderboards.evaluation_basis import basis_in_force
-from leaderboards.models import Evaluation, Snapshot, Standing
-from leaderboards.services import set_pool
-from matches.models import Match
-from matches.rules import query_rules
-from rounds.models import Decision, Round
+from rounds.models import Round
 from rounds.publishing.preview import preview_digest
 from rounds.publishing.publication import publish
 from rounds.running.dashboard import dashboard

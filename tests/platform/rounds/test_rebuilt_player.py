@@ -11,12 +11,12 @@ import pytest
 from pytest_django import Settings
 
 from competitions.sample_store import samples_of
-from evaluation.runner.play import play
+from evaluation.formats.query.runner.play import play
+from formats.query.matches import player_builds
+from formats.query.matches.models import Match
+from formats.query.matches.rules import query_rules
+from formats.query.matches.services import replay_failed
 from formats.query.rounds.progression import advance_round
-from matches import player_builds
-from matches.models import Match
-from matches.rules import query_rules
-from matches.services import replay_failed
 from rounds import tasks
 from rounds.models import Round
 from submissions.models import Player, Submission

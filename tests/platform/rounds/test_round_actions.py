@@ -14,10 +14,10 @@ from competitions.models import Competition, Entry
 from core import object_store
 from core.errors import Refusal
 from core.models import Event
+from formats.query.matches.models import Match
+from formats.query.matches.services import replay_failed
 from formats.query.rounds.engine_adapter import facts_of, outcome_of
 from formats.query.rounds.progression import advance_round
-from matches.models import Match
-from matches.services import replay_failed
 from rounds import services
 from rounds.models import Round, RoundEntry
 from rounds.planning.entries import frozen

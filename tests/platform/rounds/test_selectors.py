@@ -8,14 +8,15 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
+from formats.query.matches.models import Match
 from formats.query.rounds.cost_estimate import estimate
+from formats.query.rounds.models import Decision, RoundStage
 from formats.query.rounds.preview import preview
 from formats.query.rounds.progress import progress
 from formats.query.rounds.progression import advance_round
 from formats.query.rounds.stages import decisions, stages, standings_and_stages
-from matches.models import Match
 from rounds import selectors, services
-from rounds.models import Decision, Round, RoundEntry, RoundStage
+from rounds.models import Round, RoundEntry
 from rounds.planning.freeze import freeze
 from submissions.models import Submission
 

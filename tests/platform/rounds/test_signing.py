@@ -14,7 +14,7 @@ from pytest_django import Settings
 
 from core.errors import Fault, Refusal
 from core.models import Event
-from evaluation.bundle.verify import verify
+from evaluation.formats.query.bundle.verify import verify
 from rounds.models import SigningKey
 from rounds.release.signing_keys import all_keys, public_key, replace_lost, rotate, signed
 from rounds.release.signing_seed import next_seed, promote, seed

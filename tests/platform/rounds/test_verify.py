@@ -8,8 +8,8 @@ import pytest
 
 from accounts.models import Membership
 from core.models import Event
-from leaderboards.models import PoolPlace
-from leaderboards.services import set_pool
+from formats.query.leaderboards.models import PoolPlace
+from formats.query.leaderboards.services import set_pool
 from rounds.models import Round, RoundEntry
 from rounds.publishing.publication import publish
 from rounds.verification import verify

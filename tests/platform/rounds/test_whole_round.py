@@ -11,15 +11,16 @@ import pytest
 from django.db import OperationalError, connection, transaction
 
 from core import object_store
-from evaluation.bundle.verify import verify
+from evaluation.formats.query.bundle.verify import verify
+from formats.query.matches import queue
+from formats.query.matches.models import Match, Piece, SampleResult
+from formats.query.matches.work import pieces
 from formats.query.rounds.cost_estimate import estimate
+from formats.query.rounds.models import Decision, RoundMatch, RoundStage
 from formats.query.rounds.preview import preview
 from formats.query.rounds.progress import progress
 from formats.query.rounds.progression import advance_round
-from matches import queue
-from matches.models import Match, Piece, SampleResult
-from matches.work import pieces
-from rounds.models import Decision, Round, RoundMatch, RoundStage
+from rounds.models import Round
 from rounds.publishing.publication import publish
 from rounds.release.downloads import bundle_of
 from rounds.release.signing_keys import public_key

@@ -15,7 +15,7 @@ from demo.virtual_teams import VirtualTeam
 from formats.query.demo.season import QuerySeason
 from formats.query.demo.tables import print_boards
 from formats.query.demo.teams import READER, TEAMS
-from leaderboards.models import Evaluation, Standing
+from formats.query.leaderboards.models import Evaluation, Standing
 from submissions.models import Submission
 
 

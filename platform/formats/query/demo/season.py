@@ -10,11 +10,11 @@ from competitions.models import SampleSet
 from competitions.selectors import sample_set_for
 from core.times import duration
 from formats.query.demo.tables import print_preview, print_standings
+from formats.query.leaderboards.evaluation_basis import unevaluated
+from formats.query.leaderboards.models import Evaluation
 from formats.query.rounds.cost_estimate import estimate
 from formats.query.rounds.preview import preview
 from formats.query.rounds.progress import progress
-from leaderboards.evaluation_basis import unevaluated
-from leaderboards.models import Evaluation
 from rounds.models import Round
 from rounds.selectors import standings
 

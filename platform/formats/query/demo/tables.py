@@ -10,7 +10,7 @@ from rich.table import Table
 from competitions.models import Track
 from demo.tables import board_table, print_table, rank_cell
 from evaluation.domain.score_decimals import decimals
-from leaderboards.models import Evaluation, Standing
+from formats.query.leaderboards.models import Evaluation, Standing
 from rounds.publishing.preview import Preview
 from rounds.selectors import StandingRow
 

@@ -14,6 +14,7 @@ from accounts.models import User
 from competitions.models import Competition, Entry, RulesVersion, Track
 from evaluation.charts.lines import LineChart
 from evaluation.charts.table import Table
+from formats.query.matches.selectors import stuck_pieces
 from formats.query.pages import (
     board,
     bracket_view,
@@ -32,8 +33,10 @@ from formats.query.pages import (
     submission,
     team,
 )
-from matches.selectors import stuck_pieces
-from pages.citation import Origin
+from pages.board.freeze import Freeze
+from pages.board.track_cards import TrackCard
+from pages.competition.citation import Origin
+from pages.competition.rules_table import RuleRow
 from pages.formats import (
     BoardContent,
     ClassNumbers,
@@ -49,11 +52,8 @@ from pages.formats import (
     TeamContent,
     WorkQueue,
 )
-from pages.freeze import Freeze
-from pages.incidents import Incident, RowsToFix
-from pages.rules_table import RuleRow
-from pages.share_picture import SharedRow
-from pages.track_cards import TrackCard
+from pages.share.picture import SharedRow
+from pages.status.incidents import Incident, RowsToFix
 from rounds.models import Release, Round
 from rounds.selectors import StandingRow
 from submissions.models import Build, Submission

@@ -20,24 +20,24 @@ from core.resolution import distances_separated
 from evaluation.charts.axis import axis_to
 from evaluation.charts.table import Table
 from evaluation.domain.score_decimals import decimals
+from formats.query.leaderboards import visibility
+from formats.query.leaderboards.board_rows import BoardRow
+from formats.query.leaderboards.board_views import BoardPage, view_of
+from formats.query.leaderboards.evaluation_basis import opposing_pool, opposing_pool_keys, ranking_basis
+from formats.query.leaderboards.selection_effect import luck_on
+from formats.query.leaderboards.visibility import tops, whole_board
+from formats.query.matches.rules import query_rules
 from formats.query.pages.board_table import COLUMNS, headings
 from formats.query.pages.curves import MOST
 from formats.query.pages.history import sparklines
 from formats.query.pages.rules_table import scale
-from leaderboards import visibility
-from leaderboards.board_rows import BoardRow
-from leaderboards.board_views import BoardPage, view_of
-from leaderboards.evaluation_basis import opposing_pool, opposing_pool_keys, ranking_basis
-from leaderboards.selection_effect import luck_on
-from leaderboards.visibility import tops, whole_board
-from matches.rules import query_rules
 from pages import flash_messages
+from pages.board.freeze import Freeze
+from pages.board.track_cards import TOP, CardRow, TrackCard
 from pages.csv_download import table_of
 from pages.formats import BoardContent
-from pages.freeze import Freeze
-from pages.share_picture import SharedRow
+from pages.share.picture import SharedRow
 from pages.templatetags.gauntlet import digits, range_of
-from pages.track_cards import TOP, CardRow, TrackCard
 from rounds.selectors import StandingRow
 
 EVERY = 10

@@ -9,8 +9,8 @@ from operator import attrgetter
 from competitions.models import Track
 from core import rounding
 from evaluation.charts.table import Cell
-from leaderboards.board_rows import BoardRow
-from leaderboards.board_views import BoardView
+from formats.query.leaderboards.board_rows import BoardRow
+from formats.query.leaderboards.board_views import BoardView
 
 _LARGEST_FIRST = frozenset({"accuracy", "held", "scored"})
 """Columns whose heading sorts the largest value first."""

@@ -9,10 +9,10 @@ from django.utils.translation import gettext
 from django.views.decorators.http import require_POST
 
 from core.errors import Refusal
-from leaderboards import choosing
+from formats.query.leaderboards import choosing
 from pages import flash_messages
 from pages.access import own_entry_of, signed_in_user
-from pages.views.submissions import change
+from pages.submission.views import change
 from repositories.models import Repository
 
 

@@ -8,10 +8,10 @@ from functools import cached_property
 
 from competitions.models import Track
 from evaluation.charts.axis import Axis, axis_to
+from formats.query.leaderboards.board_rows import BoardRow
+from formats.query.leaderboards.models import Evaluation
+from formats.query.leaderboards.visibility import row_of
 from formats.query.pages.match_links import by_opponent
-from leaderboards.board_rows import BoardRow
-from leaderboards.models import Evaluation
-from leaderboards.visibility import row_of
 from pages.players import PlayerName, names_of
 
 

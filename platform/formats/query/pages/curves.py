@@ -18,13 +18,13 @@ from evaluation.charts.of_match import BUDGETS, SUCCESS, share, success_table
 from evaluation.charts.scales import LogScale, shares
 from evaluation.charts.table import Table
 from evaluation.domain.text import Text
+from formats.query.leaderboards.models import Evaluation
+from formats.query.leaderboards.visibility import board
+from formats.query.matches import curves
+from formats.query.matches.models import Match
 from formats.query.pages.comparison import side_by_side
 from formats.query.pages.match_page import by_query
 from formats.query.rounds.match_visibility import Sight, scores_seen
-from leaderboards.models import Evaluation
-from leaderboards.visibility import board
-from matches import curves
-from matches.models import Match
 from pages.formats import Content
 from pages.players import names_of
 

@@ -12,10 +12,11 @@ from competitions.models import Track
 from competitions.sample_pictures import CLEAN, PERTURBED, difference_name
 from competitions.sample_store import samples_of
 from evaluation.charts.pictures import AMPLIFICATIONS
-from evaluation.domain.results import Outcome
-from matches.curves import Row
-from matches.models import Match
-from pages.gallery import amplification, class_name
+from evaluation.formats.query.results import Outcome
+from formats.query.matches.curves import Row
+from formats.query.matches.models import Match
+from pages.competition.development_samples import class_name
+from pages.round.gallery import amplification
 
 PER_PAGE = 12
 

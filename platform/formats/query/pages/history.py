@@ -18,8 +18,8 @@ from evaluation.charts.lines import BumpChart, Line, LineChart
 from evaluation.charts.scales import RankScale, TimeScale, linear_to
 from evaluation.charts.table import Cell, Table
 from evaluation.domain.text import Text, listed
-from leaderboards.board_rows import BoardRow
-from leaderboards.history import Shown, TrackHistory, history_of, scores_of, shown
+from formats.query.leaderboards.board_rows import BoardRow
+from formats.query.leaderboards.history import Shown, TrackHistory, history_of, scores_of, shown
 from pages.formats import Content
 
 SCORE, RANK, BEST, TOP = "score", "rank", "best", "top"

@@ -11,12 +11,12 @@ from django.core.cache import cache
 from django.db.models import Count, Max, Min, Q, QuerySet
 from django.utils.translation import gettext, ngettext
 
-from leaderboards.evaluation_basis import COUNTED, unresolved
-from leaderboards.models import Evaluation
-from matches.models import Match, Piece
-from matches.selectors import OPEN_PIECES, stuck_pieces
+from formats.query.leaderboards.evaluation_basis import COUNTED, unresolved
+from formats.query.leaderboards.models import Evaluation
+from formats.query.matches.models import Match, Piece
+from formats.query.matches.selectors import OPEN_PIECES, stuck_pieces
 from pages.formats import WorkQueue
-from pages.incidents import REPLAY, RETRY, Incident, RowsToFix, Urgency
+from pages.status.incidents import REPLAY, RETRY, Incident, RowsToFix, Urgency
 from rounds.models import Round
 from workers.models import Worker
 

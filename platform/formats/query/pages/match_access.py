@@ -5,8 +5,8 @@ from __future__ import annotations
 from django.http import Http404, HttpRequest
 from django.shortcuts import get_object_or_404
 
+from formats.query.matches.models import Match
 from formats.query.rounds.match_visibility import Sight, sight_of
-from matches.models import Match
 from pages.access import check_visible
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from leaderboards.models import Evaluation
-from matches.models import Match
+from formats.query.leaderboards.models import Evaluation
+from formats.query.matches.models import Match
 from rounds.models import Round
 
 

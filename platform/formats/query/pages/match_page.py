@@ -15,10 +15,10 @@ from evaluation.charts.bars import Histogram
 from evaluation.charts.lines import LineChart
 from evaluation.charts.of_match import BUDGETS, DISTRIBUTION, QUERIES, SUCCESS
 from evaluation.charts.table import Table
+from formats.query.matches import curves
+from formats.query.matches.curves import ByQuery, Row, Summary
+from formats.query.matches.models import Match
 from formats.query.rounds.match_visibility import Sight
-from matches import curves
-from matches.curves import ByQuery, Row, Summary
-from matches.models import Match
 
 log = logging.getLogger(__name__)
 

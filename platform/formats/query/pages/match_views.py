@@ -14,8 +14,12 @@ from competitions.models import Competition
 from competitions.sample_pictures import CLEAN, PERTURBED
 from core.errors import Refusal
 from evaluation.charts.of_match import BUDGETS, SUCCESS
-from evaluation.domain.results import AuditReport, Outcome
+from evaluation.formats.query.results import AuditReport, Outcome
 from formats.query import NAME
+from formats.query.leaderboards.models import Evaluation
+from formats.query.matches.gallery import picture
+from formats.query.matches.models import Match
+from formats.query.matches.rules import query_rules
 from formats.query.pages.curves import MOST, MatchCurves, address_of, first_of, of_matches
 from formats.query.pages.gallery import gallery
 from formats.query.pages.match_access import match_of
@@ -23,14 +27,10 @@ from formats.query.pages.match_page import match_page
 from formats.query.pages.reproduction import reproduction
 from formats.query.pages.rules_table import scale
 from formats.query.rounds.match_visibility import Sight, scores_seen
-from leaderboards.models import Evaluation
-from matches.gallery import picture
-from matches.models import Match
-from matches.rules import query_rules
 from pages.access import competition_of
 from pages.csv_download import csv_file
 from pages.players import names_in, names_of
-from pages.views.errors import missing_page
+from pages.site.error_views import missing_page
 
 MOST_SCORES = 10
 """Number of submissions that the page of a match lists as scored by it."""

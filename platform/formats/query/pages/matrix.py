@@ -21,16 +21,17 @@ from core import rounding
 from core.numbers import local
 from evaluation.charts.heat_colours import HeatColours, Pair, colours_for
 from evaluation.charts.table import Table
+from formats.query.leaderboards.models import Evaluation, Pool
+from formats.query.leaderboards.visibility import board
+from formats.query.matches.models import Match
 from formats.query.pages.rules_table import scale
 from formats.query.rounds.match_visibility import scores_seen
-from leaderboards.models import Evaluation, Pool
-from leaderboards.visibility import board
-from matches.models import Match
+from formats.query.rounds.models import RoundMatch
 from pages.formats import MatrixContent
-from pages.heat_map import HeatMap, HeatMapAxis, matrix_address
+from pages.matrix.heat_map import HeatMap, HeatMapAxis, matrix_address
 from pages.players import PlayerName, names_of
 from rounds import selectors as rounds
-from rounds.models import Round, RoundMatch
+from rounds.models import Round
 from rounds.selectors import StandingRow
 from submissions.models import Submission
 

@@ -6,7 +6,7 @@ from django.urls import reverse
 from django.utils.translation import gettext
 
 from competitions.models import Competition
-from leaderboards.models import Pool
+from formats.query.leaderboards.models import Pool
 from pages.formats import Content, Overview
 from pages.players import names_of
 

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 
 from django.urls import reverse
 
-from evaluation.domain.rules import QueryRules
+from evaluation.formats.query.rules import QueryRules
+from formats.query.matches.models import Match, Piece
+from formats.query.matches.rules import query_rules
 from formats.query.rounds.match_visibility import Sight
-from matches.models import Match, Piece
-from matches.rules import query_rules
-from pages.gallery import development_set
+from pages.competition.development_samples import development_set
 from rounds.models import Release, Round
 from rounds.release.parts import released_tags
 from submissions.models import Player

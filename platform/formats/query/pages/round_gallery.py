@@ -19,21 +19,15 @@ from django.utils.translation import gettext_lazy as _
 from competitions.models import Track
 from competitions.sample_pictures import CLEAN, PERTURBED, difference_name
 from competitions.sample_store import samples_of
-from evaluation.domain.results import Outcome
+from evaluation.formats.query.results import Outcome
+from formats.query.matches.curves import Row, rows_of_samples
 from formats.query.pages.rules_table import scale
-from matches.curves import Row, rows_of_samples
+from formats.query.rounds.models import RoundMatch
+from pages.competition.development_samples import class_name
 from pages.formats import Content
-from pages.gallery import (
-    COLUMNS,
-    SAMPLES_PER_PAGE,
-    GalleryCell,
-    GalleryLine,
-    RoundGallery,
-    amplification,
-    class_name,
-)
 from pages.players import PlayerName, names_in
-from rounds.models import Round, RoundEntry, RoundMatch
+from pages.round.gallery import COLUMNS, SAMPLES_PER_PAGE, GalleryCell, GalleryLine, RoundGallery, amplification
+from rounds.models import Round, RoundEntry
 
 
 class View(TextChoices):

@@ -19,11 +19,12 @@ from formats.query.pages.bracket import NO_MATCHES, Bracket, Column, bracket
 from formats.query.pages.bracket_picture import BracketPicture
 from formats.query.pages.rules_table import scale
 from formats.query.rounds.downloads import pairs_of
+from formats.query.rounds.models import RoundStage, RoundWarning
 from formats.query.rounds.progress import progress
 from formats.query.rounds.stages import BracketView, standings_and_stages
 from pages.formats import Content, RoundContent, RoundProgress
 from pages.players import PlayerName, names_in
-from rounds.models import Release, Round, RoundStage, RoundWarning
+from rounds.models import Release, Round
 from rounds.publishing.visibility import images_seen, pairs_public
 from rounds.selectors import StandingRow
 

@@ -12,8 +12,8 @@ from competitions.models import RulesVersion
 from competitions.rules import teams_may_choose
 from core.numbers import local
 from core.times import duration
-from matches.rules import query_rules
-from pages.rules_table import RuleRow, clean_accuracy, images
+from formats.query.matches.rules import query_rules
+from pages.competition.rules_table import RuleRow, clean_accuracy, images
 
 LABELS: Mapping[str, str] = {
     "query_budget": gettext_noop("Query budget for each sample"),

@@ -12,17 +12,17 @@ from django.http import HttpRequest
 from competitions.board_freezes import frozen_since, sees_live
 from competitions.models import Track
 from evaluation.charts.axis import axis_to
+from formats.query.leaderboards.board_rows import BoardRow
+from formats.query.leaderboards.evaluation_basis import opposing_pool
+from formats.query.leaderboards.models import Evaluation
+from formats.query.leaderboards.visibility import evaluation_of, public_evaluation_of, row_of
+from formats.query.matches.selectors import PieceProgress, QueuePlace, progress, queue_of, worker_is_missing
 from formats.query.pages.choices import choice_on
 from formats.query.pages.match_links import by_opponent
 from formats.query.pages.rules_table import scale
-from leaderboards.board_rows import BoardRow
-from leaderboards.evaluation_basis import opposing_pool
-from leaderboards.models import Evaluation
-from leaderboards.visibility import evaluation_of, public_evaluation_of, row_of
-from matches.selectors import PieceProgress, QueuePlace, progress, queue_of, worker_is_missing
 from pages.formats import Content, SubmissionContent
 from pages.players import PlayerName, names_of
-from pages.progress_steps import steps_of
+from pages.submission.progress_steps import steps_of
 from submissions.models import Build, Submission
 
 

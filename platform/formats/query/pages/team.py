@@ -9,12 +9,12 @@ from django.utils.translation import gettext
 
 from competitions.board_freezes import frozen_since, sees_live
 from competitions.models import Entry, Track
+from formats.query.leaderboards.board_rows import BoardRow
+from formats.query.leaderboards.models import Evaluation
+from formats.query.leaderboards.selection_effect import luck_of
+from formats.query.leaderboards.visibility import evaluations_of, rows_of
 from formats.query.pages.choices import TeamChoice, choices_of_team, choosing_is_allowed
 from formats.query.pages.submission import state_of
-from leaderboards.board_rows import BoardRow
-from leaderboards.models import Evaluation
-from leaderboards.selection_effect import luck_of
-from leaderboards.visibility import evaluations_of, rows_of
 from pages.formats import Content, StandingContent, SubmissionInList, TeamContent
 from submissions.models import Submission
 

@@ -10,8 +10,8 @@ from core.administration.columns import linked
 from core.administration.permissions import ReadOnlyAdmin
 from formats.query.rounds.audit_overrides import override_audit
 from formats.query.rounds.decision_text import why
+from formats.query.rounds.models import Decision, RoundMatch, RoundStage, RoundWarning
 from rounds.admin import IN_A_COMPETITION, OF_ROUND, RoundAdmin, RoundEntryAdmin, RoundFilter
-from rounds.models import Decision, RoundMatch, RoundStage, RoundWarning
 
 RoundAdmin.add_counts("stages", "round_matches", "warnings")
 RoundEntryAdmin.add_action(

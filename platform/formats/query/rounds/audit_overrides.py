@@ -12,8 +12,9 @@ from competitions.selectors import require_organiser
 from core import events, notify
 from core.errors import Refusal
 from formats.query.rounds.engine_adapter import facts_of
+from formats.query.rounds.models import Decision
 from formats.query.rounds.progression import RESULT
-from rounds.models import Decision, Round, RoundEntry
+from rounds.models import Round, RoundEntry
 from rounds.running.transitions import locked, move, require_reason, require_state
 
 if TYPE_CHECKING:

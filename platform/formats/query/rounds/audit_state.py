@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 from django.db.models import QuerySet
 
-from matches.models import Match
-from matches.piece_result import sum_audits
+from formats.query.matches.models import Match
+from formats.query.matches.piece_result import sum_audits
 
 
 class AuditState(StrEnum):

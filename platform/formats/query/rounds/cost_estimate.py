@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from competitions.models import Track
 from core import clock, object_store
+from formats.query.matches.models import Piece
+from formats.query.matches.selectors import RECENT_PIECES
 from formats.query.rounds.engine_adapter import ceiling, field_of
-from matches.models import Piece
-from matches.selectors import RECENT_PIECES
 from rounds.models import Round
 from rounds.planning.entries import eligible_entries, frozen
 from workers.selectors import live_workers

@@ -10,12 +10,12 @@ from django.utils.html import format_html
 
 from core.administration.columns import link_to
 from core.times import duration
+from formats.query.matches.models import Match
 from formats.query.rounds.audit_overrides import OVERRIDABLE
 from formats.query.rounds.cost_estimate import Estimate, estimate
 from formats.query.rounds.progress import TripleProgress, progress
 from formats.query.rounds.stages import BracketView, Line, Name, StageView, stages
 from formats.query.rounds.suspicious_models import suspicious_models
-from matches.models import Match
 from rounds.models import Round
 from rounds.publishing.preview import Preview
 from rounds.running.dashboard_tables import (
@@ -176,7 +176,7 @@ def _standing(row: StandingRow) -> tuple[object, ...]:
 
 
 def _stages(round_: Round, titles: Mapping[str, str], brackets: Iterable[BracketView]) -> list[Section]:
-    log = reverse("admin:rounds_decision_changelist")
+    log = reverse("admin:query_rounds_decision_changelist")
     link = format_html('<a class="text-link" href="{}?stage__round__id__exact={}">Decision log</a>', log, round_.pk)
     made = []
     for bracket in brackets:

@@ -10,9 +10,11 @@ from competitions.models import RulesVersion
 from competitions.pseudonyms import public_name
 from competitions.sample_store import sample_hashes, worst_cases
 from core.errors import Fault
-from evaluation.bundle.pseudonymisation import rename_facts, rename_pairs, rename_players
-from evaluation.bundle.records import FORMAT as BUNDLE_FORMAT
-from evaluation.bundle.records import (
+from evaluation.bundle.submissions import BundleSubmission
+from evaluation.domain.players import Track
+from evaluation.formats.query.bundle.pseudonymisation import rename_facts, rename_pairs, rename_players
+from evaluation.formats.query.bundle.records import FORMAT as BUNDLE_FORMAT
+from evaluation.formats.query.bundle.records import (
     NARROW_FIELD,
     BundleHead,
     BundlePiece,
@@ -21,13 +23,11 @@ from evaluation.bundle.records import (
     body,
     field_commitment_of,
 )
-from evaluation.bundle.size import check_size
-from evaluation.bundle.submissions import BundleSubmission
-from evaluation.domain.players import Track
-from evaluation.domain.results import Outcome
-from evaluation.scoring.distances import scored_distance
-from evaluation.tournament.audits import NobodyLeftError
-from evaluation.tournament.rounds import (
+from evaluation.formats.query.bundle.size import check_size
+from evaluation.formats.query.results import Outcome
+from evaluation.formats.query.scoring.scored_distances import scored_distance
+from evaluation.formats.query.tournament.audits import NobodyLeftError
+from evaluation.formats.query.tournament.rounds import (
     RoundEntrant,
     RoundFacts,
     RoundState,
@@ -37,9 +37,9 @@ from evaluation.tournament.rounds import (
     demanded,
     piece_ends,
 )
+from formats.query.matches.models import Piece, SampleResult
+from formats.query.matches.rules import query_rules
 from formats.query.rounds.audit_state import PieceAudit, failed_on
-from matches.models import Piece, SampleResult
-from matches.rules import query_rules
 from rounds.engine_adapter import bundle_submission
 from rounds.models import Round, RoundEntry
 from rounds.planning.entries import frozen

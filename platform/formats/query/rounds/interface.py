@@ -13,6 +13,11 @@ from django.forms import Field
 from competitions.board_freezes import frozen_since
 from competitions.models import Competition, RulesVersion, SampleSet
 from core.difference import Verified
+from formats.query.leaderboards.evaluation_basis import counted_at, counting, places_at
+from formats.query.leaderboards.submission_choices import chosen_submissions
+from formats.query.matches import services as matches
+from formats.query.matches.models import Match, Piece
+from formats.query.matches.selectors import ever_played
 from formats.query.rounds.dashboard import dashboard_part
 from formats.query.rounds.downloads import open_images, pairs_of, pairs_table
 from formats.query.rounds.engine_adapter import (
@@ -27,11 +32,6 @@ from formats.query.rounds.preview import preview
 from formats.query.rounds.progression import OPEN_STATES, advance_round
 from formats.query.rounds.publication import publish_pools
 from formats.query.rounds.verification import verify
-from leaderboards.evaluation_basis import counted_at, counting, places_at
-from leaderboards.submission_choices import chosen_submissions
-from matches import services as matches
-from matches.models import Match, Piece
-from matches.selectors import ever_played
 from rounds.formats import Counting
 from rounds.models import Round, RoundEntry
 from rounds.publishing.preview import Preview

@@ -25,9 +25,9 @@ from accounts.selectors import teams_of
 from competitions.board_freezes import frozen_since
 from competitions.models import Competition
 from competitions.selectors import may_organise
-from leaderboards.evaluation_basis import COUNTED, counted_at
-from leaderboards.models import Evaluation
-from matches.models import Match
+from formats.query.leaderboards.evaluation_basis import COUNTED, counted_at
+from formats.query.leaderboards.models import Evaluation
+from formats.query.matches.models import Match
 from rounds.models import Release, Round
 from rounds.publishing.visibility import pairs_public, released_parts
 

@@ -7,13 +7,14 @@ from collections.abc import Container, Mapping, Sequence
 
 from competitions.models import Track
 from competitions.selectors import rules_in_force
+from formats.query.leaderboards.evaluation_basis import pool_in_force
+from formats.query.leaderboards.models import PoolPlace, Standing
+from formats.query.matches.models import Match
+from formats.query.matches.rules import query_rules
 from formats.query.rounds.audit_state import failed_audits
 from formats.query.rounds.decision_text import why
-from leaderboards.evaluation_basis import pool_in_force
-from leaderboards.models import PoolPlace, Standing
-from matches.models import Match
-from matches.rules import query_rules
-from rounds.models import Decision, Round, RoundEntry
+from formats.query.rounds.models import Decision
+from rounds.models import Round, RoundEntry
 from rounds.publishing.preview import Moved, Preview, gone_of, ranked_entries
 from submissions.models import Player, Submission
 

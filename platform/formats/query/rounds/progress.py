@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from django.db.models import Count, Q, Sum
 
-from matches.models import Match, Piece
+from formats.query.matches.models import Match, Piece
 from rounds.models import Round
 
 

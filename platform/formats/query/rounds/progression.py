@@ -17,7 +17,11 @@ from competitions.models import Track
 from core import object_store
 from core.errors import Fault
 from evaluation.domain.players import Side
-from evaluation.domain.results import Outcome
+from evaluation.formats.query.results import Outcome
+from formats.query.matches.models import Match
+from formats.query.matches.queue import OPEN_MATCH
+from formats.query.matches.scheduling import request_matches
+from formats.query.matches.selectors import stuck_pieces, worker_is_missing
 from formats.query.rounds.audit_state import open_audits
 from formats.query.rounds.engine_adapter import (
     NobodyLeftError,
@@ -29,11 +33,8 @@ from formats.query.rounds.engine_adapter import (
     outcome_of,
     state_of,
 )
-from matches.models import Match
-from matches.queue import OPEN_MATCH
-from matches.scheduling import request_matches
-from matches.selectors import stuck_pieces, worker_is_missing
-from rounds.models import Decision, Round, RoundEntry, RoundMatch, RoundStage, RoundWarning
+from formats.query.rounds.models import Decision, RoundMatch, RoundStage, RoundWarning
+from rounds.models import Round, RoundEntry
 from rounds.planning.entries import frozen, prizes_of
 from rounds.running.transitions import STUCK, locked, move, record_problem
 from submissions.models import Player

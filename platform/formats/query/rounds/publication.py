@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from core.errors import Refusal
+from formats.query.leaderboards.board_freeze import take_snapshot
+from formats.query.leaderboards.services import set_pool
+from formats.query.rounds.models import GonePlayer, RoundPool
 from formats.query.rounds.preview import players_gone
-from leaderboards.board_freeze import take_snapshot
-from leaderboards.services import set_pool
 from rounds.models import Round
 from rounds.publishing.preview import Preview
 from submissions.models import Submission
@@ -19,7 +20,8 @@ if TYPE_CHECKING:
 
 def publish_pools(round_: Round, views: Sequence[Preview], by: User) -> None:
     """Make the best of each track its pool, and keep the previous leaderboards as snapshots."""
-    round_.gone.set(_gone(round_, views))
+    gone = sorted(_gone(round_, views))
+    GonePlayer.objects.bulk_create(GonePlayer(round=round_, player_id=player) for player in gone)
     for view in views:
         take_snapshot(track=view.track, reason=f"before {round_.title} was published")
         if not view.rows:
@@ -29,7 +31,8 @@ def publish_pools(round_: Round, views: Sequence[Preview], by: User) -> None:
                 f"the {view.track.name} pool would be empty: every entry is withdrawn or disqualified",
                 fix="reinstate one of them, or cancel the round",
             )
-        round_.pools.add(set_pool(track=view.track, players=view.pool_after, reason=round_.title, by=by))
+        pool = set_pool(track=view.track, players=view.pool_after, reason=round_.title, by=by)
+        RoundPool.objects.create(round=round_, pool=pool)
 
 
 def _gone(round_: Round, views: Sequence[Preview]) -> set[int]:

@@ -10,7 +10,8 @@ from typing import Any
 from django.db.models import QuerySet
 
 from competitions.models import Track
-from rounds.models import Decision, Round
+from formats.query.rounds.models import Decision
+from rounds.models import Round
 from rounds.selectors import StandingRow, entry_values, standings_from
 
 

@@ -6,9 +6,10 @@ from collections import Counter
 from dataclasses import dataclass
 
 from competitions.models import Track
+from formats.query.matches.models import Match
 from formats.query.rounds.audit_state import failed_audits
-from matches.models import Match
-from rounds.models import Decision, Round
+from formats.query.rounds.models import Decision
+from rounds.models import Round
 
 
 @dataclass(frozen=True)

@@ -8,9 +8,9 @@ from django.db.models import QuerySet
 
 from competitions.models import Competition, Track
 from core.difference import Difference, Verified
+from formats.query.leaderboards.models import Pool
+from formats.query.leaderboards.verification import verify_boards
 from formats.query.rounds.preview import pool_after, reasons_of
-from leaderboards.models import Pool
-from leaderboards.verification import verify_boards
 from rounds.models import Round
 from submissions.models import Player
 
@@ -30,12 +30,12 @@ def differing_pools(competitions: QuerySet[Competition]) -> Iterator[Difference]
 
 
 def _of_pool(round_: Round, track: Track) -> Iterator[Difference]:
-    pool = round_.pools.filter(track=track).first()
+    pool = Pool.objects.filter(rounds__round=round_, track=track).first()
     if pool is None:
         yield Difference(f"{round_}", f"the pool of {track} that it made is missing")
         return
     before = track.pools.filter(number__lt=pool.number).first()
-    left = set(round_.gone.values_list("pk", flat=True))
+    left = set(round_.gone_players.values_list("player", flat=True))
     placed = round_.entries.filter(track=track, place__isnull=False)
     entries = list(placed.select_related("player").order_by("place", "order"))
     gone = {entry.pk for entry in entries if entry.inconsistent or entry.player_id in left}

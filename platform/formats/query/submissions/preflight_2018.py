@@ -10,11 +10,11 @@ from core.errors import Fault, Refusal
 from evaluation.builder.manifest import MANIFEST_NAME
 from evaluation.builder.pack_detection import CONFIGURATION_FILES
 from evaluation.domain.errors import HostRefusal
-from evaluation.legacy import crowdai
-from evaluation.legacy.builders import plan_2018, plan_line, require_environment
+from evaluation.formats.query.submissions_2018 import crowdai
+from evaluation.formats.query.submissions_2018.builders import plan_2018, plan_line, require_environment
+from evaluation.formats.query.submissions_2018.program_check import START
 from evaluation.legacy.environment import legacy_environment
 from evaluation.legacy.licence_file import FILE_NAMES as LICENCE_FILES
-from evaluation.legacy.program_check import START
 from repositories.git_reader import GitReader, TreeFile
 from submissions.build_plans import PLAIN_FILES
 from submissions.checked_commit import CheckedCommit

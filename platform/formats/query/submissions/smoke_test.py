@@ -13,13 +13,13 @@ from django.conf import settings
 
 from competitions.models import RulesVersion
 from core.errors import Fault
-from evaluation.domain.rules import QueryRules
 from evaluation.domain.smoke_checks import SmokeCheck
-from evaluation.runner.smoke_opponent import Opponent, nearest_mean_opponent, player_opponent
-from evaluation.runner.smoke_test import SAMPLES, check_attack, check_model
+from evaluation.formats.query.rules import QueryRules
+from evaluation.formats.query.runner.smoke_opponent import Opponent, nearest_mean_opponent, player_opponent
+from evaluation.formats.query.runner.smoke_test import SAMPLES, check_attack, check_model
+from formats.query.matches.player_builds import model_of, ready_player, trusted_model
+from formats.query.matches.rules import query_rules
 from formats.query.smoke_opponents import MODEL, opponent_name, unpack_opponent
-from matches.player_builds import model_of, ready_player, trusted_model
-from matches.rules import query_rules
 from submissions.models import Player
 from submissions.player_builds import LogLine
 from submissions.smoke_test import SmokeTest

@@ -9,7 +9,7 @@ from django import template
 
 from core import rounding
 from core.numbers import local
-from leaderboards.selection_effect import Compared
+from formats.query.leaderboards.selection_effect import Compared
 
 register = template.Library()
 

@@ -12,10 +12,10 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext
 
 from competitions.models import Track
+from formats.query.leaderboards.board_rows import BoardRow
 from formats.query.pages.board import pool_missing
 from formats.query.pages.curves import MOST
 from formats.query.pages.history import SPARK_HEIGHT, SPARK_WIDTH
-from leaderboards.board_rows import BoardRow
 from rounds.selectors import StandingRow
 
 register = template.Library()

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from rich.console import Console
 
 from demo.tables import board_table, rank_cell
-from tournaments.boards import TransferBoard, TransferBoardRow
+from formats.transfer.tournaments.boards import TransferBoard, TransferBoardRow
 
 
 def print_boards(boards: Iterable[tuple[str, TransferBoard]], console: Console) -> None:

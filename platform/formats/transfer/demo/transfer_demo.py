@@ -12,12 +12,12 @@ from competitions.models import Competition
 from demo.formats import SeasonFormat
 from demo.results import Result
 from demo.virtual_teams import VirtualTeam
-from evaluation.domain.transfer_rules import TransferRules
+from evaluation.formats.transfer.rules import TransferRules
 from formats.transfer.demo.tables import print_boards
 from formats.transfer.demo.teams import READER, TEAMS
+from formats.transfer.tournaments.boards import board_of, tournament_in_force
+from formats.transfer.tournaments.selectors import baseline_players, current_entrants, participants
 from submissions.models import Submission
-from tournaments.boards import board_of, tournament_in_force
-from tournaments.selectors import baseline_players, current_entrants, participants
 
 
 class TransferDemo:

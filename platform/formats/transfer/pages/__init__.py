@@ -14,7 +14,7 @@ from accounts.models import User
 from competitions.models import Competition, Entry, RulesVersion, Track
 from evaluation.charts.lines import LineChart
 from evaluation.charts.table import Table
-from evaluation.domain.transfer_rules import FIRST_LABEL
+from evaluation.formats.transfer.rules import FIRST_LABEL
 from formats.transfer.pages import (
     board,
     incidents,
@@ -28,7 +28,11 @@ from formats.transfer.pages import (
     submission,
     team,
 )
-from pages.citation import Origin
+from formats.transfer.tournaments.selectors import ATTACKING, held_by_workers
+from pages.board.freeze import Freeze
+from pages.board.track_cards import TrackCard
+from pages.competition.citation import Origin
+from pages.competition.rules_table import RuleRow
 from pages.formats import (
     BoardContent,
     ClassNumbers,
@@ -45,15 +49,11 @@ from pages.formats import (
     TeamContent,
     WorkQueue,
 )
-from pages.freeze import Freeze
-from pages.incidents import Incident, RowsToFix
-from pages.rules_table import RuleRow
-from pages.share_picture import SharedRow
-from pages.track_cards import TrackCard
+from pages.share.picture import SharedRow
+from pages.status.incidents import Incident, RowsToFix
 from rounds.models import Release, Round
 from rounds.selectors import StandingRow
 from submissions.models import Build, Submission
-from tournaments.selectors import ATTACKING, held_by_workers
 
 
 class TransferPages:

@@ -11,18 +11,18 @@ from competitions.models import Competition, Track
 from core.resolution import shares_separated
 from evaluation.charts.axis import axis_to
 from evaluation.charts.table import Table
-from evaluation.domain.transfer_rules import Opponents
+from evaluation.formats.transfer.rules import Opponents
 from formats.transfer.pages.board_csv import COLUMNS
+from formats.transfer.tournaments.boards import TransferBoard, TransferBoardRow, best_of, board_of
+from formats.transfer.tournaments.rules import transfer_rules
+from formats.transfer.tournaments.selectors import ATTACKING
+from pages.board.freeze import Freeze, freeze_of
+from pages.board.track_cards import TOP, CardRow, TrackCard
 from pages.csv_download import table_of
 from pages.formats import BoardContent
-from pages.freeze import Freeze, freeze_of
-from pages.share_picture import SharedRow
+from pages.share.picture import SharedRow
 from pages.templatetags.gauntlet import accuracy
-from pages.track_cards import TOP, CardRow, TrackCard
 from rounds.selectors import StandingRow
-from tournaments.boards import TransferBoard, TransferBoardRow, best_of, board_of
-from tournaments.rules import transfer_rules
-from tournaments.selectors import ATTACKING
 
 EVERY = 10
 

@@ -7,7 +7,7 @@ from operator import attrgetter
 
 from core import rounding
 from evaluation.charts.table import Cell
-from tournaments.boards import TransferBoardRow
+from formats.transfer.tournaments.boards import TransferBoardRow
 
 
 def share(value: float | None) -> float | None:

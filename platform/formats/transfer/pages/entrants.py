@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from formats.transfer.tournaments.boards import TransferBoardRow, in_order
+from formats.transfer.tournaments.models import Entrant
 from pages.players import PlayerName
-from tournaments.boards import TransferBoardRow, in_order
-from tournaments.models import Entrant
 
 
 def best_first(entrants: Iterable[Entrant]) -> list[Entrant]:

@@ -12,11 +12,11 @@ from django.utils.translation import gettext, ngettext
 
 from competitions.models import Competition
 from formats.transfer import NAME
+from formats.transfer.tournaments.boards import tournaments_in_force
+from formats.transfer.tournaments.models import AttackRun, DefenceRun, Entrant, RepeatRun, Run, Tournament
+from formats.transfer.tournaments.selectors import KINDS, run_queue, stuck_runs
 from pages.formats import WorkQueue
-from pages.incidents import REPLAY, RETRY, Incident, RowsToFix, Urgency
-from tournaments.boards import tournaments_in_force
-from tournaments.models import AttackRun, DefenceRun, Entrant, RepeatRun, Run, Tournament
-from tournaments.selectors import KINDS, run_queue, stuck_runs
+from pages.status.incidents import REPLAY, RETRY, Incident, RowsToFix, Urgency
 
 
 def queue() -> WorkQueue:

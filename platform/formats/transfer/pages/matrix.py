@@ -13,19 +13,19 @@ from competitions.models import Competition, Track
 from core.numbers import local
 from evaluation.charts.heat_colours import HeatColours, Pair
 from evaluation.charts.table import Table
-from evaluation.domain.transfer_results import PairCounts
+from evaluation.formats.transfer.results import PairCounts
 from formats.transfer.pages.board_csv import share
 from formats.transfer.pages.entrants import best_first, name_of
-from formats.transfer.rounds.progression import tournament_of
+from formats.transfer.rounds.progression import frozen_tournament
+from formats.transfer.tournaments import totals
+from formats.transfer.tournaments.boards import row_of, tournament_in_force
+from formats.transfer.tournaments.models import Entrant, Tournament
+from formats.transfer.tournaments.pair_tables import epsilons_of, success, success_interval
+from formats.transfer.tournaments.selectors import counts_from_runs, current_entrants
+from pages.board.freeze import freeze_of
 from pages.formats import MatrixContent
-from pages.freeze import freeze_of
-from pages.heat_map import HeatMap, HeatMapAxis, matrix_address
+from pages.matrix.heat_map import HeatMap, HeatMapAxis, matrix_address
 from rounds.models import Round
-from tournaments import totals
-from tournaments.boards import row_of, tournament_in_force
-from tournaments.models import Entrant, Tournament
-from tournaments.pair_tables import epsilons_of, success, success_interval
-from tournaments.selectors import counts_from_runs, current_entrants
 
 _COLOURS = HeatColours(1.0)
 
@@ -116,7 +116,7 @@ def share_map(track: Track, epsilon: str, *, hidden: bool, played: Round | None 
     It is that of the leaderboards, or of the round `played`. `epsilon` is a number as text, "" for all batches; the
     result is None if no batch has it. Without rows if `hidden`.
     """
-    tournament = tournament_of(played) if played else tournament_in_force(track.competition)
+    tournament = frozen_tournament(played) if played else tournament_in_force(track.competition)
     epsilons = epsilons_of(tournament) if tournament else []
     if epsilon and (not epsilon.isdecimal() or int(epsilon) not in epsilons):
         return None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.utils.translation import gettext
 
-from pages.citation import Origin
+from pages.competition.citation import Origin
 
 _BIBTEX = r"""@incollection{kurakin2018adversarial,
   title     = {Adversarial Attacks and Defences Competition},

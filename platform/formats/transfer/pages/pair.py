@@ -8,17 +8,17 @@ from dataclasses import dataclass
 from django.core.paginator import Page, Paginator
 
 from competitions.models import Track
-from evaluation.domain.transfer_results import PairCounts
+from evaluation.formats.transfer.results import PairCounts
 from formats.transfer.pages.entrants import best_first, name_of
 from formats.transfer.pages.runs import RUNS_PER_PAGE, notes_of, row_notes_of
-from pages.gallery import class_name
+from formats.transfer.tournaments import totals
+from formats.transfer.tournaments.boards import row_of
+from formats.transfer.tournaments.models import AttackRun, DefenceRun, Tournament
+from formats.transfer.tournaments.pair_tables import class_errors, counts_by_epsilon, success, success_interval
+from formats.transfer.tournaments.selectors import ATTACKING, current_entrants
+from pages.competition.development_samples import class_name
 from pages.players import PlayerName, names_of
 from submissions.models import Player
-from tournaments import totals
-from tournaments.boards import row_of
-from tournaments.models import AttackRun, DefenceRun, Tournament
-from tournaments.pair_tables import class_errors, counts_by_epsilon, success, success_interval
-from tournaments.selectors import ATTACKING, current_entrants
 
 
 @dataclass(frozen=True)

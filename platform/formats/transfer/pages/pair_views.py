@@ -11,16 +11,16 @@ from competitions.selectors import may_organise
 from core.errors import Refusal
 from formats.transfer import NAME
 from formats.transfer.pages.pair import PairPage, pair_page
-from formats.transfer.rounds.progression import tournament_of
+from formats.transfer.rounds.progression import frozen_tournament
 from formats.transfer.rounds.visibility import class_errors_seen
+from formats.transfer.tournaments.boards import tournament_in_force
+from formats.transfer.tournaments.models import Tournament
+from formats.transfer.tournaments.pictures import picture
 from pages.access import competition_of, round_of
-from pages.freeze import freeze_of
+from pages.board.freeze import freeze_of
 from rounds.models import Release, Round
 from rounds.publishing.visibility import images_seen, pairs_public
 from rounds.release.parts import released
-from tournaments.boards import tournament_in_force
-from tournaments.models import Tournament
-from tournaments.pictures import picture
 
 
 @require_safe
@@ -41,7 +41,7 @@ def round_pair(request: HttpRequest, slug: str, number: int, attack: int, defenc
     if not known or shown.competition.format != NAME:
         raise Http404("no such pair")
     errors = class_errors_seen(shown, request.user)
-    found = _pair(request, tournament_of(shown), attack, defence, others=False, errors=errors)
+    found = _pair(request, frozen_tournament(shown), attack, defence, others=False, errors=errors)
     context = {
         "round": shown,
         "images": images_seen(shown, request.user),
@@ -75,7 +75,7 @@ def round_image(request: HttpRequest, slug: str, number: int, attack: int, sampl
     if shown.competition.format != NAME or not images_seen(shown, request.user):
         raise Http404("no such picture")
     try:
-        content = picture(tournament_of(shown), attack, sample, name)
+        content = picture(frozen_tournament(shown), attack, sample, name)
     except Refusal as refusal:
         raise Http404(refusal.problem) from refusal
     return HttpResponse(content, content_type="image/png", headers={"Cache-Control": "private, max-age=600"})

@@ -13,24 +13,17 @@ from competitions.models import Track
 from competitions.sample_pictures import CLEAN, PERTURBED, difference_name
 from competitions.sample_store import samples_of
 from evaluation.domain.samples import Sample
-from evaluation.domain.transfer_results import NO_LABEL
+from evaluation.formats.transfer.results import NO_LABEL
 from formats.transfer.pages.entrants import best_first, name_of
-from formats.transfer.rounds.progression import tournament_of
+from formats.transfer.rounds.progression import frozen_tournament
+from formats.transfer.tournaments.boards import row_of
+from formats.transfer.tournaments.engine_adapter import place_of, sizes_of
+from formats.transfer.tournaments.models import AttackRun, DefenceRun, Run, Tournament
+from formats.transfer.tournaments.selectors import current_entrants
+from pages.competition.development_samples import class_name
 from pages.formats import Content
-from pages.gallery import (
-    COLUMNS,
-    SAMPLES_PER_PAGE,
-    GalleryCell,
-    GalleryLine,
-    RoundGallery,
-    amplification,
-    class_name,
-)
+from pages.round.gallery import COLUMNS, SAMPLES_PER_PAGE, GalleryCell, GalleryLine, RoundGallery, amplification
 from rounds.models import Round
-from tournaments.boards import row_of
-from tournaments.engine_adapter import place_of, sizes_of
-from tournaments.models import AttackRun, DefenceRun, Run, Tournament
-from tournaments.selectors import current_entrants
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,7 +58,7 @@ def round_gallery(played: Round, track: Track, *, chosen: str, factor: str, page
     In a number of queries that does not depend on the players and samples. `chosen` is the key of the defence whose
     labels are shown, "" for those of all.
     """
-    tournament = tournament_of(played)
+    tournament = frozen_tournament(played)
     inside = list(current_entrants(tournament))
     attacks = best_first(each for each in inside if each.track_id == track.pk)[:COLUMNS]
     if not attacks:

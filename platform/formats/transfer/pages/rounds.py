@@ -12,12 +12,13 @@ from django.utils.translation import gettext
 from competitions.models import Track
 from evaluation.charts.axis import axis_to
 from formats.transfer.rounds.downloads import attack_runs_of
+from formats.transfer.rounds.progression import tournament_of
 from formats.transfer.rounds.standings import standings
+from formats.transfer.tournaments.fixed_fields import run_counts
 from pages.formats import Content, RoundContent, RoundProgress
 from pages.players import PlayerName
 from rounds.models import Release, Round
 from rounds.publishing.visibility import images_seen
-from tournaments.fixed_fields import run_counts
 
 
 @dataclass(frozen=True)
@@ -50,7 +51,8 @@ def round_content(
 
 def progress_of(played: Round) -> RoundProgress:
     """Return the progress of a round in runs, without names."""
-    done, needed = run_counts(played.tournament) if played.tournament else (0, 0)
+    tournament = tournament_of(played)
+    done, needed = run_counts(tournament) if tournament else (0, 0)
     return RoundProgress(
         stage=gettext("Every attack against every defence"),
         words=gettext("%(played)s of %(total)s runs played") % {"played": intcomma(done), "total": intcomma(needed)},

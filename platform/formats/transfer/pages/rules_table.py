@@ -9,9 +9,9 @@ from django.utils.translation import gettext, gettext_noop
 
 from competitions.models import RulesVersion
 from core.times import duration
-from evaluation.domain.transfer_rules import Opponents
-from pages.rules_table import RuleRow, clean_accuracy, images
-from tournaments.rules import transfer_rules
+from evaluation.formats.transfer.rules import Opponents
+from formats.transfer.tournaments.rules import transfer_rules
+from pages.competition.rules_table import RuleRow, clean_accuracy, images
 
 LABELS: Mapping[str, str] = {
     "batch_images": gettext_noop("Images in a batch"),

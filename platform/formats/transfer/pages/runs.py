@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from evaluation.domain.transfer_results import ImageNote, RowNote
+from evaluation.formats.transfer.results import ImageNote, RowNote
+from formats.transfer.tournaments.models import AttackRun, DefenceRun, Run
 from pages.language import translated
-from tournaments.models import AttackRun, DefenceRun, Run
 
 RUNS_PER_PAGE = 50
 

@@ -13,18 +13,24 @@ from django.utils.translation import gettext_noop
 
 from competitions.board_freezes import frozen_since, sees_live
 from competitions.models import Track
-from evaluation.domain.transfer_results import PairCounts
+from evaluation.formats.transfer.results import PairCounts
 from formats.transfer.pages.entrants import name_of
 from formats.transfer.pages.runs import RUNS_PER_PAGE, notes_of, row_notes_of
+from formats.transfer.tournaments import totals
+from formats.transfer.tournaments.boards import (
+    TransferBoardRow,
+    in_order,
+    progress_of_submission,
+    row_of,
+    tournament_in_force,
+)
+from formats.transfer.tournaments.models import AttackRun, DefenceRun, Entrant, Run, Tournament
+from formats.transfer.tournaments.pair_tables import success
+from formats.transfer.tournaments.selectors import ATTACKING, current_entrants, repeat_counts
 from pages.formats import SubmissionContent
 from pages.players import PlayerName
-from pages.progress_steps import steps_of
+from pages.submission.progress_steps import steps_of
 from submissions.models import Build, Player, Submission
-from tournaments import totals
-from tournaments.boards import TransferBoardRow, in_order, progress_of_submission, row_of, tournament_in_force
-from tournaments.models import AttackRun, DefenceRun, Entrant, Run, Tournament
-from tournaments.pair_tables import success
-from tournaments.selectors import ATTACKING, current_entrants, repeat_counts
 
 
 @dataclass(frozen=True)

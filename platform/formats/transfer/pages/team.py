@@ -10,10 +10,10 @@ from django.utils.translation import gettext
 from competitions.board_freezes import frozen_since, sees_live
 from competitions.models import Entry
 from core.errors import Fault
+from formats.transfer.tournaments.boards import rows_of_entry
+from formats.transfer.tournaments.player_builds import has_legacy_environment
 from pages.formats import Content, StandingContent, SubmissionInList, TeamContent
 from submissions.models import Submission
-from tournaments.boards import rows_of_entry
-from tournaments.player_builds import has_legacy_environment
 
 
 def team_content(

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from core.administration.columns import link_to
-from formats.transfer.rounds.progression import NO_WORKER
+from formats.transfer.rounds.progression import NO_WORKER, tournament_of
 from formats.transfer.rounds.standings import TransferPlace, standings
+from formats.transfer.tournaments.fixed_fields import failed_runs, run_counts
+from formats.transfer.tournaments.selectors import AnyRun
 from rounds.models import Round
 from rounds.publishing.preview import Preview
 from rounds.running.dashboard_tables import (
@@ -21,8 +23,6 @@ from rounds.running.dashboard_tables import (
     replay_button,
     track_titles,
 )
-from tournaments.fixed_fields import failed_runs, run_counts
-from tournaments.selectors import AnyRun
 from workers.selectors import live_workers
 
 RUNS = "A run is an attack on one batch of images, or a defence on what an attack made of it."
@@ -35,10 +35,11 @@ _COLUMNS = (
 def dashboard_part(round_: Round, views: Sequence[Preview]) -> DashboardPart:
     """Return what the dashboard shows of a round, which has no stages."""
     runs = round_.state in BEFORE_SCORE
-    played, needed = run_counts(round_.tournament) if round_.tournament else (0, 0)
-    failed = failed_runs(round_.tournament) if round_.tournament else []
+    tournament = tournament_of(round_)
+    played, needed = run_counts(tournament) if tournament else (0, 0)
+    failed = failed_runs(tournament) if tournament else []
     live = live_workers().count() if runs else 0
-    counts = [("Runs played", f"{played:,}"), ("Runs needed", f"{needed:,}")] if round_.tournament else []
+    counts = [("Runs played", f"{played:,}"), ("Runs needed", f"{needed:,}")] if tournament else []
     cost = Table("", (), [*counts, *([("Live workers", live)] if runs else [])])
     waits = round_.state in (Round.State.PLANNED, Round.State.FROZEN) and not live
     return DashboardPart(

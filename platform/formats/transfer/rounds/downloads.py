@@ -7,9 +7,9 @@ from functools import partial
 from django.db.models import QuerySet
 
 from competitions.pseudonyms import public_name
+from formats.transfer.tournaments.models import AttackRun, Run
 from rounds.models import Round
 from rounds.release.downloads import table, team_slugs
-from tournaments.models import AttackRun, Run
 
 
 def attack_runs_of(round_: Round) -> QuerySet[AttackRun]:

@@ -13,10 +13,8 @@ from core import object_store
 from core.errors import Fault
 from evaluation.bundle.sample_hash import NO_TARGET
 from evaluation.bundle.submissions import BundleSubmission
-from evaluation.domain.transfer_results import NO_LABEL
-from evaluation.domain.transfer_rules import TransferTrack
-from evaluation.transfer.bundle.reader import written_version
-from evaluation.transfer.bundle.records import (
+from evaluation.formats.transfer.bundle.reader import written_version
+from evaluation.formats.transfer.bundle.records import (
     VERSION,
     BundleAttackRun,
     BundleBatch,
@@ -30,14 +28,16 @@ from evaluation.transfer.bundle.records import (
     places_of,
     transfer_field_commitment,
 )
-from evaluation.transfer.bundle.size import check_size as check_outcome_size
+from evaluation.formats.transfer.bundle.size import check_size as check_outcome_size
+from evaluation.formats.transfer.results import NO_LABEL
+from evaluation.formats.transfer.rules import TransferTrack
+from formats.transfer.tournaments.engine_adapter import rules_of, sizes_of
+from formats.transfer.tournaments.models import DefenceRun, Run, Tournament
+from formats.transfer.tournaments.rules import transfer_rules
+from formats.transfer.tournaments.selectors import ATTACKING, counts_from_runs
 from rounds.engine_adapter import bundle_submission
 from rounds.models import Round, RoundEntry
 from submissions.models import Player
-from tournaments.engine_adapter import rules_of, sizes_of
-from tournaments.models import DefenceRun, Run, Tournament
-from tournaments.rules import transfer_rules
-from tournaments.selectors import ATTACKING, counts_from_runs
 
 __all__ = [
     "VERSION",

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from competitions.models import Competition, Track
 from core import clock
 from core.errors import Refusal
+from formats.transfer.tournaments.selectors import ATTACKING, Participant, baseline_players
 from rounds.models import RoundEntry
 from submissions.models import Player
-from tournaments.selectors import ATTACKING, Participant, baseline_players
 
 
 def participants(competition: Competition, entries: Sequence[RoundEntry]) -> list[Participant]:

@@ -19,15 +19,15 @@ from formats.transfer.rounds.downloads import attack_runs_of, attack_runs_table
 from formats.transfer.rounds.engine_adapter import VERSION, body_of, check_size, commitment_to_field, record_of
 from formats.transfer.rounds.field import check_sides, participants, players_of
 from formats.transfer.rounds.preview import preview
-from formats.transfer.rounds.progression import advance_round, tournament_of
+from formats.transfer.rounds.progression import advance_round, frozen_tournament, tournament_of
 from formats.transfer.rounds.verification import verify
+from formats.transfer.tournaments import fixed_fields
+from formats.transfer.tournaments.selectors import ever_held, held_by_workers, with_open_runs
 from rounds.formats import Counting
 from rounds.models import Round, RoundEntry
 from rounds.publishing.preview import Preview
 from rounds.running.dashboard_tables import DashboardPart
 from submissions.models import Player, Submission
-from tournaments import fixed_fields
-from tournaments.selectors import ever_held, held_by_workers, with_open_runs
 
 if TYPE_CHECKING:
     from accounts.models import User
@@ -64,30 +64,29 @@ class TransferRounds:
         if round_.rules is None:
             raise Fault(f"{round_} has no rules")
         field = participants(round_.competition, entries)
-        round_.tournament = fixed_fields.make(round_.rules, round_.sample_set, field)
-        round_.save(update_fields=["tournament"])
+        fixed_fields.make(round_, round_.rules, field)
 
     def commitment_to_field(self, round_: Round, entries: Sequence[RoundEntry], salt: str) -> str:
-        return commitment_to_field(round_, entries, tournament_of(round_), salt)
+        return commitment_to_field(round_, entries, frozen_tournament(round_), salt)
 
     def start(self, round_: Round) -> None:
-        fixed_fields.resume(tournament_of(round_))
+        fixed_fields.resume(frozen_tournament(round_))
 
     def suspend(self, round_: Round) -> None:
-        fixed_fields.suspend(tournament_of(round_))
+        fixed_fields.suspend(frozen_tournament(round_))
 
     def resume(self, round_: Round) -> None:
-        fixed_fields.resume(tournament_of(round_))
+        fixed_fields.resume(frozen_tournament(round_))
 
     def cancel(self, round_: Round) -> None:
-        if round_.tournament is not None:
-            fixed_fields.end(round_.tournament)
+        if tournament := tournament_of(round_):
+            fixed_fields.end(tournament)
 
     def advance(self, round_: Round) -> None:
         advance_round(round_)
 
     def outcome(self, round_: Round, entries: Sequence[RoundEntry]) -> bytes:
-        return body_of(round_, record_of(round_, entries, tournament_of(round_)))
+        return body_of(round_, record_of(round_, entries, frozen_tournament(round_)))
 
     def dashboard_part(self, round_: Round, views: Sequence[Preview]) -> DashboardPart:
         return dashboard_part(round_, views)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from formats.transfer.tournaments.boards import tournament_in_force
+from formats.transfer.tournaments.selectors import current_entrants
 from rounds.models import Round, RoundEntry
 from rounds.publishing.preview import Moved, Preview, gone_of, ranked_entries
-from tournaments.boards import tournament_in_force
-from tournaments.selectors import current_entrants
 
 
 def preview(round_: Round) -> list[Preview]:

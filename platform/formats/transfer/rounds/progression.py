@@ -14,12 +14,12 @@ from competitions.pseudonyms import public_name
 from core import object_store
 from core.errors import Fault
 from formats.transfer.rounds.engine_adapter import Placed, body_of, places_of, record_of
+from formats.transfer.tournaments import fixed_fields
+from formats.transfer.tournaments.models import Tournament
+from formats.transfer.tournaments.selectors import AnyRun
 from rounds.models import Round, RoundEntry
 from rounds.planning.entries import frozen, prizes_of
 from rounds.running.transitions import STUCK, locked, move, record_problem
-from tournaments import fixed_fields
-from tournaments.models import Tournament
-from tournaments.selectors import AnyRun
 from workers.selectors import live_workers
 
 NO_WORKER = "No worker that plays was seen recently, and nothing is played without one. Start one."
@@ -32,10 +32,15 @@ _NAMED = 5
 """Number of failed runs that a problem lists."""
 
 
-def tournament_of(round_: Round) -> Tournament:
-    """Return the tournament of a frozen round, with what is needed to play it."""
+def tournament_of(round_: Round) -> Tournament | None:
+    """Return the tournament of a round with what is needed to play it, None for a round that was never frozen."""
     found = Tournament.objects.filter(round=round_).select_related("rules__competition", "sample_set", "competition")
-    tournament = found.first()
+    return found.first()
+
+
+def frozen_tournament(round_: Round) -> Tournament:
+    """Return the tournament of a frozen round, with what is needed to play it. Raise `Fault` without one."""
+    tournament = tournament_of(round_)
     if tournament is None:
         raise Fault(f"{round_} has no tournament: it was never frozen")
     return tournament
@@ -49,7 +54,7 @@ def advance_round(round_: Round) -> None:
     """
     if not Round.objects.filter(pk=round_.pk, state=Round.State.PLAYING).exists():
         return
-    tournament = tournament_of(round_)
+    tournament = frozen_tournament(round_)
     requested = fixed_fields.request_missing(tournament)
     if failed := fixed_fields.failed_runs(tournament):
         record_problem(

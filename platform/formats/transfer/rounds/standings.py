@@ -13,14 +13,14 @@ from core.difference import Difference
 from core.errors import Fault
 from core.rank_range import rank_range
 from formats.transfer.rounds.engine_adapter import body_of, places_of, record_of, version_of
-from formats.transfer.rounds.progression import result_of, tournament_of
+from formats.transfer.rounds.progression import frozen_tournament, result_of
+from formats.transfer.tournaments import verification
+from formats.transfer.tournaments.models import Entrant
 from rounds import selectors
 from rounds.models import Round
 from rounds.planning.entries import frozen
 from rounds.running.transitions import locked
 from rounds.selectors import StandingRow
-from tournaments import verification
-from tournaments.models import Entrant
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class TransferPlace:
 def standings(played: Round) -> dict[str, list[TransferPlace]]:
     """Return the standings of a published round by the name of the track, best first, in two queries."""
     columns = ("submission", "worst", "raw", "coverage")
-    entrants = Entrant.objects.filter(tournament=played.tournament_id, submission__isnull=False)
+    entrants = Entrant.objects.filter(tournament__round=played, submission__isnull=False)
     found = {submission: values for submission, *values in entrants.values_list(*columns)}
     nothing = (None, None, None)
     return {
@@ -52,7 +52,7 @@ def standings(played: Round) -> dict[str, list[TransferPlace]]:
 
 def differing(played: Round) -> Iterator[Difference]:
     """Compare the outcome, the places and the scores of a scored round with what its labels give."""
-    tournament = tournament_of(played)
+    tournament = frozen_tournament(played)
     yield from verification.differing(tournament)
     with transaction.atomic():
         played = locked(played)  # a licence review changes the entries and the outcome together

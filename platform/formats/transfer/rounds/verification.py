@@ -9,10 +9,10 @@ from django.db.models import QuerySet
 from competitions.models import Competition
 from core.difference import Difference, Verified
 from formats.transfer.rounds import standings
+from formats.transfer.tournaments.boards import tournaments_in_force
+from formats.transfer.tournaments.models import Entrant
+from formats.transfer.tournaments.verification import differing
 from rounds.models import Round
-from tournaments.boards import tournaments_in_force
-from tournaments.models import Entrant
-from tournaments.verification import differing
 
 
 def verify(competitions: QuerySet[Competition], *, repair: bool) -> Verified:

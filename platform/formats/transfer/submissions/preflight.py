@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from django.conf import settings
 
 from core.errors import Refusal
-from evaluation.builder.metadata import (
+from evaluation.formats.transfer.metadata import (
     MAX_METADATA_BYTES,
     METADATA_NAME,
     OWN_CONTAINER,
@@ -17,10 +17,10 @@ from evaluation.builder.metadata import (
 )
 from evaluation.legacy.licence_file import FILE_NAMES as LICENCE_FILES
 from evaluation.legacy.licence_file import UNKNOWN, licence_in
+from formats.transfer.tournaments.player_builds import has_legacy_environment
 from repositories.git_reader import GitReader, TreeFile
 from submissions.build_plans import plan_of
 from submissions.checked_commit import CheckedCommit
-from tournaments.player_builds import has_legacy_environment
 
 _START_BYTES = 1024
 """What is read of the entry point: its first line."""

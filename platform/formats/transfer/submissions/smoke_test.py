@@ -8,15 +8,15 @@ from collections.abc import Callable
 
 from competitions.models import RulesVersion
 from evaluation.domain.smoke_checks import SmokeCheck
-from evaluation.domain.transfer_rules import TransferRules
-from evaluation.transfer.limits import resources
-from evaluation.transfer.run_batch import RunEnvironment
-from evaluation.transfer.smoke_test import check_submission
+from evaluation.formats.transfer.rules import TransferRules
+from evaluation.formats.transfer.runner.limits import resources
+from evaluation.formats.transfer.runner.run_batch import RunEnvironment
+from evaluation.formats.transfer.runner.smoke_test import check_submission
+from formats.transfer.tournaments.player_builds import ready_player
+from formats.transfer.tournaments.rules import transfer_rules
 from submissions.models import Player
 from submissions.player_builds import LogLine
 from submissions.smoke_test import SmokeTest
-from tournaments.player_builds import ready_player
-from tournaments.rules import transfer_rules
 from workers.calibration import calibration
 from workers.sandboxes import open_sandbox
 from workers.worker_slot import device_of, slot

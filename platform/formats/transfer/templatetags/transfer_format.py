@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django import template
 
-from evaluation.domain.transfer_results import BatchReason
+from evaluation.formats.transfer.results import BatchReason
 from pages.language import translated
 from pages.templatetags.refusals import capital
 

@@ -9,7 +9,7 @@ from rich.console import Console
 from accounts.models import Team
 from competitions.models import Entry, Track
 from formats.query.demo.tables import print_boards
-from leaderboards.models import Evaluation, Standing
+from formats.query.leaderboards.models import Evaluation, Standing
 from submissions.models import Player
 
 OPPONENT = "A residual network with a long title, trained adversarially"

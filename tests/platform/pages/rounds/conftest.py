@@ -10,8 +10,9 @@ from django.db import connection
 
 from accounts.models import Team, User
 from competitions.models import Competition, Entry, RulesVersion, Track
+from formats.query.rounds.models import Decision, RoundStage, RoundWarning
 from repositories.models import Repository
-from rounds.models import Decision, Round, RoundEntry, RoundStage, RoundWarning
+from rounds.models import Round, RoundEntry
 from submissions.models import Player, Submission
 
 KINDS = ("model", "untargeted", "targeted")

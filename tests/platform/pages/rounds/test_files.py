@@ -10,8 +10,9 @@ from django.test import Client
 from accounts.models import User
 from competitions.models import RulesVersion, SampleSet
 from core import object_store
-from matches.models import Match
-from rounds.models import Release, Round, RoundMatch
+from formats.query.matches.models import Match
+from formats.query.rounds.models import RoundMatch
+from rounds.models import Release, Round
 from submissions.models import Player
 
 Play = Callable[..., Round]

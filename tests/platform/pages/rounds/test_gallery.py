@@ -12,9 +12,10 @@ from django.test.utils import CaptureQueriesContext
 
 from accounts.models import User
 from competitions.models import Track
-from matches.models import Match
+from formats.query.matches.models import Match
+from formats.query.rounds.models import RoundMatch
 from repositories.models import Repository
-from rounds.models import Release, Round, RoundEntry, RoundMatch
+from rounds.models import Release, Round, RoundEntry
 from submissions.models import Player, Submission
 from tests.platform.pages.conftest import OUTCOMES, play_piece, submitted
 

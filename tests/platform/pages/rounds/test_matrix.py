@@ -14,13 +14,14 @@ from pytest_django import DjangoAssertNumQueries
 from accounts.models import User
 from competitions.models import Competition, FrozenLeaderboards
 from evaluation.charts.heat_colours import STEPS
+from formats.query.leaderboards.models import Evaluation, Pool, Snapshot
+from formats.query.leaderboards.visibility import rows_now
+from formats.query.matches.models import Match
 from formats.query.pages.matrix import Cell, DistanceMap
-from leaderboards.models import Evaluation, Pool, Snapshot
-from leaderboards.visibility import rows_now
-from matches.models import Match
-from pages.heat_map import SMALL, HeatMapAxis
+from formats.query.rounds.models import RoundMatch
+from pages.matrix.heat_map import SMALL, HeatMapAxis
 from pages.players import PlayerName
-from rounds.models import Round, RoundMatch
+from rounds.models import Round
 from submissions.models import Submission
 from tests.platform.pages.rounds.conftest import Play
 

@@ -14,8 +14,9 @@ from pytest_django import DjangoAssertNumQueries
 
 from accounts.models import User
 from competitions.models import Competition, FrozenLeaderboards, RulesVersion
-from matches.models import Match, Piece
-from rounds.models import Round, RoundEntry, RoundMatch, RoundStage, RoundWarning
+from formats.query.matches.models import Match, Piece
+from formats.query.rounds.models import RoundMatch, RoundStage, RoundWarning
+from rounds.models import Round, RoundEntry
 from submissions.models import Submission
 
 Play = Callable[..., Round]

@@ -14,13 +14,14 @@ from competitions.models import Competition, Entry, FreezeWindow, RulesVersion, 
 from competitions.sample_draw import commitment_of, draw_samples, keep_draw
 from competitions.sample_store import keep_samples
 from core import clock, object_store
-from evaluation.domain.results import Outcome, PieceResult, SampleResult, Trace
-from matches.engine_adapter import pack
-from matches.models import Match, Piece
-from matches.models import SampleResult as SampleRow
-from matches.rules import query_rules
+from evaluation.formats.query.results import Outcome, PieceResult, SampleResult, Trace
+from formats.query.matches.engine_adapter import pack
+from formats.query.matches.models import Match, Piece
+from formats.query.matches.models import SampleResult as SampleRow
+from formats.query.matches.rules import query_rules
+from formats.query.rounds.models import RoundMatch
 from repositories.models import Repository
-from rounds.models import Round, RoundEntry, RoundMatch
+from rounds.models import Round, RoundEntry
 from submissions.models import Player, Submission
 
 SALT = "5" * 64

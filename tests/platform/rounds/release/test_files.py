@@ -19,9 +19,10 @@ from PIL import Image as Picture
 from competitions.pseudonyms import public_name
 from competitions.sample_store import samples_of
 from core import object_store
+from formats.query.matches.models import Match
 from formats.query.rounds.downloads import pair_zip, pairs_table
-from matches.models import Match
-from rounds.models import Round, RoundEntry, RoundMatch
+from formats.query.rounds.models import RoundMatch
+from rounds.models import Round, RoundEntry
 from rounds.release.downloads import bundle_of, images_zip
 
 

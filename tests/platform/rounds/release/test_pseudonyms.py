@@ -20,12 +20,13 @@ from pytest_django import Settings
 from competitions.models import Competition
 from competitions.pseudonyms import public_name
 from core import clock, object_store
-from evaluation.bundle.verify import verify
-from evaluation.domain.results import PieceResult, Trace
-from matches.engine_adapter import pack
-from matches.piece_result import PlayedPiece
-from matches.queue import Claim
-from rounds.models import Release, Round, RoundWarning
+from evaluation.formats.query.bundle.verify import verify
+from evaluation.formats.query.results import PieceResult, Trace
+from formats.query.matches.engine_adapter import pack
+from formats.query.matches.piece_result import PlayedPiece
+from formats.query.matches.queue import Claim
+from formats.query.rounds.models import RoundWarning
+from rounds.models import Release, Round
 from rounds.publishing.publication import publish
 from rounds.release.parts import release
 from rounds.release.signing_keys import public_key

@@ -17,10 +17,11 @@ from core import clock, object_store
 from core.errors import Refusal
 from core.models import Event
 from core.times import in_words
-from leaderboards.board_freeze import freeze_leaderboards
-from matches.models import Match, SampleResult
+from formats.query.leaderboards.board_freeze import freeze_leaderboards
+from formats.query.matches.models import Match, SampleResult
+from formats.query.rounds.models import RoundMatch
 from repositories.http.limits import ANYBODY, LIMITER, Permit
-from rounds.models import Release, Round, RoundEntry, RoundMatch
+from rounds.models import Release, Round, RoundEntry
 from rounds.release import parts as releasing
 from rounds.release.archive_limit import AT_A_TIME, making_archive
 from rounds.release.downloads import bundle_of, images_zip

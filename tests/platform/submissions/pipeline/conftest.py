@@ -16,7 +16,7 @@ from core import notify
 from evaluation.builder.base import LogLine
 from evaluation.builder.in_place_builder import InPlaceBuilder
 from evaluation.domain.players import Player as EnginePlayer
-from matches import player_builds
+from formats.query.matches import player_builds
 from repositories.models import Repository
 from submissions import pipeline, timeouts
 from submissions.models import QuotaSlot, Submission

@@ -14,11 +14,11 @@ from django.db import connection
 from pytest_django import Settings
 
 from core.errors import Fault
-from evaluation.baselines.catalogue import find_baseline
 from evaluation.builder.base import LogLine
 from evaluation.domain.errors import SlowBuildRefusal
+from evaluation.formats.query.catalogue import find_baseline
 from evaluation.sandbox.state_directory import state_directory
-from matches import player_builds
+from formats.query.matches import player_builds
 from submissions import pipeline
 from submissions.build_logs import LAST_LINES, MAX_LINES
 from submissions.models import Build, LogChunk, Player, QuotaSlot, Submission

@@ -10,8 +10,8 @@ import pytest
 
 from core.errors import Fault
 from core.models import Event
-from evaluation.baselines.catalogue import find_baseline
 from evaluation.builder.base import LogLine
+from evaluation.formats.query.catalogue import find_baseline
 from evaluation.legacy.environment import VARIABLE
 from submissions import pipeline
 from submissions.models import QuotaSlot, Submission

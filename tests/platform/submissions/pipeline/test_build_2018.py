@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 
 from evaluation.legacy.environment import VARIABLE
-from matches import player_builds
+from formats.query.matches import player_builds
 from submissions import pipeline
 from submissions.models import Submission
 from submissions.selectors import whole_log

@@ -17,9 +17,9 @@ from pytest_django import Settings
 from competitions.models import Competition
 from core import clock, object_store
 from core.errors import Fault
-from evaluation.baselines.catalogue import find_baseline
+from evaluation.formats.query.catalogue import find_baseline
 from evaluation.sandbox.docker import DockerSandbox
-from matches import player_builds
+from formats.query.matches import player_builds
 from submissions import image_collection, pipeline
 from submissions.models import Player, Submission
 from workers.sandboxes import open_sandbox

@@ -14,8 +14,8 @@ from django.core.files.storage import storages
 
 from competitions.models import FreezeWindow, RulesVersion, SampleSet
 from core import clock, object_store
-from leaderboards.models import Pool, PoolPlace
-from matches.models import Match
+from formats.query.leaderboards.models import Pool, PoolPlace
+from formats.query.matches.models import Match
 from repositories.models import Repository
 from rounds.models import Round, RoundEntry
 from submissions import image_collection, player_builds

@@ -11,8 +11,8 @@ from accounts.models import Team, User
 from competitions.models import Competition, Entry, Track
 from core import clock
 from core.errors import Fault
-from evaluation.baselines.catalogue import find_baseline
 from evaluation.builder.base import LogLine
+from evaluation.formats.query.catalogue import find_baseline
 from repositories.models import Repository
 from submissions import tasks
 from submissions.build_order import place_of

@@ -23,9 +23,9 @@ from competitions.models import SampleSet
 from core import clock
 from core.errors import Fault
 from core.models import Event
-from evaluation.baselines.catalogue import find_baseline
 from evaluation.builder.base import LogLine
 from evaluation.domain.errors import SlowBuildRefusal
+from evaluation.formats.query.catalogue import find_baseline
 from repositories.models import Repository
 from submissions import build_queue, pipeline, quota_ledger, services, timeouts
 from submissions.models import Build, Player, QuotaSlot, Submission

@@ -24,7 +24,7 @@ from bench.bomb_commits import (
     long_strings,
     parentheses,
 )
-from evaluation.legacy import builders
+from evaluation.formats.query.submissions_2018 import builders
 from evaluation.legacy.environment import VARIABLE
 from repositories.checkout import check_out
 from repositories.models import PushCost

@@ -1,8 +1,0 @@
-"""Protocol tests of players: any command is started and sent the frames of a referee, check by check."""
-
-from __future__ import annotations
-
-from evaluation.conformance.player import check_player
-from evaluation.conformance.steps import Check
-
-__all__ = ["Check", "check_player"]

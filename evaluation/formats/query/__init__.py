@@ -1,0 +1,1 @@
+"""The query format: attacks query the models that they play against."""

@@ -1,0 +1,175 @@
+"""Verification of a result bundle with nothing but the file and the public key.
+
+It checks that every line is the signed one, that the file is complete, and that every stage, decision, place and
+warning follows from the results: the schedule is computed again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from hashlib import sha256
+from itertools import chain
+from typing import IO, Any
+
+from evaluation.bundle.canonical_json import canonical
+from evaluation.bundle.fields import quoted
+from evaluation.bundle.secret_images import check_images
+from evaluation.bundle.signature_check import Checked, Problem, Report, not_committed, verify_signed
+from evaluation.domain.samples import Sample
+from evaluation.formats.query.bundle.perturbed_images import check_pair
+from evaluation.formats.query.bundle.reader import Bundle, Derived, read
+from evaluation.formats.query.bundle.records import derived_lines
+from evaluation.formats.query.tournament.rounds import RoundFacts, RoundState, advance, demanded
+from evaluation.scoring.distances import worst_case
+
+_NAMED_BY = {
+    "stage": ("bracket", "stage"),
+    "decision": ("bracket", "stage", "player"),
+    "place": ("track", "player"),
+    "warning": ("model", "attack"),
+}
+_MOST_WORDS = 300
+"""Characters of an error that a problem quotes."""
+
+
+def verify(
+    content: bytes,
+    key: str | None = None,
+    *,
+    samples: str | None = None,
+    field: str | None = None,
+    images: Iterable[tuple[str, IO[bytes]]] = (),
+    perturbed: Iterable[tuple[str, IO[bytes]]] = (),
+) -> Report:
+    """Verify `content` against the public `key` (64 hexadecimal digits), or, without one, against its own.
+
+    `key` may also be an earlier key that leads to the signing key. `samples` and `field` are the published commitments,
+    `images` the released archive of the secret images, and `perturbed` released archives of perturbed images, each with
+    its name in problems. Raise `Refusal` where there is nothing to verify: the file is empty or too large, or an
+    argument is not a key or a commitment.
+    """
+
+    def check(lines: Sequence[bytes]) -> Checked:
+        bundle = read(b"".join(lines))
+        head = bundle.record.head
+        commitments = not_committed(head.commitment, head.field_commitment, samples=samples, field=field)
+        secret = chain.from_iterable(_check_images(bundle, *file) for file in images)
+        archives = (Problem(line, text) for file in perturbed for line, text in check_pair(bundle, *file))
+        return Checked(chain(commitments, _recompute(bundle, len(lines)), secret, archives), _summary(bundle, lines))
+
+    return verify_signed(content, key, samples, field, check)
+
+
+def _check_images(bundle: Bundle, name: str, file: IO[bytes]) -> Iterator[Problem]:
+    samples = bundle.record.samples
+
+    def contradictions(sample: Sample) -> Iterator[str]:
+        if samples[sample.number].worst_case != worst_case(sample.image):
+            yield "has another worst case than in the bundle"
+
+    hashes = [(line, sample.hash) for line, sample in enumerate(samples, start=2)]
+    return check_images(hashes, contradictions, name, file)
+
+
+def _recompute(bundle: Bundle, end: int) -> Iterator[Problem]:
+    """Yield what does not follow from the given lines; `end` is the number of the last line before the signature."""
+    facts = bundle.record.facts
+    try:
+        state = advance(facts)
+    except ValueError as error:
+        yield Problem(1, f"the outcome cannot be computed from the results: {str(error)[:_MOST_WORDS]}")
+        return
+    if state.over:
+        yield from _unasked(bundle, state)
+    for ask in state.requests:
+        line = bundle.results_at.get((ask.model, ask.attack), end)
+        pair = f"{quoted(ask.model)} against {quoted(ask.attack)}"
+        yield Problem(line, f"the results are incomplete: {pair} on {ask.upto} samples is missing")
+    yield from _compare(bundle, derived_lines(state, bundle.record.head.format), whole=state.over)
+
+
+def _unasked(bundle: Bundle, state: RoundState) -> Iterator[Problem]:
+    asked = demanded(bundle.record.facts, state)
+    for pair, rows in bundle.record.facts.results.items():
+        if len(rows) > (due := asked.get(pair, 0)):
+            text = f"it holds {len(rows)} samples, but the schedule demanded {due}"
+            yield Problem(bundle.results_at[pair], text)
+    for pair, counts in bundle.record.facts.failed_audits.items():
+        if counts[-1] > asked.get(pair, 0):
+            line = bundle.results_at.get(pair, 1)
+            yield Problem(line, f"an audit covers {counts[-1]} samples, which the schedule did not demand")
+
+
+def _compare(bundle: Bundle, expected: Sequence[Mapping[str, Any]], *, whole: bool) -> Iterator[Problem]:
+    """Yield where the derived lines of the file differ from the `expected` ones; `whole`: no others may follow."""
+    agree = True
+    found: dict[bytes, Derived] = {}
+    due = {_name(line): line for line in expected}
+    for derived in bundle.derived:
+        line = derived.line
+        name = _name(line)
+        wrong = ""
+        if name in found:
+            wrong = f"it repeats line {found[name].number}"
+        elif name not in due and whole:
+            wrong = f"this line does not follow from the results: {quoted(line)}"
+        elif name in due and derived.content != canonical(due[name]):
+            wrong = _difference(line, due[name])
+        if wrong:
+            agree = False
+            yield Problem(derived.number, wrong)
+        found.setdefault(name, derived)
+    if agree and [name for name in found if name in due] != [name for name in due if name in found]:
+        yield Problem(bundle.derived[0].number, "from here on the lines are out of order")
+    yield from _missing(bundle, found, due)
+
+
+def _missing(
+    bundle: Bundle, found: Mapping[bytes, Derived], due: Mapping[bytes, Mapping[str, Any]]
+) -> Iterator[Problem]:
+    before = max(bundle.results_at.values(), default=1)
+    for name, line in due.items():
+        if name in found:
+            before = found[name].number
+        else:
+            yield Problem(before, f"a line is missing after it: {quoted(line)}")
+
+
+def _name(line: Mapping[str, Any]) -> bytes:
+    """Return the subject of a derived line."""
+    return canonical([line["kind"], *(line.get(name) for name in _NAMED_BY[line["kind"]])])
+
+
+def _difference(line: Mapping[str, Any], due: Mapping[str, Any]) -> str:
+    what = " ".join(quoted(due[name]) for name in _NAMED_BY[due["kind"]])
+    texts = [
+        f"{name} is {quoted(line[name]) if name in line else 'missing'}, but the results make it {quoted(due[name])}"
+        for name in due
+        if name not in line or canonical(line[name]) != canonical(due[name])
+    ]
+    if unknown := sorted(line.keys() - due.keys()):
+        texts.append(f"it has unknown fields: {quoted(unknown)}")
+    return f"{due['kind']} {what}: {'; '.join(texts)}"
+
+
+def _summary(bundle: Bundle, signed: Sequence[bytes]) -> tuple[str, ...]:
+    head, facts = bundle.record.head, bundle.record.facts
+    kinds = [derived.kind for derived in bundle.derived]
+    counted = ", ".join(f"{kinds.count(kind)} {kind}s" for kind in _NAMED_BY)
+    rows = sum(len(rows) for rows in facts.results.values())
+    competition, title, kind = quoted(head.competition), quoted(head.title), quoted(head.kind)
+    return (
+        f"round {head.number} of {competition}, {title}: {kind}, schedule {quoted(facts.schedule)}",
+        f"{len(facts.entrants)} players, {facts.samples} samples, {rows:,} results of {len(facts.results)} pairs",
+        counted,
+        *_about_audits(facts),
+        f"commitment to the samples {head.commitment}",
+        f"commitment to the field {head.field_commitment}",
+        f"snapshot {sha256(b''.join(signed)).hexdigest()}",
+    )
+
+
+def _about_audits(facts: RoundFacts) -> Iterator[str]:
+    models = {model for model, _ in facts.failed_audits}
+    if models:
+        yield f"{len(models)} models failed an audit; organisers kept {len(facts.kept)} of them"

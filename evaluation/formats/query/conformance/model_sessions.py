@@ -1,0 +1,112 @@
+"""Protocol tests of models: answer every PREDICT with its sequence, its count and valid labels, as a pure function."""
+
+from __future__ import annotations
+
+import struct
+import time
+from collections.abc import Sequence
+
+import numpy as np
+
+from evaluation.domain.images import Images
+from evaluation.domain.players import Track
+from evaluation.domain.reasons import Reason
+from evaluation.formats.query.conformance.launcher import LaunchedPlayer
+from evaluation.formats.query.conformance.session import Session
+from evaluation.formats.query.conformance.steps import Step, UnmetError
+from evaluation.formats.query.rules import QueryRules
+from evaluation.protocol.channel import ChannelError, Layout
+from gauntlet import frames
+
+_LABELS_DUE = {frames.LABELS: Layout(1, frames.MAX_COUNT, 0, 2)}
+
+
+class _Queries:
+    """Sends PREDICT frames and stores the first label of each image."""
+
+    def __init__(self, player: LaunchedPlayer, rules: QueryRules, seconds: float) -> None:
+        self._player = player
+        self._rules = rules
+        self._seconds = seconds
+        self._sequence = 0
+        self._first: dict[int, int] = {}
+        self._labels: list[int] = []
+        self._images = _assorted_images(rules)
+
+    def classify(self, indices: Sequence[int], sequence: int | None = None) -> list[int]:
+        """Return labels of the images with these indices. Raise `ChannelError` for a malformed answer."""
+        self._sequence = sequence if sequence is not None else self._sequence + 1
+        count = len(indices)
+        deadline = time.monotonic() + self._seconds
+        channel = self._player.connection
+        channel.send(frames.PREDICT, count, self._sequence, self._images[indices].tobytes(), deadline=deadline)
+        reply = channel.receive(_LABELS_DUE, deadline)
+        if reply.count != count:
+            raise ChannelError(Reason.BAD_COUNT, f"{reply.count} labels for {count} images")
+        if reply.sequence != self._sequence:
+            raise ChannelError(Reason.BAD_SEQUENCE, f"sequence {reply.sequence}, expected {self._sequence}")
+        labels = list(struct.unpack(f"<{count}h", reply.payload))
+        self._labels += labels
+        return labels
+
+    def answers(self, indices: Sequence[int]) -> str:
+        """Check that one frame is answered; store the labels."""
+        labels = self.classify(indices)
+        self._first |= dict(zip(indices, labels, strict=True))
+        return f"{len(labels)} labels"
+
+    def repeats(self, *batches: Sequence[int]) -> str:
+        """Check that the images get the same labels again. Raise `UnmetError`."""
+        for indices in batches:
+            for index, label in zip(indices, self.classify(indices), strict=True):
+                if label != self._first[index]:
+                    raise UnmetError(f"one image had label {self._first[index]} first and {label} later")
+        return f"{sum(map(len, batches))} images got the same labels again"
+
+    def follows(self, *sequences: int) -> str:
+        """Check that these sequence numbers are echoed."""
+        for sequence in sequences:
+            self.classify([0], sequence)
+        return f"echoed {', '.join(map(str, sequences))}"
+
+    def in_range(self) -> str:
+        """Check the range of all labels so far. Raise `UnmetError`."""
+        wrong = sorted({label for label in self._labels if not 0 <= label < self._rules.classes})
+        if wrong:
+            raise UnmetError(f"labels {wrong[:5]}; the classes are 0 to {self._rules.classes - 1}")
+        return f"{len(self._labels)} labels from {min(self._labels)} to {max(self._labels)}"
+
+
+def _answers(player: LaunchedPlayer, rules: QueryRules, seconds: float) -> list[Step]:
+    queries = _Queries(player, rules, seconds)
+    most = range(frames.MAX_COUNT)
+    return [
+        ("answers 1 image", lambda: queries.answers([0])),
+        ("answers 10 images", lambda: queries.answers(range(1, 11))),
+        (f"answers {frames.MAX_COUNT} images", lambda: queries.answers(most)),
+        ("labels in range", queries.in_range),
+        ("same label when queried again", lambda: queries.repeats(most, most)),
+        ("same label alone", lambda: queries.repeats([5], [0], [63], [5])),
+        ("same label in other batches", lambda: queries.repeats(most[::-3], most[7:17], most[::-1])),
+        ("silent without a query", player.expect_silence),
+        ("ends after BYE", player.end_by_bye),
+    ]
+
+
+def _close(player: LaunchedPlayer, rules: QueryRules, seconds: float) -> list[Step]:
+    queries = _Queries(player, rules, seconds)
+    return [
+        ("any sequence numbers", lambda: queries.follows(5, 6, 1000, 2**32 + 7, 2**63 + 1)),
+        ("ends when the connection closes", player.end_by_closing),
+    ]
+
+
+def _assorted_images(rules: QueryRules) -> Images:
+    """Return the images of a full frame: noise around 64 levels of brightness, always the same."""
+    rng = np.random.default_rng(20180401)
+    levels = np.linspace(0, 255, frames.MAX_COUNT).reshape(-1, 1, 1, 1)
+    noise = rng.normal(0, 40, (frames.MAX_COUNT, *rules.shape))
+    return np.clip(levels + noise, 0, 255).astype(np.uint8)
+
+
+MODEL_SESSIONS = (Session(Track.MODEL, 0, _answers), Session(Track.MODEL, 0, _close))

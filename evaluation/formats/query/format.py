@@ -1,0 +1,34 @@
+"""The query format, for the commands."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from typing import ClassVar
+
+from evaluation.builder.manifest import MANIFEST_NAME, parse_manifest
+from evaluation.formats.base import EngineFormat, FirstSubmission
+from evaluation.formats.query.catalogue import Baseline, baselines
+from evaluation.formats.query.submissions_2018.crowdai import FILE_NAME as CROWDAI_NAME
+
+
+class Query(EngineFormat):
+    """See `EngineFormat`."""
+
+    name = "query"
+    manifests = (MANIFEST_NAME, CROWDAI_NAME)
+    first_submissions: ClassVar[Mapping[str, FirstSubmission]] = {
+        "model": FirstSubmission("numpy-classifier", "--model . --attack gaussian-noise --track untargeted"),
+        "untargeted": FirstSubmission("gaussian-noise", "--model numpy-classifier --attack . --track untargeted"),
+        "targeted": FirstSubmission("targeted-interpolation", "--model numpy-classifier --attack . --track targeted"),
+    }
+
+    def bundled(self) -> tuple[Baseline, ...]:
+        return baselines()
+
+    def retitle(self, manifest: str, title: str) -> str:
+        value = json.dumps(title, ensure_ascii=False)  # TOML writes a basic string like JSON
+        manifest = re.sub(r"(?m)^title = .*$", lambda _: f"title = {value}", manifest)
+        parse_manifest(manifest.encode())
+        return manifest

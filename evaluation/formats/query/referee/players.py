@@ -1,0 +1,268 @@
+"""The two players of a match: asking them, timing them, and restarting them."""
+
+from __future__ import annotations
+
+import random
+import socket
+import struct
+import time
+from collections import deque
+from contextlib import ExitStack
+
+from evaluation.domain.errors import Fault
+from evaluation.domain.players import Side, Track
+from evaluation.domain.reasons import Reason
+from evaluation.formats.query.referee import handshake
+from evaluation.formats.query.referee.early_start import BackgroundEnd, EarlyStart
+from evaluation.formats.query.referee.player_connection import PlayerConnection
+from evaluation.formats.query.referee.processor_time import CLOCK_FACTOR, CLOCK_GRACE_FACTOR, TimeTakenByHost
+from evaluation.formats.query.referee.time_limits import MODEL_GRACE_SECONDS, TimeBank
+from evaluation.formats.query.results import Failure
+from evaluation.formats.query.rules import QueryRules
+from evaluation.protocol.channel import Channel, ChannelError, Frame, Layout
+from gauntlet import frames
+
+RESTARTS = 2
+"""Number of restarts of a failed player in a piece."""
+
+PATIENCE = 2.0
+"""Seconds for a player that closed its connection to end by itself, so that its exit status can give the reason."""
+
+MOST_PAUSE = 0.02
+"""The longest pause before one of the referee's own questions, in seconds."""
+
+_PAUSES = 64
+"""Number of an attack's last pauses that are remembered."""
+
+_LABELS_DUE = {frames.LABELS: Layout(1, frames.MAX_COUNT, 0, 2)}
+
+
+class PlayerFailedError(Exception):
+    """A player failed. `final` is True where it is not started again in this piece."""
+
+    def __init__(self, failure: Failure, *, final: bool) -> None:
+        super().__init__(str(failure))
+        self.failure = failure
+        self.final = final
+
+
+class ConnectedPlayer:
+    """One side of a match over all its instances and connections."""
+
+    def __init__(
+        self, side: Side, connection: PlayerConnection, track: Track, rules: QueryRules, calibration: float
+    ) -> None:
+        self.side = side
+        self.rules = rules
+        self.calibration = calibration
+        self.failures: list[Failure] = []
+        """The failures in the current piece."""
+        self._connection = connection
+        self._track = track
+        self._channel: Channel | None = None
+        self._ahead: EarlyStart | None = None
+        self._ending: list[BackgroundEnd] = []
+        self._started = False
+
+    @property
+    def gone(self) -> bool:
+        """True if the player has failed too often and is not started again in this piece."""
+        return len(self.failures) > RESTARTS or any(failure.in_setup for failure in self.failures)
+
+    @property
+    def connected(self) -> bool:
+        """True if a started player holds a connection."""
+        return self._channel is not None
+
+    def begin_piece(self) -> None:
+        """Reset the failures: the outcome of a piece depends on no other piece."""
+        self.failures = []
+        self._started = self.connected
+
+    def start_early(self) -> None:
+        """Start an instance in the background, for the next `channel` without a connection."""
+        if self._ahead is None and not self.gone:
+            self._ahead = EarlyStart(self._connection.another(), self._setup_seconds)
+
+    def channel(self) -> Channel:
+        """Return the open connection; start a player where there is none. Raise `PlayerFailedError`."""
+        if self._channel is None:
+            first = not self._started
+            self._started = True
+            try:
+                connected, deadline = self._connect()
+                self._channel = handshake.welcome(connected, self.side, self._track, self.rules, deadline)
+            except ChannelError as error:
+                raise self.fail(error, starting=True, in_setup=first) from None
+        return self._channel
+
+    @property
+    def _setup_seconds(self) -> float:
+        return self.rules.setup_seconds * self.calibration
+
+    def _connect(self) -> tuple[socket.socket, float]:
+        ahead, self._ahead = self._ahead, None
+        if ahead is not None and (taken := ahead.take()) is not None:
+            self._connection = ahead.connection
+            return taken
+        return self._connection.open(self._setup_seconds)
+
+    def fail(self, error: ChannelError, *, starting: bool = False, in_setup: bool = False) -> PlayerFailedError:
+        """End the player because of `error`; return the exception to raise, with the most specific reason.
+
+        `starting`: it had not said HELLO yet. `in_setup`: this was also its first start in this piece.
+        """
+        if self._channel is not None:
+            self._channel.reject(str(error))
+            self._channel = None
+        hung_up = error.reason is Reason.DISCONNECTED
+        player_exit = self._connection.dismiss(patience=PATIENCE if hung_up else 0.0)
+        reason, detail = error.reason, error.detail
+        if player_exit.reason is not None and reason in (Reason.DISCONNECTED, Reason.EXITED_IN_SETUP):
+            reason = Reason.EXITED_IN_SETUP if starting and player_exit.reason is Reason.CRASHED else player_exit.reason
+            detail = player_exit.detail
+        failure = Failure(self.side, reason, detail, in_setup)
+        self.failures.append(failure)
+        return PlayerFailedError(failure, final=self.gone)
+
+    def renew(self) -> None:
+        """End the current instance in the background. The next `channel` uses the early instance or starts another.
+
+        Raise `Fault` where an instance could not be ended.
+        """
+        if self._channel is None:
+            return
+        self._channel.bye()
+        self._channel = None
+        pending = [end for end in self._ending if not end.over]
+        finished, self._ending = [end for end in self._ending if end.over], [*pending, BackgroundEnd(self._connection)]
+        self._connection = self._connection.another()
+        for end in finished:
+            end.join()
+
+    def close(self) -> None:
+        """End every instance. Raise `Fault` where one could not be ended."""
+        ahead, self._ahead = self._ahead, None
+        ending, self._ending = self._ending, []
+        if self._channel is not None:
+            self._channel.bye()
+            self._channel = None
+        self._connection.give_up()
+        with ExitStack() as stack:  # end each of them, even where another one fails to end
+            stack.callback(self._connection.dismiss)
+            for end in ending:
+                stack.callback(end.join)
+            if ahead is not None:
+                stack.callback(ahead.cancel)
+
+
+class Model(ConnectedPlayer):
+    """The model: images in, labels out."""
+
+    def __init__(self, connection: PlayerConnection, track: Track, rules: QueryRules, calibration: float) -> None:
+        super().__init__(Side.MODEL, connection, track, rules, calibration)
+        self.seconds = 0.0
+        self.images = 0
+        self._sequence = 0
+        self._bank = TimeBank(0.0)
+        self._clock = TimeBank(0.0)
+        self._taken = TimeTakenByHost(connection.processor_use)
+        self._asked_at = 0.0
+        self._counted_until = 0.0
+        self._most = 0.0
+        self._answered_at: float | None = None
+        self._pauses: deque[float] = deque(maxlen=_PAUSES)
+
+    def channel(self) -> Channel:
+        fresh = self._channel is None
+        channel = super().channel()
+        if fresh:
+            self._bank = TimeBank(MODEL_GRACE_SECONDS * self.calibration)
+            self._clock = TimeBank(CLOCK_GRACE_FACTOR * MODEL_GRACE_SECONDS * self.calibration)
+            self._taken = TimeTakenByHost(self._connection.processor_use)
+            self._sequence = 0
+            self._answered_at = None
+        return channel
+
+    def ask(self, count: int, pixels: memoryview | bytes) -> None:
+        """Send `count` images; `labels` reads the answer. Raise `PlayerFailedError`."""
+        channel = self.channel()
+        if self._answered_at is not None:
+            self._pauses.append(time.monotonic() - self._answered_at)
+        self._sequence += 1
+        # unused time is not saved up: a fast model that hangs must not hold a worker for hours
+        grace = MODEL_GRACE_SECONDS * self.calibration
+        granted = count * self.rules.model_seconds_per_image * self.calibration
+        self._bank = TimeBank(min(self._bank.left, grace) + granted)
+        self._clock = TimeBank(min(self._clock.left, CLOCK_GRACE_FACTOR * grace) + CLOCK_FACTOR * granted)
+        self._most = grace + granted
+        self._asked_at = self._counted_until = time.monotonic()
+        deadline = self._asked_at + self._bank.left
+        try:
+            channel.send(frames.PREDICT, count, self._sequence, pixels, deadline=deadline, extend=self._extend)
+        except ChannelError as error:
+            raise self.fail(self._with_cause(error)) from None
+
+    def labels(self, count: int) -> list[int]:
+        """Return the answer to the last `ask`: a label for each image, -1 where it was out of range."""
+        if self._channel is None:
+            raise Fault("labels were read from a model that was not asked")
+        try:
+            deadline = self._asked_at + min(self._bank.left, self._clock.left)
+            reply = self._channel.receive(_LABELS_DUE, deadline, extend=self._extend)
+            self._check(reply, count)
+        except ChannelError as error:
+            raise self.fail(self._with_cause(error)) from None
+        finally:
+            self._answered_at = time.monotonic()
+            spent = self._answered_at - self._asked_at
+            self._bank.used += spent
+            self._clock.used += spent
+            self._taken.add(self._answered_at - self._counted_until)
+            self.seconds += spent
+            self.images += count
+        labels = list(struct.unpack(f"<{count}h", reply.payload))
+        if min(labels) < 0 or max(labels) >= self.rules.classes:
+            return [label if 0 <= label < self.rules.classes else frames.UNCLASSIFIED for label in labels]
+        return labels
+
+    def _extend(self) -> float:
+        """Return the deadline of the current question without the time that the host took."""
+        self._return_taken_time(self._counted_until)
+        self._counted_until = now = time.monotonic()
+        return min(self._asked_at + min(self._bank.left, self._clock.left), now + self._most)
+
+    def _with_cause(self, error: ChannelError) -> ChannelError:
+        """Return `error`; where the model was slow without computing, its text says so."""
+        if error.reason is Reason.TOO_SLOW and self._taken.mostly_idle:
+            return ChannelError(error.reason, f"{error.detail}; it was idle for most of the time")
+        return error
+
+    def _return_taken_time(self, asked_since: float | None = None) -> None:
+        taken = self._taken.take(asked_since)
+        self._bank.allowed += taken
+        self.seconds -= taken
+
+    @property
+    def seconds_per_image(self) -> float:
+        """The mean seconds of an image, without those that a busy host took. 0 if it was never asked."""
+        if self._channel is not None:
+            self._return_taken_time()
+        return self.seconds / self.images if self.images else 0.0
+
+    def _check(self, reply: Frame, count: int) -> None:
+        if reply.count != count:
+            raise ChannelError(Reason.BAD_COUNT, f"{reply.count} labels for {count} images")
+        if reply.sequence != self._sequence:
+            raise ChannelError(Reason.BAD_SEQUENCE, f"sequence {reply.sequence}, expected {self._sequence}")
+
+    def classify(self, images: memoryview | bytes, count: int) -> list[int]:
+        """Ask and read the answer, for the referee's own questions. Raise `PlayerFailedError`.
+
+        A pause like those of the attack comes first; otherwise the speed would reveal the referee.
+        """
+        if self._pauses:
+            time.sleep(min(random.choice(self._pauses), MOST_PAUSE))
+        self._answered_at = None  # this is not a pause of the attack
+        self.ask(count, images)
+        return self.labels(count)

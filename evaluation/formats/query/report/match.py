@@ -1,0 +1,82 @@
+"""What the report of a match shows: its numbers, charts and rows."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+import numpy as np
+
+from evaluation.charts import of_match
+from evaluation.charts.bars import Histogram
+from evaluation.charts.lines import LineChart
+from evaluation.charts.table import Table
+from evaluation.domain.players import Track
+from evaluation.domain.samples import Sample
+from evaluation.formats.query.results import MatchResult, Outcome, Trace
+from evaluation.formats.query.scoring.curves import ByQuery, answered, budgets, closest, query_counts, successes
+
+_COLUMNS = ("sample", "outcome", "distance", "queries", "seconds", "reason", "found_label")
+
+
+def charts(result: MatchResult, samples: Sequence[Sample]) -> list[LineChart | Histogram]:
+    """Return the charts of a match; those over queries only where a query was recorded."""
+    rows = result.samples
+    distances = budgets(result.rules.shape)
+    values = [row.distance for row in rows]
+    found = successes([row.outcome for row in rows], values, distances)
+    recorded = by_query(result, samples)
+    over_queries: list[LineChart] = []
+    if recorded is not None:
+        middle = float(np.median(values))
+        within = {distance: recorded.within(distance) for distance in of_match.around(distances, middle)}
+        over_queries = [
+            of_match.distance_against_queries(recorded.counts, recorded.quartiles()),
+            of_match.success_against_queries(recorded.counts, within, len(rows)),
+        ]
+    return [
+        of_match.success_against_distance(found, len(rows), distances),
+        *over_queries,
+        of_match.distribution(values),
+    ]
+
+
+def facts(result: MatchResult) -> list[tuple[str, str]]:
+    """Return what the report says about a match before its charts."""
+    rows = result.samples
+    counts = Counter(row.outcome for row in rows)
+    audit = "open" if result.audit.open else "passed" if result.audit.passed else "failed"
+    return [
+        ("Adversarial found", f"{counts[Outcome.ADVERSARIAL]} of {len(rows)}"),
+        ("Held", f"{counts[Outcome.FAILED]} of {len(rows)}"),
+        ("Wrong on the clean image", f"{counts[Outcome.CLEAN_WRONG]} of {len(rows)}"),
+        ("Mean queries", f"{np.mean([row.queries for row in rows]):.0f} of {result.rules.query_budget:,}"),
+        ("Median time", f"{np.median([row.seconds for row in rows]):.3g} s"),
+        ("Audit of the model", audit),
+    ]
+
+
+def table(result: MatchResult) -> Table:
+    """Return the rows of a match, with the digits of `result.json`."""
+    return Table(
+        _COLUMNS,
+        [
+            (
+                *(row.sample, str(row.outcome), row.distance, row.queries, round(row.seconds, 4)),
+                *(str(row.reason) if row.reason else None, row.found_label),
+            )
+            for row in result.samples
+        ],
+    )
+
+
+def by_query(result: MatchResult, samples: Sequence[Sample]) -> ByQuery | None:
+    """Return how the distances fell with the queries, None where no query was recorded."""
+    traces = [piece.trace for piece in result.pieces]
+    if not any(map(len, traces)):
+        return None
+    whole = Trace(*(np.concatenate([getattr(trace, name) for trace in traces]) for name in Trace.__annotations__))
+    rows, counts = result.samples, query_counts(result.rules.query_budget)
+    worst = {row.sample: row.worst_case for row in rows}
+    queries = answered(whole, samples, worst, targeted=result.track == Track.TARGETED)
+    return ByQuery(counts, closest(queries, [row.outcome for row in rows], counts))

@@ -1,0 +1,1 @@
+"""Submissions of 2018: their manifest, their programs, and how they are built."""

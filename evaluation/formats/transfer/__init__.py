@@ -1,0 +1,1 @@
+"""The transfer format: attacks write images that defences classify later."""

@@ -1,0 +1,121 @@
+"""Verification of a bundle of the transfer format with nothing but the file and the public key.
+
+It checks that every line is the signed one, that every attack met every defence on every batch, and that every score
+and place follows from the labels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from hashlib import sha256
+from itertools import chain
+from typing import IO, Any
+
+from evaluation.bundle.canonical_json import canonical
+from evaluation.bundle.fields import quoted
+from evaluation.bundle.sample_hash import NO_TARGET
+from evaluation.bundle.secret_images import check_images
+from evaluation.bundle.signature_check import Checked, Problem, Report, not_committed, verify_signed
+from evaluation.domain.samples import Sample
+from evaluation.formats.transfer.bundle.image_archives import check_archive
+from evaluation.formats.transfer.bundle.reader import TransferBundle, read
+from evaluation.formats.transfer.bundle.records import TransferRecord, standing_lines
+
+
+def verify(
+    content: bytes,
+    key: str | None = None,
+    *,
+    samples: str | None = None,
+    field: str | None = None,
+    images: Iterable[tuple[str, IO[bytes]]] = (),
+    perturbed: Iterable[tuple[str, IO[bytes]]] = (),
+) -> Report:
+    """Verify `content` against the public `key` (64 hexadecimal digits), or, without one, against its own.
+
+    `key` may also be an earlier key that leads to the signing key. `samples` and `field` are the published commitments,
+    `images` the released archive of the secret images, and `perturbed` released archives of attack runs, each with its
+    name in problems. Raise `Refusal` where there is nothing to verify.
+    """
+
+    def check(lines: Sequence[bytes]) -> Checked:
+        bundle = read(b"".join(lines))
+        head = bundle.record.head
+        commitments = not_committed(head.commitment, head.field_commitment, samples=samples, field=field)
+        secret = chain.from_iterable(_check_images(bundle.record, *file) for file in images)
+        archives = (Problem(line, text) for file in perturbed for line, text in check_archive(bundle, *file))
+        problems = chain(commitments, _recompute(bundle, len(lines)), secret, archives)
+        return Checked(problems, _summary(bundle.record, lines))
+
+    return verify_signed(content, key, samples, field, check)
+
+
+def _check_images(record: TransferRecord, name: str, file: IO[bytes]) -> Iterator[Problem]:
+    labels = [label for batch in record.batches for label in batch.labels]
+    targets = [target for batch in record.batches for target in batch.targets]
+
+    def contradictions(sample: Sample) -> Iterator[str]:
+        if sample.label != labels[sample.number]:
+            yield f"has the label {sample.label}, and in the bundle {labels[sample.number]}"
+        target = NO_TARGET if sample.target is None else sample.target
+        if target != targets[sample.number]:
+            yield f"has the target {target}, and in the bundle {targets[sample.number]}"
+
+    hashes = [(line, each) for line, batch in enumerate(record.batches, start=2) for each in batch.hashes]
+    return check_images(hashes, contradictions, name, file)
+
+
+def _recompute(bundle: TransferBundle, end: int) -> Iterator[Problem]:
+    """Yield what does not follow from the given lines; `end` is the number of the last line before the signature."""
+    missing = list(_missing(bundle.record))
+    if missing:
+        yield from (Problem(end, f"the results are incomplete: {text} is missing") for text in missing)
+        return
+    due = standing_lines(bundle.record)
+    for found, expected in zip(bundle.standings, due, strict=False):
+        if text := _difference(found.line, expected):
+            yield Problem(found.number, text)
+    for found in bundle.standings[len(due) :]:
+        yield Problem(found.number, f"this line does not follow from the labels: {quoted(found.line)}")
+    for expected in due[len(bundle.standings) :]:
+        yield Problem(end, f"a line is missing after it: {quoted(expected)}")
+
+
+def _missing(record: TransferRecord) -> Iterator[str]:
+    for attack in record.attacks:
+        for number in range(len(record.batches)):
+            if (attack.player, number) not in record.attack_runs:
+                yield f"{quoted(attack.player)} on batch {number}"
+        for defence in record.defences:
+            if (attack.player, defence.player) not in record.labels:
+                yield f"{quoted(defence.player)} against {quoted(attack.player)}"
+
+
+def _difference(line: Mapping[str, Any], due: Mapping[str, Any]) -> str:
+    """Return how a standing differs from the one that is `due`, "" if it does not."""
+    if canonical(line) == canonical(due):
+        return ""
+    texts = [
+        f"{name} is {quoted(line[name]) if name in line else 'missing'}, but the labels make it {quoted(value)}"
+        for name, value in due.items()
+        if name not in line or canonical(line[name]) != canonical(value)
+    ]
+    if unknown := sorted(line.keys() - due.keys()):
+        texts.append(f"it has unknown fields: {quoted(unknown)}")
+    return f"standing of {quoted(due['player'])} in the track {due['track']}: {'; '.join(texts)}"
+
+
+def _summary(record: TransferRecord, signed: Sequence[bytes]) -> tuple[str, ...]:
+    head = record.head
+    samples = sum(len(batch.hashes) for batch in record.batches)
+    labels = sum(len(batch) for given in record.labels.values() for batch in given.labels)
+    teams = {one.team for entrant in record.entrants for one in entrant.submissions}
+    return (
+        f"round {head.number} of {quoted(head.competition)}, {quoted(head.title)}: {quoted(head.kind)}, "
+        "every attack against every defence",
+        f"{len(record.attacks)} attacks, {len(record.defences)} defences, {len(teams)} teams",
+        f"{samples:,} samples in {len(record.batches)} batches, {labels:,} labels",
+        f"commitment to the samples {head.commitment}",
+        f"commitment to the field {head.field_commitment}",
+        f"snapshot {sha256(b''.join(signed)).hexdigest()}",
+    )

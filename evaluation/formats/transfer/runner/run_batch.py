@@ -1,0 +1,204 @@
+"""Run of a submission on one batch: directories in, directories out, a time limit, no connection."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import stat
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from evaluation.builder.source_tree import IGNORED_NAMES
+from evaluation.domain.errors import Fault
+from evaluation.domain.players import Program
+from evaluation.formats.transfer.results import BatchReason, BatchRun
+from evaluation.formats.transfer.runner.disk_use import LEAST_FREE_BYTES, DiskAllowance, allowance_beyond
+from evaluation.formats.transfer.runner.player import TransferPlayer
+from evaluation.formats.transfer.runner.workspace import workspace
+from evaluation.legacy.player_modules import START_2017
+from evaluation.sandbox.base import Ending, Folder, Resources, Run, Sandbox
+from evaluation.sandbox.host_evidence import require_working_host
+
+CODE, INPUT_IMAGES, OUTPUT_IMAGES, OUTPUT_DATA = "/code", "/input_images", "/output_images", "/output_data"
+"""Where submissions of 2017 see their files."""
+
+RESULT_FILE = "result.csv"
+
+_MODULES = "/legacy_modules"
+"""Where submissions of 2017 see the modules that give current packages their names of 2017."""
+
+_POLL_SECONDS = 0.02
+_CLEANING_SECONDS = 60.0
+_MEASURE_SECONDS = 0.5
+_FILE_TIME = 1_500_000_000
+_FREE_FILES = 1000
+"""How many files a submission may write beyond its copied code and one for each image."""
+
+
+class StoppedError(Exception):
+    """The run was stopped because the whole match is."""
+
+
+@dataclass(frozen=True, eq=False)
+class RunEnvironment:
+    """Where and how submissions run: a sandbox, its limits, a clock factor, and a flag that stops every run."""
+
+    sandbox: Sandbox
+    resources: Resources
+    calibration: float
+    stop: threading.Event
+
+
+@dataclass(frozen=True)
+class Finished:
+    """A finished run, and the end of its output."""
+
+    run: BatchRun
+    log: str
+
+
+@contextmanager
+def run_batch(
+    stage: RunEnvironment,
+    player: TransferPlayer,
+    files: Mapping[str, bytes],
+    arguments: Callable[[str], Sequence[str]],
+    *,
+    output: str,
+    seconds: float,
+) -> Iterator[tuple[Path, Finished]]:
+    """Run `player` on the input `files`; yield the directory with what it wrote at `output`, and how it ended.
+
+    The directory lives until the block ends. `arguments` follow the input directory on the command line; they are made
+    of the path of the output directory. A failure of the host raises `Fault`, and a stopped match `StoppedError`.
+    """
+    with workspace() as (code, inputs, written, socket_directory):
+        _copy_code(player.source, code)
+        _write_files(files, inputs)
+        folders = [
+            Folder(code, CODE, writable=True, working=True),
+            Folder(inputs, INPUT_IMAGES),
+            Folder(written, output, writable=True),
+        ]
+        place = stage.sandbox.place
+        command = (f"./{player.entry_point}", place(folders[1]), *arguments(place(folders[2])))
+        if player.legacy:
+            folders.append(Folder(player.legacy.modules, _MODULES))
+            command = (player.legacy.python, f"{place(folders[-1])}/{START_2017}", *command)
+        program = Program(
+            name=player.name,
+            command=command,
+            digest=player.digest,
+            directory=None if player.image else code,
+            image=player.image,
+            gpu=player.gpu,
+            readable=player.legacy.readable if player.legacy else (),
+        )
+        yield written, _run(stage, program, socket_directory, folders, len(files), seconds)
+
+
+def _run(
+    stage: RunEnvironment,
+    program: Program,
+    socket_directory: Path,
+    folders: Sequence[Folder],
+    images: int,
+    seconds: float,
+) -> Finished:
+    """Run `program` until it ends or reaches a limit."""
+    writable = [folder.source for folder in folders if folder.writable]
+    allowance = allowance_beyond(writable, files=images + _FREE_FILES, size=stage.resources.scratch_bytes)
+    run = stage.sandbox.start(program, socket_directory=socket_directory, resources=stage.resources, folders=folders)
+    began = time.monotonic()  # what the host needs for a start is not the submission's time
+    try:
+        cut, free = _wait(run, began + seconds * stage.calibration, allowance, stage.stop)
+        elapsed = time.monotonic() - began
+    finally:
+        ending = run.end()
+        _make_readable(stage, program, socket_directory, folders)
+    # 1. what it wrote: directories that it alone could read have their size now
+    if cut is BatchReason.TOO_MUCH_OUTPUT or allowance.exceeded(ended=True):
+        cut = BatchReason.TOO_MUCH_OUTPUT
+    # 2. a full disk, which others may have filled
+    elif free < LEAST_FREE_BYTES:
+        raise Fault(f"the disk of this host was full while it ran {program.name}: {free >> 20:,} MiB were free")
+    reason, detail = _reason(cut, ending)
+    # 3. whether this host may be the cause
+    if reason in (BatchReason.CRASHED, BatchReason.OUT_OF_MEMORY):
+        require_working_host(stage.sandbox, program, stage.resources, ending)
+    return Finished(BatchRun(elapsed / stage.calibration, reason, detail), ending.log)
+
+
+def _make_readable(stage: RunEnvironment, program: Program, socket_directory: Path, folders: Sequence[Folder]) -> None:
+    """Make what the user of a container wrote readable and removable, which only that user may unless this is root.
+
+    `mkstemp`, with which careful programs write their files, gives them the mode 0600. The image is that of the site:
+    the program's could hold a `chmod` of its own, and go on computing in it.
+    """
+    if program.image is None or os.geteuid() == 0:
+        return
+    places = [stage.sandbox.place(folder) for folder in folders if folder.writable]
+    command = ("/bin/chmod", "-R", "a+rwX", *places)
+    cleaner = replace(program, image=stage.sandbox.base_image, command=command, gpu=False)
+    run = stage.sandbox.start(cleaner, socket_directory=socket_directory, resources=stage.resources, folders=folders)
+    deadline = time.monotonic() + _CLEANING_SECONDS
+    while not (ended := run.ended()) and time.monotonic() < deadline:
+        time.sleep(_POLL_SECONDS)
+    ending = run.end()
+    # its exit status says nothing: what this process wrote belongs to another user
+    if not ended or ending.host_failure:
+        raise Fault(f"the files of {program.name} could not be made readable: {ending.host_failure or 'too slow'}")
+
+
+def _wait(run: Run, deadline: float, allowance: DiskAllowance, stop: threading.Event) -> tuple[BatchReason | None, int]:
+    """Wait until the run ends, reaches a limit, or the disk is full. Return the limit, and the free bytes then."""
+    measured = time.monotonic()
+    while not run.ended():
+        now = time.monotonic()
+        if stop.is_set():
+            raise StoppedError
+        if now >= deadline:
+            return BatchReason.TOO_SLOW, allowance.free_bytes()
+        if now - measured >= _MEASURE_SECONDS:
+            full = (free := allowance.free_bytes()) < LEAST_FREE_BYTES
+            # deleted files are looked for only now: a program can make that slow
+            deleted = run.deleted_bytes(allowance.device()) if full else 0
+            if allowance.exceeded(ended=False, deleted=deleted):
+                return BatchReason.TOO_MUCH_OUTPUT, free
+            if full:
+                return None, free
+            measured = now
+        time.sleep(_POLL_SECONDS)
+    return None, allowance.free_bytes()
+
+
+def _reason(cut: BatchReason | None, ending: Ending) -> tuple[BatchReason | None, str]:
+    if cut is not None:
+        return cut, ""
+    if ending.out_of_memory:
+        return BatchReason.OUT_OF_MEMORY, ""
+    if ending.exit_code is None:
+        raise Fault(f"the sandbox lost a run: {ending.host_failure or 'it ended without an exit status'}")
+    return (BatchReason.CRASHED, f"exit status {ending.exit_code}") if ending.exit_code else (None, "")
+
+
+def _copy_code(source: Path, code: Path) -> None:
+    shutil.copytree(source, code, symlinks=True, dirs_exist_ok=True, ignore=shutil.ignore_patterns(*IGNORED_NAMES))
+    for path in (code, *code.rglob("*")):
+        if not path.is_symlink():
+            mode = path.stat().st_mode
+            # the checkouts of a site are its user's alone, and a container runs as another one
+            path.chmod(mode | (0o777 if mode & stat.S_IXUSR else 0o666))
+
+
+def _write_files(files: Mapping[str, bytes], inputs: Path) -> None:
+    """Write `files` in the order of their names, as of one time: nothing else may tell the order of the samples."""
+    for name, content in sorted(files.items()):
+        path = inputs / name
+        path.write_bytes(content)
+        path.chmod(0o644)  # whatever the umask: a container runs as another user
+        os.utime(path, (_FILE_TIME, _FILE_TIME))

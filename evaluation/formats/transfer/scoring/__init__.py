@@ -1,0 +1,1 @@
+"""Scores and ranks of the transfer format."""

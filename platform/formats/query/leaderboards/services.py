@@ -1,0 +1,266 @@
+"""Pools of opponents, and the start of evaluations.
+
+Scores of finished matches are in `scoring`, frozen leaderboards in `board_freeze`, rejudgings
+in `rejudging`, and withdrawals in `withdrawal`.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from django.db import transaction
+from django.db.models import Exists, Max, OuterRef, Q
+
+from competitions.models import Competition, Track
+from competitions.selectors import require_organiser, rules_in_force
+from core import clock, events, faults
+from core.errors import Fault, GauntletError, Refusal
+from core.notify import notify
+from formats.query.leaderboards.evaluation_basis import (
+    BASIS,
+    COUNTED,
+    EvaluationBasis,
+    basis_in_force,
+    measured_tracks,
+    unresolved,
+)
+from formats.query.leaderboards.models import Evaluation, Pool, PoolPlace
+from formats.query.leaderboards.pool_of_first_submissions import first_players
+from formats.query.leaderboards.rejudging import OPEN
+from formats.query.leaderboards.replaced_matches import published_matches
+from formats.query.matches.models import Match
+from formats.query.matches.player_builds import baseline_player
+from formats.query.matches.rules import query_rules
+from formats.query.matches.scheduling import ensure_match
+from formats.query.matches.services import replay_failed
+from submissions.models import Submission
+
+if TYPE_CHECKING:
+    from accounts.models import User
+    from competitions.models import Entry
+    from submissions.models import Player
+
+
+LOW_PRIORITY = timedelta(hours=1)
+"""How long the matches of a team of low priority yield to matches requested meanwhile."""
+
+RETRY_AFTER = timedelta(hours=1)
+"""How long after a platform error an evaluation is retried."""
+
+log = logging.getLogger(__name__)
+
+
+def set_pool(
+    *,
+    track: Track,
+    players: Sequence[Player],
+    reason: str,
+    by: User | None = None,
+    of_first_submissions: bool = False,
+) -> Pool:
+    """Make `players`, in this order, the pool in force of the track.
+
+    With `of_first_submissions`, further players join it (see `fill_first_pool`). Raise `Refusal` for no players, more
+    than the rules allow, duplicates, and players of another track or competition.
+    """
+    _check_players(track, players)
+    with transaction.atomic():
+        Track.objects.select_for_update(no_key=True).get(pk=track.pk)
+        number = (track.pools.aggregate(newest=Max("number"))["newest"] or 0) + 1
+        pool = Pool.objects.create(
+            track=track,
+            number=number,
+            made_at=clock.now(),
+            reason=reason,
+            of_first_submissions=of_first_submissions,
+        )
+        PoolPlace.objects.bulk_create(
+            PoolPlace(pool=pool, place=place, player=player) for place, player in enumerate(players, start=1)
+        )
+        titles = [player.title for player in players]
+        events.record("make", pool, by=by, reason=reason, track=track.name, number=number, players=titles)
+        notify("leaderboards.sweep")
+    return pool
+
+
+def _check_players(track: Track, players: Sequence[Player]) -> None:
+    maximum = _opponents(track)
+    if not 1 <= len(players) <= maximum:
+        raise Refusal(
+            f"a pool cannot have {len(players)} players", fix=f"choose 1 to {maximum} players, as the rules say"
+        )
+    if len({player.pk for player in players}) < len(players):
+        raise Refusal("a player is listed twice", fix="list each player once")
+    for player in players:
+        if (player.competition_id, player.track_name) != (track.competition_id, track.name):
+            raise Refusal(f"{player} does not belong to the track {track}", fix="choose players of this track")
+
+
+def _opponents(track: Track) -> int:
+    version = rules_in_force(track.competition)
+    return query_rules(version).opponents
+
+
+def make_first_pools() -> list[Pool]:
+    """Make the first pool of every track with baselines, in competitions that are public or have started.
+
+    Builds missing baselines, so it runs on a worker. A failed build affects only its own track, and the next sweep
+    tries again.
+    """
+    started = Q(competition__public=True) | Q(competition__starts_at__lte=clock.now())
+    made = []
+    for track in measured_tracks().filter(started, pools__isnull=True).select_related("competition"):
+        if not track.baselines:
+            continue
+        try:
+            names = track.baselines[: _opponents(track)]
+            players = [baseline_player(track, name, log.info) for name in names]
+            pool = _first_pool(track, players)
+        except GauntletError as error:
+            faults.report(log, error, "no first pool for %s", track)
+            continue
+        if pool is not None:
+            made.append(pool)
+    return made
+
+
+def _first_pool(track: Track, players: Sequence[Player]) -> Pool | None:
+    with transaction.atomic():
+        Track.objects.select_for_update(no_key=True).get(pk=track.pk)
+        if track.pools.exists():  # another worker was first
+            return None
+        return set_pool(track=track, players=players, reason="the bundled baselines")
+
+
+def fill_first_pools() -> list[Pool]:
+    """Run `fill_first_pool` for every track without baselines, in case a notification was lost or a player left."""
+    filled = [fill_first_pool(track) for track in measured_tracks().filter(baselines=[]).select_related("competition")]
+    return [pool for pool in filled if pool is not None]
+
+
+def fill_first_pool(track: Track) -> Pool | None:
+    """Make a pool of the first ready submissions, one per team, for a track without baselines; None if unchanged.
+
+    The pool starts with one submission, so that no evaluation waits for more. The first submission of each further team
+    joins until the pool has the size that the rules allow. It then stays until a round makes another pool; only players
+    that no longer count are replaced. Each change is a new pool, and earlier evaluations are repeated against it.
+    """
+    if first_players(track, _opponents(track)) is None:
+        return None
+    with transaction.atomic():
+        Track.objects.select_for_update(no_key=True).get(pk=track.pk)
+        players = first_players(track, _opponents(track))
+        if players is None:  # another worker was first
+            return None
+        return set_pool(track=track, players=players, reason="the first ready submissions", of_first_submissions=True)
+
+
+def evaluate(submission: Submission) -> Evaluation | None:
+    """Start to measure a ready submission under the current pool, rules and validation samples.
+
+    Return None where nothing is started: no pool yet, already started, not ready, or disqualified. Safe to repeat.
+    """
+    with transaction.atomic():
+        submission = _locked(submission)
+        basis = basis_in_force(submission.repository.track)
+        if not _counts(submission) or basis is None:
+            return None
+        if submission.evaluations.filter(COUNTED, **basis._asdict()).exists():
+            return None
+        return _begin(submission, basis)
+
+
+def re_evaluate(*, submission: Submission, by: User, reason: str) -> Evaluation:
+    """Measure a submission again for an organiser: failed matches are replayed, all others are reused.
+
+    Earlier evaluations are kept. Raise `Refusal` where `by` is no organiser, or nothing can be measured.
+    """
+    with transaction.atomic():
+        submission = _locked(submission)
+        track = submission.repository.track
+        require_organiser(by, track.competition)
+        if not _counts(submission):
+            raise Refusal(f"{submission} is not ready, or disqualified", fix="choose a ready submission")
+        if submission.evaluations.filter(COUNTED, state=Evaluation.State.PLAYING).exists():
+            raise Refusal(f"{submission} is being evaluated", fix="wait until the evaluation ends")
+        if submission.evaluations.filter(rejudging__state__in=OPEN).exists():
+            raise Refusal(f"{submission} is being rejudged", fix="publish or discard that rejudging first")
+        basis = basis_in_force(track)
+        if basis is None:
+            raise Refusal(f"{track} has no opponents yet", fix="wait until its first pool is made")
+        return _begin_again(submission, basis, by=by, reason=reason)
+
+
+def retry_evaluation() -> int:
+    """Retry each evaluation that ended by a platform error an hour ago, once per basis; return how many.
+
+    A second failure waits for an organiser (`formats.query.leaderboards.verification` reports it).
+    """
+    alike = Evaluation.objects.filter(
+        COUNTED, pk__lt=OuterRef("pk"), **{name: OuterRef(name) for name in ("submission", *BASIS)}
+    )
+    due = unresolved().filter(~Exists(alike), finished_at__lte=clock.database_now() - RETRY_AFTER)
+    return sum(_try_again(evaluation) for evaluation in due)
+
+
+def _try_again(evaluation: Evaluation) -> bool:
+    with transaction.atomic():
+        submission = _locked(evaluation.submission)
+        basis = basis_in_force(submission.repository.track)
+        # checked again under the lock: an organiser, another worker or another basis may have been first
+        if basis is None or not unresolved().filter(pk=evaluation.pk).exists():
+            return False
+        _begin_again(submission, basis, by=None, reason="a platform error")
+    return True
+
+
+def _begin_again(submission: Submission, basis: EvaluationBasis, *, by: User | None, reason: str) -> Evaluation:
+    evaluation = _begin(submission, basis)
+    for match in evaluation.matches.filter(state=Match.State.FAILED):
+        replay_failed(match, by)
+    events.record("re-evaluate", submission, by=by, reason=reason, evaluation=evaluation.pk)
+    return evaluation
+
+
+def _locked(submission: Submission) -> Submission:
+    # the competition first: while a rejudging is published, no evaluation chooses matches that it replaces
+    Competition.objects.select_for_update(no_key=True).get(pk=submission.repository.entry.competition_id)
+    return (
+        Submission.objects.select_for_update(of=("self",), no_key=True)
+        .select_related("repository__track__competition", "player")
+        .get(pk=submission.pk)
+    )
+
+
+def _counts(submission: Submission) -> bool:
+    return submission.state == Submission.State.READY and submission.disqualified_at is None
+
+
+def _begin(submission: Submission, basis: EvaluationBasis) -> Evaluation:
+    player, track = submission.player, submission.repository.track
+    if player is None:
+        raise Fault(f"{submission} is ready and has no player")
+    evaluation = Evaluation.objects.create(submission=submission, created_at=clock.database_now(), **basis._asdict())
+    is_model = track.name == Track.Name.MODEL
+    opponents = [place.player for place in basis.pool.places.select_related("player")]
+    pairs = [(player, opponent) if is_model else (opponent, player) for opponent in opponents]
+    evaluation.matches.set([_match(basis, model, attack, submission.repository.entry) for model, attack in pairs])
+    # if all matches were played before, no worker sends a notification
+    notify("leaderboards.score")
+    return evaluation
+
+
+def _match(basis: EvaluationBasis, model: Player, attack: Player, entry: Entry) -> Match:
+    """Return the match to score by, queued on the share of `entry`; after rejudgings, that of the newest published."""
+    published = published_matches().filter(rules=basis.rules, sample_set=basis.sample_set, model=model, attack=attack)
+    return published.first() or ensure_match(
+        rules=basis.rules,
+        sample_set=basis.sample_set,
+        model=model,
+        attack=attack,
+        delay=LOW_PRIORITY if entry.low_priority else timedelta(0),
+        entry=entry,
+    )

@@ -1,0 +1,72 @@
+"""Which submissions teams chose to count, now and at past times. Reads only; `choosing` writes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime
+
+from django.db.models import Max, QuerySet
+
+from competitions.models import Track
+from competitions.rules import teams_may_choose
+from formats.query.leaderboards.models import SubmissionChoice
+from formats.query.leaderboards.ranking import Choice, Chosen, chosen_by
+from repositories.models import Repository
+
+
+def choice_changes(track: Track, until: datetime | None = None) -> list[Choice]:
+    """Return the choices of the teams on a track up to `until`, oldest first; one query if there are none.
+
+    They count while the rules in force let teams choose: a version without it ends them, and a later one that allows it
+    brings them back.
+    """
+    made = SubmissionChoice.objects.filter(repository__track=track).order_by("pk")
+    versions = track.competition.rules_versions.order_by("version")
+    if until is not None:
+        made, versions = made.filter(made_at__lte=until), versions.filter(created_at__lte=until)
+    choices = [Choice(*values) for values in made.values_list("made_at", "repository__entry", "submission")]
+    if not choices:
+        return []
+    allowed = [(at, teams_may_choose(values)) for at, values in versions.values_list("created_at", "values")]
+    return _while_allowed(choices, allowed)
+
+
+def _while_allowed(choices: Iterable[Choice], allowed: Iterable[tuple[datetime, bool]]) -> list[Choice]:
+    """Return `choices` without effect while a team may not choose, oldest first."""
+    chosen: dict[int, int | None] = {}
+    found: list[Choice] = []
+    may_choose = False
+    # stable: a version of the rules comes before a choice of the same time
+    events: list[tuple[datetime, bool | Choice]] = [*allowed, *((each.at, each) for each in choices)]
+    for at, event in sorted(events, key=lambda each: each[0]):
+        if isinstance(event, Choice):
+            chosen[event.entry] = event.submission
+            if may_choose:
+                found.append(event)
+        elif event != may_choose:
+            may_choose = event
+            found += [Choice(at, entry, submission if event else None) for entry, submission in chosen.items()]
+    return found
+
+
+def chosen_at(track: Track, at: datetime | None = None) -> Chosen:
+    """Return the submissions that teams had chosen at `at`, or have chosen now."""
+    return chosen_by(choice_changes(track, at))
+
+
+def chosen_submissions(track: Track, at: datetime | None = None) -> set[int]:
+    """Return the keys of the submissions of `chosen_at`."""
+    return {submission for submission in chosen_at(track, at).values() if submission is not None}
+
+
+def choice_of(repository: Repository) -> SubmissionChoice | None:
+    """Return the newest choice for a repository; None if there is none, or it returned to the newest submission."""
+    related = ("submission", "made_by")
+    choice = SubmissionChoice.objects.filter(repository=repository).select_related(*related).order_by("-pk").first()
+    return choice if choice is not None and choice.submission is not None else None
+
+
+def newest_choices() -> QuerySet[SubmissionChoice]:
+    """Return the newest choice for each repository."""
+    newest = SubmissionChoice.objects.order_by().values("repository").annotate(newest=Max("pk")).values("newest")
+    return SubmissionChoice.objects.filter(pk__in=newest)

@@ -1,0 +1,81 @@
+"""Tasks of the leaderboards. The sweep finds work from the database alone, so lost notifications cost only time."""
+
+from __future__ import annotations
+
+import fcntl
+import logging
+
+from celery import shared_task
+from django.conf import settings
+
+from competitions.models import Track
+from core import faults
+from core.errors import GauntletError
+from formats.query.leaderboards import scoring, services
+from formats.query.leaderboards.evaluation_basis import unevaluated, unrefined
+from formats.query.leaderboards.rejudging import settle_rejudgings
+from formats.query.leaderboards.scoring import mark_overdue, recompute, score_finished
+from formats.query.leaderboards.superseding import supersede_replaced
+from formats.query.leaderboards.withdrawal import end_withdrawn
+from submissions.models import Submission
+
+log = logging.getLogger(__name__)
+
+
+@shared_task(name="leaderboards.evaluate")  # type: ignore[untyped-decorator]
+def evaluate(submission: int) -> None:
+    """Start the evaluation of a ready submission, which may be the first opponent of the other side."""
+    ready = Submission.objects.select_related("repository__track__competition").get(pk=submission)
+    services.fill_first_pool(ready.repository.track)
+    services.evaluate(ready)
+
+
+@shared_task(name="leaderboards.score")  # type: ignore[untyped-decorator]
+def score(track: int | None = None) -> None:
+    """End withdrawn evaluations, score finished ones, settle rejudgings, and update the leaderboard of `track`."""
+    end_withdrawn()
+    score_finished()
+    settle_rejudgings()
+    if track is not None:
+        recompute(Track.objects.get(pk=track))
+
+
+@shared_task(name="leaderboards.refresh_boards")  # type: ignore[untyped-decorator]
+def refresh_boards() -> None:
+    """Update all leaderboards, in case a `score` notification was lost."""
+    scoring.refresh_boards()
+
+
+@shared_task(name="leaderboards.sweep")  # type: ignore[untyped-decorator]
+def sweep() -> None:
+    """Score, start and end all due evaluations; first pools come last, since they may need builds."""
+    end_withdrawn()
+    score_finished()
+    settle_rejudgings()
+    supersede_replaced()
+    services.retry_evaluation()
+    services.fill_first_pools()
+    for submission in list(unevaluated()):
+        _try_to_evaluate(submission)
+    # after the others were started: their pieces go first
+    if (refined := unrefined()) is not None:
+        _try_to_evaluate(refined)
+    mark_overdue()
+    _make_first_pools()
+
+
+def _try_to_evaluate(submission: Submission) -> None:
+    try:
+        services.evaluate(submission)
+    except GauntletError as error:
+        faults.report(log, error, "%s cannot be evaluated", submission)
+
+
+def _make_first_pools() -> None:
+    """Build in one process of a host, however long it takes; the sweeps of the other processes continue."""
+    with (settings.STATE / "first-pools.lock").open("w") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return
+        services.make_first_pools()

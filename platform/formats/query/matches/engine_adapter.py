@@ -1,0 +1,220 @@
+"""Adapter: plays matches with the engine, and keeps both players running from one piece to the next."""
+
+from __future__ import annotations
+
+import io
+import logging
+import zipfile
+from dataclasses import replace
+from types import TracebackType
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from competitions.sample_store import samples_of
+from core import object_store
+from evaluation.domain.players import Track
+from evaluation.domain.reasons import Reason
+from evaluation.formats.query.kept_frames import KeptFrames
+from evaluation.formats.query.referee.fresh_instance import STARTS
+from evaluation.formats.query.referee.kept_frames import pack as pack_kept
+from evaluation.formats.query.referee.kept_frames import unpack as unpack_kept
+from evaluation.formats.query.referee.kept_frames import with_audit
+from evaluation.formats.query.referee.match import Match as Refereed
+from evaluation.formats.query.referee.players import RESTARTS
+from evaluation.formats.query.referee.seeds import derive_seed
+from evaluation.formats.query.referee.time_limits import MODEL_GRACE_SECONDS
+from evaluation.formats.query.results import AuditReport, Failure, Outcome, PieceResult, SampleResult, Trace
+from evaluation.formats.query.rules import QueryRules
+from evaluation.formats.query.runner.audit import audit_model
+from evaluation.formats.query.runner.sandboxed_player import SandboxedPlayer
+from formats.query.matches import kept_frames
+from formats.query.matches.models import Match, Piece
+from formats.query.matches.piece_result import AuditedPiece, PlayedPiece
+from formats.query.matches.player_builds import ready_player
+from formats.query.matches.rules import query_rules
+from workers.models import Worker
+from workers.sandboxes import open_sandbox, resources
+
+log = logging.getLogger(__name__)
+
+IMAGES = "perturbed"
+FOUND = "found_label"
+"""Names in an artefact, in addition to `sample` and the columns of the trace (`trace_sample`, `trace_query`, ...)."""
+
+_FOUND_NOTHING = -1
+
+_MARGIN_SECONDS = 3600.0
+
+
+class Session:
+    """A match whose players keep running over all pieces that one worker plays in a row. A context manager."""
+
+    def __init__(self, match: Match, worker: Worker) -> None:
+        """Prepare both players on this host; they start with the first piece. Raise `Fault`."""
+        model, attack = (ready_player(player, log.debug) for player in (match.model, match.attack))
+        self._samples = samples_of(match.sample_set)
+        sandbox, share = open_sandbox(), resources(worker.device or None)
+        self._refereed = Refereed(
+            rules=query_rules(match.rules),
+            track=Track(match.attack.track_name),
+            model=SandboxedPlayer(sandbox, model, share),
+            attack=SandboxedPlayer(sandbox, attack, share),
+            seed=match.seed,
+            calibration=worker.calibration,
+            # bundled submissions are known to be stateless: tests compare them with fresh instances
+            fresh_audit=not match.model.baseline,
+            reuse_attack=bool(match.attack.baseline),
+        )
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._refereed.close()
+
+    def play(self, piece: Piece) -> PieceResult:
+        """Play `piece`. Errors of players are in the result; platform errors are raised."""
+        samples = list(self._samples[piece.first : piece.first + piece.count])
+        waiting = Piece.objects.filter(match=piece.match_id, state=Piece.State.WAITING)
+        return self._refereed.play_piece(samples, more=waiting.exists())
+
+    def settle(self, result: PieceResult) -> PlayedPiece:
+        """Store the images and the trace; return what to commit of the piece just played."""
+        return PlayedPiece(
+            samples=result.samples,
+            seconds=result.seconds,
+            audit=result.audit,
+            failures=[_failure(failure) for failure in result.failures],
+            artefact=object_store.put(pack(result)),
+            kept=kept_frames.keep(pack_kept(result.kept)) if result.kept and result.audit.open else "",
+        )
+
+
+def audit(match: Match, worker: Worker) -> list[AuditedPiece]:
+    """Audit the model of a match on a fresh instance, alone on this host; return the pieces that wait for it.
+
+    Errors of the model are in the counts; platform errors are raised.
+    """
+    pieces = list(match.pieces.filter(state=Piece.State.PLAYED).exclude(kept="").order_by("first"))
+    kept = [unpack_kept(kept_frames.read(piece.kept)) for piece in pieces]
+    sandbox = open_sandbox()
+    reports = audit_model(
+        model=ready_player(match.model, log.debug),
+        track=Track(match.attack.track_name),
+        rules=query_rules(match.rules),
+        kept=kept,
+        sandbox=sandbox,
+        seed=derive_seed(match.seed, "deferred audit", *(piece.number for piece in pieces)),
+        resources=resources(worker.device or None),
+        calibration=worker.calibration,
+        # it takes ten seconds for all programs of a host, which the sandbox for trusted code shows to players
+        level_caches=sandbox.for_untrusted_code,
+    )
+    return [_audited(match, piece, frames, report) for piece, frames, report in zip(pieces, kept, reports, strict=True)]
+
+
+def _audited(match: Match, piece: Piece, kept: KeptFrames, report: AuditReport) -> AuditedPiece:
+    before = AuditReport(**piece.audit)
+    if (before + report).passed:
+        return AuditedPiece(piece.pk, piece.kept, before + report, piece.artefact)
+    result = with_audit(replace(_stored(match, piece), audit=before, kept=kept), report)
+    return AuditedPiece(piece.pk, piece.kept, result.audit, object_store.put(pack(result)), result.samples)
+
+
+def _stored(match: Match, piece: Piece) -> PieceResult:
+    """Return the result of a played piece from its rows and its artefact, without its failures."""
+    samples = {
+        sample.number: sample for sample in samples_of(match.sample_set)[piece.first : piece.first + piece.count]
+    }
+    targeted = match.attack.track_name == Track.TARGETED
+    rows = tuple(
+        SampleResult(
+            sample=row.sample,
+            label=samples[row.sample].label,
+            target=samples[row.sample].target if targeted else None,
+            outcome=Outcome(row.outcome),
+            distance=row.distance,
+            worst_case=row.worst_case,
+            queries=row.queries,
+            seconds=row.seconds,
+            reason=Reason(row.reason) if row.reason else None,
+            found_label=row.found_label,
+        )
+        for row in piece.sample_results.order_by("sample")
+    )
+    with np.load(io.BytesIO(object_store.get(piece.artefact)), allow_pickle=False) as columns:
+        order = columns["sample"].tolist()
+        trace = Trace(*(columns[f"trace_{name}"] for name in ("sample", "charged", "query", "label", "distance")))
+        images = columns[IMAGES]
+    by_sample = {row.sample: row for row in rows}
+    return PieceResult(tuple(by_sample[number] for number in order), images, trace, piece.seconds or 0.0)
+
+
+def _failure(failure: Failure) -> dict[str, Any]:
+    return {
+        "side": str(failure.side),
+        "reason": str(failure.reason),
+        "text": failure.reason.text,
+        "detail": failure.detail,
+        "in_setup": failure.in_setup,
+    }
+
+
+def longest_seconds_of(piece: Piece, worker: Worker) -> float:
+    """Return the maximum time that `worker` may hold `piece`: beyond it the worker hangs."""
+    match = piece.match
+    rules = query_rules(match.rules)
+    if not piece.is_audit:
+        return longest_seconds(rules, piece.count, worker.calibration)
+    counts = match.pieces.exclude(kept="").values_list("audit", flat=True)
+    return longest_audit_seconds(rules, sum(each.get("fresh_due", 0) for each in counts), worker.calibration)
+
+
+def longest_seconds(rules: QueryRules, samples: int, calibration: float) -> float:
+    """Return the maximum time that a worker may hold a piece of `samples`: beyond it the worker hangs.
+
+    Both players may use every start and all their time. Twice that and an hour cover the referee's own queries, and
+    players that must be rebuilt on this host.
+    """
+    starts = 2 * (1 + RESTARTS) * rules.setup_seconds
+    model = samples * (rules.query_budget + 1) * rules.model_seconds_per_image + (1 + RESTARTS) * MODEL_GRACE_SECONDS
+    attack = samples * rules.attack_seconds_per_sample
+    return 2 * calibration * (starts + model + attack) + _MARGIN_SECONDS
+
+
+def longest_audit_seconds(rules: QueryRules, images: int, calibration: float) -> float:
+    """Return the maximum time that a worker may hold an audit of `images`.
+
+    It may first wait until another worker of its host has played its piece of the model. Twice its own time covers the
+    images that are asked alone.
+    """
+    starts = STARTS * (rules.setup_seconds + MODEL_GRACE_SECONDS)
+    audit = 2 * calibration * (starts + images * rules.model_seconds_per_image)
+    return audit + longest_seconds(rules, rules.piece_samples, calibration)
+
+
+def pack(result: PieceResult) -> bytes:
+    """Return the artefact of a piece, an .npz: equal results give equal bytes at any time."""
+    found = [_FOUND_NOTHING if row.found_label is None else row.found_label for row in result.samples]
+    columns: dict[str, NDArray[Any]] = {
+        "sample": np.array([row.sample for row in result.samples], np.uint16),
+        IMAGES: np.ascontiguousarray(result.perturbed, np.uint8),
+        FOUND: np.array(found, np.int16),
+        "trace_sample": result.trace.sample,
+        "trace_charged": result.trace.charged,
+        "trace_query": result.trace.query,
+        "trace_label": result.trace.label,
+        "trace_distance": result.trace.distance,
+    }
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, column in columns.items():
+            part = io.BytesIO()
+            np.lib.format.write_array(part, column, allow_pickle=False)
+            # an explicit ZipInfo stores no time
+            archive.writestr(zipfile.ZipInfo(f"{name}.npy"), part.getvalue(), zipfile.ZIP_DEFLATED)
+    return file.getvalue()

@@ -1,0 +1,30 @@
+"""What matches add to lower apps, connected by `MatchesConfig.ready`."""
+
+from __future__ import annotations
+
+from django.db.models import Q, QuerySet
+
+from competitions.extension_points import sets_in_use
+from competitions.models import SampleSet
+from formats.query.matches.models import Match
+from formats.query.matches.work import pieces
+from submissions.extension_points import players_in_use
+from submissions.models import Player
+from workers.work import kinds
+
+kinds.append(pieces)
+
+UNFINISHED = (Match.State.WAITING, Match.State.PLAYING, Match.State.AUDIT, Match.State.SUSPENDED)
+
+
+@sets_in_use.add
+def played_sets() -> QuerySet[SampleSet]:
+    """Return the sample sets that matches play."""
+    return SampleSet.objects.filter(matches__isnull=False)
+
+
+@players_in_use.add
+def playing_players() -> QuerySet[Player]:
+    """Return the players of unfinished matches."""
+    unfinished = Match.objects.filter(state__in=UNFINISHED)
+    return Player.objects.filter(Q(pk__in=unfinished.values("model")) | Q(pk__in=unfinished.values("attack")))

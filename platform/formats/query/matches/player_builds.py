@@ -1,0 +1,111 @@
+"""Adapter: builds a player of the query format on this host from a commit or a bundled submission."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+from competitions.bundled_baselines import bundled_repository
+from competitions.models import Track
+from core.errors import Fault
+from evaluation.builder.base import Builder
+from evaluation.builder.choose_builder import choose_builder
+from evaluation.builder.tree_digest import tree_digest
+from evaluation.domain.errors import ManifestRefusal
+from evaluation.domain.players import Player as EnginePlayer
+from evaluation.domain.players import Track as EngineTrack
+from evaluation.formats.query.submissions_2018.builders import any_year_builder
+from submissions.models import Player, Submission
+from submissions.player_builds import (
+    LogLine,
+    checkout_of,
+    discard_checkout,
+    first_checkout,
+    host_builder,
+    rebuilt,
+    require_images,
+    row_of,
+    row_of_commit,
+)
+
+
+def build(submission: Submission, on_log: LogLine) -> Player:
+    """Build the commit of `submission`; return the row of its player.
+
+    Raise `Refusal` (of the manifest, of the build) with the fix, or `Fault`.
+    """
+    source = first_checkout(submission)
+    built = _builder().build(source, on_log=on_log)
+    track_name = submission.repository.track.name
+    if built.track != track_name:
+        raise ManifestRefusal(
+            f'submission.toml: track is "{built.track}", but this repository is for the {track_name} track',
+            fix=f'write track = "{track_name}", or push to the other repository',
+        )
+    return row_of_commit(submission, built, tree_digest(source))
+
+
+def baseline_player(track: Track, name: str, on_log: LogLine) -> Player:
+    """Build the bundled submission `name` on this host; return its row. Raise `Fault` if there is none of that name."""
+    source = bundled_repository(track.name, name).repository()
+    return row_of(track, _rebuilt(_builder(), source, on_log), baseline=name)
+
+
+def ready_player(player: Player, on_log: LogLine) -> EnginePlayer:
+    """Return `player` as the engine starts it here.
+
+    A player that Docker built is the image of its first successful build, fetched from the store if this host does not
+    have it. Others are rebuilt from their files. Raise `HostFault` if this host lacks image or files, `Fault` if the
+    build fails or gives another digest: its matches were played with other content.
+    """
+    builder = _builder()
+    if player.image:
+        require_images(builder).fetch(player.image)
+        return EnginePlayer(
+            name=player.title,
+            track=EngineTrack(player.track_name),
+            command=tuple(player.command),
+            digest=player.digest,
+            image=player.image,
+            gpu=player.gpu,
+            team=_team_of(player),
+        )
+    built = _rebuilt(builder, _source_of(player), on_log)
+    if built.digest != player.digest and player.repository is not None:
+        # something wrote into the checkout, perhaps the player
+        discard_checkout(player)
+        built = _rebuilt(builder, _source_of(player), on_log)
+    if built.digest != player.digest:
+        raise Fault(f"{player} was rebuilt with digest {built.digest}: the base image or the SDK has changed")
+    return replace(built, team=_team_of(player))
+
+
+def trusted_model(name: str) -> EnginePlayer:
+    """Build the bundled model `name` for the process sandbox, whatever sandbox the players of teams use."""
+    source = bundled_repository(EngineTrack.MODEL, name).repository()
+    return _rebuilt(choose_builder("process"), source, lambda line: None)
+
+
+def model_of(source: Path) -> EnginePlayer:
+    """Build a model that organisers gave as a team's submission is built; raise `Fault`."""
+    return _rebuilt(_builder(), source, lambda line: None)
+
+
+def _team_of(player: Player) -> str:
+    """Return the team that the locks of a host know, empty for a bundled submission."""
+    return "" if player.repository is None else str(player.repository.entry.team_id)
+
+
+def _builder() -> Builder:
+    return host_builder(any_year_builder)
+
+
+def _rebuilt(builder: Builder, source: Path, on_log: LogLine) -> EnginePlayer:
+    return rebuilt(source, partial(builder.build, on_log=on_log))
+
+
+def _source_of(player: Player) -> Path:
+    if player.repository is None:
+        return bundled_repository(player.track_name, player.baseline).repository()
+    return checkout_of(player.repository, player.commit)

@@ -1,0 +1,175 @@
+"""Queries on matches: progress, place in the queue, and workers."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.db.models import Count, Prefetch, Q, QuerySet
+
+from competitions.models import SampleSet
+from core import clock
+from formats.query.matches.models import Match, Piece
+from workers.fair_order import over_limit
+from workers.models import Worker
+from workers.selectors import HEARTBEAT_TIMEOUT, gpu_worker_is_live, hosts_out_of_service, live_workers
+from workers.worker_slot import host_of
+
+RECENT_PIECES = 50
+"""Number of pieces from which the seconds per piece are estimated."""
+
+OPEN_PIECES = Q(
+    state__in=[Piece.State.WAITING, Piece.State.CLAIMED],
+    match__state__in=[Match.State.WAITING, Match.State.PLAYING, Match.State.AUDIT],
+)
+"""The pieces that are still to be played, and the audits that are still to be made."""
+
+READY = Q(kind=Piece.Kind.PLAY) | Q(match__state=Match.State.AUDIT)
+"""Audits follow all pieces of their match."""
+
+
+@dataclass(frozen=True)
+class PieceProgress:
+    """Played pieces of some matches, and all their pieces."""
+
+    pieces_played: int
+    pieces: int
+
+
+@dataclass(frozen=True)
+class QueuePlace:
+    """Place of some matches in the queue: pieces that are played earlier, and seconds until their own last piece ends.
+
+    Both are estimates; `seconds` is None if there is no basis for one: no piece played yet, no live worker, or a
+    suspended match.
+    """
+
+    pieces_ahead: int
+    seconds: float | None
+    over_limit: bool = False
+    """True if the team used more than its daily share of the workers, so that others are served first."""
+
+
+@dataclass(frozen=True)
+class WorkerStatus:
+    """A worker, whether it is live, the pieces that it holds (with their matches), and the state of its host."""
+
+    worker: Worker
+    live: bool
+    holds: tuple[Piece, ...]
+    out_of_service: bool
+
+
+def progress(matches: Iterable[Match]) -> PieceProgress:
+    """Return how many pieces of `matches` are played, of how many."""
+    counts = Piece.objects.filter(match__in=_keys(matches)).aggregate(
+        pieces=Count("pk"), played=Count("pk", filter=Q(state=Piece.State.PLAYED))
+    )
+    return PieceProgress(pieces_played=counts["played"], pieces=counts["pieces"])
+
+
+def queue_of(matches: Iterable[Match]) -> QueuePlace:
+    """Return the place of `matches` in the queue; (0, 0.0) if nothing is left to play.
+
+    A suspended match has no place: nobody knows when it is played. Teams are served in turn, so each other team counts
+    with as many pieces as the own one; against a team above its share, all their pieces count.
+    """
+    keys = _keys(matches)
+    own = list(
+        Piece.objects.filter(OPEN_PIECES, match__in=keys)
+        .order_by("priority", "queued_at", "match")
+        .values_list("priority", "entry", "queued_at", "match")
+    )
+    if not own:
+        held = Piece.objects.filter(match__in=keys, match__state=Match.State.SUSPENDED).exclude(
+            state=Piece.State.PLAYED
+        )
+        return QueuePlace(0, None if held.exists() else 0.0)
+    waiting = _open_by_team()
+    late = over_limit({entry for _, entry, _, _ in own}, clock.database_now())
+    ahead = _before(own[0], waiting, late, with_it=False)
+    until_done = _before(own[-1], waiting, late, with_it=True)
+    recent = Piece.objects.filter(state=Piece.State.PLAYED).order_by("-played_at").values_list("seconds", flat=True)
+    seconds = [each for each in recent[:RECENT_PIECES] if each is not None]
+    live = live_workers().count()
+    known = until_done * sum(seconds) / len(seconds) / live if seconds and live else None
+    return QueuePlace(ahead, known, over_limit=own[0][1] in late)
+
+
+def _open_by_team() -> dict[tuple[int, int | None], int]:
+    """Return the number of open pieces of each priority and team."""
+    rows = Piece.objects.filter(OPEN_PIECES).order_by().values_list("priority", "entry").annotate(pieces=Count("pk"))
+    return {(priority, entry): pieces for priority, entry, pieces in rows}
+
+
+def _before(
+    piece: tuple[int, int | None, datetime, int],
+    waiting: Mapping[tuple[int, int | None], int],
+    late: Container[int | None],
+    *,
+    with_it: bool,
+) -> int:
+    """Return how many pieces are played before `piece`, or up to the last one queued like it (`with_it`)."""
+    priority, entry, queued_at, match = piece
+    same_time = Q(match__lte=match) if with_it else Q(match__lt=match)
+    earlier = Q(queued_at__lt=queued_at) | (Q(queued_at=queued_at) & same_time)
+    own = Piece.objects.filter(OPEN_PIECES, earlier, priority=priority, entry=entry).count()
+    others = {team: pieces for team, pieces in waiting.items() if team != (priority, entry)}
+    first = sum(pieces for (other, _), pieces in others.items() if other < priority)
+    equal = (pieces for (other, _), pieces in others.items() if other == priority)
+    return own + first + sum(pieces if entry in late else min(pieces, own) for pieces in equal)
+
+
+def worker_is_missing(matches: Iterable[Match]) -> bool:
+    """Return True if some of `matches` has open pieces that no live worker can play."""
+    still_open = Piece.objects.filter(OPEN_PIECES, match__in=_keys(matches))
+    live = set(live_workers().values_list("worker_class", flat=True))
+    if Worker.Class.GPU in live:
+        return False
+    return (still_open.filter(match__needs_gpu=True) if live else still_open).exists()
+
+
+def workers() -> list[WorkerStatus]:
+    """Return every worker that ever played, by name."""
+    held = Piece.objects.filter(state=Piece.State.CLAIMED).select_related("match__model", "match__attack")
+    rows = Worker.objects.prefetch_related(Prefetch("pieces", held, to_attr="held"))
+    since = clock.database_now() - HEARTBEAT_TIMEOUT
+    out = {host.name for host in hosts_out_of_service()}
+    return [
+        WorkerStatus(
+            worker=row,
+            live=row.last_seen_at >= since,
+            holds=tuple(getattr(row, "held", ())),
+            out_of_service=host_of(row.name) in out,
+        )
+        for row in rows
+    ]
+
+
+def waiting(now: datetime | None = None) -> QuerySet[Piece]:
+    """Return the pieces that may be claimed now (by the database's clock), by workers of the class that they need."""
+    rested = Q(paused_until__isnull=True) | Q(paused_until__lte=now or clock.database_now())
+    return Piece.objects.filter(OPEN_PIECES, READY, rested, state=Piece.State.WAITING)
+
+
+def stuck_pieces() -> QuerySet[Piece]:
+    """Return the waiting pieces that would have been given up, if their faults had been on two hosts."""
+    return Piece.objects.filter(OPEN_PIECES, Piece.STUCK, state=Piece.State.WAITING)
+
+
+def waiting_for_live() -> QuerySet[Piece]:
+    """Return the pieces that some live worker may claim now."""
+    if not live_workers().exists():
+        return Piece.objects.none()
+    return waiting() if gpu_worker_is_live() else waiting().filter(match__needs_gpu=False)
+
+
+def ever_played(sample_set: SampleSet) -> bool:
+    """Return True if samples of the set were played: in itself, in the set it was drawn from, or in another draw."""
+    source = sample_set.drawn_from_id or sample_set.pk
+    return Match.objects.filter(Q(sample_set=source) | Q(sample_set__drawn_from=source)).exists()
+
+
+def _keys(matches: Iterable[Match]) -> list[int]:
+    return [match.pk for match in matches]

@@ -1,0 +1,201 @@
+"""Tournaments, entrants and runs in the admin."""
+
+from __future__ import annotations
+
+from django.contrib import admin
+from django.contrib.admin import RelatedOnlyFieldListFilter
+
+from competitions.admin import RulesVersionAdmin, SampleSetAdmin
+from core.administration.actions import AdminAction, confirmed_action
+from core.administration.columns import labelled, linked
+from core.administration.permissions import ReadOnlyAdmin, model_field_names
+from formats.transfer.tournaments.models import AttackRun, DefenceRun, Entrant, PairTotal, RepeatRun, Tournament
+from formats.transfer.tournaments.work import runs
+from submissions.admin import PlayerAdmin
+
+RulesVersionAdmin.add_counts("tournaments")
+SampleSetAdmin.add_counts("tournaments")
+PlayerAdmin.add_counts("attack_runs", "defence_runs", "repeat_runs")
+
+_PLAYING = ("worker", "fence", "faults", "host_faults", "fault_hosts", "fault", "played_at")
+"""Columns on where and how often a run was played."""
+
+STATE_COLOURS = {"waiting": "info", "claimed": "warning", "played": "success", "failed": "danger"}
+
+_REPLAY = confirmed_action(
+    AdminAction(
+        "Replay",
+        "Plays each failed run again. Its submission counts on the leaderboard when all its runs are played. "
+        "A round that it stopped continues. A paused round continues when it is resumed.",
+        "queued for a replay",
+        lambda row, by, reason: runs.replay(row, by, reason),
+    )
+)
+
+_RETRY_NOW = confirmed_action(
+    AdminAction(
+        "Retry now",
+        "Forgets the faults on each waiting run, so that the next free worker plays it.",
+        "queued",
+        lambda row, by, reason: runs.retry_now(row, by, reason),
+    )
+)
+_GIVE_UP = confirmed_action(
+    AdminAction(
+        "Give up",
+        "Fails each waiting run that had faults. Its submission enters the leaderboard when it is replayed and played.",
+        "given up",
+        lambda row, by, reason: runs.give_up(row, by, reason),
+    )
+)
+
+
+@admin.register(Tournament)
+class TournamentAdmin(ReadOnlyAdmin):
+    """Tournaments of leaderboards and rounds: every attack against every defence."""
+
+    organised_by = "competition__organisers"
+    counts = ("entrants", "attack_runs")
+    list_display = (
+        "__str__",
+        linked("competition"),
+        linked("rules"),
+        linked("sample_set"),
+        "fixed",
+        "suspended",
+        "made_at",
+        "ended_at",
+    )
+    list_filter = (("competition", RelatedOnlyFieldListFilter), "fixed")
+    list_select_related = ("competition", "rules__competition", "sample_set__competition")
+    fields = model_field_names(Tournament, without=["seed"])
+
+
+@admin.register(Entrant)
+class EntrantAdmin(ReadOnlyAdmin):
+    """Who counts in a tournament, since when, and with which standing."""
+
+    organised_by = "tournament__competition__organisers"
+    list_display = (
+        "__str__",
+        linked("tournament"),
+        linked("track"),
+        linked("player"),
+        linked("submission"),
+        "entered_at",
+        "left_at",
+        "rank",
+        "score",
+        "raw",
+        "worst",
+        "coverage",
+        "opponents",
+    )
+    list_filter = (("tournament__competition", RelatedOnlyFieldListFilter), "track__name")
+    list_select_related = ("tournament", "track__competition", "player", "submission")
+    search_fields = ("player__title", "=submission__pk")
+
+
+class RunAdmin(ReadOnlyAdmin):
+    """Runs of any kind, with what operators may do about failed and waiting ones."""
+
+    show_full_result_count = False
+    actions = ("replay", "retry_now", "give_up")
+    actions_detail = ("replay", "retry_now", "give_up")
+    replay = _REPLAY
+    retry_now = _RETRY_NOW
+    give_up = _GIVE_UP
+
+
+@admin.register(AttackRun)
+class AttackRunAdmin(RunAdmin):
+    """Attacks on single batches."""
+
+    organised_by = "tournament__competition__organisers"
+    counts = ("defence_runs",)
+    list_display = (
+        "__str__",
+        labelled("state", STATE_COLOURS),
+        linked("tournament"),
+        linked("attack"),
+        "batch",
+        "epsilon",
+        "made",
+        "images",
+        "reason",
+        "seconds",
+        linked("entry"),
+        *_PLAYING,
+    )
+    list_filter = ("state", "priority", "reason", ("tournament__competition", RelatedOnlyFieldListFilter))
+    list_select_related = ("tournament", "attack", "entry__team", "entry__competition")
+    search_fields = ("=pk", "attack__title", "worker")
+
+
+@admin.register(DefenceRun)
+class DefenceRunAdmin(RunAdmin):
+    """Defences on what one attack made of one batch. Labels are not shown: with the counts they reveal true ones."""
+
+    organised_by = "attack_run__tournament__competition__organisers"
+    list_display = (
+        "__str__",
+        labelled("state", STATE_COLOURS),
+        linked("attack_run"),
+        linked("defence"),
+        "labelled",
+        "correct",
+        "hits",
+        "reason",
+        "seconds",
+        linked("entry"),
+        *_PLAYING,
+    )
+    list_filter = ("state", "priority", "reason", ("attack_run__tournament__competition", RelatedOnlyFieldListFilter))
+    list_select_related = ("attack_run__attack", "defence", "entry__team", "entry__competition")
+    search_fields = ("=pk", "defence__title", "worker")
+    fields = model_field_names(DefenceRun, without=["labels"])
+
+
+@admin.register(RepeatRun)
+class RepeatRunAdmin(RunAdmin):
+    """Images that defences labelled again. Labels are not shown, as in `DefenceRunAdmin`."""
+
+    organised_by = "tournament__competition__organisers"
+    list_display = (
+        "__str__",
+        labelled("state", STATE_COLOURS),
+        linked("tournament"),
+        linked("defence"),
+        "changed",
+        "lost",
+        "gained",
+        "reason",
+        "seconds",
+        *_PLAYING,
+    )
+    list_filter = ("state", "priority", "reason", ("tournament__competition", RelatedOnlyFieldListFilter))
+    list_select_related = ("tournament", "defence")
+    search_fields = ("=pk", "defence__title", "worker")
+    fields = model_field_names(RepeatRun, without=["labels"])
+
+
+@admin.register(PairTotal)
+class PairTotalAdmin(ReadOnlyAdmin):
+    """Sums over the played runs of a defence on the images of one attack."""
+
+    organised_by = "tournament__competition__organisers"
+    list_display = (
+        "__str__",
+        linked("tournament"),
+        linked("attack"),
+        linked("defence"),
+        "played",
+        "labelled",
+        "correct",
+        "hits",
+    )
+    list_filter = (("tournament__competition", RelatedOnlyFieldListFilter),)
+    list_select_related = ("tournament", "attack", "defence")
+    search_fields = ("attack__title", "defence__title")
+    show_full_result_count = False
+    fields = model_field_names(PairTotal, without=["seconds", "resampled"])

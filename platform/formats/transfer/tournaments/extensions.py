@@ -1,0 +1,43 @@
+"""What tournaments add to lower apps, connected by `TournamentsConfig.ready` and by the transfer format."""
+
+from __future__ import annotations
+
+from django.db.models import Q, QuerySet
+
+from competitions.extension_points import sets_in_use
+from competitions.models import SampleSet
+from core import notify
+from formats.transfer.tournaments.engine_adapter import remove_leftovers
+from formats.transfer.tournaments.models import Entrant, Run
+from formats.transfer.tournaments.work import runs
+from submissions.extension_points import players_in_use
+from submissions.models import Player, Submission
+from workers.extension_points import housekeeping
+from workers.work import kinds
+
+kinds.append(runs)
+housekeeping.add(remove_leftovers)
+
+
+def advance(submission: Submission) -> None:
+    """Notify a worker that requests the runs of a new submission, or removes one that may no longer take part."""
+    notify.notify("tournaments.sweep")
+
+
+@sets_in_use.add
+def played_sets() -> QuerySet[SampleSet]:
+    """Return the sample sets of which a worker has held a batch."""
+    return SampleSet.objects.filter(tournaments__attack_runs__fence__gt=0)
+
+
+@players_in_use.add
+def playing_players() -> QuerySet[Player]:
+    """Return the entrants and the players with unfinished runs, of tournaments that have not ended."""
+    unfinished = (Run.State.WAITING, Run.State.CLAIMED)
+    inside = Q(left_at=None, tournament__ended_at=None)
+    return Player.objects.filter(
+        Q(pk__in=Entrant.objects.filter(inside).values("player"))
+        | Q(attack_runs__state__in=unfinished, attack_runs__tournament__ended_at=None)
+        | Q(defence_runs__state__in=unfinished, defence_runs__attack_run__tournament__ended_at=None)
+        | Q(repeat_runs__state__in=unfinished, repeat_runs__tournament__ended_at=None)
+    ).distinct()

@@ -1,0 +1,197 @@
+"""Requests of the runs that a tournament lacks, each created once in whichever process; cancelling of others."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from django.db.models import Count, Q, QuerySet
+
+from core import clock, events
+from formats.transfer.tournaments import totals
+from formats.transfer.tournaments.engine_adapter import draw_images, repeats_due
+from formats.transfer.tournaments.models import AttackRun, DefenceRun, RepeatRun, Run, Tournament
+from formats.transfer.tournaments.selectors import Participant, RequestSide, unplayed_of_pairs
+from workers.models import Priority
+
+
+def request_runs(tournament: Tournament, taking_part: Sequence[Participant], batches: Sequence[tuple[int, int]]) -> int:
+    """Create the runs that attacks and defences lack; return how many. `batches` has the epsilon and the size of each.
+
+    Those of a round are of no team and come first.
+    """
+    sides = [each.side for each in taking_part]
+    return (
+        _request_attacks(tournament, taking_part, batches)
+        + _request_defences(tournament, sides, _lacking_defences(tournament, sides))
+        + _request_repeats(tournament, taking_part, max((images for _, images in batches), default=0))
+    )
+
+
+def request_following(tournament: Tournament, taking_part: Callable[[], Sequence[RequestSide]]) -> int:
+    """Create the runs of defences that follow from attack runs played since the last request; return how many.
+
+    Nothing else is read, and those who take part only if there is such an attack run.
+    """
+    played = tournament.attack_runs.filter(state=Run.State.PLAYED, defences_requested=False)
+    keys = list(played.values_list("pk", flat=True))
+    if not keys:
+        return 0
+    requested = _request_defences(tournament, taking_part(), AttackRun.objects.filter(pk__in=keys))
+    # those of attacks that no longer take part, too: the sweep looks at all runs of one that comes back
+    AttackRun.objects.filter(pk__in=keys).update(defences_requested=True)
+    return requested
+
+
+def cancel_runs(tournament: Tournament, taking_part: Sequence[Participant]) -> int:
+    """Delete the waiting runs of players that no longer take part; return how many.
+
+    Those that are played, or held by a worker, are kept. `request_runs` creates them again once they are needed.
+    """
+    attacks = [each.player.pk for each in taking_part if each.attacks]
+    defences = [each.player.pk for each in taking_part if not each.attacks]
+    needed = Q(attack_run__attack__in=attacks, defence__in=defences)
+    cancelled = _delete_waiting(tournament.attack_runs.exclude(attack__in=attacks))
+    cancelled += _delete_waiting(DefenceRun.objects.filter(attack_run__tournament=tournament).exclude(needed))
+    cancelled += _delete_waiting(tournament.repeat_runs.exclude(defence__in=defences))
+    if cancelled:
+        events.record("cancel_runs", tournament, number=cancelled)
+    return cancelled
+
+
+def _delete_waiting(runs: QuerySet[Any]) -> int:
+    """Delete those that wait. A run that is just being claimed is skipped: its worker has it."""
+    waiting = runs.filter(state=Run.State.WAITING).order_by("pk")
+    keys = list(waiting.select_for_update(skip_locked=True, of=("self",)).values_list("pk", flat=True))
+    if keys:
+        runs.model.objects.filter(pk__in=keys).delete()
+    return len(keys)
+
+
+def _request_attacks(
+    tournament: Tournament, taking_part: Sequence[Participant], batches: Sequence[tuple[int, int]]
+) -> int:
+    attacks: dict[int, Participant] = {}
+    for each in taking_part:
+        if each.attacks:
+            attacks.setdefault(each.player.pk, each)
+    requested = tournament.attack_runs.filter(attack__in=attacks).order_by().values("attack")
+    complete = set(requested.annotate(count=Count("pk")).filter(count=len(batches)).values_list("attack", flat=True))
+    lacking = [key for key in attacks if key not in complete]
+    known = set(tournament.attack_runs.filter(attack__in=lacking).values_list("attack", "batch"))
+    now = clock.database_now()
+    missing = [
+        AttackRun(
+            tournament=tournament,
+            attack_id=attack,
+            batch=number,
+            epsilon=epsilon,
+            images=images,
+            **_share(tournament, attacks[attack].side),
+            queued_at=now,
+        )
+        for attack in lacking
+        for number, (epsilon, images) in enumerate(batches)
+        if (attack, number) not in known
+    ]
+    AttackRun.objects.bulk_create(missing, ignore_conflicts=True)
+    return len(missing)
+
+
+def _request_defences(
+    tournament: Tournament, taking_part: Sequence[RequestSide], attack_runs: QuerySet[AttackRun]
+) -> int:
+    """Create the runs that defences lack on the images of `attack_runs`; return how many.
+
+    They use the share of the later of both teams: that of the submission which made them necessary.
+    """
+    attacks = {each.player: each for each in taking_part if each.attacks}
+    defences = {each.player: each for each in taking_part if not each.attacks}
+    requested = Count("defence_runs", filter=Q(defence_runs__defence__in=defences))
+    lacking = dict(
+        attack_runs.filter(state=Run.State.PLAYED, made__gt=0, attack__in=attacks)
+        .annotate(requested=requested)
+        .filter(requested__lt=len(defences))
+        .order_by("batch", "pk")
+        .values_list("pk", "attack")
+    )
+    known = set(
+        DefenceRun.objects.filter(attack_run__in=lacking, defence__in=defences).values_list("attack_run", "defence")
+    )
+    now = clock.database_now()
+    missing = [
+        DefenceRun(
+            attack_run_id=run,
+            defence_id=defence,
+            **_share(tournament, max((attacks[attack], each), key=lambda side: side.since)),
+            queued_at=now,
+        )
+        for run, attack in lacking.items()
+        for defence, each in defences.items()
+        if (run, defence) not in known
+    ]
+    DefenceRun.objects.bulk_create(missing, ignore_conflicts=True)
+    return len(missing)
+
+
+def _lacking_defences(tournament: Tournament, taking_part: Sequence[RequestSide]) -> QuerySet[AttackRun]:
+    """Return the attack runs of which some defence lacks its run, and others of the same attacks.
+
+    From the totals and the runs that are not played: the played ones are many.
+    """
+    attacks = [each.player for each in taking_part if each.attacks]
+    defences = {each.player for each in taking_part if not each.attacks}
+    made = tournament.attack_runs.filter(attack__in=attacks, state=Run.State.PLAYED, made__gt=0).order_by()
+    needed = dict(made.values_list("attack").annotate(Count("pk")))
+    played, unplayed = totals.labelled_batches(tournament), unplayed_of_pairs(tournament)
+    requested = {pair: played.get(pair, 0) + unplayed.get(pair, 0) for pair in played.keys() | unplayed.keys()}
+    lacking = [
+        attack
+        for attack, count in needed.items()
+        if any(requested.get((attack, defence), 0) < count for defence in defences)
+    ]
+    return tournament.attack_runs.filter(attack__in=lacking)
+
+
+def _request_repeats(tournament: Tournament, taking_part: Sequence[Participant], images: int) -> int:
+    """Create the repeats that defences lack whose runs are all played, of at most so many images; return how many."""
+    defences = {each.player.pk: each.player for each in taking_part if not each.attacks}
+    runs = DefenceRun.objects.filter(attack_run__tournament=tournament, defence__in=defences).order_by()
+    under_way = {defence for _, defence in unplayed_of_pairs(tournament)}
+    done: Counter[int] = Counter()
+    for (_, defence), count in totals.labelled_batches(tournament, defences).items():
+        if defence in defences and defence not in under_way:
+            done[defence] += count
+    known = Counter(tournament.repeat_runs.filter(defence__in=done).values_list("defence", flat=True))
+    lacking = {defence: range(known[defence], repeats_due(count)) for defence, count in done.items()}
+    now = clock.database_now()
+    missing = []
+    for defence in filter(lacking.get, lacking):
+        labelled = {
+            run: (batch, labels)
+            for run, batch, labels in runs.filter(defence=defence)
+            .order_by("pk")
+            .values_list("pk", "attack_run__batch", "labels")
+        }
+        for number in lacking[defence]:
+            drawn = draw_images(labelled, images, (tournament.seed, defences[defence].digest, number))
+            if drawn:
+                missing.append(
+                    RepeatRun(
+                        tournament=tournament,
+                        defence_id=defence,
+                        number=number,
+                        images=[(each.run, each.index) for each in drawn],
+                        priority=Priority.ROUND if tournament.fixed else Priority.REPEAT,
+                        queued_at=now,
+                    )
+                )
+    RepeatRun.objects.bulk_create(missing, ignore_conflicts=True)
+    return len(missing)
+
+
+def _share(tournament: Tournament, whose: RequestSide) -> dict[str, int | None]:
+    if tournament.fixed:
+        return {"priority": Priority.ROUND, "entry_id": None}
+    return {"priority": Priority.BOARD, "entry_id": whose.entry_id}

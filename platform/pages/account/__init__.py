@@ -1,0 +1,1 @@
+"""Account page of a user."""

@@ -1,0 +1,1 @@
+"""Leaderboards, now and over time, and curves of several submissions."""

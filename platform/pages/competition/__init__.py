@@ -1,0 +1,1 @@
+"""Pages of a competition: overview, rules, calendar, announcements, documents and data set."""

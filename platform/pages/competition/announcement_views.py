@@ -1,0 +1,53 @@
+"""Announcements of a competition: a page and an Atom feed."""
+
+from __future__ import annotations
+
+import hashlib
+
+from django.http import HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
+from django.shortcuts import render
+from django.urls import reverse
+from django.utils.cache import get_conditional_response, patch_cache_control
+from django.utils.http import quote_etag
+from django.views.decorators.http import require_safe
+
+from competitions.selectors import announcements_of, may_organise
+from core import clock
+from pages.access import competition_of
+from pages.competition.announcement_feed import MOST, atom
+
+FEED_SECONDS = 300
+
+
+@require_safe
+def news(request: HttpRequest, slug: str) -> HttpResponse:
+    """Show the announcements of a competition; organisers also see those that are not published yet."""
+    competition = competition_of(request, slug)
+    organises = may_organise(request.user, competition)
+    context = {
+        "competition": competition,
+        "tracks": competition.tracks.all(),
+        "announcements": announcements_of(competition, with_coming=organises),
+        "organises": organises,
+        "now": clock.now(),
+    }
+    return render(request, "pages/competition/news.html", context)
+
+
+@require_safe
+def feed(request: HttpRequest, slug: str) -> HttpResponseBase:
+    """Return the newest published announcements as an Atom feed."""
+    competition = competition_of(request, slug)
+    text = atom(
+        competition,
+        announcements_of(competition)[:MOST],
+        site=f"{request.scheme}://{request.get_host()}",
+        page=reverse("pages:news", args=[slug]),
+        feed=request.path,
+    )
+    etag = quote_etag(hashlib.sha256(text.encode()).hexdigest()[:32])
+    response = HttpResponse(text, content_type="application/atom+xml; charset=utf-8", headers={"ETag": etag})
+    patch_cache_control(response, max_age=FEED_SECONDS, **{"public" if competition.public else "private": True})
+    answer = get_conditional_response(request, etag=etag, response=response)
+    return response if answer is None else answer

@@ -1,0 +1,53 @@
+"""Development samples of a competition: the public set, some images of it, and the names of its classes."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from django.utils.translation import gettext
+
+from competitions.models import Competition, SampleSet
+from competitions.sample_store import samples_of
+from core import faults
+from core.errors import Fault
+
+log = logging.getLogger(__name__)
+
+EXAMPLES = 10
+
+
+@dataclass(frozen=True)
+class Example:
+    """A public image of a competition: its number in the development samples, and the name of its class."""
+
+    sample: int
+    label: str
+
+
+def development_set(competition: Competition) -> SampleSet | None:
+    """Return the public samples of a competition, None if there are none."""
+    return competition.sample_sets.filter(purpose=SampleSet.Purpose.DEVELOPMENT).order_by("-pk").first()
+
+
+def examples(competition: Competition) -> Sequence[Example]:
+    """Return some development samples, of as many classes as there are."""
+    sample_set = development_set(competition)
+    if sample_set is None:
+        return ()
+    try:
+        samples = samples_of(sample_set)
+    except Fault as fault:  # the page does not need them
+        faults.report(log, fault, "%s has no pictures", sample_set)
+        return ()
+    first = {sample.label: sample for sample in reversed(samples)}
+    shown = [first[label] for label in sorted(first)][:EXAMPLES]
+    return [Example(sample.number, class_name(sample_set.class_names, sample.label)) for sample in shown]
+
+
+def class_name(names: Sequence[str], label: int | None) -> str:
+    """Return the name of a class for people."""
+    if label is None or label < 0:
+        return gettext("no label")
+    return names[label] if label < len(names) else str(label)

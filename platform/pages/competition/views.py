@@ -1,0 +1,91 @@
+"""Pages of a competition: overview, rules and leaderboards."""
+
+from __future__ import annotations
+
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, render
+from django.views.decorators.http import require_safe
+
+from competitions.sample_pictures import clean_picture
+from competitions.selectors import announcements_of, terms_in_force
+from core import clock
+from core.errors import Refusal
+from pages.access import competition_of, own_entry
+from pages.board.track_cards import cards
+from pages.competition.calendar import calendar
+from pages.competition.development_samples import development_set, examples
+from pages.competition.rules_difference import differences
+from pages.formats import page_formats
+
+NEWS = 3
+"""Announcements on the overview."""
+
+
+@require_safe
+def competition(request: HttpRequest, slug: str) -> HttpResponse:
+    """Show the overview of a competition."""
+    shown = competition_of(request, slug)
+    rules = shown.rules_versions.first()
+    tracks = shown.tracks.all()
+    of_format = page_formats.of(shown)
+    context = {
+        "competition": shown,
+        "cards": cards(shown, request.user),
+        "tracks": tracks,
+        "overview": of_format.overview(shown),
+        "rules": rules,
+        "rows": of_format.rules(rules) if rules else [],
+        "examples": examples(shown),
+        "calendar": calendar(shown),
+        "own": own_entry(request.user, shown),
+        "open": clock.now() < shown.ends_at,
+        "news": announcements_of(shown)[:NEWS],
+        "written": shown.pages.all(),
+        "terms": terms_in_force(shown),
+    }
+    return render(request, "pages/competition/competition.html", context)
+
+
+@require_safe
+def development_image(request: HttpRequest, slug: str, sample: int) -> HttpResponse:
+    """Return a development image as PNG."""
+    samples = development_set(competition_of(request, slug))
+    if samples is None:
+        raise Http404("no development samples")
+    try:
+        content = clean_picture(samples, sample)
+    except Refusal as refusal:
+        raise Http404(refusal.problem) from refusal
+    return HttpResponse(content, content_type="image/png", headers={"Cache-Control": "private, max-age=3600"})
+
+
+@require_safe
+def rules(request: HttpRequest, slug: str) -> HttpResponse:
+    """Show the rules in force and all earlier versions."""
+    shown = competition_of(request, slug)
+    of_format = page_formats.of(shown)
+    newest_first = list(shown.rules_versions.all())
+    versions = [
+        (version, of_format.rules(version), newest_first[index + 1].version if index + 1 < len(newest_first) else None)
+        for index, version in enumerate(newest_first)
+    ]
+    context = {"competition": shown, "tracks": shown.tracks.all(), "versions": versions}
+    return render(request, "pages/competition/rules.html", context)
+
+
+@require_safe
+def rules_difference(request: HttpRequest, slug: str, old: int, new: int) -> HttpResponse:
+    """Show the differences between two versions of the rules, in either order."""
+    shown = competition_of(request, slug)
+    before = get_object_or_404(shown.rules_versions, version=old)
+    after = get_object_or_404(shown.rules_versions, version=new)
+    found = differences(before, after)
+    context = {
+        "competition": shown,
+        "tracks": shown.tracks.all(),
+        "old": before,
+        "new": after,
+        "differ": [row for row in found if row.kind != "unchanged"],
+        "same": [row for row in found if row.kind == "unchanged"],
+    }
+    return render(request, "pages/competition/rules_difference.html", context)

@@ -1,0 +1,1 @@
+"""Lists of competitions, leaderboards and teams, people, and the search."""

@@ -1,0 +1,1 @@
+"""Matrices of attacks and the other side."""

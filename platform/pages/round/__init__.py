@@ -1,0 +1,1 @@
+"""Page of a round, its gallery and its released files."""

@@ -1,0 +1,1 @@
+"""Home, documentation, brand, errors and the well-known addresses of the site."""

@@ -1,0 +1,29 @@
+"""Home page and documentation."""
+
+from __future__ import annotations
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_safe
+
+from competitions.selectors import invitations_of
+from pages.directory.competition_lists import competition_lists, open_formats
+from pages.formats import formats_named
+
+
+@require_safe
+def home(request: HttpRequest) -> HttpResponse:
+    """Show what Gauntlet is, the open competitions with the top of their leaderboards, and how to start."""
+    lists = competition_lists(request.user)
+    # with competitions of several formats, the first one is explained
+    explained = formats_named({each.competition.format for each in lists.open})[0]
+    context = {"lists": lists, "invitations": invitations_of(request.user), "texts": explained.home()}
+    return render(request, "pages/site/home.html", context)
+
+
+@require_safe
+def docs(request: HttpRequest) -> HttpResponse:
+    """Show how to take part in the formats of the open competitions; in the first format if none is open."""
+    guides = [each.guide() for each in formats_named(open_formats(request.user))]
+    context = {"guides": guides, "evaluated": ", ".join(guide.evaluated for guide in guides)}
+    return render(request, "pages/site/docs.html", context)

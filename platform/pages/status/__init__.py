@@ -1,0 +1,1 @@
+"""Status page, and what needs a person."""

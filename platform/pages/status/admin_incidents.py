@@ -1,0 +1,93 @@
+"""The first page of the admin: what needs a person, with links to the rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlencode
+
+from django.contrib import admin
+from django.db.models import Model, QuerySet
+from django.http import HttpRequest
+from django.urls import reverse
+
+from core.administration.permissions import is_superuser
+from pages.formats import page_formats
+from pages.status import platform_errors
+from pages.status.incidents import RowsToFix, Urgency
+from workers.selectors import hosts_out_of_service, live_workers, workers_without_heartbeat
+
+MOST_LINKED = 200
+"""Maximum number of rows in the address of a list; a card with more links to the first ones."""
+
+
+@dataclass(frozen=True)
+class Card:
+    """A kind of rows that need a person: how many, what to do, and the address of their list."""
+
+    title: str
+    count: int
+    text: str
+    link: str
+
+
+def dashboard(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
+    """Add the cards of the first page to its context; a kind without rows has none."""
+    cards = [_card(request, each) for each in _kinds() if _visible(request, each.rows).exists()]
+    if is_superuser(request):
+        cards = [*_host_cards(), *cards]
+    return context | {"incidents": cards}
+
+
+def _kinds() -> list[RowsToFix]:
+    """Return the kinds of rows that belong to competitions, the most urgent first."""
+    found = [
+        RowsToFix(
+            Urgency.REJECTED,
+            "Submissions ended by platform errors",
+            platform_errors.failed_submissions(),
+            "Their logs name the cause. Fix it, then choose Retry.",
+        ),
+        RowsToFix(
+            Urgency.REFUND,
+            "Slots that only an organiser refunds",
+            platform_errors.slots_to_refund(),
+            "Platform errors used more slots of these teams in a day than the site refunds. Open the submission and "
+            "choose Refund slot.",
+        ),
+    ]
+    for name in page_formats:
+        found += page_formats[name].rows_to_fix()
+    return sorted(found, key=lambda each: each.urgency)
+
+
+def _host_cards() -> list[Card]:
+    hosts, late = hosts_out_of_service(), workers_without_heartbeat()
+    found = []
+    if hosts:
+        problems = "; ".join(f"{host.name}: {host.problem.splitlines()[0]}" for host in hosts if host.problem)
+        link = reverse("admin:workers_host_changelist") + "?out_since__isempty=0"
+        found.append(Card("Hosts out of service", len(hosts), problems, link))
+    if late:
+        link = reverse("admin:workers_worker_changelist") + "?o=7"
+        text = (
+            "Other workers play their pieces again."
+            if live_workers().exists()
+            else "No other worker is online, so nothing is played. Start one."
+        )
+        found.append(Card("Workers without a heartbeat", late, text, link))
+    return found
+
+
+def _card(request: HttpRequest, of: RowsToFix) -> Card:
+    keys = list(_visible(request, of.rows).order_by("pk").values_list("pk", flat=True))
+    model: type[Model] = of.rows.model
+    address = reverse(f"admin:{model._meta.app_label}_{model._meta.model_name}_changelist")
+    shown = ",".join(map(str, keys[:MOST_LINKED]))
+    return Card(of.title, len(keys), of.text, f"{address}?{urlencode({'id__in': shown})}")
+
+
+def _visible(request: HttpRequest, rows: QuerySet[Any]) -> QuerySet[Any]:
+    """Return those of `rows` that the user sees in the admin."""
+    page = admin.site._registry[rows.model]
+    return rows.filter(pk__in=page.get_queryset(request).order_by().values("pk"))

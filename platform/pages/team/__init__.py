@@ -1,0 +1,1 @@
+"""Page of a team and its invitations."""

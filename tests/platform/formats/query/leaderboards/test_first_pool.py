@@ -1,0 +1,109 @@
+"""The first pool of a track without baselines."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+import pytest
+
+from accounts.models import User
+from core import clock
+from formats.query.leaderboards import services
+from formats.query.leaderboards.evaluation_basis import pool_in_force
+from formats.query.leaderboards.models import Pool
+from formats.query.leaderboards.tasks import evaluate, sweep
+from submissions.models import Submission
+
+if TYPE_CHECKING:
+    from tests.platform.formats.query.leaderboards.conftest import BoardFixture
+
+
+def submitted(env: BoardFixture, team: str, by: User) -> Submission:
+    """Create the first submission of a new team to the model track, ready a minute after the previous one."""
+    submission = env.submission(env.entry(team), "model", by)
+    at = clock.now() + timedelta(minutes=Submission.objects.count())
+    Submission.objects.filter(pk=submission.pk).update(state_since=at)
+    return submission
+
+
+def members(env: BoardFixture) -> list[str]:
+    """Return the titles of the model pool's players, in order."""
+    pool = pool_in_force(env.tracks["model"])
+    return [place.player.title for place in pool.places.select_related("player")] if pool else []
+
+
+def test_it_grows_with_each_team_until_it_is_full(env: BoardFixture, alice: User) -> None:
+    titles = []
+    for number in range(7):
+        submission = submitted(env, f"team-{number}", alice)
+        evaluate(submission=submission.pk)
+        titles.append(submission.title)
+        assert members(env) == titles[:5]
+    assert Pool.objects.count() == 5, "each change is a new pool"
+    pool = pool_in_force(env.tracks["model"])
+    assert pool is not None
+    assert pool.reason == "the first ready submissions"
+
+
+def test_a_team_has_one_place(env: BoardFixture, alice: User) -> None:
+    first = submitted(env, "owls", alice)
+    sweep()
+    env.submission(first.repository.entry, "model", alice)
+    sweep()
+    assert members(env) == [first.title]
+
+
+def test_equal_content_has_one_place(env: BoardFixture, alice: User) -> None:
+    first, second = submitted(env, "owls", alice), submitted(env, "doves", alice)
+    Submission.objects.filter(pk=second.pk).update(player=first.player)
+    sweep()
+    assert members(env) == [first.title]
+
+
+def test_an_attack_is_measured_again_as_the_pool_grows(env: BoardFixture, alice: User) -> None:
+    attack = env.submission(env.entry("arrows"), "untargeted", alice)
+    sweep()
+    assert not attack.evaluations.exists()
+    submitted(env, "owls", alice)
+    sweep()
+    submitted(env, "doves", alice)
+    sweep()
+    assert [evaluation.matches.count() for evaluation in attack.evaluations.order_by("pk")] == [1, 2]
+
+
+def test_what_is_disqualified_leaves_it_and_its_place_is_filled(env: BoardFixture, alice: User) -> None:
+    submissions = [submitted(env, f"team-{number}", alice) for number in range(6)]
+    sweep()
+    Submission.objects.filter(pk=submissions[1].pk).update(disqualified_at=clock.now())
+    sweep()
+    assert members(env) == [submissions[number].title for number in (0, 2, 3, 4, 5)]
+
+
+def test_a_withdrawn_player_stays_in_the_pool(env: BoardFixture, alice: User) -> None:
+    first, second = submitted(env, "owls", alice), submitted(env, "doves", alice)
+    sweep()
+    Submission.objects.filter(pk=first.pk).update(state="withdrawn")
+    submitted(env, "newts", alice)
+    sweep()
+    assert members(env)[:2] == [first.title, second.title]
+    assert len(members(env)) == 3
+
+
+def test_the_last_one_stays(env: BoardFixture, alice: User) -> None:
+    only = submitted(env, "owls", alice)
+    sweep()
+    Submission.objects.filter(pk=only.pk).update(disqualified_at=clock.now())
+    sweep()
+    assert members(env) == [only.title], "an empty pool would stop every attack"
+
+
+@pytest.mark.parametrize("by", ["an organiser or a round", "baselines"])
+def test_a_pool_with_another_origin_is_not_changed(env: BoardFixture, alice: User, by: str) -> None:
+    if by == "baselines":
+        env.tracks["model"].baselines = ["numpy-classifier"]
+        env.tracks["model"].save()
+    env.pool("model", "plain")
+    submitted(env, "owls", alice)
+    assert services.fill_first_pools() == []
+    assert members(env) == ["plain"]

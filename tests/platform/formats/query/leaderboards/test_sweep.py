@@ -1,0 +1,118 @@
+"""The sweep finds open work from the database alone when notifications are lost."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from accounts.models import User
+from competitions.models import Entry, RulesVersion
+from core import clock
+from core.models import Event
+from formats.query.leaderboards import services
+from formats.query.leaderboards.models import Evaluation, Pool
+from formats.query.leaderboards.tasks import sweep
+from formats.query.leaderboards.verification import verify_boards
+from formats.query.leaderboards.visibility import board
+from submissions.models import QuotaSlot
+from submissions.quota_check import differing_slots
+
+if TYPE_CHECKING:
+    from tests.platform.conftest import FakeClock
+    from tests.platform.formats.query.leaderboards.conftest import BoardFixture
+
+
+def test_it_works(env: BoardFixture, entry: Entry, alice: User) -> None:
+    submission = env.submission(entry, "model", alice)
+    sweep()
+    assert not Evaluation.objects.exists()
+    env.pool("untargeted", "noise")
+    sweep()
+    evaluation = Evaluation.objects.get(submission=submission)
+    env.play(evaluation.matches.get(), [2.0] * 6)
+    sweep()
+    evaluation.refresh_from_db()
+    assert (evaluation.state, evaluation.value) == ("scored", 2.0)
+
+
+def test_a_new_pool_measures_again_what_counts(env: BoardFixture, entry: Entry, alice: User, attack_pool: Pool) -> None:
+    old, new = (env.submission(entry, "model", alice) for _ in range(2))
+    sweep()
+    assert Evaluation.objects.count() == 2, "each that was never measured"
+    env.pool("untargeted", "stronger")
+    sweep()
+    assert (old.evaluations.count(), new.evaluations.count()) == (1, 2)
+
+
+def test_new_rules_measure_again_and_the_old_score_stays_until_then(
+    env: BoardFixture, entry: Entry, alice: User, attack_pool: Pool, rules: RulesVersion
+) -> None:
+    old, new = (env.submission(entry, "model", alice) for _ in range(2))
+    for submission in (old, new):
+        env.score(submission, 2.0)
+    RulesVersion.objects.create(
+        competition=env.competition, version=2, values=rules.values | {"query_budget": 7}, created_at=clock.now()
+    )
+    sweep()
+    sweep()
+    assert (old.evaluations.count(), new.evaluations.count()) == (1, 2)
+    assert [(row.value, row.rules) for row in board(env.tracks["model"]).rows] == [(2.0, 1)]
+    again = new.evaluations.get(rules__version=2)
+    for match in again.matches.all():
+        env.play(match, [1.0] * 6)
+    sweep()
+    assert [(row.value, row.rules) for row in board(env.tracks["model"]).rows] == [(1.0, 2)]
+    assert verify_boards().differences == ()
+
+
+def test_a_new_validation_set_measures_again(env: BoardFixture, entry: Entry, alice: User, attack_pool: Pool) -> None:
+    submission = env.submission(entry, "model", alice)
+    env.score(submission, 2.0)
+    further = env.sample_set
+    further.pk, further.name = None, "further"
+    further.save()
+    sweep()
+    assert [row.sample_set.name for row in submission.evaluations.all()] == ["further", "validation"]
+
+
+def test_a_void_evaluation_is_not_restarted_automatically(
+    env: BoardFixture, entry: Entry, alice: User, attack_pool: Pool
+) -> None:
+    evaluation = services.evaluate(env.submission(entry, "model", alice))
+    assert evaluation is not None
+    for match in evaluation.matches.all():
+        env.end(match, "failed", {})
+    sweep()
+    sweep()
+    assert Evaluation.objects.get().state == "void"
+
+
+def test_one_that_plays_for_more_than_a_week_is_refunded_and_continues(
+    env: BoardFixture,
+    the_clock: FakeClock,
+    entry: Entry,
+    alice: User,
+    attack_pool: Pool,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    evaluation = services.evaluate(env.submission(entry, "model", alice))
+    assert evaluation is not None
+    the_clock.forward(days=7)
+    sweep()
+    slot = QuotaSlot.objects.get(submission=evaluation.submission)
+    assert slot.state == "used"
+    the_clock.forward(seconds=1)
+    sweep()
+    sweep()
+    slot.refresh_from_db()
+    assert (slot.state, slot.reason) == ("refunded", "overdue")
+    assert Event.objects.get(verb="overdue").subject == f"submission:{evaluation.submission_id}"
+    assert "workers are missing" in caplog.text
+    for match in evaluation.matches.all():
+        env.play(match, [2.0] * 6)
+    sweep()
+    evaluation = Evaluation.objects.get()
+    assert (evaluation.state, evaluation.cause, evaluation.value) == ("scored", "", 2.0)
+    assert verify_boards().differences == ()
+    assert list(differing_slots()) == []

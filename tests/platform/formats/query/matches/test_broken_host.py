@@ -1,0 +1,345 @@
+"""Hosts that break during a match: no false score, one report, and the hosts return to service."""
+
+from __future__ import annotations
+
+import errno
+import logging
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.db import connection
+from pytest_django import Settings
+
+from competitions import sample_store
+from core import clock
+from core.errors import Fault
+from core.models import Event
+from core.site_identity import require_identity
+from evaluation.sandbox.docker import RUNNER_LABEL, DockerSandbox
+from evaluation.sandbox.host_process import runner_label
+from formats.query.matches.models import Match, Piece, SampleResult
+from formats.query.matches.scheduling import ensure_match
+from submissions.models import Player
+from workers import host_health, sandboxes, tasks
+from workers.models import Host, Worker
+
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow(20)]
+
+LetPlay = Callable[..., None]
+Difference = Callable[[Sequence[object], Sequence[object]], str]
+
+
+class Game:
+    """A match that a worker plays piece by piece, compared with an undisturbed run."""
+
+    def __init__(self, match: Match, worker: Worker, let_play: LetPlay, difference: Difference) -> None:
+        self.match = match
+        self.worker = worker
+        self._let_play = let_play
+        self._difference = difference
+
+    def play(self, times: int = 1) -> None:
+        """Let the worker play one piece, `times` times."""
+        for _ in range(times):
+            self._let_play(self.worker, seconds=0.0)
+
+    def rows(self) -> list[tuple[object, ...]]:
+        columns = ("sample", "outcome", "distance", "worst_case", "queries", "reason", "found_label")
+        return list(SampleResult.objects.filter(match=self.match).order_by("sample").values_list(*columns))
+
+    def require_outage(self, problem: str) -> None:
+        """Require that the host is out of service and that nothing of its last attempt was written."""
+        host = Host.objects.get()
+        assert host.out_since is not None
+        assert problem in host.problem
+        assert set(Piece.objects.values_list("state", flat=True)) == {"played", "waiting"}
+        assert SampleResult.objects.count() == 2
+
+    def require_same_outcome(self) -> None:
+        """Require one report, the host in service, no fault on a piece, and every row as in an undisturbed run."""
+        assert list(Event.objects.filter(verb__endswith="_host").order_by("pk").values_list("verb", flat=True)) == [
+            "suspend_host",
+            "resume_host",
+        ]
+        assert not Event.objects.filter(verb="fault").exists()
+        assert not Host.objects.filter(out_since__isnull=False).exists()
+        assert set(Piece.objects.values_list("state", "faults")) == {("played", 0)}
+        self.match.refresh_from_db()
+        assert (self.match.state, self.match.fault) == ("played", "")
+        disturbed = self.rows()
+        self.match.delete()
+        match = self.match
+        self.match = ensure_match(
+            rules=match.rules, sample_set=match.sample_set, model=match.model, attack=match.attack
+        )
+        self.play(3)
+        assert self._difference(self.rows(), disturbed) == ""
+
+
+@pytest.fixture
+def game(match: Match, make_worker: Callable[..., Worker], let_play: LetPlay, first_difference: Difference) -> Game:
+    return Game(match, make_worker(), let_play, first_difference)
+
+
+@pytest.fixture
+def no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let a host that is out of service check itself whenever it is asked to play."""
+    monkeypatch.setattr(host_health, "PAUSES", (timedelta(0),))
+
+
+@pytest.mark.usefixtures("no_pauses")
+def test_a_removed_sandbox_program_costs_nobody_anything(
+    game: Game, sandbox_program: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    game.play()
+    sandbox_program.remove()
+    game.play(4)
+    game.require_outage("cannot start bwrap: No such file")
+    assert [line.name for line in caplog.records if line.levelno == logging.ERROR].count("workers.host_health") == 1
+    sandbox_program.restore()
+    game.play(2)
+    game.require_same_outcome()
+
+
+@pytest.mark.usefixtures("no_pauses")
+def test_a_sandbox_program_removed_during_a_piece_costs_nobody_anything(game: Game, sandbox_program: Any) -> None:
+    game.play()
+    sandbox_program.replace(
+        '[ $COUNT = 1 ] && exec $REAL "$@"; rm "$0"; exit 1'
+    )  # the model starts, the attack does not
+    game.play()
+    game.require_outage("cannot start bwrap: No such file")
+    sandbox_program.restore()
+    game.play(2)
+    game.require_same_outcome()
+
+
+@pytest.mark.usefixtures("no_pauses")
+def test_a_sandbox_program_that_fails_half_of_the_time_costs_nobody_anything(game: Game, sandbox_program: Any) -> None:
+    game.play()
+    sandbox_program.replace('[ $(($COUNT % 6)) -lt 4 ] && [ $(($COUNT % 6)) -gt 0 ] && exit 1; exec $REAL "$@"')
+    game.play(4)
+    game.require_outage("bubblewrap ended before the player started")
+    sandbox_program.restore()
+    game.play(2)
+    game.require_same_outcome()
+
+
+def test_a_sandbox_program_that_fails_once_counts_against_no_piece(game: Game, sandbox_program: Any) -> None:
+    game.play()
+    sandbox_program.replace(
+        'case "$*" in */numpy-classifier*) [ -e $0-failed ] || { touch $0-failed; exit 1; };; esac; exec $REAL "$@"'
+    )
+    game.play()
+    game.require_outage("it fails sometimes (checked after: HostFault")
+    Host.objects.update(check_due_at=clock.now())
+    game.play(2)
+    game.require_same_outcome()
+
+
+def test_a_host_out_of_service_claims_nothing_until_its_check_is_due(
+    game: Game, sandbox_program: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = clock.now()
+    monkeypatch.setattr(clock, "now", lambda: now)
+    game.play()
+    sandbox_program.remove()
+    game.play()
+    waits = []
+    for _ in range(6):
+        due = Host.objects.get().check_due_at
+        assert due is not None
+        waits.append((due - now).total_seconds())
+        now = due - timedelta(seconds=1)
+        game.play()
+        assert Host.objects.get().check_due_at == due
+        now = due
+        game.play()  # it checks itself, and fails again
+    assert waits == [10, 30, 120, 300, 300, 300]
+    assert set(Piece.objects.values_list("state", "faults", "fence")) == {
+        ("played", 0, 1),
+        ("waiting", 0, 1),
+        ("waiting", 0, 0),
+    }
+    assert Event.objects.filter(verb="suspend_host").count() == 1
+
+
+@pytest.mark.usefixtures("no_pauses")
+def test_another_slot_of_the_same_worker_claims_nothing(
+    game: Game, sandbox_program: Any, make_worker: Callable[..., Worker], let_play: LetPlay
+) -> None:
+    game.play()
+    sandbox_program.remove()
+    game.play()
+    let_play(make_worker("two"), seconds=0.0)
+    assert Piece.objects.filter(fence=0).count() == 1
+
+
+@pytest.mark.usefixtures("no_pauses")
+def test_a_missing_object_costs_nobody_anything(game: Game, tmp_path: Path) -> None:
+    require_identity()
+    sample_store._unpack.cache_clear()
+    objects = tmp_path / "objects"
+    objects.rename(tmp_path / "elsewhere")
+    game.play(3)
+    host = Host.objects.get()
+    assert "HostFault: object" in host.problem
+    assert "cannot be read" in host.problem
+    assert set(Piece.objects.values_list("state", "faults")) == {("waiting", 0)}
+    shutil.rmtree(objects)  # the check wrote to it
+    (tmp_path / "elsewhere").rename(objects)
+    Piece.objects.update(paused_until=None)
+    game.play(3)
+    assert set(Piece.objects.values_list("state", "faults")) == {("played", 0)}
+
+
+@pytest.mark.django_db
+def test_a_disk_that_was_full_takes_the_host_out_even_if_it_has_space_again() -> None:
+    failure = Fault("the opponent cannot be unpacked")
+    failure.__cause__ = OSError(errno.ENOSPC, "No space left on device")
+    assert not host_health.check_after(failure)
+    assert "it fails sometimes (checked after: Fault: the opponent" in Host.objects.get().problem
+    Host.objects.all().delete()
+    assert host_health.check_after(Fault("another cause"))
+
+
+def test_a_fault_on_a_healthy_host_counts(game: Game) -> None:
+    Player.objects.filter(pk=game.match.attack.pk).update(baseline="gone")
+    game.play()
+    assert list(Piece.objects.order_by("number").values_list("state", "faults")) == [
+        ("waiting", 1),
+        ("waiting", 0),
+        ("waiting", 0),
+    ]
+    assert not Host.objects.exists()
+
+
+def test_a_worker_that_starts_without_an_engine_reports_it_once(
+    match: Match, settings: Settings, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(tasks, "PLAY_SECONDS", 0.0)
+    monkeypatch.setattr(sandboxes, "_open", {})
+    monkeypatch.setenv("DOCKER_HOST", f"unix://{tmp_path}/none.sock")
+    settings.SANDBOX = "docker"
+    for _ in range(3):
+        tasks.play()
+    assert "no Docker engine answers" in Host.objects.get().problem
+    assert Event.objects.filter(verb="suspend_host").count() == 1
+    assert set(match.pieces.values_list("state", "fence")) == {("waiting", 0)}
+    assert Worker.objects.count() == 1  # it is live, and is notified again
+
+
+# a separate worker on a small disk, which is filled after the first piece and emptied after some attempts
+ON_A_SMALL_DISK = """
+import os, shutil, sys, tempfile
+from datetime import timedelta
+from pathlib import Path
+
+state, disk = Path(sys.argv[1]), Path(sys.argv[2])
+for name in ("state", "temporary"):
+    (disk / name).mkdir()
+shutil.copytree(state / "objects", disk / "state" / "objects")
+shutil.copy(state / "site-identity", disk / "state")
+import django
+django.setup()
+from workers.heartbeat import WorkerHeartbeat, register
+from workers.worker import play as play_work
+from workers import host_health
+
+host_health.PAUSES = (timedelta(0),)
+filler = disk / "filler"
+
+def play(times):
+    for _ in range(times):
+        worker = register(0)
+        with WorkerHeartbeat(worker) as heartbeat:
+            play_work(worker, heartbeat, seconds=0.0)
+
+play(1)
+with filler.open("wb", buffering=0) as file:
+    try:
+        while True:
+            file.write(bytes(1 << 12))
+    except OSError:
+        pass
+play(4)
+print("FULL", host_health.Host.objects.get().problem)
+filler.unlink()
+play(2)
+"""
+
+
+def database_url() -> str:
+    values = connection.settings_dict
+    if connection.vendor == "sqlite":
+        return f"sqlite:///{Path(values['NAME']).resolve()}"
+    return f"postgresql://{values['USER']}:{values['PASSWORD']}@{values['HOST']}:{values['PORT']}/{values['NAME']}"
+
+
+@pytest.fixture
+def disk() -> Iterator[Path]:
+    """Mount point of the small file system; the path of a socket below it must be short."""
+    with tempfile.TemporaryDirectory(prefix="disk-") as folder:
+        yield Path(folder)
+
+
+def test_a_full_disk_costs_nobody_anything(game: Game, root: Path, tmp_path: Path, disk: Path) -> None:
+    environment = os.environ | {
+        "DJANGO_SETTINGS_MODULE": "config.settings",
+        "DATABASE_URL": database_url(),
+        "GAUNTLET_STATE": f"{disk}/state",
+        "XDG_STATE_HOME": f"{disk}/state",
+        "TMPDIR": f"{disk}/temporary",
+        "GAUNTLET_SANDBOX": "process",
+        "GAUNTLET_BROKER": f"filesystem://{tmp_path}/broker",
+    }
+    require_identity()
+    # bubblewrap makes the small file system without privileges
+    mounted = ["bwrap", "--dev-bind", "/", "/", "--size", str(32 << 20), "--tmpfs", str(disk)]
+    program = [sys.executable, "-c", ON_A_SMALL_DISK, str(tmp_path), str(disk)]
+    done = subprocess.run([*mounted, *program], cwd=root, env=environment, capture_output=True, text=True, timeout=200)
+    assert done.returncode == 0, done.stderr
+    assert "No space left on device" in done.stdout
+    game.require_same_outcome()
+
+
+@pytest.fixture
+def docker_site(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch, engine_proxy: Any, caplog: pytest.LogCaptureFixture
+) -> Iterator[Any]:
+    """The site runs players in Docker, on an engine that can be cut off."""
+    settings.SANDBOX = "docker"
+    opened: dict[tuple[str, int], Any] = {}
+    monkeypatch.setattr(sandboxes, "_open", opened)
+    yield engine_proxy
+    for sandbox in opened.values():
+        sandbox.client.close()
+    opened.clear()
+    for phase in ("setup", "call"):  # tracebacks keep failed connections alive
+        caplog.get_records(phase).clear()
+
+
+@pytest.mark.docker
+@pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning")
+@pytest.mark.usefixtures("no_pauses")
+def test_an_engine_that_stops_costs_nobody_anything(docker_site: Any, request: pytest.FixtureRequest) -> None:
+    game: Game = request.getfixturevalue("game")
+    game.play()
+    docker_site.cut_at(b"/start HTTP", 1)  # the model of the second piece has started, the attack has not
+    game.play(3)
+    game.require_outage("the Docker engine says")
+    docker_site.repair()
+    game.play(2)
+    game.require_same_outcome()
+    (sandbox,) = sandboxes.opened_sandboxes()
+    assert isinstance(sandbox, DockerSandbox)
+    left: dict[str, Any] = {"label": f"{RUNNER_LABEL}={runner_label()}"}
+    assert sandbox.client.containers.list(all=True, filters=left) == []

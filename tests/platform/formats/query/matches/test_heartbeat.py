@@ -1,0 +1,60 @@
+"""A lease is renewed while its piece is played, within a limit: an engine that hangs is a platform error."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime
+from typing import Protocol
+
+from evaluation.formats.query.rules import QueryRules
+from formats.query.matches.engine_adapter import longest_seconds
+from formats.query.matches.models import Match
+from formats.query.matches.rules import query_rules
+from formats.query.matches.work import pieces
+from tests.platform.claims import hold_piece
+from workers.heartbeat import WorkerHeartbeat
+from workers.models import Worker
+
+
+class Clock(Protocol):
+    at: datetime
+
+    def forward(self, **by: float) -> datetime: ...
+
+
+def test_a_beat_renews_the_lease(match: Match, the_clock: Clock, make_worker: Callable[..., Worker]) -> None:
+    worker = make_worker()
+    heartbeat = WorkerHeartbeat(worker)
+    hold_piece(worker, heartbeat)
+    the_clock.forward(seconds=20)
+    heartbeat.beat()
+    the_clock.forward(seconds=20)
+    assert pieces.expire() == 0
+
+
+def test_the_lease_of_a_hanging_claim_is_not_renewed(
+    match: Match, the_clock: Clock, make_worker: Callable[..., Worker]
+) -> None:
+    worker = make_worker()
+    heartbeat = WorkerHeartbeat(worker)
+    claim = hold_piece(worker, heartbeat)
+    assert claim is not None
+    longest = longest_seconds(query_rules(match.rules), claim.piece.count, 1.0)
+    the_clock.forward(seconds=longest - 1)
+    heartbeat.beat()
+    assert pieces.expire() == 0
+    the_clock.forward(seconds=2)
+    heartbeat.beat()
+    the_clock.forward(seconds=30)
+    assert pieces.expire() == 1
+    assert match.pieces.get(number=0).faults == 1
+
+
+def test_the_maximum_time_follows_from_the_rules() -> None:
+    rules = QueryRules(
+        query_budget=99, setup_seconds=100.0, model_seconds_per_image=0.1, attack_seconds_per_sample=90.0
+    )
+    # six starts, ten samples of a hundred images and ninety seconds, three times the model's grace
+    played = 6 * 100 + 10 * 100 * 0.1 + 10 * 90 + 3 * 10
+    assert longest_seconds(rules, 10, 1.0) == 2 * played + 3600
+    assert longest_seconds(rules, 10, 3.0) == 6 * played + 3600

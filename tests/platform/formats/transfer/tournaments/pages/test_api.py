@@ -1,0 +1,96 @@
+"""What the API answers of the transfer format, to the order of the fields."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from competitions.models import FreezeWindow
+from formats.transfer.tournaments import services
+from formats.transfer.tournaments.models import Tournament
+from rounds.models import Round, RoundEntry
+from submissions.models import Submission
+from tests.platform.formats.transfer.tournaments.pages.conftest import Send
+
+STANDING = [
+    *("rank", "rank_low", "rank_high", "score", "low", "high", "raw", "worst", "coverage", "opponents"),
+    *("median_seconds", "repeated", "changed", "inconsistent", "entered_at"),
+]
+PUBLIC = [
+    *("number", "competition", "team", "track", "title", "state", "received_at", "disqualified_at"),
+    *("evaluation", "standing", "runs"),
+]
+TEAM = [
+    *("commit", "tag", "licence", "submitted_by", "state_since", "cause", "reason", "problem", "fix"),
+    *("disqualified_for", "slot", "builds"),
+]
+
+
+def test_a_leaderboard_has_its_rows_and_who_is_under_way(client: Client, played: Tournament, send: Send) -> None:
+    send("bats", "attack", "Darker")
+    services.advance(played)
+    board = client.get("/api/competitions/transfer/leaderboards/attack").json()
+    assert list(board) == ["still_since", "rows", "under_way"]
+    about = ["team", "team_name", "ineligible_for_prizes", "baseline", "submission", "title"]
+    assert [list(row) for row in board["rows"]] == [[*STANDING, *about]] * 2
+    assert board["under_way"] == [
+        {
+            "team": "bats",
+            "team_name": "The Bats",
+            "submission": Submission.objects.get(title="Darker").pk,
+            "title": "Darker",
+            "played": 0,
+            "needed": 2,
+        }
+    ]
+
+
+def test_a_submission_has_its_standing_or_its_runs(client: Client, played: Tournament, send: Send) -> None:
+    newer = send("bats", "attack", "Darker")
+    services.advance(played)
+    counted = client.get(f"/api/submissions/{Submission.objects.get(title='Brighter').pk}").json()
+    assert list(counted) == PUBLIC
+    assert (counted["evaluation"], counted["runs"]) == (None, None)
+    assert list(counted["standing"]) == STANDING
+    client.force_login(newer.submitted_by)
+    shown = client.get(f"/api/submissions/{newer.pk}").json()
+    assert list(shown) == [*PUBLIC, *TEAM]
+    assert (shown["evaluation"], shown["standing"], shown["runs"]) == (None, None, {"played": 0, "needed": 2})
+
+
+@pytest.fixture
+def published(played: Tournament, sent: dict[str, Submission]) -> Round:
+    """A published round that the Owls' attack won."""
+    competition, at = played.competition, played.made_at
+    window = FreezeWindow.objects.create(
+        competition=competition, starts_at=at, ends_at=at + timedelta(days=3), reason="the final"
+    )
+    made = Round.objects.create(
+        competition=competition, number=1, title="Round 1", kind=Round.Kind.FINAL, window=window,
+        sample_set=played.sample_set, salt="the secret salt", commitment="c0ffee" * 10, planned_at=at, state_since=at,
+        state=Round.State.PUBLISHED, outcome="0dd" * 21,
+    )  # fmt: skip
+    Tournament.objects.filter(pk=played.pk).update(round=made)
+    first = sent["attack"]
+    assert first.player is not None
+    places: dict[str, Any] = {"place": 1, "stage": 1, "value": 1 / 3, "opponents": 1}
+    RoundEntry.objects.create(
+        round=made, track=first.repository.track, submission=first, player=first.player, order=1, prior=1, **places
+    )
+    return made
+
+
+def test_a_published_round_has_shares_and_no_warnings(client: Client, published: Round) -> None:
+    shown = client.get("/api/competitions/transfer/rounds/1").json()
+    assert list(shown)[-4:] == ["outcome", "standings", "warnings", "releases"]
+    assert list(shown["standings"]) == ["attack", "targeted_attack", "defence"]
+    (row,) = shown["standings"]["attack"]
+    assert list(row) == [
+        *("place", "team", "team_name", "submission", "title", "rank_low", "rank_high", "score", "low", "high"),
+        *("raw", "worst", "coverage", "opponents", "eligible", "ineligible_because", "gone"),
+    ]
+    assert (row["place"], row["team"], row["score"], row["opponents"]) == (1, "owls", 0.333333, 1)
+    assert shown["warnings"] == []

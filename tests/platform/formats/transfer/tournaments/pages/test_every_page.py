@@ -1,0 +1,94 @@
+"""Every address of the site works for a competition of the transfer format, for every reader and at every time."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from accounts.models import User
+from formats.transfer.tournaments.models import Tournament
+from pages.urls import urlpatterns
+from submissions.models import Submission
+
+NO_MEANING = {"curves", "match_curves", "history", "curves_csv", "match_curves_csv", "history_table", "team_history"}
+"""Pages of the query format alone."""
+
+NEEDS_MORE = {
+    *("person", "page", "site_page", "citation_file", "terms", "logo", "brand_style", "security"),
+    *("round", "round_file", "round_matrix", "round_matrix_csv", "round_gallery", "round_bracket", "share_round"),
+    *("round_pair", "round_image"),
+    *("match", "match_image", "match_table", "signing_key", "signing_keys", "log_after", "log_file"),
+}
+"""Pages of things that the competition does not have, or that have nothing to do with formats."""
+
+SLUG = "transfer"
+
+
+def addresses(numbers: dict[str, int], track: str) -> dict[str, str]:
+    """Return the address of every page that can be read, by its name."""
+    values = {
+        "slug": SLUG, "track_name": track, "number": numbers["submission"], "old": 1, "new": 1, "name": "best",
+        "sample": 0, "attack": numbers["attack"], "defence": numbers["defence"],
+    }  # fmt: skip
+    found = {}
+    for each in urlpatterns:
+        names = each.pattern.converters
+        if each.name in NEEDS_MORE or "user" in names or "token" in names or each.callback.__name__ in POSTS:
+            continue
+        team = each.name in {"team", "team_history"}
+        args = {name: "owls" if team and name == "slug" else values[name] for name in names if name in values}
+        found[str(each.name)] = reverse(f"pages:{each.name}", kwargs=args)
+    return found
+
+
+POSTS = {
+    *("withdraw", "submit", "choose", "choose_newest", "invite", "accept", "decline", "accept_terms", "language"),
+    *("icon", "account"),
+}
+
+
+@pytest.mark.parametrize(
+    ("reader", "stage"),
+    [("anonymous", "before"), ("anonymous", "played"), ("captain-owls", "played"), ("rita", "played")],
+)
+def test_every_page_answers(
+    client: Client,
+    sent: dict[str, Submission],
+    rita: User,
+    request: pytest.FixtureRequest,
+    reads: Counter[str],
+    reader: str,
+    stage: str,
+) -> None:
+    if stage == "played":
+        request.getfixturevalue("played")
+    if reader != "anonymous":
+        client.force_login(User.objects.get(username=reader))
+    defence = sent["defence"].player_id or 0
+    found: dict[str, dict[str, int]] = {}
+    known: dict[str, int] = {}
+    for name, submission in sent.items():
+        track = submission.repository.track.name
+        attack = sent["targeted" if name == "targeted" else "attack"].player_id or 0
+        numbers = {"submission": submission.pk, "attack": attack, "defence": defence}
+        for page, address in addresses(numbers, track).items():
+            if address not in known:
+                reads.clear()
+                known[address] = client.get(address).status_code
+                assert reads["rules"] <= (2 if page == "rules_diff" else 1), address
+            found.setdefault(track, {})[page] = known[address]
+    for track, pages in found.items():
+        pair = {"transfer_pair"} if stage == "before" else set()
+        matrix = {"matrix", "matrix_csv"} if track == "defence" else set()
+        missing = {page for page, status in pages.items() if status == 404}
+        assert missing == NO_MEANING | pair | matrix
+        assert {status for page, status in pages.items() if page not in missing} <= {200, 302}
+
+
+def test_the_api_answers(client: Client, sent: dict[str, Submission], played: Tournament) -> None:
+    names = {"leaderboard": [SLUG, "defence"], "competition": [SLUG], "competitions": [], "rounds": [SLUG]}
+    for name, args in (names | {"submission": [sent["attack"].pk]}).items():
+        assert client.get(reverse(f"api:{name}", args=args)).status_code == 200

@@ -1,0 +1,103 @@
+"""The leaderboard of the transfer format: who enters when, and the scores."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from competitions.models import Competition
+from competitions.sample_store import samples_of
+from core.errors import Fault
+from evaluation.formats.transfer.runner.play import Match, play
+from evaluation.formats.transfer.runner.player import TransferPlayer
+from evaluation.sandbox.base import Resources
+from formats.transfer.tournaments import services, totals
+from formats.transfer.tournaments.boards import board_of
+from formats.transfer.tournaments.engine_adapter import rules_of
+from formats.transfer.tournaments.player_builds import ready_player
+from formats.transfer.tournaments.selectors import current_entrants
+from formats.transfer.tournaments.verification import differing
+from submissions.models import Player, Submission
+from tests.platform.formats.transfer.tournaments.conftest import ADD, BRIGHTNESS, COPY, play_all
+from tests.platform.formats.transfer.tournaments.results import commit_all
+from workers.sandboxes import open_sandbox
+
+Submit = Callable[..., Submission]
+
+
+@pytest.mark.slow(6)
+def test_it_works(transfer: Competition, submit: Submit, tmp_path: Path) -> None:
+    brighter, defence = submit("owls", "attack", ADD), submit("bats", "defence", BRIGHTNESS)
+    targeted = submit("owls", "targeted_attack", COPY)
+    transfer.tracks.update(baselines=[])
+    tournament = services.make_tournament(transfer)
+
+    assert play_all(tournament) == 8  # two attacks on two batches, then one defence on all four
+
+    rows = {(row.track.name, row.player.title): row for row in current_entrants(tournament)}
+    assert set(rows) == {
+        ("attack", brighter.title), ("targeted_attack", targeted.title), ("defence", defence.title),
+    }  # fmt: skip
+    defending = rows.pop(("defence", defence.title))
+    attacking = [row.player for row in rows.values()]
+
+    def alone(player: Player) -> TransferPlayer:
+        """Name a player by its key, as the site does."""
+        return replace(ready_player(player, print), name=str(player.pk))
+
+    # the engine by itself, without a database, counts the same
+    match = Match(
+        rules_of(tournament),
+        [alone(player) for player in attacking],
+        [alone(defending.player)],
+        list(samples_of(tournament.sample_set)),
+        tournament.seed,
+    )
+    expected = play(
+        match, sandbox=open_sandbox(), directory=tmp_path / "alone", resources=Resources(),
+        on_batch=lambda batch: None, on_log=lambda player, text: None,
+    )  # fmt: skip
+    assert set(totals.pair_counts(tournament, attacking, [defending.player])) == set(expected.pairs())
+    fooled = {pair.attack: pair.fooled for pair in expected.pairs()}
+    assert {str(row.player_id): row.raw for row in rows.values()} == fooled
+    assert defending.opponents == 2
+    assert defending.raw == sum(pair.correct for pair in expected.pairs())
+
+    # the nightly verification finds a changed score, and writes the right one
+    assert list(differing(tournament)) == []
+    tournament.entrants.filter(pk=defending.pk).update(score=0.999)
+    (found,) = differing(tournament, repair=True)
+    assert (found.problem, found.repaired) == (f"score is 0.999 and should be {defending.score}", True)
+    assert list(differing(tournament)) == []
+
+
+def test_a_baseline_and_its_unchanged_copy_are_one_opponent(transfer: Competition, submit: Submit) -> None:
+    submit("bats", "defence", "true")
+    copied = submit("owls", "attack", "true")
+    services.make_baselines()
+    copied.player = Player.objects.get(baseline="noop")
+    copied.save()
+    commit_all(services.make_tournament(transfer))
+    attacks, defences = (board_of(transfer.tracks.get(name=name)) for name in ("attack", "defence"))
+    assert sorted((row.title, row.baseline) for row in attacks.rows) == [("noop", True), ("owls 2", False)]
+    assert (defences.opponents, defences.rows[0].opponents) == (1, 1)
+
+
+def test_an_upgrade_with_other_files_of_a_baseline_replaces_its_player(transfer: Competition, submit: Submit) -> None:
+    submit("bats", "defence", "true")
+    services.make_baselines()
+    tournament = services.make_tournament(transfer)
+    commit_all(tournament)
+    # as if an earlier version had made the player from other files
+    Player.objects.filter(baseline="noop").update(digest="sha256:1", tree_digest="sha256:2")
+    before = Player.objects.get(baseline="noop")
+    with pytest.raises(Fault, match="this version of Gauntlet bundles another noop than the one that is noop"):
+        ready_player(before, print)
+    assert services.make_baselines() == 1
+    assert services.make_baselines() == 0
+    commit_all(tournament)
+    attacks = board_of(transfer.tracks.get(name="attack"))
+    assert [row.player for row in attacks.rows] == [Player.objects.get(baseline="noop", digest__gt="sha256:1").pk]

@@ -1,0 +1,104 @@
+"""Workers play both formats from one queue: priority, then fair share between teams, then age."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+
+from core import clock
+from core.extension_point import ExtensionPoint
+from formats.query.matches.models import Match
+from formats.transfer.tournaments.models import AttackRun
+from formats.transfer.tournaments.work import runs
+from submissions.build_order import BUILD
+from tests.platform.conftest import FakeClock
+from workers import queue, tasks
+from workers.models import Priority, Worker, WorkerTime
+from workers.work import kinds
+
+
+def claims(worker: Worker) -> list[str]:
+    """Claim until nothing waits; return the kinds in order."""
+    return [claimed.kind.name for claimed in iter(lambda: queue.claim(worker), None)]
+
+
+def test_runs_of_rounds_come_before_pieces_of_leaderboards(match: Match, attacked: None, worker: Worker) -> None:
+    AttackRun.objects.update(priority=Priority.ROUND)
+    order = claims(worker)
+    assert order == ["runs"] * AttackRun.objects.count() + ["pieces"] * match.pieces.count()
+
+
+def test_pieces_of_rounds_come_before_runs_of_leaderboards(match: Match, attacked: None, worker: Worker) -> None:
+    match.pieces.update(priority=Priority.ROUND)
+    order = claims(worker)
+    assert order == ["pieces"] * match.pieces.count() + ["runs"] * AttackRun.objects.count()
+
+
+def test_a_worker_passes_over_pieces_that_it_cannot_play(match: Match, attacked: None, worker: Worker) -> None:
+    match.pieces.update(priority=Priority.ROUND)
+    Match.objects.update(needs_gpu=True)
+    assert claims(worker) == ["runs"] * AttackRun.objects.count()
+
+
+def test_workers_claim_only_what_their_role_is_for(
+    match: Match, attacked: None, submitted: None, worker: Worker
+) -> None:
+    """A submission that waits for a build neither keeps a player busy nor counts as work of one."""
+    assert set(claims(worker)) == {"runs", "pieces"}
+    assert not queue.anything_waits()
+    building = [claimed.kind.name for claimed in iter(lambda: queue.claim(worker, BUILD), None)]
+    assert building == ["builds", "builds"]
+
+
+def test_of_two_rounds_the_older_work_goes_first(match: Match, attacked: None, worker: Worker) -> None:
+    match.pieces.update(priority=Priority.ROUND)
+    AttackRun.objects.update(priority=Priority.ROUND, queued_at=clock.now() - timedelta(hours=1))
+    assert claims(worker)[0] == "runs"
+
+
+def test_a_team_that_used_the_workers_in_one_format_waits_in_the_other(
+    match: Match, attacked: None, worker: Worker
+) -> None:
+    """The leaderboard of baselines, which belongs to no team, has used nothing."""
+    hour = clock.database_now().replace(minute=0, second=0, microsecond=0)
+    WorkerTime.objects.create(entry=AttackRun.objects.all()[0].entry, hour=hour, seconds=100.0)
+    assert claims(worker)[0] == "pieces"
+    match.pieces.update(state="waiting", lease_until=None)
+    AttackRun.objects.update(state="waiting", lease_until=None)
+    WorkerTime.objects.update(entry=None)
+    assert claims(worker)[0] == "runs"
+
+
+def test_a_kind_that_fails_does_not_keep_the_work_of_lost_workers_from_others(
+    match: Match,
+    worker: Worker,
+    the_clock: FakeClock,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    def fail() -> int:
+        raise RuntimeError("a row of another kind is broken")
+
+    assert queue.claim(worker) is not None
+    monkeypatch.setattr(runs, "expire", fail)
+    monkeypatch.setattr("workers.queue.kinds", sorted(kinds, key=lambda kind: kind.name == "pieces"))  # the last one
+    the_clock.forward(seconds=31)
+    assert queue.expire() == 1
+    assert "expired runs cannot be returned to the queue" in caplog.text
+
+
+def test_a_worker_plays_although_it_cannot_tidy_its_host(
+    match: Match, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fail() -> None:
+        raise OSError("the disk is read-only")
+
+    played: list[Worker] = []
+    housekeeping: ExtensionPoint[[], None] = ExtensionPoint()
+    housekeeping.add(fail)
+    monkeypatch.setattr("workers.tasks.housekeeping", housekeeping)
+    monkeypatch.setattr("workers.tasks.play_work", lambda worker, heartbeat, seconds: played.append(worker))
+    tasks.play()
+    assert len(played) == 1
+    assert "could not be removed from this host" in caplog.text

@@ -1,0 +1,68 @@
+"""A submission of the transfer format from its commit to a player, with the smoke test."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from django.utils import timezone
+
+from evaluation.formats.transfer.runner.limits import resources
+from formats.transfer.tournaments.player_builds import ready_player
+from submissions import pipeline, timeouts
+from submissions.models import Submission
+from submissions.selectors import whole_log
+from tests.platform.formats.transfer.tournaments.conftest import BRIGHTNESS, COPY
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+Submit = Callable[..., Submission]
+
+
+def advanced(submission: Submission) -> tuple[Submission, str]:
+    """Send a submission through the pipeline as if it was just received; return it with its log."""
+    now = timezone.now()
+    Submission.objects.filter(pk=submission.pk).update(
+        state=Submission.State.RECEIVED, player=None, state_since=now, deadline=now + timeouts.RECEIVED
+    )
+    pipeline.advance()
+    submission.refresh_from_db()
+    return submission, "".join(whole_log(submission.builds.get()))
+
+
+def test_it_works(submit: Submit) -> None:
+    attack, log = advanced(submit("owls", "attack", COPY))
+    assert attack.state == "ready", log
+    assert [(check["name"], check["passed"]) for check in attack.builds.get().checks] == [
+        ("run", True), ("images", True),
+    ]  # fmt: skip
+    assert attack.player is not None
+    assert (attack.player.title, attack.player.command) == ("owls 1", ["run.sh"])
+    assert ready_player(attack.player, print).digest == attack.player.digest
+    defence, log = advanced(submit("bats", "defence", BRIGHTNESS))
+    assert defence.state == "ready", log
+
+
+def test_a_run_has_the_disk_space_of_the_command(submit: Submit) -> None:
+    # `gauntlet check` and the site share the limits; a shell counts blocks of 512 bytes
+    attack, log = advanced(submit("owls", "attack", f'echo "blocks of a file: $(ulimit -f)"; {COPY}'))
+    assert attack.state == "ready", log
+    assert f"blocks of a file: {resources().scratch_bytes // 512}\n" in log
+    assert resources().scratch_bytes == 2 << 30
+
+
+def test_an_attack_that_writes_half_of_the_images_is_rejected(submit: Submit) -> None:
+    attack, _ = advanced(submit("owls", "attack", 'for file in $(ls "$1" | head -n 2); do cp "$1/$file" "$2"; done'))
+    assert (attack.state, attack.problem) == ("rejected", "It made 2 of 4 images")
+    assert "write one PNG file of the same name for each input image" in attack.fix
+
+
+def test_a_crash_is_quoted_with_its_last_line(submit: Submit) -> None:
+    attack, log = advanced(submit("owls", "attack", "exec python3 -c 'import nothing_of_this_name'"))
+    assert attack.problem.splitlines()[0].startswith("ModuleNotFoundError: No module named 'nothing_of_this_name'")
+    assert "not reached  images" in log
+
+
+def test_a_defence_without_labels_is_rejected(submit: Submit) -> None:
+    defence, _ = advanced(submit("owls", "defence", 'echo "nothing,1" > "$2"'))
+    assert (defence.state, defence.problem) == ("rejected", "It labelled 0 of 4 images")

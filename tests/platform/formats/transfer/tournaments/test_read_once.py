@@ -1,0 +1,37 @@
+"""What one run reads: rules once, and the files of a submission once."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+
+import pytest
+
+from competitions.models import Competition
+from formats.transfer.tournaments import engine_adapter, queue, services
+from formats.transfer.tournaments.models import AttackRun, DefenceRun, RepeatRun
+from submissions.models import Submission
+from tests.platform.claims import claim_run
+from tests.platform.formats.transfer.tournaments.conftest import BRIGHTNESS, COPY
+
+
+@pytest.mark.parametrize("baselines", [[], ["noop"]])
+def test_a_run_reads_its_rules_once_and_hashes_a_repository_once(
+    transfer: Competition, submit: Callable[..., Submission], reads: Counter[str], baselines: list[str]
+) -> None:
+    submit("bats", "defence", BRIGHTNESS)
+    transfer.tracks.filter(name="attack").update(baselines=baselines)
+    if not baselines:
+        submit("owls", "attack", COPY)
+    services.make_baselines()
+    tournament = services.make_tournament(transfer)
+    services.advance(tournament)
+    played = set()
+    while run := claim_run("worker"):
+        reads.clear()
+        engine_adapter.longest(run.tournament)
+        queue.commit(run, engine_adapter.play(run))
+        assert reads == {"rules": 1, "files": 1}, run
+        played.add(type(run))
+        services.advance(tournament)
+    assert played == {AttackRun, DefenceRun, RepeatRun}

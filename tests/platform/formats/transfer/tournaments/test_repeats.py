@@ -1,0 +1,96 @@
+"""A share of a defence's images is labelled again, in other company: what that finds, and where it is shown."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from django.test import Client
+
+from competitions.models import Competition
+from evaluation.formats.transfer.results import RepeatCounts
+from formats.transfer.tournaments import queue, services
+from formats.transfer.tournaments.boards import board_of
+from formats.transfer.tournaments.engine_adapter import batches_of, play, play_repeat
+from formats.transfer.tournaments.models import DefenceRun, RepeatRun, Run, Tournament
+from submissions.models import Submission
+from tests.platform.claims import claim_run
+from tests.platform.formats.transfer.tournaments.conftest import ADD, BRIGHTNESS, play_all
+
+Submit = Callable[..., Submission]
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def tournament(transfer: Competition, submit: Submit) -> Tournament:
+    """The tournament of an attack, a defence and the baseline, before anything is played."""
+    submit("ants", "attack", ADD)
+    submit("bats", "defence", BRIGHTNESS)
+    services.make_baselines()
+    return services.make_tournament(transfer)
+
+
+def test_it_works(transfer: Competition, tournament: Tournament) -> None:
+    play_all(tournament)
+    [repeat] = RepeatRun.objects.all()
+    assert repeat.state == Run.State.PLAYED
+    assert len(repeat.images) == 4  # a batch, of the six samples
+    assert len(repeat.labels) == 4
+    assert (repeat.changed, repeat.lost, repeat.gained) == (0, 0, 0)
+    [row] = board_of(transfer.tracks.get(name="defence")).rows
+    assert row.repeats == RepeatCounts(repeated=4)
+
+
+def test_it_waits_until_every_other_run_of_the_defence_is_played(tournament: Tournament) -> None:
+    order = []
+    while True:
+        services.advance(tournament)
+        run = claim_run("worker")
+        if run is None:
+            break
+        order.append(type(run))
+        queue.commit(run, play(run))
+    assert order.count(RepeatRun) == 1
+    assert order.index(RepeatRun) == len(order) - 1
+
+
+def test_advancing_again_requests_no_further_repeat(tournament: Tournament) -> None:
+    play_all(tournament)
+    services.advance(tournament)
+    assert RepeatRun.objects.count() == 1
+
+
+def test_labels_that_were_right_only_in_the_original_runs_are_found(tournament: Tournament) -> None:
+    play_all(tournament)
+    for run in DefenceRun.objects.select_related("attack_run"):  # as if it had known the labels from another run
+        run.labels = [sample.label for sample in batches_of(tournament)[run.attack_run.batch].samples]
+        run.save()
+    repeat = RepeatRun.objects.get()
+    columns = play_repeat(repeat)
+    truth = [
+        batches_of(tournament)[DefenceRun.objects.get(pk=key).attack_run.batch].samples[index].label
+        for key, index in repeat.images
+    ]
+    lost = sum(label != right for label, right in zip(columns["labels"], truth, strict=True))
+    assert lost > 0
+    assert (columns["changed"], columns["lost"], columns["gained"]) == (lost, lost, 0)
+
+
+def test_the_board_the_csv_the_api_and_the_submission_say_it(
+    transfer: Competition, tournament: Tournament, client: Client
+) -> None:
+    play_all(tournament)
+    assert "inconsistent" not in client.get("/competitions/transfer/leaderboards/defence").content.decode()
+    RepeatRun.objects.update(changed=4, lost=4, gained=0, images=[[1, 0]] * 20)
+    assert (
+        not board_of(transfer.tracks.get(name="defence")).rows[0].repeats.inconsistent
+    )  # 4 of 4: once in 16 by chance
+    RepeatRun.objects.update(changed=12, lost=12)
+    assert "inconsistent" in client.get("/competitions/transfer/leaderboards/defence").content.decode()
+    csv = client.get("/competitions/transfer/leaderboards/defence.csv").content.decode().splitlines()
+    assert dict(zip(csv[0].split(","), csv[1].split(","), strict=True))["inconsistent"] == "True"
+    [row] = client.get("/api/competitions/transfer/leaderboards/defence").json()["rows"]
+    assert (row["repeated"], row["changed"], row["inconsistent"]) == (20, 12, True)
+    page = client.get(f"/submissions/{Submission.objects.get(repository__track__name='defence').pk}").content.decode()
+    assert "20 images were labelled again later" in page

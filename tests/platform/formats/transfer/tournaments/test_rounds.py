@@ -1,0 +1,369 @@
+"""A round of the transfer format, from its plan to the verified bundle; one round is played for all tests."""
+
+from __future__ import annotations
+
+import io
+import zipfile
+from collections import Counter
+from collections.abc import Callable
+from datetime import timedelta
+from pathlib import Path
+
+import numpy as np
+import pytest
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+from PIL import Image as Picture
+
+from accounts.models import User
+from competitions.models import Competition, FrozenLeaderboards
+from core import clock
+from core.errors import Refusal
+from evaluation.cli import main
+from evaluation.cli.verify import DONE
+from formats.query.leaderboards.models import Pool
+from formats.transfer.rounds.verification import differing_places
+from formats.transfer.tournaments import services
+from formats.transfer.tournaments.extensions import played_sets, playing_players
+from formats.transfer.tournaments.models import AttackRun, DefenceRun, Entrant
+from formats.transfer.tournaments.selectors import ATTACKING
+from formats.transfer.tournaments.work import runs
+from rounds import services as rounds
+from rounds.formats import format_of
+from rounds.models import Release, Round
+from rounds.planning.freeze import freeze
+from rounds.publishing.preview import preview_digest
+from rounds.publishing.publication import publish
+from rounds.release.parts import open_part, release
+from rounds.release.signing_keys import public_key
+from rounds.running.dashboard import dashboard as dashboard_of
+from rounds.verification import verify
+from submissions.models import Player, Submission
+from tests.platform.claims import claim_run
+from tests.platform.conftest import FakeClock
+from tests.platform.formats.transfer.tournaments.conftest import ADD, BRIGHTNESS, COPY
+from tests.platform.formats.transfer.tournaments.play_rounds import begin, plan, play
+from workers.models import Worker
+
+Submit = Callable[..., Submission]
+
+
+OTHER_PAGES = (
+    ("pages:share_round", (), 200),
+    ("pages:round_bracket", ("attack",), 404),
+    *((f"pages:round_{name}", (track,), 200) for name in ("matrix", "matrix_csv") for track in ATTACKING),
+    ("pages:round_matrix", ("defence",), 404),
+    ("pages:round_matrix", ("untargeted",), 404),
+    ("api:round", (), 200),
+)
+"""Other addresses of a published round. It has no brackets."""
+
+
+@pytest.fixture
+def planned(transfer: Competition, olga: User, submit: Submit, the_clock: FakeClock) -> Round:
+    """A planned round of two attacks, a defence and the baseline, whose window begins now."""
+    the_clock.at = timezone.now()
+    submit("owls", "attack", ADD)
+    submit("bats", "defence", BRIGHTNESS)
+    submit("bats", "targeted_attack", COPY)
+    services.make_baselines()
+    the_clock.at = timezone.now()
+    return plan(transfer, olga)
+
+
+@pytest.mark.slow(8)
+def test_it_works(
+    planned: Round,
+    olga: User,
+    the_clock: FakeClock,
+    client: Client,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    reads: Counter[str],
+) -> None:
+    assert (planned.schedule, planned.guard) == ("all", False)
+    begin(planned, olga, the_clock)
+    client.force_login(olga)
+    dashboard = reverse("admin:rounds_round_change", args=[planned.pk])
+    address = reverse("pages:round", args=["transfer", 1])
+    assert "Runs needed" in client.get(dashboard).content.decode()
+    assert "0 of 12 runs played" in client.get(address).content.decode()
+    assert play(planned) == 12
+    assert "over 3 opponents" in client.get(dashboard).content.decode()
+    assert (planned.state, planned.problem) == ("scored", "")
+
+    # everybody met everybody, the baseline too, which has no place
+    places = {(row.track.name, row.submission.title): row for row in planned.entries.select_related("track")}
+    assert {key: row.place for key, row in places.items()} == {
+        ("attack", "owls 1"): 1, ("targeted_attack", "bats 3"): 1, ("defence", "bats 2"): 1,
+    }  # fmt: skip
+    assert places["defence", "bats 2"].opponents == 3
+    entrants = Entrant.objects.filter(tournament=planned.tournament)
+    assert {(entrant.submission_id, entrant.score) for entrant in entrants if entrant.submission_id} == {
+        (row.submission_id, row.value) for row in places.values()
+    }
+
+    asked = client.get(reverse("admin:rounds_round_publish", args=[planned.pk])).content.decode()
+    assert "There are no pools, and the leaderboards continue." in asked
+    views = format_of(planned).preview(planned)
+    assert [len(view.rows) for view in views] == [1, 1, 1]
+    reads.clear()
+    publish(round_=planned, by=olga, previewed=preview_digest(planned, views))
+    assert reads["rules"] == 1
+    assert not Pool.objects.exists()
+    assert list(differing_places(Competition.objects.all())) == []
+    client.logout()
+    pages_before_the_release(client, planned)
+
+    # a round of this format has no seeding that could show the order of frozen leaderboards
+    frozen = FrozenLeaderboards.objects.create(competition=planned.competition, since=clock.now())
+    for part in (Release.Part.BUNDLE, Release.Part.IMAGES, Release.Part.PERTURBED):
+        release(round_=planned, part=part, by=olga, reason="It is over.")
+    frozen.delete()
+    bundle = saved(planned, "bundle", tmp_path)
+    runs = AttackRun.objects.filter(tournament=planned.tournament)
+    archives = [saved(planned, f"perturbed-{run.pk}", tmp_path) for run in runs]
+    assert saved(planned, "perturbed", tmp_path).read_bytes().count(b"\n") == 1 + len(archives) == 7
+    images = saved(planned, "images", tmp_path)
+    assert command(bundle, planned, archives, images) == DONE
+    assert "every attack against every defence" in capsys.readouterr().out
+    with zipfile.ZipFile(archives[0]) as archive:
+        assert len(archive.namelist()) in (2, 4)
+
+    pages_after_the_release(client, planned)
+    verification_finds_what_was_changed(planned)
+
+
+def pair_of(round_: Round) -> tuple[int, int]:
+    """Return the players of the attack and of the defence."""
+    attack, defence = (round_.entries.get(track__name=track).player_id for track in ("attack", "defence"))
+    return attack, defence
+
+
+def pages_before_the_release(client: Client, round_: Round) -> None:
+    """Counts are public with the result; images, and errors by class, are not."""
+    attack, defence = pair_of(round_)
+    matrix = reverse("pages:round_matrix", args=["transfer", 1, "attack"])
+    pair = reverse("pages:round_pair", args=["transfer", 1, attack, defence])
+    assert pair in client.get(matrix).content.decode()
+    assert f"{matrix}.csv?epsilon=8" in client.get(f"{matrix}?epsilon=8").content.decode()
+    assert client.get(f"{matrix}?epsilon=9").status_code == 404
+    page = client.get(pair).content.decode()
+    assert "owls 1 against bats 2" in page
+    assert "Errors by class" not in page
+    assert client.get(reverse("pages:round_pair", args=["transfer", 1, defence, attack])).status_code == 404
+    gallery = reverse("pages:round_gallery", args=["transfer", 1, "attack"])
+    assert gallery not in client.get(reverse("pages:round", args=["transfer", 1])).content.decode()
+    for address in (gallery, picture(attack, "clean"), picture(attack, "perturbed")):
+        assert client.get(address).status_code == 404
+    (first,) = client.get(reverse("api:round", args=["transfer", 1])).json()["standings"]["defence"]
+    assert {name: first[name] for name in ("place", "team", "score", "coverage", "opponents")} == {
+        "place": 1, "team": "bats", "score": pytest.approx(round_.entries.get(player=defence).value, abs=1e-6),
+        "coverage": 1.0, "opponents": 3,
+    }  # fmt: skip
+
+
+def pages_after_the_release(client: Client, round_: Round) -> None:
+    """With the images and the bundle, everybody sees the gallery and the errors by class."""
+    page = client.get(reverse("pages:round", args=["transfer", 1])).content.decode()
+    assert "owls 1" in page
+    assert page.count('class="rank') == 3
+    assert "racket" not in page
+    assert f"perturbed-{AttackRun.objects.filter(tournament=round_.tournament)[0].pk}" in page
+    for name, words, status in OTHER_PAGES:
+        assert client.get(reverse(name, args=["transfer", 1, *words])).status_code == status, name
+    attack, defence = pair_of(round_)
+    pair = reverse("pages:round_pair", args=["transfer", 1, attack, defence])
+    assert "Errors by class" in client.get(pair).content.decode()
+    gallery = reverse("pages:round_gallery", args=["transfer", 1, "attack"])
+    page = client.get(gallery).content.decode()
+    assert page.count("of 1 defence<") == 2 * 6, "two attacks made six images each"
+    assert picture(attack, "difference-10") in page
+    chosen = client.get(gallery, {"with": defence}).content.decode()
+    assert chosen.count(">fooled<") + chosen.count(">held<") == 2 * 6
+    clean, perturbed = (client.get(picture(attack, name)).content for name in ("clean", "perturbed"))
+    with Picture.open(io.BytesIO(clean)) as first, Picture.open(io.BytesIO(perturbed)) as second:
+        assert np.asarray(second).astype(int)[0, 0, 0] - np.asarray(first).astype(int)[0, 0, 0] in (8, 16)
+    assert client.get(picture(attack, "difference-11")).status_code == 404
+    assert client.get(picture(defence, "perturbed")).status_code == 404
+    assert client.get(picture(attack, "clean", 6)).status_code == 404
+
+
+def picture(attack: int, name: str, sample: int = 5) -> str:
+    """Return the address of a picture in the round."""
+    return reverse("pages:round_image", args=["transfer", 1, attack, sample, name])
+
+
+def verification_finds_what_was_changed(round_: Round) -> None:
+    """Whether places, scores, labels or the outcome were changed in the database."""
+    defence = round_.entries.get(track__name="defence")
+    run = DefenceRun.objects.filter(attack_run__tournament=round_.tournament, correct__lt=4).first()
+    assert run is not None
+    for row, changes, found in (
+        (defence, {"place": 2}, "place is 2 and should be 1"),
+        (defence, {"value": 0.999}, "value is 0.999 and should be 0."),
+        (Entrant.objects.get(tournament=round_.tournament, player=defence.player_id), {"worst": 1.0}, "worst is 1.0"),
+        (run, {"correct": run.labelled}, f"correct is {run.labelled} and should be {run.correct}"),
+        (round_, {"outcome": "0" * 64}, f"its outcome is {'0' * 64} and should be {round_.outcome}"),
+    ):
+        stored = type(row).objects.filter(pk=row.pk)
+        before = stored.values(*changes).get()
+        stored.update(**changes)
+        assert found in "; ".join(str(each) for each in verify(round_.competition).differences), changes
+        stored.update(**before)
+    assert list(differing_places(Competition.objects.all())) == []
+
+
+def saved(round_: Round, part: str, directory: Path) -> Path:
+    """Download a released part."""
+    path = directory / part
+    with open_part(round_, part).open() as file:
+        path.write_bytes(file.read())
+    return path
+
+
+def command(bundle: Path, round_: Round, archives: list[Path], images: Path) -> int:
+    """Run `gauntlet verify` as the page of the round says; return its status."""
+    commitments = ["--samples", round_.commitment, "--field", round_.field_commitment]
+    files = ["--images", str(images), "--perturbed", *map(str, archives)]
+    return main(["verify", str(bundle), "--key", public_key(), *commitments, *files])
+
+
+def test_it_stops_at_a_failed_run_until_it_is_replayed(planned: Round, olga: User, the_clock: FakeClock) -> None:
+    begin(planned, olga, the_clock)
+    format_of(planned).advance(planned)
+    run = None
+    for worker in ("a/0", "b/0", "a/0"):
+        the_clock.forward(hours=1)
+        run = claim_run(worker)
+        assert isinstance(run, AttackRun)
+        runs.release(run, fault="the disk is full")
+        AttackRun.objects.exclude(pk=run.pk).update(queued_at=clock.now())
+    assert run is not None
+    format_of(planned).advance(planned)
+    planned.refresh_from_db()
+    assert planned.problem.startswith(f"A platform error occurred in 1 of its runs: {run}. The first: the disk is full")
+    runs.replay(run, by=olga)
+    format_of(planned).advance(planned)
+    planned.refresh_from_db()
+    assert planned.problem.startswith("No worker that plays was seen recently")
+    Worker.objects.create(name="a/0", worker_class="cpu", started_at=clock.now(), last_seen_at=clock.now())
+    format_of(planned).advance(planned)
+    planned.refresh_from_db()
+    assert planned.problem == ""
+
+
+def test_a_run_that_only_one_host_tried_is_a_problem_of_the_round(
+    planned: Round, olga: User, the_clock: FakeClock
+) -> None:
+    begin(planned, olga, the_clock)
+    format_of(planned).advance(planned)
+    run = AttackRun.objects.order_by("pk")[0]
+    AttackRun.objects.filter(pk=run.pk).update(faults=3, fault_hosts={"a": 3})
+    format_of(planned).advance(planned)
+    planned.refresh_from_db()
+    assert planned.problem.startswith(f"{run} failed several times, on one host or because of hosts.")
+
+
+def test_it_is_planned_in_the_admin(transfer: Competition, olga: User, client: Client) -> None:
+    """Where every competition is of this format, the form has no schedule and no guard."""
+    client.force_login(olga)
+    address = reverse("admin:rounds_round_add")
+    page = client.get(address).content.decode()
+    assert 'name="source"' in page
+    assert not {name for name in ("schedule", "guard") if f'name="{name}"' in page}
+    starts = timezone.now().replace(year=2030)
+    values = {"competition": transfer.pk, "title": "Round 1", "kind": "development", "samples": 6, "reason": "A test."}
+    source = transfer.sample_sets.get(name="test")
+    times = {f"{name}_{part}": text for name, at in (("starts_at", starts), ("ends_at", starts + timedelta(hours=1)))
+             for part, text in enumerate((f"{at:%Y-%m-%d}", f"{at:%H:%M:%S}"))}  # fmt: skip
+    client.post(address, values | times | {"source": source.pk})
+    assert Round.objects.get().schedule == Round.Schedule.ALL
+
+
+def test_the_dashboard_says_before_the_start_that_no_worker_plays(planned: Round) -> None:
+    assert dashboard_of(planned).problem.startswith("No worker that plays was seen recently")
+    Worker.objects.create(name="a/0", worker_class="cpu", started_at=clock.now(), last_seen_at=clock.now())
+    assert dashboard_of(planned).problem == ""
+
+
+def test_the_dashboard_shows_who_plays_its_runs(planned: Round, olga: User, the_clock: FakeClock) -> None:
+    begin(planned, olga, the_clock)
+    format_of(planned).advance(planned)
+    for name in ("a/0", "a/1"):
+        Worker.objects.create(name=name, worker_class="cpu", started_at=clock.now(), last_seen_at=clock.now())
+    assert claim_run("a/1") is not None
+    (workers,) = next(section.tables for section in dashboard_of(planned).sections if section.title == "Workers")
+    assert workers.title == "2 live"
+    assert workers.rows == [("a/0", "cpu", "waits"), ("a/1", "cpu", "plays")]
+
+
+def test_its_runs_come_first_unless_it_is_paused(
+    planned: Round, transfer: Competition, olga: User, the_clock: FakeClock
+) -> None:
+    services.advance(services.make_tournament(transfer))
+    the_clock.forward(minutes=10)
+    begin(planned, olga, the_clock)
+    format_of(planned).advance(planned)
+
+    def claimed() -> bool | None:
+        """Whether the next run is the round's; None if nothing waits."""
+        run = claim_run("worker")
+        assert run is None or isinstance(run, AttackRun)
+        return None if run is None else run.tournament_id == planned.tournament.pk
+
+    assert claimed() is True
+    rounds.pause(round_=planned, by=olga)
+    assert claimed() is False
+    rounds.resume(round_=planned, by=olga)
+    assert claimed() is True
+    rounds.cancel(round_=planned, by=olga, reason="a wrong file")
+    assert claimed() is False
+    with pytest.raises(Refusal, match="was played before, so it is no longer secret"):
+        plan(transfer, olga)
+    assert not Player.objects.filter(pk__in=planned.entries.values("player")).exclude(
+        pk__in=playing_players().values("pk")
+    ), "the leaderboard still plays them"
+
+
+def test_nobody_enters_or_leaves(planned: Round, submit: Submit, olga: User, the_clock: FakeClock) -> None:
+    begin(planned, olga, the_clock)
+    entrants = Entrant.objects.filter(tournament=planned.tournament, left_at=None)
+    before = set(entrants.values_list("pk", flat=True))
+    Submission.objects.filter(repository__entry__team__slug="owls").update(state=Submission.State.WITHDRAWN)
+    services.advance_all()
+    services.advance(planned.tournament)
+    assert (
+        set(Entrant.objects.filter(tournament=planned.tournament, left_at=None).values_list("pk", flat=True)) == before
+    )
+
+
+@pytest.mark.parametrize(
+    ("missing", "problem"),
+    [
+        ("baseline", "these baselines are not built yet: noop"),
+        ("defence", "no defence was ready when the window began"),
+        ("all", "no submission was ready when the window began"),
+    ],
+)
+def test_it_is_not_frozen(planned: Round, olga: User, the_clock: FakeClock, missing: str, problem: str) -> None:
+    the_clock.at = planned.window.starts_at
+    if missing == "baseline":
+        Player.objects.filter(baseline="noop").delete()
+    else:
+        rows = Submission.objects.all()
+        gone = rows if missing == "all" else rows.filter(repository__track__name=missing)
+        gone.update(state=Submission.State.WITHDRAWN)
+    with pytest.raises(Refusal, match=problem):
+        freeze(round_=planned, by=olga)
+    planned.refresh_from_db()
+    assert (planned.state, hasattr(planned, "tournament")) == ("planned", False)
+
+
+def test_samples_count_as_seen_once_a_worker_has_held_them(planned: Round, olga: User, the_clock: FakeClock) -> None:
+    begin(planned, olga, the_clock)
+    format_of(planned).advance(planned)
+    assert planned.sample_set not in played_sets()
+    assert claim_run("worker") is not None
+    assert planned.sample_set in played_sets()
