@@ -24,6 +24,7 @@ from formats.query.matches.models import Match, Piece
 from formats.query.matches.models import SampleResult as SampleRow
 from formats.query.matches.rules import query_rules
 from formats.query.rounds.models import RoundMatch
+from formats.query.tracks import MODEL, UNTARGETED
 from rounds.models import Round, RoundEntry
 from submissions.models import Player, Submission
 
@@ -36,7 +37,7 @@ SAMPLES, QUERIES = sized(500, smallest=20), sized(1_000, smallest=20)
 def make_season() -> None:
     """Create a competition with `EACH` scores of each of `TEAMS` teams over `DAYS`, under `POOLS` pools in turn."""
     competition = make_competition(SEASON)
-    now, track = clock.now(), competition.tracks.get(name=Track.Name.MODEL)
+    now, track = clock.now(), competition.tracks.get(name=MODEL)
     start = now - timedelta(days=DAYS)
     Competition.objects.filter(pk=competition.pk).update(starts_at=start)
     competition.rules_versions.update(created_at=start)
@@ -51,7 +52,7 @@ def make_season() -> None:
         Pool.objects.filter(pk=pool.pk).update(made_at=start + timedelta(days=number * DAYS / POOLS))
     repositories = make_entries(competition, track, TEAMS)
     random = np.random.default_rng(0)
-    player = make_player(competition, Track.Name.MODEL, "everybody's model")
+    player = make_player(competition, MODEL, "everybody's model")
     for number in range(EACH):
         at = start + timedelta(days=DAYS * number / EACH)
         made = make_submissions(repositories, player, number + 1, at)
@@ -73,7 +74,7 @@ def make_matrix() -> None:
     now = clock.now()
     rules, samples = competition.rules_versions.get(), competition.sample_sets.get()
     sides = {}
-    for name in (Track.Name.MODEL, Track.Name.UNTARGETED):
+    for name in (MODEL, UNTARGETED):
         track = competition.tracks.get(name=name)
         repositories = make_entries(competition, track, SIDE, prefix=f"{name}-")
         players = Player.objects.bulk_create(
@@ -92,12 +93,12 @@ def make_matrix() -> None:
             PoolPlace(pool=pool, place=place, player=player) for place, player in enumerate(players, start=1)
         )
         sides[name] = track, players, submissions, pool
-    _, models, _, _ = sides[Track.Name.MODEL]
-    _, attacks, _, _ = sides[Track.Name.UNTARGETED]
+    _, models, _, _ = sides[MODEL]
+    _, attacks, _, _ = sides[UNTARGETED]
     matches = _matches(models, attacks, rules, samples)
-    for name, other in ((Track.Name.MODEL, attacks), (Track.Name.UNTARGETED, models)):
+    for name, other in ((MODEL, attacks), (UNTARGETED, models)):
         track, _, submissions, _ = sides[name]
-        pool = sides[Track.Name.UNTARGETED if name == Track.Name.MODEL else Track.Name.MODEL][3]
+        pool = sides[UNTARGETED if name == MODEL else MODEL][3]
         score(submissions, pool, first=1)
         found = list(Evaluation.objects.filter(submission__in=[each.pk for each in submissions]).order_by("pk"))
         for evaluation in found:
@@ -106,7 +107,7 @@ def make_matrix() -> None:
                 for place, player in enumerate(other)
             ]
         Evaluation.objects.bulk_update(found, ["per_opponent"])
-        _link(found, matches, of_models=name == Track.Name.MODEL)
+        _link(found, matches, of_models=name == MODEL)
         recompute(track)
     _publish_round(competition, rules, samples, [sides[name][:3] for name in sides], matches)
 

@@ -8,12 +8,12 @@ import numpy as np
 from django.db import connection
 
 from accounts.models import Team, User
-from competitions.formats import competition_formats
 from competitions.models import Competition, Entry, RulesVersion, SampleSet, Track
 from core import clock
 from evaluation.scoring.bootstrap import RESAMPLES
 from formats.query.leaderboards.models import Evaluation, Pool, PoolPlace, Resamples
 from formats.query.leaderboards.ranking import COMPARED
+from formats.query.tracks import MODEL, TRACKS, UNTARGETED
 from repositories.models import Repository
 from submissions.models import Player, Submission
 
@@ -29,7 +29,7 @@ def make_competition(slug: str) -> Competition:
         public=True,
         created_at=now,
     )
-    for track in competition_formats["query"].tracks:
+    for track in TRACKS:
         Track.objects.create(competition=competition, name=track.name, title=track.title.capitalize())
     RulesVersion.objects.create(competition=competition, version=1, values={}, created_at=now)
     SampleSet.objects.create(
@@ -48,12 +48,10 @@ def make_competition(slug: str) -> Competition:
 def make_pool(competition: Competition) -> Pool:
     """Create a pool of two untargeted attacks."""
     now = clock.now()
-    track = competition.tracks.get(name=Track.Name.UNTARGETED)
+    track = competition.tracks.get(name=UNTARGETED)
     pool = Pool.objects.create(track=track, number=1, made_at=now, reason="the bench")
     for place in (1, 2):
-        PoolPlace.objects.create(
-            pool=pool, place=place, player=make_player(competition, Track.Name.UNTARGETED, f"attack {place}")
-        )
+        PoolPlace.objects.create(pool=pool, place=place, player=make_player(competition, UNTARGETED, f"attack {place}"))
     return pool
 
 
@@ -72,8 +70,8 @@ def make_player(competition: Competition, kind: str, title: str) -> Player:
 
 def fill(competition: Competition, pool: Pool, teams: int) -> None:
     """Create `teams` teams with one scored model each, all scores different. Standings are not created."""
-    track = competition.tracks.get(name=Track.Name.MODEL)
-    player = make_player(competition, Track.Name.MODEL, "everybody's model")
+    track = competition.tracks.get(name=MODEL)
+    player = make_player(competition, MODEL, "everybody's model")
     submissions = make_submissions(make_entries(competition, track, teams), player, 1, clock.now())
     score(submissions, pool, first=1)
     # a live database analyses its tables while it grows; without statistics it would join them row by row

@@ -13,7 +13,7 @@ from django.db import connection
 
 from accounts.models import Team, User
 from bench.sizes import sized
-from competitions.models import Competition, Entry, SampleSet, Track
+from competitions.models import Competition, Entry, SampleSet
 from competitions.sample_store import draw, samples_of
 from competitions.services import import_competition
 from core import clock
@@ -21,6 +21,7 @@ from evaluation.formats.transfer.results import NO_LABEL
 from formats.transfer.tournaments import services
 from formats.transfer.tournaments.engine_adapter import repeats_due
 from formats.transfer.tournaments.models import AttackRun, DefenceRun, Entrant, RepeatRun, Run, Tournament
+from formats.transfer.tracks import ATTACK, TARGETED_ATTACK
 from repositories.models import Repository
 from submissions.models import Player, Submission
 
@@ -138,7 +139,7 @@ def _enter(tournament: Tournament, submissions: list[Submission]) -> None:
 
 
 def _attack(tournament: Tournament) -> None:
-    attacks = Player.objects.filter(track_name__in=(Track.Name.ATTACK, Track.Name.TARGETED_ATTACK))
+    attacks = Player.objects.filter(track_name__in=(ATTACK, TARGETED_ATTACK))
     AttackRun.objects.bulk_create(
         (
             AttackRun(

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Protocol
 
 from competitions.rules_reader import Rules, RulesReader
-from core.by_format import ByFormat
+from core.by_format import ByFormat, HasFormat
+from core.errors import Refusal
 
 if TYPE_CHECKING:
     from competitions.models import Competition
@@ -61,8 +63,29 @@ class CompetitionFormat(Protocol):
         """Yield notes and warnings about the smoke test of an imported competition, in sentences."""
 
 
+class WithoutOpponent(ABC):
+    """The answers of a format whose smoke test has no opponent."""
+
+    @property
+    @abstractmethod
+    def rules(self) -> RulesReader[Rules]:
+        """The reader of its rules."""
+
+    def keep_opponent(self, name: str) -> str:
+        """Raise `Refusal`."""
+        raise Refusal(f"no smoke test of the {self.rules.make().format} format has an opponent", fix="remove the line")
+
+    def smoke_test_notes(self, competition: Competition) -> Iterator[str]:
+        yield from ()
+
+
 competition_formats: ByFormat[CompetitionFormat] = ByFormat()
 """The rules and tracks of each format."""
+
+
+def track_title(competition: HasFormat, name: str) -> str:
+    """Return what is submitted to a track of a competition, in words that the templates translate."""
+    return next(track.title for track in competition_formats.of(competition).tracks if track.name == name)
 
 
 def format_choices() -> list[tuple[str, str]]:

@@ -51,10 +51,6 @@ def default_format() -> str:
 class Competition(models.Model):
     """A competition. One TOML file describes it; it can be edited afterwards."""
 
-    class Format(models.TextChoices):
-        QUERY = "query", gettext_noop("queries: attacks ask models")
-        TRANSFER = "transfer", gettext_noop("transfer: attacks send images, defences label them")
-
     class LicencePolicy(models.TextChoices):
         ANY = "any", gettext_noop("any licence")
         OPEN_SOURCE = "open-source", gettext_noop("an open-source licence, for the final")
@@ -138,14 +134,6 @@ class Organiser(models.Model):
 
 class Track(models.Model):
     """A track: what is submitted and how it is scored. `name` is used in addresses and manifests."""
-
-    class Name(models.TextChoices):
-        MODEL = "model", gettext_noop("model")
-        UNTARGETED = "untargeted", gettext_noop("untargeted attack")
-        TARGETED = "targeted", gettext_noop("targeted attack")
-        ATTACK = "attack", gettext_noop("attack")
-        TARGETED_ATTACK = "targeted_attack", gettext_noop("targeted attack")
-        DEFENCE = "defence", gettext_noop("defence")
 
     competition = models.ForeignKey(Competition, on_delete=models.CASCADE, related_name="tracks")
     name = models.CharField(max_length=16, choices=track_choices)

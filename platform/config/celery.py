@@ -7,6 +7,7 @@ import sys
 from typing import Any
 
 from celery import Celery, Task, signals
+from django.apps import apps
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 from django.utils.log import configure_logging
@@ -22,6 +23,13 @@ TRANSPORT_ALIASES["filesystem"] = "config.broker:Transport"
 app = Celery("gauntlet")
 app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks()
+
+
+@signals.import_modules.connect  # type: ignore[untyped-decorator]
+def add_tasks_of_apps(**_: Any) -> None:
+    """Add what the apps of formats do at intervals: their `beat_schedule`. Django is set up by then."""
+    for each in apps.get_app_configs():
+        app.conf.beat_schedule.update(getattr(each, "beat_schedule", {}))
 
 
 @signals.setup_logging.connect  # type: ignore[untyped-decorator]

@@ -91,8 +91,8 @@ MIDDLEWARE = [
     "django_htmx.middleware.HtmxMiddleware",
     "csp.middleware.CSPMiddleware",
     "core.csp.admin_policy",
-    "core.nul_characters.no_nul",
     "pages.site.error_views.explain_wrong_method",
+    "core.nul_characters.no_nul",
 ]
 ROOT_URLCONF = "config.urls"
 WSGI_APPLICATION = "config.wsgi.application"
@@ -261,18 +261,10 @@ CELERY_TASK_ROUTES = {
     "tournaments.make_baselines": {"queue": "build"},
 }
 CELERY_BEAT_SCHEDULE_FILENAME = str(STATE / "beat-schedule")
-CELERY_BEAT_SCHEDULE = {
+CELERY_BEAT_SCHEDULE = {  # formats add theirs, see `config.celery`
     "submissions.sweep": {"task": "submissions.sweep", "schedule": 10.0, "options": {"expires": 10.0}},
     "workers.sweep": {"task": "workers.sweep", "schedule": 10.0, "options": {"expires": 10.0}},
-    "matches.sweep": {"task": "matches.sweep", "schedule": 10.0, "options": {"expires": 10.0}},
-    "leaderboards.sweep": {"task": "leaderboards.sweep", "schedule": 10.0, "options": {"expires": 10.0}},
-    "tournaments.sweep": {"task": "tournaments.sweep", "schedule": 10.0, "options": {"expires": 10.0}},
     "rounds.sweep": {"task": "rounds.sweep", "schedule": 10.0, "options": {"expires": 10.0}},
-    "leaderboards.refresh_boards": {
-        "task": "leaderboards.refresh_boards",
-        "schedule": 60.0,
-        "options": {"expires": 60.0},
-    },
     "submissions.settle_late_tags": {
         "task": "submissions.settle_late_tags",
         "schedule": 60.0,
@@ -282,11 +274,6 @@ CELERY_BEAT_SCHEDULE = {
     "repositories.clean_up": {
         "task": "repositories.clean_up",
         "schedule": crontab(hour=4, minute=30),
-        "options": {"expires": 3600.0},
-    },
-    "matches.sweep_kept_frames": {
-        "task": "matches.sweep_kept_frames",
-        "schedule": crontab(hour=4, minute=45),
         "options": {"expires": 3600.0},
     },
     "submissions.collect_images": {

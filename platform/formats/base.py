@@ -28,8 +28,8 @@ class Format:
     """What its pages show."""
     api: ApiFormat
     """What the API answers."""
-    demo: DemoFormat
-    """Who plays it in the demo."""
+    demo: DemoFormat | None = None
+    """Who plays it in the demo; None for a format that no demo plays."""
 
 
 def register(format_: Format) -> None:
@@ -39,4 +39,5 @@ def register(format_: Format) -> None:
     round_formats.register(format_.name, format_.rounds)
     page_formats.register(format_.name, format_.pages)
     api_formats.register(format_.name, format_.api)
-    demos.register(format_.name, format_.demo)
+    if format_.demo is not None:
+        demos.register(format_.name, format_.demo)

@@ -323,6 +323,19 @@ class PageFormat(Protocol):
         """Return when the newest score was computed."""
 
 
+class WithoutHistory:
+    """The answers of a format that keeps no scores: `curves` and `history` raise `MissingPageError`, and say why."""
+
+    def curves_table(self, request: HttpRequest, track: Track) -> Table | None:
+        return None
+
+    def history_table(self, request: HttpRequest, track: Track, name: str) -> Table | None:
+        return None
+
+    def team_history(self, entry: Entry, track: Track, user: User | AnonymousUser) -> Sequence[LineChart]:
+        return ()
+
+
 page_formats: ByFormat[PageFormat] = ByFormat()
 """The pages of each format."""
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from evaluation.bundle.canonical_json import MOST_SAMPLES
+from evaluation.bundle.canonical_json import MOST_SAMPLES, commitment_of, encode
 from evaluation.bundle.submissions import BundleSubmission
 from rounds.models import RoundEntry
 
-__all__ = ["MOST_SAMPLES", "bundle_submission"]
+__all__ = ["MOST_SAMPLES", "bundle_submission", "commitment_of", "encode"]
 
 
 def bundle_submission(entry: RoundEntry) -> BundleSubmission:

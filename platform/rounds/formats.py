@@ -13,6 +13,7 @@ from django.forms import Field
 from competitions.models import Competition, RulesVersion, SampleSet
 from core.by_format import ByFormat
 from core.difference import Verified
+from core.errors import Refusal
 from rounds.models import Round, RoundEntry
 from rounds.publishing.preview import Preview
 from rounds.running.dashboard_tables import DashboardPart
@@ -129,6 +130,67 @@ class RoundFormat(Protocol):
 
         With `repair`, computed values are written, but not those of rounds.
         """
+
+
+class LeaderboardsContinue:
+    """The answers of a format whose rounds have one schedule, follow from no leaderboard, and change none."""
+
+    def plan_fields(self) -> Mapping[str, Field]:
+        return {}
+
+    def schedule(self, schedule: str, *, guard: bool) -> tuple[Round.Schedule, bool]:
+        """Ignore both: every entry plays everything."""
+        return Round.Schedule.ALL, False
+
+    def future_opponents(self, competition: Competition) -> QuerySet[Player]:
+        """Return none: the leaderboards continue with the opponents that they have."""
+        return Player.objects.none()
+
+    def publish(self, round_: Round, views: Sequence[Preview], by: User) -> None:
+        """Do nothing: the leaderboards continue."""
+
+    def secret_order_since(self, round_: Round) -> datetime | None:
+        """Return None: who plays what follows from no order."""
+        return None
+
+
+class PlayedWhileRunning:
+    """The answers of a format whose workers claim what a round plays only while the round is running."""
+
+    def start(self, round_: Round) -> None:
+        """Do nothing: its state lets workers play."""
+
+    def suspend(self, round_: Round) -> None:
+        """Do nothing: its state lets workers start nothing new."""
+
+    def resume(self, round_: Round) -> None:
+        """Do nothing: its state lets workers play."""
+
+    def cancel(self, round_: Round) -> None:
+        """Do nothing: its state lets workers play nothing more."""
+
+
+class PlayedAlone:
+    """The answers of a format whose entries meet nobody: a line of the outcome is enough for each."""
+
+    def check_field(self, round_: Round, entries: Sequence[RoundEntry], rules: RulesVersion) -> None:
+        """Do nothing: so few lines can be verified."""
+
+    def check_sides(self, round_: Round, entries: Sequence[RoundEntry]) -> None:
+        """Raise `Refusal` without an entry."""
+        if not entries:
+            raise Refusal("no submission was ready when the window began", fix="cancel it and plan another round")
+
+
+class WithoutPerturbedImages:
+    """The answers of a format that makes no images."""
+
+    def perturbed_table(self, round_: Round) -> bytes:
+        """Raise `Refusal`: there is nothing to release."""
+        raise Refusal(f"{round_} has no perturbed images", fix="release its other parts")
+
+    def perturbed_images(self, round_: Round, number: int) -> Callable[[], IO[bytes]] | None:
+        return None
 
 
 round_formats: ByFormat[RoundFormat] = ByFormat()

@@ -6,6 +6,7 @@ from datetime import datetime
 
 from accounts.models import User
 from accounts.selectors import is_member
+from competitions.formats import track_title
 from competitions.models import Competition, FreezeWindow
 from competitions.terms import require_accepted_terms
 from core import clock
@@ -64,7 +65,8 @@ def check_quota(repository: Repository) -> None:
     allowance = allowance_of(repository)
     if allowance.left:
         return
-    track = Text("the %(track)s track", track=Text(repository.track.get_name_display()))
+    title = track_title(repository.entry.competition, repository.track.name)
+    track = Text("the %(track)s track", track=Text(title))
     if allowance.next_at is None:
         raise Refusal(
             Text("%(track)s accepts no submissions", track=track),

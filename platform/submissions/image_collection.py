@@ -17,8 +17,9 @@ from evaluation.builder.image_archive import DIGEST_LABEL
 from evaluation.sandbox.docker import DockerSandbox
 from submissions.extension_points import players_in_use
 from submissions.image_layers import remove_layers
-from submissions.models import Player, Submission
+from submissions.models import Player
 from submissions.player_builds import docker_builder, remove_unused_checkouts
+from submissions.selectors import ready_submissions
 from workers.sandboxes import open_sandbox
 
 GRACE = timedelta(days=1)
@@ -45,12 +46,7 @@ def needed_players() -> set[str]:
 
     They belong to the newest ready submission of their repository, or a higher app uses them, for example in a pool.
     """
-    newest = (
-        Submission.objects.filter(state=Submission.State.READY, disqualified_at=None)
-        .values("repository")
-        .annotate(newest=Max("pk"))
-        .values("newest")
-    )
+    newest = ready_submissions().values("repository").annotate(newest=Max("pk")).values("newest")
     groups = [Player.objects.filter(submissions__in=newest), *players_in_use.answers()]
     return {digest for players in groups for digest in players.order_by().values_list("digest", flat=True).distinct()}
 

@@ -9,7 +9,8 @@ from django.db import models
 from django.db.models import Q, UniqueConstraint
 from django.utils.translation import gettext_noop
 
-from competitions.models import Competition, Track
+from competitions.formats import track_choices
+from competitions.models import Competition
 from core.times import in_words
 from repositories.models import Repository
 from workers.lease import Leased
@@ -22,7 +23,7 @@ class Player(models.Model):
     """
 
     competition = models.ForeignKey(Competition, on_delete=models.PROTECT, related_name="players")
-    track_name = models.CharField(max_length=16, choices=Track.Name.choices)
+    track_name = models.CharField(max_length=16, choices=track_choices)
     digest = models.CharField(max_length=80)
     title = models.CharField(max_length=120)
     command = models.JSONField()

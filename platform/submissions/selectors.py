@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from itertools import islice
 
-from django.db.models import Exists, F, OuterRef
+from django.db.models import Exists, F, OuterRef, QuerySet
 
 from core import clock
 from core.events import name_of
@@ -39,6 +39,11 @@ class LogPage:
     lines: tuple[NumberedLine, ...]
     last: int
     over: bool
+
+
+def ready_submissions() -> QuerySet[Submission]:
+    """Return the submissions that may count: ready, and not disqualified."""
+    return Submission.objects.filter(state=Submission.State.READY, disqualified_at=None)
 
 
 def log_lines(build: Build, after: int = 0, limit: int = LOG_PAGE) -> LogPage:

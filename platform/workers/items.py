@@ -9,6 +9,7 @@ from django.db import models
 from django.db.models import Q, QuerySet
 from django.utils.translation import gettext_noop
 
+from competitions.models import Entry
 from core import clock
 from workers.fault_record import MAX_FAULTS, FaultRecord
 from workers.lease import Leased
@@ -69,3 +70,20 @@ class WorkItem(Leased):
     def held(self) -> QuerySet[Self]:
         """Return this row, or nothing if the claim with this fence is lost."""
         return super().held().filter(fence=self.fence)
+
+
+class HostedItem(WorkItem):
+    """A row of work that names its worker, so that it outlives the worker's own row."""
+
+    NO_WORKER: ClassVar = {"worker": ""}
+
+    entry = models.ForeignKey(Entry, null=True, blank=True, on_delete=models.PROTECT, related_name="+")
+    """The team whose share of the workers it uses; None for work of no team."""
+    worker = models.CharField(max_length=120, blank=True)
+
+    class Meta:
+        abstract = True
+
+    @property
+    def holder(self) -> str:
+        return self.worker

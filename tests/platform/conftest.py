@@ -19,7 +19,6 @@ from django.utils import timezone, translation
 from pytest_django import Settings
 
 from accounts.models import Membership, Team, User
-from competitions.formats import competition_formats
 from competitions.models import Competition, Entry, Organiser, RulesVersion, SampleSet, Track
 from competitions.rules_reader import Rules, RulesReader
 from competitions.sample_store import keep_samples
@@ -28,6 +27,7 @@ from core import clock
 from evaluation.builder import tree_digest
 from evaluation.builder.source_tree import TreeEntry
 from formats.query.matches.rules import query_rules
+from formats.query.tracks import TRACKS
 from repositories.models import Repository
 from tests.platform.locks import LockRecorder
 
@@ -146,7 +146,7 @@ def competition(db: None) -> Competition:
         public=True,
         created_at=NOON - timedelta(days=366),
     )
-    for spec in competition_formats["query"].tracks:
+    for spec in TRACKS:
         Track.objects.create(competition=made, name=spec.name, title=spec.title.capitalize(), quota=5)
     return made
 

@@ -6,25 +6,20 @@ from collections.abc import Iterator
 
 from django.utils.translation import gettext_noop
 
-from competitions.formats import TrackSide, TrackSpec
 from competitions.models import Competition
 from competitions.rules import COUNTING_SUBMISSION, LEAST_ACCURACY, NEWEST
 from competitions.rules_reader import RulesReader
-from evaluation.domain.players import Track
 from evaluation.formats.query.rules import QueryRules
 from formats.query.smoke_opponents import keep_opponent
 from formats.query.smoke_test_notes import smoke_test_notes
+from formats.query.tracks import TRACKS
 
 
 class QueryCompetition:
     """See `competitions.formats.CompetitionFormat`."""
 
     title = gettext_noop("queries: attacks ask models")
-    tracks = (
-        TrackSpec(Track.MODEL.value, gettext_noop("model"), TrackSide.DEFENCE),
-        TrackSpec(Track.UNTARGETED.value, gettext_noop("untargeted attack"), TrackSide.ATTACK),
-        TrackSpec(Track.TARGETED.value, gettext_noop("targeted attack"), TrackSide.ATTACK),
-    )
+    tracks = TRACKS
     # the challenge of 2018 asked for half of the images
     rules = RulesReader(QueryRules, site_values={LEAST_ACCURACY: 0.5, COUNTING_SUBMISSION: NEWEST})
     without_baselines = "Its first pool is built from the first ready submissions."

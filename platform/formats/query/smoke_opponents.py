@@ -19,9 +19,8 @@ from evaluation.builder.source_tree import tree_entries
 from evaluation.domain.players import Track
 from evaluation.formats.query.rules import QueryRules
 from evaluation.formats.query.runner.smoke_opponent import Opponent, nearest_mean_opponent
+from formats.query.tracks import MODEL
 
-MODEL = str(Track.MODEL)
-"""The name of the track of models."""
 DIGITS = "digits"
 """Source of the sample sets that the bundled models classify."""
 DIGITS_MODEL = "numpy-classifier"

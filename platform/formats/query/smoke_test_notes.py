@@ -8,7 +8,8 @@ from competitions.bundled_baselines import works_only_on
 from competitions.models import Competition
 from competitions.selectors import development_set
 from core.errors import Refusal
-from formats.query.smoke_opponents import MODEL, made_opponent, opponent_name
+from formats.query.smoke_opponents import made_opponent, opponent_name
+from formats.query.tracks import MODEL
 
 MIN_SMOKE_SAMPLES = 10
 """Number of samples below which the smoke test says little about an attack."""

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from competitions.models import Track
 from rounds.models import Round, RoundEntry
@@ -85,6 +86,21 @@ def ranked_entries(round_: Round) -> list[RoundEntry]:
     placed = round_.entries.filter(place__isnull=False)
     related = placed.select_related("track", "player", "submission__repository__entry__team")
     return list(related.order_by("place", "order"))
+
+
+def moved(entry: RoundEntry, why: str = "", rank_before: int | None = None, **more: Any) -> Moved:
+    """Return the row of an entry; `more` are its notes and its warning."""
+    team, title = entry.submission.repository.entry.team.name, entry.submission.title
+    return Moved(team, title, rank_before, entry.place, why, gone_of(entry), **more)
+
+
+def places_of(round_: Round, row: Callable[[RoundEntry], Moved]) -> list[Preview]:
+    """Return the places of each track, as `row` shows them, for a format without pools."""
+    entries = ranked_entries(round_)
+    return [
+        Preview(track, [row(entry) for entry in entries if entry.track_id == track.pk])
+        for track in round_.competition.tracks.all()
+    ]
 
 
 def gone_of(entry: RoundEntry) -> str:

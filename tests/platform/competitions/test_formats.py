@@ -4,20 +4,30 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict, dataclass
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from django.utils import translation
 from django.utils.translation import gettext
 
-from competitions.formats import TrackSide, competition_formats, format_choices, track_choices
+from competitions.formats import (
+    TrackSide,
+    TrackSpec,
+    competition_formats,
+    format_choices,
+    track_choices,
+    track_title,
+)
 from competitions.models import Competition, Track
 from competitions.rules import LEAST_ACCURACY, check_rules, format_of
 from competitions.rules_reader import RuleKind, RulesReader
 from competitions.services import import_competition
+from core.by_format import ByFormat
 from core.errors import Refusal
 from evaluation.domain.images import ImageShape
 from evaluation.formats.registry import format_called, formats
+from submissions.models import Player
 from tests.platform.formats.transfer.tournaments.conftest import content
 
 
@@ -86,6 +96,28 @@ def test_choices_come_from_the_registry() -> None:
     assert Track(name="targeted_attack").get_name_display() == "targeted attack"
     assert Competition(format="transfer").get_format_display().startswith("transfer: ")
     assert Competition().format == "query"
+
+
+@pytest.fixture
+def third_format(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A format that is registered beside the query format, and has one of its names of tracks."""
+    parts: ByFormat[Any] = ByFormat()
+    parts.register("query", competition_formats["query"])
+    tracks = (TrackSpec("model", "toy model", TrackSide.DEFENCE), TrackSpec("noise", "toy noise", TrackSide.ATTACK))
+    parts.register("toy", SimpleNamespace(title="toys", tracks=tracks))
+    monkeypatch.setattr("competitions.formats.competition_formats", parts)
+
+
+def test_competitions_tracks_and_players_may_have_a_third_format(third_format: None) -> None:
+    fields = Competition._meta.get_field("format"), Track._meta.get_field("name"), Player._meta.get_field("track_name")
+    for field, choice in zip(fields, [("toy", "toys"), ("noise", "toy noise"), ("noise", "toy noise")], strict=True):
+        assert choice in (field.choices or ())
+
+
+def test_two_formats_may_have_tracks_of_one_name(third_format: None) -> None:
+    assert dict(track_choices())["model"] == "model"
+    assert track_title(Competition(format="query"), "model") == "model"
+    assert track_title(Competition(format="toy"), "model") == "toy model"
 
 
 @pytest.mark.parametrize("value", ["chess", ["query"], {"query": 1}, 1, None])

@@ -21,6 +21,7 @@ from formats.query.matches.engine_adapter import pack
 from formats.query.matches.models import Match, Piece, SampleResult
 from formats.query.matches.piece_result import sum_audits
 from formats.query.matches.rules import query_rules
+from formats.query.tracks import MODEL, UNTARGETED
 from repositories.models import Repository
 from rounds.models import Round
 from submissions.models import Build, LogChunk, Player, QuotaSlot, Submission
@@ -48,7 +49,7 @@ def pool(tracks: dict[str, Track], rules: RulesVersion) -> Pool:
     made = Pool.objects.create(track=tracks["untargeted"], number=1, made_at=rules.created_at, reason="The first one.")
     player = Player.objects.create(
         competition=rules.competition,
-        track_name=Track.Name.UNTARGETED,
+        track_name=UNTARGETED,
         digest="sha256:" + "a" * 64,
         title="Boundary attack",
         command=["run"],
@@ -183,7 +184,7 @@ def played_match(shown: dict[str, Submission], pool: Pool, sample_set: SampleSet
     sample_set.save()
     scored, attack = shown["scored"], pool.players.get()
     model = Player.objects.create(
-        competition=rules.competition, track_name=Track.Name.MODEL, digest="sha256:" + "b" * 64, title=scored.title,
+        competition=rules.competition, track_name=MODEL, digest="sha256:" + "b" * 64, title=scored.title,
         command=["run"], repository=scored.repository, commit=scored.commit, created_at=rules.created_at,
     )  # fmt: skip
     Submission.objects.filter(pk=scored.pk).update(player=model)

@@ -11,11 +11,11 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
 from accounts.models import Membership, Team, User
-from competitions.formats import competition_formats
 from competitions.models import Competition, Entry, FreezeWindow, FrozenLeaderboards, Track
 from core import clock
 from formats.query.leaderboards.board_freeze import take_snapshot
 from formats.query.leaderboards.models import Evaluation, Standing
+from formats.query.tracks import TRACKS
 from repositories.models import Repository
 from submissions.models import Submission
 from tests.platform.conftest import NOON, FakeClock
@@ -40,7 +40,7 @@ def opened(slug: str, days: int = -1, until: int = 100) -> Competition:
         public=True,
         created_at=now,
     )
-    for spec in competition_formats["query"].tracks:
+    for spec in TRACKS:
         Track.objects.create(competition=made, name=spec.name, title=spec.title)
     return made
 

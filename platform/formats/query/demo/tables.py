@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from rich.console import Console
 from rich.table import Table
 
-from competitions.models import Track
 from demo.tables import board_table, print_table, rank_cell
 from evaluation.domain.score_decimals import decimals
 from formats.query.leaderboards.models import Evaluation, Standing
+from formats.query.tracks import MODEL
 from rounds.publishing.preview import Preview
 from rounds.selectors import StandingRow
 
@@ -19,7 +19,7 @@ def print_boards(boards: Mapping[str, Sequence[Standing]], console: Console) -> 
     """Print each leaderboard: rank and score with intervals, team, failures, hardest opponent."""
     for title, standings in boards.items():
         table = board_table(title)
-        model = any(row.track.name == Track.Name.MODEL for row in standings)
+        model = any(row.track.name == MODEL for row in standings)
         for name in ("score", "95 % interval", "held" if model else "found nothing"):
             table.add_column(name, justify="right", no_wrap=True)
         # in a narrow terminal only this column shrinks

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from demo.virtual_teams import Change, VirtualPush, VirtualTeam
+from formats.query.tracks import MODEL, TARGETED, UNTARGETED
 
 
 def _titled(old: str, new: str) -> Change:
@@ -16,13 +17,13 @@ def _shaken_perceptron(seed: int) -> VirtualPush:
 NOISE = np.random.default_rng({seed})
 WEIGHTS = {{name: np.float32(w + NOISE.normal(0, np.abs(w).mean(), w.shape)) for name, w in WEIGHTS.items()}}"""
     title = _titled("Perceptron in numpy alone", f"Shaken perceptron {seed}")
-    return VirtualPush("model", "numpy-classifier", (Change("main.py", old, new), title))
+    return VirtualPush(MODEL, "numpy-classifier", (Change("main.py", old, new), title))
 
 
 def noise_with_draws(draws: int, title: str) -> VirtualPush:
     """Return the bundled Gaussian noise attack with another number of draws per size."""
     change = Change("main.py", "DRAWS = 40", f"DRAWS = {draws}")
-    return VirtualPush("untargeted", "gaussian-noise", (change, _titled("Additive Gaussian noise", title)))
+    return VirtualPush(UNTARGETED, "gaussian-noise", (change, _titled("Additive Gaussian noise", title)))
 
 
 READER = VirtualTeam("you", "Your team", (noise_with_draws(8, "My first attack"),))
@@ -34,58 +35,58 @@ TEAMS = (
     VirtualTeam(
         "owls",
         "Robust Owls",
-        (VirtualPush("model", "adversarial-logit-pairing"), VirtualPush("model", "compact-robust")),
+        (VirtualPush(MODEL, "adversarial-logit-pairing"), VirtualPush(MODEL, "compact-robust")),
     ),
     VirtualTeam(
         "herons",
         "Quiet Herons",
         (
-            VirtualPush("untargeted", "iterative-transfer"),
-            VirtualPush("untargeted", "compact-iterative-transfer"),
+            VirtualPush(UNTARGETED, "iterative-transfer"),
+            VirtualPush(UNTARGETED, "compact-iterative-transfer"),
         ),
     ),
     VirtualTeam(
         "otters",
         "Plain Otters",
-        (VirtualPush("model", "plain-resnet"), VirtualPush("model", "compact-plain")),
+        (VirtualPush(MODEL, "plain-resnet"), VirtualPush(MODEL, "compact-plain")),
     ),
-    VirtualTeam("wrens", "Small Wrens", (VirtualPush("model", "numpy-classifier"),)),
+    VirtualTeam("wrens", "Small Wrens", (VirtualPush(MODEL, "numpy-classifier"),)),
     VirtualTeam(
         "foxes",
         "Transfer Foxes",
         (
-            VirtualPush("targeted", "targeted-iterative-transfer"),
-            VirtualPush("targeted", "compact-targeted-iterative-transfer"),
-            VirtualPush("untargeted", "single-step-transfer"),
-            VirtualPush("untargeted", "compact-single-step-transfer"),
+            VirtualPush(TARGETED, "targeted-iterative-transfer"),
+            VirtualPush(TARGETED, "compact-targeted-iterative-transfer"),
+            VirtualPush(UNTARGETED, "single-step-transfer"),
+            VirtualPush(UNTARGETED, "compact-single-step-transfer"),
         ),
         members=("vixen",),
     ),
     VirtualTeam(
         "moles",
         "Boundary Moles",
-        (VirtualPush("untargeted", "boundary"), VirtualPush("targeted", "targeted-boundary")),
+        (VirtualPush(UNTARGETED, "boundary"), VirtualPush(TARGETED, "targeted-boundary")),
     ),
     VirtualTeam(
         "lynxes",
         "Noisy Lynxes",
         (
-            VirtualPush("model", "frozen-noise"),
-            VirtualPush("model", "efficientnet-lite0", made_for="tiny-imagenet"),
+            VirtualPush(MODEL, "frozen-noise"),
+            VirtualPush(MODEL, "efficientnet-lite0", made_for="tiny-imagenet"),
         ),
     ),
-    VirtualTeam("hares", "Hasty Hares", (VirtualPush("untargeted", "gaussian-noise"),)),
+    VirtualTeam("hares", "Hasty Hares", (VirtualPush(UNTARGETED, "gaussian-noise"),)),
     VirtualTeam(
         "toads",
         "Salty Toads",
-        (VirtualPush("untargeted", "salt-and-pepper"), VirtualPush("targeted", "targeted-pointwise")),
+        (VirtualPush(UNTARGETED, "salt-and-pepper"), VirtualPush(TARGETED, "targeted-pointwise")),
     ),
     VirtualTeam(
         "newts",
         "Mixing Newts",
         (
-            VirtualPush("targeted", "targeted-interpolation"),
-            VirtualPush("targeted", "targeted-interpolation", starts="tiny-imagenet"),
+            VirtualPush(TARGETED, "targeted-interpolation"),
+            VirtualPush(TARGETED, "targeted-interpolation", starts="tiny-imagenet"),
         ),
     ),
     VirtualTeam("crows", "Careless Crows", (_shaken_perceptron(1),)),

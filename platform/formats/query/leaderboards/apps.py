@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from importlib import import_module
+from typing import ClassVar
 
 from django.apps import AppConfig
 
@@ -11,6 +12,14 @@ class LeaderboardsConfig(AppConfig):
     """Pools, evaluations and boards."""
 
     name = "formats.query.leaderboards"
+    beat_schedule: ClassVar = {
+        "leaderboards.sweep": {"task": "leaderboards.sweep", "schedule": 10.0, "options": {"expires": 10.0}},
+        "leaderboards.refresh_boards": {
+            "task": "leaderboards.refresh_boards",
+            "schedule": 60.0,
+            "options": {"expires": 60.0},
+        },
+    }
 
     def ready(self) -> None:
         """Connect what this app adds to lower ones."""

@@ -14,19 +14,18 @@ from competitions.models import RulesVersion, SampleSet, Track
 from competitions.selectors import rules_in_force, sample_set_for
 from core import faults
 from core.errors import Fault
+from formats.query import NAME
 from formats.query.leaderboards.models import Evaluation, Pool
 from formats.query.leaderboards.ranking import BasisKey, Scored, order, order_before
 from formats.query.leaderboards.submission_choices import chosen_at, chosen_submissions
 from formats.query.matches.models import Match
 from formats.query.matches.selectors import waiting_for_live
+from formats.query.tracks import MODEL, UNTARGETED
 from submissions.models import Submission
 from workers.queue import idle_workers
 from workers.selectors import gpu_worker_is_live
 
 log = logging.getLogger(__name__)
-
-FORMAT = "query"
-"""The format of the competitions that have these leaderboards."""
 
 COUNTED = Q(counts=True)
 """Evaluations that count for leaderboards: all but those of an unpublished rejudging."""
@@ -48,7 +47,7 @@ AT_ONCE = 20
 
 def measured_tracks() -> QuerySet[Track]:
     """Return the tracks whose submissions play matches: those of competitions of the format."""
-    return Track.objects.filter(competition__format=FORMAT)
+    return Track.objects.filter(competition__format=NAME)
 
 
 def pool_in_force(track: Track) -> Pool | None:
@@ -66,8 +65,8 @@ def opposing_pools(track: Track) -> QuerySet[Pool]:
     )
 
 
-def _opposing(track: Track) -> Track.Name:
-    return Track.Name.UNTARGETED if track.name == Track.Name.MODEL else Track.Name.MODEL
+def _opposing(track: Track) -> str:
+    return UNTARGETED if track.name == MODEL else MODEL
 
 
 def opposing_pool(track: Track) -> Pool | None:
@@ -133,8 +132,8 @@ def keys_in_force(tracks: Iterable[Track]) -> dict[int, BasisKey | None]:
     rows = Track.objects.filter(pk__in=[track.pk for track in tracks]).values_list(
         "pk",
         Case(
-            When(name=Track.Name.MODEL, then=Subquery(pools.filter(track__name=Track.Name.UNTARGETED)[:1])),
-            default=Subquery(pools.filter(track__name=Track.Name.MODEL)[:1]),
+            When(name=MODEL, then=Subquery(pools.filter(track__name=UNTARGETED)[:1])),
+            default=Subquery(pools.filter(track__name=MODEL)[:1]),
         ),
         Subquery(versions[:1]),
         Subquery(sets.order_by("-pk").values("pk")[:1]),

@@ -20,6 +20,7 @@ from formats.query.leaderboards.evaluation_basis import COUNTED, counted_at, opp
 from formats.query.leaderboards.models import Evaluation
 from formats.query.leaderboards.ranking import BasisKey, Choice, Scored, counts_before
 from formats.query.leaderboards.submission_choices import choice_changes
+from formats.query.tracks import MODEL
 
 PERIODS = 60
 """The ranks of a team are kept at the end of this many equal periods, and whenever its own score changes."""
@@ -43,7 +44,7 @@ class Leaderboard:
     """The scores of a track that count at one moment, kept up to date event by event. Ranks are counted when asked."""
 
     def __init__(self, track_name: str) -> None:
-        self._sign = -1 if track_name == Track.Name.MODEL else 1
+        self._sign = -1 if track_name == MODEL else 1
         self._rows: dict[int, list[Scored]] = {}
         self._chosen: dict[int, int | None] = {}
         self._counting: dict[int, Scored] = {}

@@ -6,8 +6,8 @@ baselines have no owner, even if a team submits a copy.
 
 from __future__ import annotations
 
-from competitions.models import Track
 from formats.query.leaderboards.models import Evaluation, Pool
+from formats.query.tracks import MODEL
 from submissions.models import Submission
 
 
@@ -23,6 +23,6 @@ def left_out(evaluation: Evaluation) -> frozenset[int]:
     A model's score also counts attacks of its own team: they can only lower it.
     """
     repository = evaluation.submission.repository
-    if repository.track.name == Track.Name.MODEL:
+    if repository.track.name == MODEL:
         return frozenset()
     return frozenset(player for player, entry in owners(evaluation.pool).items() if entry == repository.entry_id)

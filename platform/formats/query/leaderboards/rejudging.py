@@ -26,6 +26,7 @@ from formats.query.leaderboards.superseding import supersede_in
 from formats.query.matches.models import Match
 from formats.query.matches.scheduling import request_matches
 from formats.query.matches.services import cancel, replay_failed
+from formats.query.tracks import MODEL
 from submissions.models import Player, Submission
 
 if TYPE_CHECKING:
@@ -219,7 +220,7 @@ def _pairs(evaluation: Evaluation) -> list[Pair]:
     if player is None:
         raise Fault(f"{submission} is ready and has no player")
     opponents = [place.player for place in evaluation.pool.places.select_related("player")]
-    if submission.repository.track.name == Track.Name.MODEL:
+    if submission.repository.track.name == MODEL:
         return [(player, opponent) for opponent in opponents]
     return [(opponent, player) for opponent in opponents]
 

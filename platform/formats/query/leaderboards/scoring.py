@@ -32,6 +32,7 @@ from formats.query.leaderboards.ranking import Place, places
 from formats.query.leaderboards.scoring_adapter import Opponent, PlayedSample, Scores, score_columns
 from formats.query.leaderboards.submission_choices import choice_changes
 from formats.query.matches.models import Match, SampleResult
+from formats.query.tracks import MODEL
 from submissions import quota_ledger
 from submissions.models import Submission
 from submissions.services import refund
@@ -142,7 +143,7 @@ def _try_to_end(evaluation: Evaluation, ending: _Ending, due: QuerySet[Evaluatio
 
 
 def _ending(evaluation: Evaluation) -> _Ending:
-    is_model = evaluation.submission.repository.track.name == Track.Name.MODEL
+    is_model = evaluation.submission.repository.track.name == MODEL
     matches = list(evaluation.matches.select_related("model", "attack"))
     inconsistent = [match for match in matches if _inconsistent(match)]
     if is_model and _is_blamed(inconsistent, matches):
@@ -199,7 +200,7 @@ def _inconsistent(match: Match) -> bool:
 def scores_of(evaluation: Evaluation) -> Scores:
     """Return the score of the finished rows; raise `Fault` where rows or whole matches are missing."""
     track_name = evaluation.submission.repository.track.name
-    side = "attack" if track_name == Track.Name.MODEL else "model"
+    side = "attack" if track_name == MODEL else "model"
     match_of: dict[int, int] = dict(evaluation.matches.values_list(f"{side}_id", "pk"))
     rows: dict[int, list[PlayedSample]] = {match: [] for match in match_of.values()}
     results = SampleResult.objects.filter(match__in=rows).order_by("match", "sample")

@@ -36,6 +36,7 @@ from formats.query.matches.player_builds import baseline_player
 from formats.query.matches.rules import query_rules
 from formats.query.matches.scheduling import ensure_match
 from formats.query.matches.services import replay_failed
+from formats.query.tracks import MODEL
 from submissions.models import Submission
 
 if TYPE_CHECKING:
@@ -244,7 +245,7 @@ def _begin(submission: Submission, basis: EvaluationBasis) -> Evaluation:
     if player is None:
         raise Fault(f"{submission} is ready and has no player")
     evaluation = Evaluation.objects.create(submission=submission, created_at=clock.database_now(), **basis._asdict())
-    is_model = track.name == Track.Name.MODEL
+    is_model = track.name == MODEL
     opponents = [place.player for place in basis.pool.places.select_related("player")]
     pairs = [(player, opponent) if is_model else (opponent, player) for opponent in opponents]
     evaluation.matches.set([_match(basis, model, attack, submission.repository.entry) for model, attack in pairs])

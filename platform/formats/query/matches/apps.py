@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from importlib import import_module
+from typing import ClassVar
 
+from celery.schedules import crontab
 from django.apps import AppConfig
 
 
@@ -11,6 +13,14 @@ class MatchesConfig(AppConfig):
     """Matches and the workers that play them."""
 
     name = "formats.query.matches"
+    beat_schedule: ClassVar = {
+        "matches.sweep": {"task": "matches.sweep", "schedule": 10.0, "options": {"expires": 10.0}},
+        "matches.sweep_kept_frames": {
+            "task": "matches.sweep_kept_frames",
+            "schedule": crontab(hour=4, minute=45),
+            "options": {"expires": 3600.0},
+        },
+    }
 
     def ready(self) -> None:
         """Connect what this app adds to lower ones."""

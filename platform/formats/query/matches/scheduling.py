@@ -10,12 +10,13 @@ from typing import NamedTuple
 from django.db import transaction
 from django.db.models import F, Max
 
-from competitions.models import Entry, RulesVersion, SampleSet, Track
+from competitions.models import Entry, RulesVersion, SampleSet
 from core import clock, notify
 from formats.query.matches.models import Match, Piece
 from formats.query.matches.queue import finish_played
 from formats.query.matches.rules import query_rules
 from formats.query.matches.seeds import match_seed
+from formats.query.tracks import MODEL
 from submissions.models import Player
 from workers.fair_order import uses
 from workers.models import Priority
@@ -212,7 +213,7 @@ def _finish_if_played(matches: Sequence[Match]) -> None:
 
 
 def _check_sides(rules: RulesVersion, sample_set: SampleSet, model: Player, attack: Player) -> None:
-    if model.track_name != Track.Name.MODEL or attack.track_name == Track.Name.MODEL:
+    if model.track_name != MODEL or attack.track_name == MODEL:
         raise ValueError(f"a match needs a model and an attack, not {model.track_name} and {attack.track_name}")
     if len({row.competition_id for row in (rules, sample_set, model, attack)}) > 1:
         raise ValueError("rules, sample set and players belong to different competitions")

@@ -33,6 +33,7 @@ from formats.query.pages import (
     submission,
     team,
 )
+from formats.query.tracks import ATTACK_TRACKS, MODEL, TARGETED, UNTARGETED
 from pages.board.freeze import Freeze
 from pages.board.track_cards import TrackCard
 from pages.competition.citation import Origin
@@ -62,11 +63,11 @@ from submissions.models import Build, Submission
 class QueryPages:
     """See `pages.formats.PageFormat`."""
 
-    attack_tracks: Collection[str] = matrix.ATTACK_TRACKS
+    attack_tracks: Collection[str] = ATTACK_TRACKS
     colours: Mapping[str, str] = {
-        Track.Name.MODEL: "#00696b",
-        Track.Name.UNTARGETED: "#b33c11",
-        Track.Name.TARGETED: "#a8236c",
+        MODEL: "#00696b",
+        UNTARGETED: "#b33c11",
+        TARGETED: "#a8236c",
     }
     rule_labels: Mapping[str, str] = rules_table.LABELS
     round_texts = RoundTexts(

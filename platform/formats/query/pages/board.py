@@ -31,6 +31,7 @@ from formats.query.pages.board_table import COLUMNS, headings
 from formats.query.pages.curves import MOST
 from formats.query.pages.history import sparklines
 from formats.query.pages.rules_table import scale
+from formats.query.tracks import MODEL
 from pages import flash_messages
 from pages.board.freeze import Freeze
 from pages.board.track_cards import TOP, CardRow, TrackCard
@@ -68,8 +69,8 @@ def board_content(request: HttpRequest, track: Track) -> BoardContent:
     line = rules and view.whole and _pool_line(page, query_rules(rules).opponents)
     until = page.frozen.since if page.frozen else page.at
     context = {
-        "models": track.name == Track.Name.MODEL,
-        "columns": 10 + (track.name == Track.Name.MODEL) + (page.at is None),
+        "models": track.name == MODEL,
+        "columns": 10 + (track.name == MODEL) + (page.at is None),
         "board": page,
         "view": view,
         "heads": headings(view, track.name),
@@ -152,7 +153,7 @@ def cards(tracks: Sequence[Track], freezes: Mapping[int, Freeze]) -> list[TrackC
     found = []
     for track in tracks:
         top = shown[track.pk]
-        models = track.name == Track.Name.MODEL
+        models = track.name == MODEL
         missing = not top.rows and pools[track.pk] is None
         found.append(
             TrackCard(
@@ -186,7 +187,7 @@ def _card_row(row: BoardRow) -> CardRow:
 
 def pool_missing(track_name: str) -> str:
     """Return why no player of a track has a score while the other side has no pool."""
-    if track_name == Track.Name.MODEL:
+    if track_name == MODEL:
         return gettext("Models get a score when the pool of attacks is ready.")
     return gettext("Attacks get a score when the pool of models is ready.")
 

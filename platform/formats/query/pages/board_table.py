@@ -6,11 +6,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from operator import attrgetter
 
-from competitions.models import Track
 from core import rounding
 from evaluation.charts.table import Cell
 from formats.query.leaderboards.board_rows import BoardRow
 from formats.query.leaderboards.board_views import BoardView
+from formats.query.tracks import MODEL
 
 _LARGEST_FIRST = frozenset({"accuracy", "held", "scored"})
 """Columns whose heading sorts the largest value first."""
@@ -27,7 +27,7 @@ class Heading:
 def headings(view: BoardView, track_name: str) -> Mapping[str, Heading]:
     """Return the heading of each column by name. That of the sorted column reverses the order."""
     return {
-        name: _heading(name, view, name in _LARGEST_FIRST or (name == "score" and track_name == Track.Name.MODEL))
+        name: _heading(name, view, name in _LARGEST_FIRST or (name == "score" and track_name == MODEL))
         for name in ("team", "score", "accuracy", "held", "opponent", "time", "scored")
     }
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from competitions.models import Track
 from evaluation.domain.text import Text
 from formats.query.rounds.decision_text import why
 from formats.query.rounds.stages import BracketView, Line, Name, StageView
+from formats.query.tracks import MODEL, TARGETED, UNTARGETED
 from rounds.selectors import StandingRow
 
 MEDIAN = "median"
@@ -90,11 +90,11 @@ def bracket(
     `without_first_panel`: hide the panel of stage 1, which follows the order of the leaderboards. `matches`: the public
     matches by their two players.
     """
-    attack_track = Track.Name.TARGETED if track_name == Track.Name.TARGETED else Track.Name.UNTARGETED
+    attack_track = TARGETED if track_name == TARGETED else UNTARGETED
     stages = next((each.stages for each in brackets if each.track_name == attack_track), ())
     lines = [_lines(stage, track_name) for stage in stages]
     columns = [_column(stage, track_name, decided) for stage, decided in zip(stages, lines, strict=True)]
-    if without_first_panel and columns and attack_track == Track.Name.UNTARGETED:
+    if without_first_panel and columns and attack_track == UNTARGETED:
         columns[0] = replace(columns[0], panel=None)
     cells = [
         {line.name.player: (line.name, _cell(line, column, matches)) for line in decided}
@@ -106,7 +106,7 @@ def bracket(
         for line in decided
         if not line.kept
     }
-    if track_name == Track.Name.MODEL:
+    if track_name == MODEL:
         cuts |= _eliminated_by_targeted(brackets)
     rows = []
     for player in dict.fromkeys(row.player for row in standings):
@@ -118,7 +118,7 @@ def bracket(
 
 def _eliminated_by_targeted(brackets: Sequence[BracketView]) -> Mapping[int, str]:
     """Return the models that were eliminated as inconsistent in the bracket of the targeted attacks."""
-    later = (each for each in brackets if each.track_name == Track.Name.TARGETED)
+    later = (each for each in brackets if each.track_name == TARGETED)
     return {
         line.name.player: Text("%(why)s (targeted attacks)", why=why(stage, line))
         for each in later
@@ -129,11 +129,11 @@ def _eliminated_by_targeted(brackets: Sequence[BracketView]) -> Mapping[int, str
 
 
 def _lines(stage: StageView, track_name: str) -> Sequence[Line]:
-    return stage.models if track_name == Track.Name.MODEL else stage.attacks
+    return stage.models if track_name == MODEL else stage.attacks
 
 
 def _column(stage: StageView, track_name: str, lines: Sequence[Line]) -> Column:
-    against_attacks = track_name == Track.Name.MODEL
+    against_attacks = track_name == MODEL
     panel = stage.panel_attacks if against_attacks else stage.panel_models
     counted = {name.player for name in (stage.counted_attacks if against_attacks else stage.counted_models)}
     by_median = stage.ordered_by == MEDIAN

@@ -12,6 +12,7 @@ from formats.query.leaderboards.board_rows import BoardRow
 from formats.query.leaderboards.models import Evaluation
 from formats.query.leaderboards.visibility import row_of
 from formats.query.pages.match_links import by_opponent
+from formats.query.tracks import MODEL
 from pages.players import PlayerName, names_of
 
 
@@ -67,7 +68,7 @@ class Comparison:
 def side_by_side(track: Track, evaluations: Sequence[Evaluation], *, frozen: bool) -> Comparison:
     """Return the comparison of scored evaluations; `frozen`: the ranks are those of the frozen leaderboard."""
     columns = [Column(each, _row(track, each, frozen=frozen)) for each in evaluations]
-    return Comparison(columns, _opponents(evaluations, larger_is_better=track.name == Track.Name.MODEL))
+    return Comparison(columns, _opponents(evaluations, larger_is_better=track.name == MODEL))
 
 
 def _row(track: Track, evaluation: Evaluation, *, frozen: bool) -> BoardRow | None:

@@ -25,6 +25,7 @@ from formats.query.matches.models import Match
 from formats.query.pages.comparison import side_by_side
 from formats.query.pages.match_page import by_query
 from formats.query.rounds.match_visibility import Sight, scores_seen
+from formats.query.tracks import MODEL
 from pages.formats import Content
 from pages.players import names_of
 
@@ -49,7 +50,7 @@ def curves_content(request: HttpRequest, track: Track) -> Content:
     csv = address_of(reverse("pages:curves_csv", args=[competition.slug, track.name]), "submission", list(found))
     on_board = {row.submission for row in rows}
     context = {
-        "models": track.name == Track.Name.MODEL,
+        "models": track.name == MODEL,
         "chart": of_submissions(track, found, csv),
         "comparison": side_by_side(track, list(found.values()), frozen=frozen),
         "rows": rows,
@@ -81,7 +82,7 @@ def of_submissions(track: Track, found: Mapping[int, Evaluation], csv: str) -> L
     if not found:
         return None
     distances = curves.distances_under(next(iter(found.values())).rules)
-    counted = curves.successes_over(_counted(found), distances, of_models=track.name == Track.Name.MODEL)
+    counted = curves.successes_over(_counted(found), distances, of_models=track.name == MODEL)
     names: dict[int, str] = {
         pk: Text(
             "%(title)s by %(team)s",
@@ -93,7 +94,7 @@ def of_submissions(track: Track, found: Mapping[int, Evaluation], csv: str) -> L
     columns = {names[pk]: counted[each.pk] for pk, each in found.items() if counted[each.pk].total}
     if not columns:
         return None
-    return _against_distance(columns, distances, csv, _MODELS if track.name == Track.Name.MODEL else _ATTACKS)
+    return _against_distance(columns, distances, csv, _MODELS if track.name == MODEL else _ATTACKS)
 
 
 _MODELS = Text(

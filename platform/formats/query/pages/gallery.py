@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from django.core.paginator import Page, Paginator
 from django.urls import reverse
 
-from competitions.models import Track
 from competitions.sample_pictures import CLEAN, PERTURBED, difference_name
 from competitions.sample_store import samples_of
 from evaluation.charts.pictures import AMPLIFICATIONS
 from evaluation.formats.query.results import Outcome
 from formats.query.matches.curves import Row
 from formats.query.matches.models import Match
+from formats.query.tracks import TARGETED
 from pages.competition.development_samples import class_name
 from pages.round.gallery import amplification
 
@@ -52,7 +52,7 @@ def gallery(match: Match, rows: Sequence[Row], factor: str, page: str) -> Galler
     chosen = amplification(factor)
     shown = Paginator(found, PER_PAGE).get_page(page)
     samples, names = samples_of(match.sample_set), match.sample_set.class_names
-    targeted = match.attack.track_name == Track.Name.TARGETED
+    targeted = match.attack.track_name == TARGETED
 
     def exhibit(row: Row) -> Exhibit:
         sample = samples[row.sample]

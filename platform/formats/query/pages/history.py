@@ -20,12 +20,13 @@ from evaluation.charts.table import Cell, Table
 from evaluation.domain.text import Text, listed
 from formats.query.leaderboards.board_rows import BoardRow
 from formats.query.leaderboards.history import Shown, TrackHistory, history_of, scores_of, shown
+from formats.query.tracks import MODEL, TARGETED, UNTARGETED
 from pages.formats import Content
 
 SCORE, RANK, BEST, TOP = "score", "rank", "best", "top"
 """Keys of the charts, and names of their tables."""
 
-_COLOURS: Mapping[str, int] = {Track.Name.MODEL: 1, Track.Name.UNTARGETED: 2, Track.Name.TARGETED: 4}
+_COLOURS: Mapping[str, int] = {MODEL: 1, UNTARGETED: 2, TARGETED: 4}
 """Numbers of the curves whose colours are nearest to those of the tracks."""
 
 TOP_TEAMS = 10
@@ -107,7 +108,7 @@ def _scores(history: TrackHistory, steps: Steps, x: TimeScale, csv: str) -> Line
     return LineChart(
         key=f"{SCORE}-{track.name}",
         title=Text("%(track)s: score", track=track.title),
-        description=larger if track.name == Track.Name.MODEL else smaller,
+        description=larger if track.name == MODEL else smaller,
         table=Table(_SCORE_COLUMNS, rows),
         lines=[Line(Text("score"), 1, band=(2, 3))],
         x=x,

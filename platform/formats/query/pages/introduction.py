@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.conf import settings
 from django.utils.translation import gettext
 
-from competitions.models import Track
+from formats.query.tracks import MODEL, TARGETED, UNTARGETED
 from pages.formats import Guide, HomeTexts
 
 
@@ -26,7 +26,7 @@ def home() -> HomeTexts:
             "The score is the median of these distances over secret images and the best opponents. Every "
             "score has a 95 % interval, the number of failed attacks, and the version of the rules."
         ),
-        track=Track.Name.UNTARGETED,
+        track=UNTARGETED,
         drawing="formats/query/parts/drawing.html",
     )
 
@@ -35,7 +35,7 @@ def guide() -> Guide:
     """Return what the documentation says."""
     return Guide(
         title=gettext("Query format"),
-        tracks=(Track.Name.MODEL, Track.Name.UNTARGETED, Track.Name.TARGETED),
+        tracks=(MODEL, UNTARGETED, TARGETED),
         evaluated=gettext("in the query format against every opponent in the pool of the other side"),
         tracks_template="formats/query/docs/tracks.html",
         submission_template="formats/query/docs/submission.html",

@@ -27,6 +27,7 @@ from formats.query.matches.models import Match
 from formats.query.pages.rules_table import scale
 from formats.query.rounds.match_visibility import scores_seen
 from formats.query.rounds.models import RoundMatch
+from formats.query.tracks import MODEL
 from pages.formats import MatrixContent
 from pages.matrix.heat_map import HeatMap, HeatMapAxis, matrix_address
 from pages.players import PlayerName, names_of
@@ -34,8 +35,6 @@ from rounds import selectors as rounds
 from rounds.models import Round
 from rounds.selectors import StandingRow
 from submissions.models import Submission
-
-ATTACK_TRACKS = (Track.Name.UNTARGETED, Track.Name.TARGETED)
 
 MOST = 100
 """At most this many rows of each leaderboard are in the matrix of a competition."""
@@ -113,7 +112,7 @@ def matrix_content(request: HttpRequest, attacks: Track, played: Round | None) -
     if played:
         found, rules = of_round(played, attacks), played.rules
     else:
-        models = get_object_or_404(competition.tracks, name=Track.Name.MODEL)
+        models = get_object_or_404(competition.tracks, name=MODEL)
         found, rules = of_competition(models, attacks, request.user), competition.rules_versions.first()
     context = {"scale": scale(rules) if rules else ""}
     return MatrixContent(template="formats/query/matrix.html", context=context, map=found)
@@ -201,7 +200,7 @@ def _pool_players(competition: Competition) -> dict[int, list[int]]:
 def of_round(played: Round, attack_track: Track) -> DistanceMap:
     """Return the pairs that the outcome of a published round uses, in the order of its standings; in two queries."""
     standings = rounds.standings(played)
-    models, attacks = standings[Track.Name.MODEL], standings[attack_track.name]
+    models, attacks = standings[MODEL], standings[attack_track.name]
     rows = RoundMatch.objects.filter(round=played, samples__gt=0, match__attack__track_name=attack_track.name)
     columns = ("match__model", "match__attack", "median", "held", "samples", "match")
     cells = {

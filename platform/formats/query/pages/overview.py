@@ -7,6 +7,7 @@ from django.utils.translation import gettext
 
 from competitions.models import Competition
 from formats.query.leaderboards.models import Pool
+from formats.query.tracks import MODEL, UNTARGETED
 from pages.formats import Content, Overview
 from pages.players import names_of
 
@@ -17,8 +18,8 @@ def overview(competition: Competition) -> Overview:
     names = names_of(place.player_id for pool in in_force for place in pool.places.all())
     has_baselines = not in_force and any(track.baselines for track in competition.tracks.all())
     links = [
-        (reverse("pages:matrix", args=[competition.slug, "untargeted"]), gettext("Matrix of models and attacks")),
-        (reverse("pages:curves", args=[competition.slug, "model"]), gettext("Curves")),
+        (reverse("pages:matrix", args=[competition.slug, UNTARGETED]), gettext("Matrix of models and attacks")),
+        (reverse("pages:curves", args=[competition.slug, MODEL]), gettext("Curves")),
     ]
     return Overview(
         links=links if in_force else (),

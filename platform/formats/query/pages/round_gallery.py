@@ -23,6 +23,7 @@ from evaluation.formats.query.results import Outcome
 from formats.query.matches.curves import Row, rows_of_samples
 from formats.query.pages.rules_table import scale
 from formats.query.rounds.models import RoundMatch
+from formats.query.tracks import TARGETED
 from pages.competition.development_samples import class_name
 from pages.formats import Content
 from pages.players import PlayerName, names_in
@@ -103,7 +104,7 @@ def round_gallery(
         names,
         amplification(factor),
         of_attacks=shown is View.ATTACKS,
-        targeted=attack_track == Track.Name.TARGETED,
+        targeted=attack_track == TARGETED,
     )
     return PerturbationGallery(
         view=shown,

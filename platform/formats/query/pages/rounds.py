@@ -22,6 +22,7 @@ from formats.query.rounds.downloads import pairs_of
 from formats.query.rounds.models import RoundStage, RoundWarning
 from formats.query.rounds.progress import progress
 from formats.query.rounds.stages import BracketView, standings_and_stages
+from formats.query.tracks import MODEL, TARGETED, UNTARGETED
 from pages.formats import Content, RoundContent, RoundProgress
 from pages.players import PlayerName, names_in
 from rounds.models import Release, Round
@@ -143,11 +144,11 @@ def progress_of(played: Round) -> RoundProgress:
 
 def _stage(played: Round, stages: Sequence[RoundStage]) -> str:
     over = {stage.bracket for stage in stages if _is_last(stage, played)}
-    if Track.Name.UNTARGETED not in over:
-        number = sum(stage.bracket == Track.Name.UNTARGETED for stage in stages) + 1
+    if UNTARGETED not in over:
+        number = sum(stage.bracket == UNTARGETED for stage in stages) + 1
         return gettext("Stage %(number)s of models and untargeted attacks") % {"number": number}
-    if Track.Name.TARGETED not in over:
-        number = sum(stage.bracket == Track.Name.TARGETED for stage in stages) + 1
+    if TARGETED not in over:
+        number = sum(stage.bracket == TARGETED for stage in stages) + 1
         return gettext("Stage %(number)s of targeted attacks against the five best models") % {"number": number}
     return gettext("Final check: attacks that were cut, against the five winning models")
 
@@ -175,7 +176,7 @@ def results(
     rows = standings[shown.name]
     drawn = bracket(stages, shown.name, rows, without_first_panel=hidden, matches=matches)
     tries = _tries(stages, shown.name, rows)
-    warned = _warnings(played, [*standings[Track.Name.MODEL], *standings[Track.Name.UNTARGETED]])
+    warned = _warnings(played, [*standings[MODEL], *standings[UNTARGETED]])
     special = _special(warned)
     sharing = Counter(row.player for row in rows)
     return Results(
@@ -198,7 +199,7 @@ def results(
 
 def _tries(stages: Sequence[BracketView], track_name: str, rows: Sequence[StandingRow]) -> dict[int, int]:
     """Return for each player the number of pairs of sample and opponent that scored it in the last stage."""
-    attack_track = Track.Name.TARGETED if track_name == Track.Name.TARGETED else Track.Name.UNTARGETED
+    attack_track = TARGETED if track_name == TARGETED else UNTARGETED
     last = next((each.stages[-1] for each in stages if each.track_name == attack_track and each.stages), None)
     return {row.player: last.samples * (row.met or 0) if last else 0 for row in rows}
 
@@ -270,7 +271,7 @@ def round_content(
     matches = match_links.pairs_of(shown) if pairs_public(shown, request.user) else {}
     found = results(shown, tracks, track, sees_live=sees_live(request.user, shown.competition), matches=matches)
     csv = reverse("pages:round_bracket", args=[shown.competition.slug, shown.number, track.name])
-    attack_track = Track.Name.UNTARGETED if track.name == Track.Name.MODEL else Track.Name(track.name)
+    attack_track = UNTARGETED if track.name == MODEL else track.name
     perturbed = released_pairs(shown, attack_track) if Release.Part.PERTURBED in public else ()
     return RoundContent(
         template="formats/query/parts/round.html",

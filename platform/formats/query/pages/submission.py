@@ -10,7 +10,6 @@ from typing import Any
 from django.http import HttpRequest
 
 from competitions.board_freezes import frozen_since, sees_live
-from competitions.models import Track
 from evaluation.charts.axis import axis_to
 from formats.query.leaderboards.board_rows import BoardRow
 from formats.query.leaderboards.evaluation_basis import opposing_pool
@@ -20,6 +19,7 @@ from formats.query.matches.selectors import PieceProgress, QueuePlace, progress,
 from formats.query.pages.choices import choice_on
 from formats.query.pages.match_links import by_opponent
 from formats.query.pages.rules_table import scale
+from formats.query.tracks import MODEL
 from pages.formats import Content, SubmissionContent
 from pages.players import PlayerName, names_of
 from pages.submission.progress_steps import steps_of
@@ -67,7 +67,7 @@ def submission_content(
     return SubmissionContent(
         template="formats/query/parts/submission_status.html",
         context={
-            "models": shown.repository.track.name == Track.Name.MODEL,
+            "models": shown.repository.track.name == MODEL,
             "status": status,
             "evaluation": evaluation,
             "axis": axis_to(evaluation.high or 0) if evaluation else None,

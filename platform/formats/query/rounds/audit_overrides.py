@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 from django.db import transaction
 from django.db.models import Q
 
-from competitions.models import Track
 from competitions.selectors import require_organiser
 from core import events, notify
 from core.errors import Refusal
 from formats.query.rounds.engine_adapter import facts_of
 from formats.query.rounds.models import Decision
 from formats.query.rounds.progression import RESULT
+from formats.query.tracks import MODEL, TARGETED, UNTARGETED
 from rounds.models import Round, RoundEntry
 from rounds.running.transitions import locked, move, require_reason, require_state
 
@@ -34,7 +34,7 @@ def override_audit(*, entry: RoundEntry, by: User, reason: str) -> None:
     """
     require_organiser(by, entry.round.competition)
     reason = require_reason(reason, "an audit override")
-    if entry.track.name != Track.Name.MODEL:
+    if entry.track.name != MODEL:
         raise Refusal("attacks are not audited", fix="choose a model")
     # before the lock, as it is slow: a failed audit stays failed
     if not any(model == entry.player.digest for model, _ in facts_of(entry.round).failed_audits):
@@ -69,8 +69,8 @@ def _drop_stages(round_: Round, player: int) -> list[str]:
     if left is None:
         return []
     after = Q(bracket=left.stage.bracket, number__gte=left.stage.number)
-    if left.stage.bracket == Track.Name.UNTARGETED:
-        after |= Q(bracket=Track.Name.TARGETED)
+    if left.stage.bracket == UNTARGETED:
+        after |= Q(bracket=TARGETED)
     stages = round_.stages.filter(after)
     keys = stages.order_by("-bracket", "number").values_list("bracket", "number")
     names = [f"{bracket} {number}" for bracket, number in keys]

@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from competitions.models import Track
 from core import clock, object_store
 from formats.query.matches.models import Piece
 from formats.query.matches.selectors import RECENT_PIECES
 from formats.query.rounds.engine_adapter import ceiling, field_of
+from formats.query.tracks import MODEL, UNTARGETED
 from rounds.models import Round
 from rounds.planning.entries import eligible_entries, frozen
 from workers.selectors import live_workers
@@ -34,7 +34,7 @@ def estimate(round_: Round) -> Estimate:
     """Return the maximal cost of the round; before its freeze, as if it were frozen now."""
     entries = eligible_entries(round_, clock.now()) if round_.state == Round.State.PLANNED else frozen(round_)
     tracks = {entry.track.name for entry in entries}
-    playable = {Track.Name.MODEL, Track.Name.UNTARGETED} <= tracks
+    playable = {MODEL, UNTARGETED} <= tracks
     triples = ceiling(field_of(round_, entries)) if playable else 0
     workers = live_workers().count()
     seconds, size = _measured()

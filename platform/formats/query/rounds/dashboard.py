@@ -16,6 +16,7 @@ from formats.query.rounds.cost_estimate import Estimate, estimate
 from formats.query.rounds.progress import TripleProgress, progress
 from formats.query.rounds.stages import BracketView, Line, Name, StageView, stages
 from formats.query.rounds.suspicious_models import suspicious_models
+from formats.query.tracks import MODEL
 from rounds.models import Round
 from rounds.publishing.preview import Preview
 from rounds.running.dashboard_tables import (
@@ -68,7 +69,7 @@ def _cut(brackets: Iterable[BracketView]) -> dict[tuple[str, int], int]:
         (track_name, line.name.player): stage.number
         for bracket in brackets
         for stage in bracket.stages
-        for track_name, lines in (("model", stage.models), (bracket.track_name, stage.attacks))
+        for track_name, lines in ((MODEL, stage.models), (bracket.track_name, stage.attacks))
         for line in lines
         if not line.kept
     }
@@ -182,7 +183,7 @@ def _stages(round_: Round, titles: Mapping[str, str], brackets: Iterable[Bracket
     for bracket in brackets:
         for stage in bracket.stages:
             title = f"{titles[bracket.track_name]}, stage {stage.number}: {stage.samples} samples"
-            sides = ((titles["model"], stage.models), (titles[bracket.track_name], stage.attacks))
+            sides = ((titles[MODEL], stage.models), (titles[bracket.track_name], stage.attacks))
             tables = [Table(side, HEADERS, [_line(line) for line in lines]) for side, lines in sides if lines]
             made.append(Section(title, tables, format_html("{} {}", _panels(stage), link), folded=True))
     return made

@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 from django.forms import BooleanField, ChoiceField, Field
 from unfold.widgets import UnfoldAdminSelectWidget, UnfoldBooleanSwitchWidget
 
-from competitions.models import Track
 from core.errors import Refusal
+from formats.query.tracks import MODEL, UNTARGETED
 from rounds.models import Round, RoundEntry
 
-_NEEDED = (Track.Name.MODEL, Track.Name.UNTARGETED)
+_NEEDED = (MODEL, UNTARGETED)
 """Without these tracks nothing can be ranked. A round can run without targeted attacks."""
 
 SCHEDULES = tuple(each for each in Round.Schedule if each is not Round.Schedule.ALL)

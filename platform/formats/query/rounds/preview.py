@@ -14,6 +14,7 @@ from formats.query.matches.rules import query_rules
 from formats.query.rounds.audit_state import failed_audits
 from formats.query.rounds.decision_text import why
 from formats.query.rounds.models import Decision
+from formats.query.tracks import MODEL, TARGETED
 from rounds.models import Round, RoundEntry
 from rounds.publishing.preview import Moved, Preview, gone_of, ranked_entries
 from submissions.models import Player, Submission
@@ -111,7 +112,7 @@ def reasons_of(round_: Round) -> tuple[dict[tuple[int, int], str], set[tuple[int
     met: dict[tuple[int, int], bool] = {}
     made = Decision.objects.filter(stage__round=round_).select_related("stage", "track")
     for line in made.order_by("-stage__bracket", "stage__number"):
-        targeted = line.track.name == Track.Name.MODEL and line.stage.bracket == Track.Name.TARGETED
+        targeted = line.track.name == MODEL and line.stage.bracket == TARGETED
         if targeted and not line.inconsistent:
             continue
         met[line.track_id, line.player_id] = line.value is not None

@@ -13,7 +13,6 @@ from typing import Any
 from django.db import transaction
 from django.db.models import QuerySet
 
-from competitions.models import Track
 from core import object_store
 from core.errors import Fault
 from evaluation.domain.players import Side
@@ -34,6 +33,7 @@ from formats.query.rounds.engine_adapter import (
     state_of,
 )
 from formats.query.rounds.models import Decision, RoundMatch, RoundStage, RoundWarning
+from formats.query.tracks import MODEL
 from rounds.models import Round, RoundEntry
 from rounds.planning.entries import frozen, prizes_of
 from rounds.running.transitions import STUCK, locked, move, record_problem
@@ -133,8 +133,8 @@ def _request_matches(round_: Round, facts: RoundFacts, state: RoundState, player
     """Request all matches that the step needs, in a number of queries that does not grow with the pairs."""
     if round_.rules is None:
         raise Fault(f"{round_} has no rules")
-    models = {digest: player for (track_name, digest), player in players.items() if track_name == Track.Name.MODEL}
-    attacks = {digest: player for (track_name, digest), player in players.items() if track_name != Track.Name.MODEL}
+    models = {digest: player for (track_name, digest), player in players.items() if track_name == MODEL}
+    attacks = {digest: player for (track_name, digest), player in players.items() if track_name != MODEL}
     by_samples: dict[int, list[tuple[Player, Player]]] = {}
     for request in state.requests:
         by_samples.setdefault(request.upto, []).append((models[request.model], attacks[request.attack]))
@@ -171,7 +171,7 @@ def _store_stages(round_: Round, state: RoundState, players: Players) -> None:
                 loop=stage.loop,
                 renewed=stage.renewed,
             )
-            track_name = {Side.MODEL: Track.Name.MODEL.value, Side.ATTACK: row.bracket}
+            track_name = {Side.MODEL: MODEL, Side.ATTACK: row.bracket}
             lines = [
                 Decision(
                     stage=row,

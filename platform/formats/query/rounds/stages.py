@@ -9,8 +9,8 @@ from typing import Any
 
 from django.db.models import QuerySet
 
-from competitions.models import Track
 from formats.query.rounds.models import Decision
+from formats.query.tracks import ATTACK_TRACKS, MODEL
 from rounds.models import Round
 from rounds.selectors import StandingRow, entry_values, standings_from
 
@@ -80,13 +80,13 @@ def _brackets(round_: Round, entries: Iterable[Mapping[str, Any]]) -> list[Brack
     made = Decision.objects.filter(stage__round=round_).order_by("stage", "place")
     for stage, track_name, player, *values in made.values_list(*columns):
         sides = lines.setdefault(stage, ([], []))
-        sides[track_name != Track.Name.MODEL].append(Line(by_player[player], *values))
+        sides[track_name != MODEL].append(Line(by_player[player], *values))
     brackets: dict[str, list[StageView]] = {}
     for row in round_.stages.order_by("number"):
         models, attacks = lines.get(row.pk, ([], []))
         panel, counted = (
             {
-                "models": tuple(by_digest[Track.Name.MODEL, digest] for digest in who["models"]),
+                "models": tuple(by_digest[MODEL, digest] for digest in who["models"]),
                 "attacks": tuple(by_digest[row.bracket, digest] for digest in who["attacks"]),
             }
             for who in (row.panel, row.counted)
@@ -105,8 +105,7 @@ def _brackets(round_: Round, entries: Iterable[Mapping[str, Any]]) -> list[Brack
             attacks=tuple(attacks),
         )
         brackets.setdefault(row.bracket, []).append(view)
-    order = (Track.Name.UNTARGETED.value, Track.Name.TARGETED.value)
-    return [BracketView(track_name, tuple(brackets[track_name])) for track_name in order if track_name in brackets]
+    return [BracketView(name, tuple(brackets[name])) for name in ATTACK_TRACKS if name in brackets]
 
 
 def _names(entries: Iterable[Mapping[str, Any]]) -> tuple[dict[tuple[str, str], Name], dict[int, Name]]:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 
-from competitions.models import Track
 from formats.query.matches.models import Match
 from formats.query.rounds.audit_state import failed_audits
 from formats.query.rounds.models import Decision
+from formats.query.tracks import MODEL
 from rounds.models import Round
 
 
@@ -38,7 +38,7 @@ def suspicious_models(round_: Round) -> list[SuspiciousModel]:
     played = Counter(of_round.filter(model__in=failed).values_list("model", flat=True))
     left = Decision.objects.filter(stage__round=round_, inconsistent=True).select_related("stage")
     left_in = {line.player_id: f"stage {line.stage.number} ({line.stage.bracket})" for line in left}
-    entries = round_.entries.filter(track__name=Track.Name.MODEL, player__in=failed)
+    entries = round_.entries.filter(track__name=MODEL, player__in=failed)
     return [
         SuspiciousModel(
             entry=entry.pk,

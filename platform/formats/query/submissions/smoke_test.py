@@ -19,7 +19,8 @@ from evaluation.formats.query.runner.smoke_opponent import Opponent, nearest_mea
 from evaluation.formats.query.runner.smoke_test import SAMPLES, check_attack, check_model
 from formats.query.matches.player_builds import model_of, ready_player, trusted_model
 from formats.query.matches.rules import query_rules
-from formats.query.smoke_opponents import MODEL, opponent_name, unpack_opponent
+from formats.query.smoke_opponents import opponent_name, unpack_opponent
+from formats.query.tracks import MODEL
 from submissions.models import Player
 from submissions.player_builds import LogLine
 from submissions.smoke_test import SmokeTest

@@ -11,11 +11,11 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext
 
-from competitions.models import Track
 from formats.query.leaderboards.board_rows import BoardRow
 from formats.query.pages.board import pool_missing
 from formats.query.pages.curves import MOST
 from formats.query.pages.history import SPARK_HEIGHT, SPARK_WIDTH
+from formats.query.tracks import MODEL
 from rounds.selectors import StandingRow
 
 register = template.Library()
@@ -26,13 +26,13 @@ register.simple_tag(pool_missing)
 @register.simple_tag
 def hardest(track_name: str) -> str:
     """Return the column title for the opponent that costs a player of the track the most."""
-    return gettext("Strongest opponent") if track_name == Track.Name.MODEL else gettext("Hardest opponent")
+    return gettext("Strongest opponent") if track_name == MODEL else gettext("Hardest opponent")
 
 
 @register.simple_tag
 def withstood(track_name: str) -> str:
     """Return the column title for pairs of opponent and sample without an adversarial."""
-    return gettext("Held") if track_name == Track.Name.MODEL else gettext("Found nothing")
+    return gettext("Held") if track_name == MODEL else gettext("Found nothing")
 
 
 @register.simple_tag

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from demo.virtual_teams import Change, VirtualPush, VirtualTeam
+from formats.transfer.tracks import ATTACK, DEFENCE, TARGETED_ATTACK
 
 
 def _changed(track: str, like: str, old_title: str, title: str, *changes: tuple[str, str]) -> VirtualPush:
@@ -11,35 +12,35 @@ def _changed(track: str, like: str, old_title: str, title: str, *changes: tuple[
     return VirtualPush(track, like, (titled, *(Change("main.py", old, new) for old, new in changes)))
 
 
-READER = VirtualTeam("you", "Your team", (_changed("attack", "random-noise", "Random noise", "My first attack"),))
+READER = VirtualTeam("you", "Your team", (_changed(ATTACK, "random-noise", "Random noise", "My first attack"),))
 
 # unchanged copies have the digest of a baseline, so that its runs count for them too
 TEAMS = (
-    VirtualTeam("otters", "Plain Otters", (VirtualPush("defence", "base-network"),)),
-    VirtualTeam("hares", "Hasty Hares", (VirtualPush("attack", "fgsm"),)),
+    VirtualTeam("otters", "Plain Otters", (VirtualPush(DEFENCE, "base-network"),)),
+    VirtualTeam("hares", "Hasty Hares", (VirtualPush(ATTACK, "fgsm"),)),
     VirtualTeam(
         "lynxes",
         "Noisy Lynxes",
-        (_changed("attack", "random-noise", "Random noise", "Stripes", ("image.shape)", "(1, *image.shape[1:]))")),),
+        (_changed(ATTACK, "random-noise", "Random noise", "Stripes", ("image.shape)", "(1, *image.shape[1:]))")),),
     ),
     VirtualTeam(
         "owls",
         "Robust Owls",
-        (_changed("defence", "jpeg", "JPEG compression", "Strong JPEG compression", ("QUALITY = 75", "QUALITY = 30")),),
+        (_changed(DEFENCE, "jpeg", "JPEG compression", "Strong JPEG compression", ("QUALITY = 75", "QUALITY = 30")),),
     ),
     VirtualTeam(
         "foxes",
         "Transfer Foxes",
         (
             _changed(
-                "attack",
+                ATTACK,
                 "fgsm",
                 "Fast gradient sign method",
                 "Momentum on one surrogate",
                 ("steps=1, step=1.0", "steps=10, step=0.1, momentum=1.0"),
             ),
             _changed(
-                "targeted_attack",
+                TARGETED_ATTACK,
                 "step-target-class",
                 "Step towards the target class",
                 "Five steps towards the target class",

@@ -5,14 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 
-from django.contrib.auth.models import AnonymousUser
 from django.http import HttpRequest
 from django.urls import URLPattern, path, reverse
 from django.utils.translation import gettext
 
-from accounts.models import User
 from competitions.models import Competition, Entry, RulesVersion, Track
-from evaluation.charts.lines import LineChart
 from evaluation.charts.table import Table
 from evaluation.formats.transfer.rules import FIRST_LABEL
 from formats.transfer.pages import (
@@ -28,7 +25,8 @@ from formats.transfer.pages import (
     submission,
     team,
 )
-from formats.transfer.tournaments.selectors import ATTACKING, held_by_workers
+from formats.transfer.tournaments.selectors import held_by_workers
+from formats.transfer.tracks import ATTACK, ATTACK_TRACKS, DEFENCE, TARGETED_ATTACK
 from pages.board.freeze import Freeze
 from pages.board.track_cards import TrackCard
 from pages.competition.citation import Origin
@@ -47,6 +45,7 @@ from pages.formats import (
     RoundTexts,
     SubmissionContent,
     TeamContent,
+    WithoutHistory,
     WorkQueue,
 )
 from pages.share.picture import SharedRow
@@ -56,14 +55,14 @@ from rounds.selectors import StandingRow
 from submissions.models import Build, Submission
 
 
-class TransferPages:
+class TransferPages(WithoutHistory):
     """See `pages.formats.PageFormat`."""
 
-    attack_tracks: Collection[str] = ATTACKING
+    attack_tracks: Collection[str] = ATTACK_TRACKS
     colours: Mapping[str, str] = {
-        Track.Name.DEFENCE: "#00696b",
-        Track.Name.ATTACK: "#b33c11",
-        Track.Name.TARGETED_ATTACK: "#a8236c",
+        DEFENCE: "#00696b",
+        ATTACK: "#b33c11",
+        TARGETED_ATTACK: "#a8236c",
     }
     rule_labels: Mapping[str, str] = rules_table.LABELS
     round_texts = RoundTexts(
@@ -116,23 +115,11 @@ class TransferPages:
         """Raise `MissingPageError`: a share has no curve."""
         raise MissingPageError(gettext("In this format there are no distances, so there are no curves."))
 
-    def curves_table(self, request: HttpRequest, track: Track) -> Table | None:
-        """Return None: a share has no curve."""
-        return None
-
     def history(self, request: HttpRequest, track: Track) -> Content:
         """Raise `MissingPageError`: no score is kept."""
         raise MissingPageError(
             gettext("In this format every score is over the current opponents, so there is no history of scores.")
         )
-
-    def history_table(self, request: HttpRequest, track: Track, name: str) -> Table | None:
-        """Return None: no score is kept."""
-        return None
-
-    def team_history(self, entry: Entry, track: Track, user: User | AnonymousUser) -> Sequence[LineChart]:
-        """Return no chart: no score is kept."""
-        return ()
 
     def home(self) -> HomeTexts:
         """Return what the home page says of attacks that send images."""
@@ -150,7 +137,7 @@ class TransferPages:
         """Return that there are no pools, and a link to the matrix."""
         return Overview(
             links=[
-                (reverse("pages:matrix", args=[competition.slug, "attack"]), gettext("Matrix of attacks and defences"))
+                (reverse("pages:matrix", args=[competition.slug, ATTACK]), gettext("Matrix of attacks and defences"))
             ],
             opponents=Content(template="formats/transfer/parts/opponents.html"),
         )

@@ -15,7 +15,7 @@ from evaluation.formats.transfer.rules import Opponents
 from formats.transfer.pages.board_csv import COLUMNS
 from formats.transfer.tournaments.boards import TransferBoard, TransferBoardRow, best_of, board_of
 from formats.transfer.tournaments.rules import transfer_rules
-from formats.transfer.tournaments.selectors import ATTACKING
+from formats.transfer.tracks import ATTACK, ATTACK_TRACKS, DEFENCE, TARGETED_ATTACK
 from pages.board.freeze import Freeze, freeze_of
 from pages.board.track_cards import TOP, CardRow, TrackCard
 from pages.csv_download import table_of
@@ -33,14 +33,14 @@ def board_content(request: HttpRequest, track: Track) -> BoardContent:
     freeze = freeze_of(competition, request.user)
     found = TransferBoard() if freeze else board_of(track)
     context = {
-        "targeted": track.name == Track.Name.TARGETED_ATTACK,
-        "defending": track.name == Track.Name.DEFENCE,
+        "targeted": track.name == TARGETED_ATTACK,
+        "defending": track.name == DEFENCE,
         "board": found,
         "frozen": freeze,
         "axis": axis_to(1.0),
         "separation": _separation(found),
         "complete": _only_complete_count(competition),
-        "matrix_track": track.name if track.name in ATTACKING else Track.Name.ATTACK,
+        "matrix_track": track.name if track.name in ATTACK_TRACKS else ATTACK,
     }
     return BoardContent(
         template="formats/transfer/board.html",

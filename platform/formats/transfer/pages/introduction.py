@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.conf import settings
 from django.utils.translation import gettext
 
-from competitions.models import Track
+from formats.transfer.tracks import ATTACK, DEFENCE, TARGETED_ATTACK
 from pages.formats import Guide, HomeTexts
 
 
@@ -26,7 +26,7 @@ def home() -> HomeTexts:
             "Every attack meets every defence on secret images. The score of an attack is the share of images"
             " that fool the defences, that of a defence the share of right labels."
         ),
-        track=Track.Name.ATTACK,
+        track=ATTACK,
         drawing="formats/transfer/parts/drawing.html",
     )
 
@@ -35,7 +35,7 @@ def guide() -> Guide:
     """Return what the documentation says."""
     return Guide(
         title=gettext("Transfer format"),
-        tracks=(Track.Name.ATTACK, Track.Name.TARGETED_ATTACK, Track.Name.DEFENCE),
+        tracks=(ATTACK, TARGETED_ATTACK, DEFENCE),
         evaluated=gettext("in the transfer format against every opponent of the other side"),
         tracks_template="formats/transfer/docs/tracks.html",
         submission_template="formats/transfer/docs/submission.html",

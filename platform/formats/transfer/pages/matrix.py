@@ -22,6 +22,7 @@ from formats.transfer.tournaments.boards import row_of, tournament_in_force
 from formats.transfer.tournaments.models import Entrant, Tournament
 from formats.transfer.tournaments.pair_tables import epsilons_of, success, success_interval
 from formats.transfer.tournaments.selectors import counts_from_runs, current_entrants
+from formats.transfer.tracks import DEFENCE
 from pages.board.freeze import freeze_of
 from pages.formats import MatrixContent
 from pages.matrix.heat_map import HeatMap, HeatMapAxis, matrix_address
@@ -142,7 +143,7 @@ def _filled(
 ) -> ShareMap:
     inside = list(current_entrants(tournament))
     attacks = best_first(each for each in inside if each.track_id == track.pk)
-    defences = best_first(each for each in inside if each.track.name == Track.Name.DEFENCE)
+    defences = best_first(each for each in inside if each.track.name == DEFENCE)
     sides = [e.player for e in attacks], [e.player for e in defences]
     pairs = counts_from_runs(tournament, *sides, epsilon) if epsilon else totals.pair_counts(tournament, *sides)
     return replace(

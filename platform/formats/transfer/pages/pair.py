@@ -15,7 +15,8 @@ from formats.transfer.tournaments import totals
 from formats.transfer.tournaments.boards import row_of
 from formats.transfer.tournaments.models import AttackRun, DefenceRun, Tournament
 from formats.transfer.tournaments.pair_tables import class_errors, counts_by_epsilon, success, success_interval
-from formats.transfer.tournaments.selectors import ATTACKING, current_entrants
+from formats.transfer.tournaments.selectors import current_entrants
+from formats.transfer.tracks import ATTACK_TRACKS, DEFENCE, TARGETED_ATTACK
 from pages.competition.development_samples import class_name
 from pages.players import PlayerName, names_of
 from submissions.models import Player
@@ -85,7 +86,7 @@ def pair_page(
     sides = players.get(attack), players.get(defence)
     if sides[0] is None or sides[1] is None:
         return None
-    if sides[0].track_name not in ATTACKING or sides[1].track_name != Track.Name.DEFENCE:
+    if sides[0].track_name not in ATTACK_TRACKS or sides[1].track_name != DEFENCE:
         return None
     whole = totals.pair_counts(tournament, [sides[0]], [sides[1]])
     return _page(tournament, sides[0], sides[1], whole[0], names, errors=errors, page=page) if whole else None
@@ -111,7 +112,7 @@ def _page(
         defence=names[defence.pk],
         defence_key=defence.pk,
         track=tournament.competition.tracks.get(name=attack.track_name),
-        targeted=attack.track_name == Track.Name.TARGETED_ATTACK,
+        targeted=attack.track_name == TARGETED_ATTACK,
         rows=[_count_row(None, whole), *(rows if len(rows) > 1 else ())],
         batches=[BatchRow(run, defence_runs.get(run.pk)) for run in shown],
         page=shown,

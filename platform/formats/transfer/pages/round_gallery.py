@@ -20,6 +20,7 @@ from formats.transfer.tournaments.boards import row_of
 from formats.transfer.tournaments.engine_adapter import place_of, sizes_of
 from formats.transfer.tournaments.models import AttackRun, DefenceRun, Run, Tournament
 from formats.transfer.tournaments.selectors import current_entrants
+from formats.transfer.tracks import DEFENCE, TARGETED_ATTACK
 from pages.competition.development_samples import class_name
 from pages.formats import Content
 from pages.round.gallery import COLUMNS, SAMPLES_PER_PAGE, GalleryCell, GalleryLine, RoundGallery, amplification
@@ -63,7 +64,7 @@ def round_gallery(played: Round, track: Track, *, chosen: str, factor: str, page
     attacks = best_first(each for each in inside if each.track_id == track.pk)[:COLUMNS]
     if not attacks:
         return None
-    defences = best_first(each for each in inside if each.track.name == Track.Name.DEFENCE)
+    defences = best_first(each for each in inside if each.track.name == DEFENCE)
     choices = [(each.player_id, name_of(row_of(each))) for each in defences]
     met = next((player for player, _ in choices if str(player) == chosen), None)
     shown = Paginator(range(tournament.sample_set.count), SAMPLES_PER_PAGE).get_page(page)
@@ -72,7 +73,7 @@ def round_gallery(played: Round, track: Track, *, chosen: str, factor: str, page
         played=played,
         tournament=tournament,
         columns=columns,
-        targeted=track.name == Track.Name.TARGETED_ATTACK,
+        targeted=track.name == TARGETED_ATTACK,
         factor=amplification(factor),
         chosen=met,
         epsilons=[epsilon for epsilon, _ in sizes_of(tournament)],

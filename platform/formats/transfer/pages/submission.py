@@ -12,7 +12,6 @@ from django.http import HttpRequest
 from django.utils.translation import gettext_noop
 
 from competitions.board_freezes import frozen_since, sees_live
-from competitions.models import Track
 from evaluation.formats.transfer.results import PairCounts
 from formats.transfer.pages.entrants import name_of
 from formats.transfer.pages.runs import RUNS_PER_PAGE, notes_of, row_notes_of
@@ -26,7 +25,8 @@ from formats.transfer.tournaments.boards import (
 )
 from formats.transfer.tournaments.models import AttackRun, DefenceRun, Entrant, Run, Tournament
 from formats.transfer.tournaments.pair_tables import success
-from formats.transfer.tournaments.selectors import ATTACKING, current_entrants, repeat_counts
+from formats.transfer.tournaments.selectors import current_entrants, repeat_counts
+from formats.transfer.tracks import ATTACK_TRACKS, DEFENCE, TARGETED_ATTACK
 from pages.formats import SubmissionContent
 from pages.players import PlayerName
 from pages.submission.progress_steps import steps_of
@@ -105,8 +105,8 @@ def submission_content(
     return SubmissionContent(
         template="formats/transfer/parts/submission_status.html",
         context={
-            "defending": track.name == Track.Name.DEFENCE,
-            "targeted": track.name == Track.Name.TARGETED_ATTACK,
+            "defending": track.name == DEFENCE,
+            "targeted": track.name == TARGETED_ATTACK,
             "hidden_since": since,
             "status": status,
             "runs": Paginator(status.runs, RUNS_PER_PAGE).get_page(request.GET.get("page")),
@@ -127,8 +127,8 @@ def transfer_status(submission: Submission, *, hidden: bool) -> TransferStatus:
     repeats = repeat_counts(tournament, [submission.player.pk]).get(submission.player.pk)
     row = next((row_of(each, repeats) for each in own if each.submission_id == submission.pk), None)
     newer = next((row_of(each) for each in own if each.submission and each.submission.pk > submission.pk), None)
-    attacks = submission.player.track_name in ATTACKING
-    opponents = in_order(each for each in inside if (each.track.name in ATTACKING) != attacks)
+    attacks = submission.player.track_name in ATTACK_TRACKS
+    opponents = in_order(each for each in inside if (each.track.name in ATTACK_TRACKS) != attacks)
     names = {each.player_id: name_of(row_of(each)) for each in opponents}
     runs = _attack_runs(tournament, submission.player) if attacks else _labels(tournament, submission.player, names)
     own_runs = [each.run for each in runs]
@@ -162,7 +162,7 @@ def _met(
     tournament: Tournament, player: Player, opponents: Sequence[Entrant], names: Mapping[int, PlayerName]
 ) -> list[Met]:
     others = {each.player_id: each.player for each in opponents}
-    attacks = player.track_name in ATTACKING
+    attacks = player.track_name in ATTACK_TRACKS
     sides = ([player], others.values()) if attacks else (others.values(), [player])
     found = []
     for pair in totals.pair_counts(tournament, *sides):

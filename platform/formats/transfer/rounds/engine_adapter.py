@@ -34,7 +34,8 @@ from evaluation.formats.transfer.rules import TransferTrack
 from formats.transfer.tournaments.engine_adapter import rules_of, sizes_of
 from formats.transfer.tournaments.models import DefenceRun, Run, Tournament
 from formats.transfer.tournaments.rules import transfer_rules
-from formats.transfer.tournaments.selectors import ATTACKING, counts_from_runs
+from formats.transfer.tournaments.selectors import counts_from_runs
+from formats.transfer.tracks import ATTACK_TRACKS
 from rounds.engine_adapter import bundle_submission
 from rounds.models import Round, RoundEntry
 from submissions.models import Player
@@ -53,7 +54,7 @@ __all__ = [
 
 def check_size(round_: Round, players: Iterable[tuple[Track, Player]], rules: RulesVersion) -> None:
     """Raise `Refusal` where the outcome of the round with `players` might be too large to be verified."""
-    attacking = {player.pk: track.name in ATTACKING for track, player in players}
+    attacking = {player.pk: track.name in ATTACK_TRACKS for track, player in players}
     attacks = sum(attacking.values())
     values = transfer_rules(rules)
     check_outcome_size(attacks, len(attacking) - attacks, round_.sample_set.count, values)
@@ -185,7 +186,7 @@ def _labels(
         ).iterator(chunk_size=1000)
     }
     attacks = sorted({attack for attack, _ in made})
-    entrants = tournament.entrants.exclude(track__name__in=ATTACKING)
+    entrants = tournament.entrants.exclude(track__name__in=ATTACK_TRACKS)
     given: dict[tuple[str, str], BundleLabels] = {}
     for defence in sorted(set(entrants.values_list("player__digest", flat=True))):
         for attack in attacks:
@@ -204,8 +205,8 @@ def _check_counts(record: TransferRecord, tournament: Tournament, name: Callable
     """Raise `Fault` if the labels give other counts than those that were stored with the runs."""
     players = {entrant.player_id: entrant.player for entrant in tournament.entrants.select_related("player")}
     names = {str(key): name(player.digest) for key, player in players.items()}
-    attacks = [player for player in players.values() if player.track_name in ATTACKING]
-    defences = [player for player in players.values() if player.track_name not in ATTACKING]
+    attacks = [player for player in players.values() if player.track_name in ATTACK_TRACKS]
+    defences = [player for player in players.values() if player.track_name not in ATTACK_TRACKS]
     try:
         derived = {(pair.attack, pair.defence): pair for pair in pairs_of(record)}
         stored = counts_from_runs(tournament, attacks, defences)

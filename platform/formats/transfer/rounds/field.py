@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from competitions.models import Competition, Track
 from core import clock
 from core.errors import Refusal
-from formats.transfer.tournaments.selectors import ATTACKING, Participant, baseline_players
+from formats.transfer.tournaments.selectors import Participant, baseline_players
+from formats.transfer.tracks import ATTACK_TRACKS
 from rounds.models import RoundEntry
 from submissions.models import Player
 
@@ -32,7 +33,7 @@ def check_sides(competition: Competition, entries: Sequence[RoundEntry]) -> None
             "no submission was ready when the window began",
             fix="cancel this round, and plan another when there is one",
         )
-    attacking = {track.name in ATTACKING for track, _ in players_of(competition, entries)}
+    attacking = {track.name in ATTACK_TRACKS for track, _ in players_of(competition, entries)}
     for needed, name in ((True, "attack"), (False, "defence")):
         if needed not in attacking:
             raise Refusal(

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from datetime import datetime
 from functools import partial
-from typing import IO, TYPE_CHECKING
+from typing import IO
 
 from django.db.models import Exists, OuterRef, QuerySet
-from django.forms import Field
 
 from competitions.models import Competition, RulesVersion, SampleSet
 from core import object_store
@@ -23,35 +22,25 @@ from formats.transfer.rounds.progression import advance_round, frozen_tournament
 from formats.transfer.rounds.verification import verify
 from formats.transfer.tournaments import fixed_fields
 from formats.transfer.tournaments.selectors import ever_held, held_by_workers, with_open_runs
-from rounds.formats import Counting
+from rounds.formats import Counting, LeaderboardsContinue
 from rounds.models import Round, RoundEntry
 from rounds.publishing.preview import Preview
 from rounds.running.dashboard_tables import DashboardPart
-from submissions.models import Player, Submission
-
-if TYPE_CHECKING:
-    from accounts.models import User
+from submissions.selectors import ready_submissions
 
 
-class TransferRounds:
+class TransferRounds(LeaderboardsContinue):
     """See `rounds.formats.RoundFormat`."""
 
     bundle_format = VERSION
     publication_effect = "There are no pools, and the leaderboards continue."
-
-    def plan_fields(self) -> Mapping[str, Field]:
-        return {}
-
-    def schedule(self, schedule: str, *, guard: bool) -> tuple[Round.Schedule, bool]:
-        """Ignore both: every attack meets every defence."""
-        return Round.Schedule.ALL, False
 
     def ever_played(self, source: SampleSet) -> bool:
         return ever_held(source)
 
     def counting(self, competition: Competition, at: datetime) -> Counting:
         """Return the ready submissions: teams cannot choose, and places do not seed a round of all pairs."""
-        return Counting(Submission.objects.filter(state=Submission.State.READY, disqualified_at=None))
+        return Counting(ready_submissions())
 
     def check_field(self, round_: Round, entries: Sequence[RoundEntry], rules: RulesVersion) -> None:
         check_size(round_, players_of(round_.competition, entries), rules)
@@ -96,17 +85,6 @@ class TransferRounds:
 
     def preview(self, round_: Round) -> list[Preview]:
         return preview(round_)
-
-    def future_opponents(self, competition: Competition) -> QuerySet[Player]:
-        """Return none: the leaderboards continue with the opponents that they have."""
-        return Player.objects.none()
-
-    def publish(self, round_: Round, views: Sequence[Preview], by: User) -> None:
-        """Do nothing: the leaderboards continue."""
-
-    def secret_order_since(self, round_: Round) -> datetime | None:
-        """Return None: who meets whom follows from no order."""
-        return None
 
     def being_played(self, sets: QuerySet[SampleSet]) -> QuerySet[SampleSet]:
         return sets.filter(Exists(with_open_runs().filter(sample_set=OuterRef("pk"))))

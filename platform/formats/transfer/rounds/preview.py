@@ -5,7 +5,7 @@ from __future__ import annotations
 from formats.transfer.tournaments.boards import tournament_in_force
 from formats.transfer.tournaments.selectors import current_entrants
 from rounds.models import Round, RoundEntry
-from rounds.publishing.preview import Moved, Preview, gone_of, ranked_entries
+from rounds.publishing.preview import Moved, Preview, moved, places_of
 
 
 def preview(round_: Round) -> list[Preview]:
@@ -16,21 +16,10 @@ def preview(round_: Round) -> list[Preview]:
         for row in (current_entrants(board) if board else ())
         if row.submission is not None
     }
-    entries = ranked_entries(round_)
-    return [
-        Preview(track, [_moved(entry, ranks) for entry in entries if entry.track_id == track.pk])
-        for track in round_.competition.tracks.all()
-    ]
+    return places_of(round_, lambda entry: _moved(entry, ranks))
 
 
 def _moved(entry: RoundEntry, ranks: dict[tuple[int, int], int | None]) -> Moved:
-    repository = entry.submission.repository
     score = "no opponent counts" if entry.value is None else f"score {entry.value:.4f}"
-    return Moved(
-        team=repository.entry.team.name,
-        title=entry.submission.title,
-        rank_before=ranks.get((entry.track_id, repository.entry_id)),
-        place=entry.place,
-        why=f"{score}, over {entry.opponents} opponents" if entry.opponents else score,
-        gone=gone_of(entry),
-    )
+    why = f"{score}, over {entry.opponents} opponents" if entry.opponents else score
+    return moved(entry, why, ranks.get((entry.track_id, entry.submission.repository.entry_id)))

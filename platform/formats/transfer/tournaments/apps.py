@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from importlib import import_module
+from typing import ClassVar
 
 from django.apps import AppConfig
 
@@ -11,6 +12,9 @@ class TournamentsConfig(AppConfig):
     """Tournaments of the transfer format: every attack against every defence."""
 
     name = "formats.transfer.tournaments"
+    beat_schedule: ClassVar = {
+        "tournaments.sweep": {"task": "tournaments.sweep", "schedule": 10.0, "options": {"expires": 10.0}},
+    }
 
     def ready(self) -> None:
         """Connect what this app adds to lower ones."""

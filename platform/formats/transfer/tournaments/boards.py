@@ -18,13 +18,13 @@ from evaluation.formats.transfer.results import RepeatCounts
 from formats.transfer.tournaments.engine_adapter import sizes_of
 from formats.transfer.tournaments.models import Entrant, Tournament
 from formats.transfer.tournaments.selectors import (
-    ATTACKING,
     Participant,
     current_entrants,
     participants,
     progress_of,
     repeat_counts,
 )
+from formats.transfer.tracks import ATTACK_TRACKS
 from submissions.models import Submission
 
 
@@ -117,7 +117,7 @@ def board_of(track: Track) -> TransferBoard:
     if tournament is None:
         return TransferBoard()
     inside = list(current_entrants(tournament))
-    attacks = track.name in ATTACKING
+    attacks = track.name in ATTACK_TRACKS
     opponents = _opponents(inside, attacks=attacks)
     repeats = {} if attacks else repeat_counts(tournament)
     own = in_order(each for each in inside if each.track_id == track.pk)
@@ -204,7 +204,7 @@ def progress_of_submission(tournament: Tournament, submission: Submission) -> tu
 
 def _opponents(inside: Iterable[Entrant], *, attacks: bool) -> set[int]:
     """Return the keys of the players of the other side; a baseline and its unchanged copies are one player."""
-    return {each.player_id for each in inside if (each.track.name in ATTACKING) != attacks}
+    return {each.player_id for each in inside if (each.track.name in ATTACK_TRACKS) != attacks}
 
 
 def _under_way(tournament: Tournament, waiting: Sequence[Participant], opponents: Collection[int]) -> list[UnderWay]:

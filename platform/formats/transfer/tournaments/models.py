@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 from django.db import models
 from django.db.models import Q, UniqueConstraint
 
-from competitions.models import Competition, Entry, RulesVersion, SampleSet, Track
+from competitions.models import Competition, RulesVersion, SampleSet, Track
 from rounds.models import Round
 from submissions.models import Player, Submission
-from workers.items import WorkItem
-
-FORMAT = "transfer"
-"""The format of the competitions that have tournaments."""
+from workers.items import HostedItem
 
 
 class Tournament(models.Model):
@@ -95,14 +90,9 @@ class Entrant(models.Model):
         return f"{self.player} in {self.tournament}"
 
 
-class Run(WorkItem):
+class Run(HostedItem):
     """A submission on one batch, run once."""
 
-    NO_WORKER: ClassVar = {"worker": ""}
-
-    entry = models.ForeignKey(Entry, null=True, blank=True, on_delete=models.PROTECT, related_name="+")
-    """The team whose share of the workers it uses; None for baselines and rounds."""
-    worker = models.CharField(max_length=120, blank=True)
     fault = models.TextField(blank=True)
     """The last platform error, for organisers."""
     played_at = models.DateTimeField(null=True, blank=True)
@@ -115,10 +105,6 @@ class Run(WorkItem):
 
     class Meta:
         abstract = True
-
-    @property
-    def holder(self) -> str:
-        return self.worker
 
 
 class AttackRun(Run):

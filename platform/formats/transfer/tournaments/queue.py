@@ -14,8 +14,9 @@ from django.db.models import OuterRef, QuerySet, Subquery
 
 from competitions.models import Entry
 from core import clock
+from formats.transfer import NAME
 from formats.transfer.tournaments import totals
-from formats.transfer.tournaments.models import FORMAT, AttackRun, DefenceRun, RepeatRun, Run, Tournament
+from formats.transfer.tournaments.models import AttackRun, DefenceRun, RepeatRun, Run, Tournament
 from formats.transfer.tournaments.selectors import KINDS, AnyRun, open_runs
 from workers.fair_order import charge
 from workers.item_queue import take
@@ -53,7 +54,7 @@ def turns(now: datetime) -> list[Turn]:
             found.append((priority, None, of_nobody.values_list("queued_at", flat=True).first(), False))
     for kind in (AttackRun, DefenceRun):
         own = _waiting(kind, now).filter(priority=Priority.BOARD, entry=OuterRef("pk")).order_by("queued_at")
-        entries = Entry.objects.filter(competition__format=FORMAT).order_by()
+        entries = Entry.objects.filter(competition__format=NAME).order_by()
         rows = entries.values_list("pk", Subquery(own.values("queued_at")[:1]), "low_priority")
         found += [(Priority.BOARD, *row) for row in rows]
     oldest: dict[tuple[int, int | None], Turn] = {}

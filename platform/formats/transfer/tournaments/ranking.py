@@ -22,7 +22,8 @@ from formats.transfer.tournaments.intervals import (
     score_ranks,
 )
 from formats.transfer.tournaments.models import Entrant, Tournament
-from formats.transfer.tournaments.selectors import ATTACKING, counts_from_runs, current_entrants, seconds_from_runs
+from formats.transfer.tournaments.selectors import counts_from_runs, current_entrants, seconds_from_runs
+from formats.transfer.tracks import ATTACK_TRACKS
 from submissions.models import Player
 
 _Counted: TypeAlias = tuple[Sequence[PairCounts], Mapping[str, Sequence[float]]]
@@ -100,7 +101,7 @@ def _field_of(tournament: Tournament) -> _Field:
     # not in the order of the ranks before: floating-point sums over opponents depend on their order
     inside = list(current_entrants(tournament).order_by("pk"))
     players = {entrant.player_id: entrant.player for entrant in inside}
-    attacking = {entrant.player_id for entrant in inside if entrant.track.name in ATTACKING}
+    attacking = {entrant.player_id for entrant in inside if entrant.track.name in ATTACK_TRACKS}
     return _Field(
         tournament,
         inside,

@@ -15,10 +15,9 @@ from competitions.models import Competition, SampleSet, Track
 from evaluation.formats.transfer.results import PairCounts, RepeatCounts
 from formats.transfer.tournaments import totals
 from formats.transfer.tournaments.models import AttackRun, DefenceRun, Entrant, RepeatRun, Run, Tournament
+from formats.transfer.tracks import ATTACK_TRACKS
 from submissions.models import Player, Submission
-
-ATTACKING = (Track.Name.ATTACK, Track.Name.TARGETED_ATTACK)
-"""The tracks of attacks."""
+from submissions.selectors import ready_submissions
 
 AnyRun: TypeAlias = AttackRun | DefenceRun | RepeatRun
 
@@ -61,7 +60,7 @@ class Participant:
     @property
     def attacks(self) -> bool:
         """True for both tracks of attacks."""
-        return self.track.name in ATTACKING
+        return self.track.name in ATTACK_TRACKS
 
     @property
     def side(self) -> RequestSide:
@@ -80,7 +79,7 @@ def entered_players(tournament: Tournament) -> tuple[set[int], set[int]]:
     """Return the keys of the players that are entrants now: attacks, and defences."""
     found: tuple[set[int], set[int]] = set(), set()
     for player, track in tournament.entrants.filter(left_at=None).order_by().values_list("player", "track__name"):
-        found[track not in ATTACKING].add(player)
+        found[track not in ATTACK_TRACKS].add(player)
     return found
 
 
@@ -115,7 +114,8 @@ def entered_sides(tournament: Tournament) -> list[RequestSide]:
     rows = tournament.entrants.filter(left_at=None).order_by("entered_at", "pk")
     columns = ("player", "track__name", "submission__repository__entry", "entered_at")
     return [
-        RequestSide(player, track in ATTACKING, entry, at) for player, track, entry, at in rows.values_list(*columns)
+        RequestSide(player, track in ATTACK_TRACKS, entry, at)
+        for player, track, entry, at in rows.values_list(*columns)
     ]
 
 
@@ -129,9 +129,7 @@ def newcomers(tournament: Tournament) -> list[Participant]:
         for track, player in baseline_players(tournament.competition)
         if (player.pk, None) not in inside
     ]
-    ready = Submission.objects.filter(
-        repository__track__competition=tournament.competition, state=Submission.State.READY, disqualified_at=None
-    )
+    ready = ready_submissions().filter(repository__track__competition=tournament.competition)
     newest = {row[0]: row[1:] for row in ready.order_by("pk").values_list("repository", "player", "pk")}
     # keys first: nearly all of them are entrants
     outside = [submission for player, submission in newest.values() if (player, submission) not in inside]

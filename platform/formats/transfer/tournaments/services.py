@@ -12,10 +12,11 @@ from django.db.models import Q
 from competitions.models import Competition, Track
 from competitions.selectors import rules_in_force, sample_set_for
 from core import clock, events, faults, notify
+from formats.transfer import NAME
 from formats.transfer.tournaments import fixed_fields, follow_ups, queue
 from formats.transfer.tournaments.engine_adapter import sizes_of, tournament_seed
 from formats.transfer.tournaments.intervals import lacks_intervals
-from formats.transfer.tournaments.models import FORMAT, Entrant, Tournament
+from formats.transfer.tournaments.models import Entrant, Tournament
 from formats.transfer.tournaments.player_builds import baseline_player
 from formats.transfer.tournaments.ranking import fill_intervals, rank
 from formats.transfer.tournaments.run_requests import cancel_runs, request_following, request_runs
@@ -37,7 +38,7 @@ log = logging.getLogger(__name__)
 
 def advance_all() -> None:
     """Advance the leaderboard of every competition of the format; a failure affects only its own."""
-    for competition in Competition.objects.filter(format=FORMAT).order_by("pk"):
+    for competition in Competition.objects.filter(format=NAME).order_by("pk"):
         try:
             advance(make_tournament(competition))
         except Exception as error:
@@ -82,7 +83,7 @@ def missing_baselines() -> list[tuple[Track, str]]:
     """Return the baselines that are to be built, of competitions that are public or have started."""
     started = Q(public=True) | Q(starts_at__lte=clock.now())
     missing = []
-    for competition in Competition.objects.filter(started, format=FORMAT).order_by("pk"):
+    for competition in Competition.objects.filter(started, format=NAME).order_by("pk"):
         built = {(track.name, player.baseline) for track, player in baseline_players(competition)}
         missing += [
             (track, name)

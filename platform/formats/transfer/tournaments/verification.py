@@ -7,7 +7,6 @@ from typing import Any
 
 from django.db import transaction
 
-from competitions.models import Track
 from competitions.sample_store import samples_of
 from core.difference import Difference
 from core.errors import Fault
@@ -16,6 +15,7 @@ from formats.transfer.tournaments import totals
 from formats.transfer.tournaments.engine_adapter import sizes_of
 from formats.transfer.tournaments.models import DefenceRun, Entrant, Run, Tournament
 from formats.transfer.tournaments.ranking import INTERVALS, fill_intervals, rank, standings
+from formats.transfer.tracks import TARGETED_ATTACK
 
 
 def differing(tournament: Tournament, *, repair: bool = False) -> Iterator[Difference]:
@@ -71,7 +71,7 @@ def _defences(tournament: Tournament) -> Iterator[Difference]:
     truth = _truth(tournament)
     played = DefenceRun.objects.filter(attack_run__tournament=tournament, state=Run.State.PLAYED)
     for run in played.select_related("attack_run__attack", "defence").order_by("pk").iterator(chunk_size=1000):
-        targeted = run.attack_run.attack.track_name == Track.Name.TARGETED_ATTACK
+        targeted = run.attack_run.attack.track_name == TARGETED_ATTACK
         true, targets = truth[run.attack_run.batch]
         expected = {
             "labelled": sum(label != NO_LABEL for label in run.labels),

@@ -11,9 +11,9 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
 from accounts.models import User
-from competitions.models import Track
 from formats.query.matches.models import Match
 from formats.query.rounds.models import RoundMatch
+from formats.query.tracks import UNTARGETED
 from repositories.models import Repository
 from rounds.models import Release, Round, RoundEntry
 from submissions.models import Player, Submission
@@ -44,7 +44,7 @@ def released(
     Round.objects.filter(pk=planned.pk).update(state=Round.State.PUBLISHED, sample_set=played_match.sample_set)
     planned.refresh_from_db()
     second = Player.objects.create(
-        competition=planned.competition, track_name=Track.Name.UNTARGETED, digest="sha256:" + "c" * 64,
+        competition=planned.competition, track_name=UNTARGETED, digest="sha256:" + "c" * 64,
         title="Second attack", command=["run"], baseline="second", created_at=planned.planned_at,
     )  # fmt: skip
     other = Match.objects.get(pk=played_match.pk)

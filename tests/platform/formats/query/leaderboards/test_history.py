@@ -13,6 +13,7 @@ from competitions.models import Entry, Track
 from evaluation.domain.text import Text
 from formats.query.leaderboards.history import PERIODS, BasisChange, TrackHistory, moments, standings_over_time
 from formats.query.leaderboards.ranking import BasisKey, Choice, Place, Scored, places
+from formats.query.tracks import MODEL, TARGETED
 
 START = datetime(2026, 11, 1, tzinfo=UTC)
 BASES: Sequence[BasisKey] = ((1, 1, 1), (2, 1, 1), (2, 1, 2))
@@ -62,12 +63,12 @@ def slowly(
 def test_it_works() -> None:
     rows = rows_of([(1, 1, 0, 1.0, BASES[0]), (2, 1, 1, 2.0, BASES[0]), (1, 2, 2, 2.0, BASES[0])])
     changes = [BasisChange(START, BASES[0], Text("pool 1")), BasisChange(moment(3), BASES[1], Text("pool 2"))]
-    found = list(standings_over_time(moments(rows, changes), Track.Name.MODEL, 1))
+    found = list(standings_over_time(moments(rows, changes), MODEL, 1))
     assert found == [(moment(0), 1, 1), (moment(1), 1, 2), (moment(2), 3, 1), (moment(3), 3, None)]
 
 
 @settings(max_examples=100, deadline=None)
-@given(drawn=scores, new=bases, chosen=choices, track_name=st.sampled_from([Track.Name.MODEL, Track.Name.TARGETED]))
+@given(drawn=scores, new=bases, chosen=choices, track_name=st.sampled_from([MODEL, TARGETED]))
 def test_ranks_are_those_of_the_whole_leaderboard_at_every_moment(
     drawn: Sequence[tuple[int, int, int, float, BasisKey]],
     new: Sequence[tuple[int, BasisKey | None]],
@@ -109,7 +110,7 @@ def test_ranks_within_one_period_are_the_last_of_it(rivals: int) -> None:
         Scored(number, number, number, START + timedelta(minutes=number), 2.0, BASES[0])
         for number in range(2, 2 + rivals)
     ]
-    track = Track(name=Track.Name.MODEL)
+    track = Track(name=MODEL)
     history = TrackHistory(track, rows, [BasisChange(START, BASES[0], Text("pool 1"))])
     steps = history.of(Entry(pk=1), START + timedelta(minutes=600))
     assert len(steps) <= 2 * PERIODS

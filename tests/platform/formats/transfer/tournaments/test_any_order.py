@@ -32,9 +32,10 @@ from formats.transfer.rounds.verification import differing_places
 from formats.transfer.tournaments import follow_ups, queue, services, tasks, totals
 from formats.transfer.tournaments.models import AttackRun, DefenceRun, Run, Tournament
 from formats.transfer.tournaments.ranking import COLUMNS, standings
-from formats.transfer.tournaments.selectors import ATTACKING, KINDS, AnyRun, current_entrants, open_runs
+from formats.transfer.tournaments.selectors import KINDS, AnyRun, current_entrants, open_runs
 from formats.transfer.tournaments.verification import differing
 from formats.transfer.tournaments.work import runs
+from formats.transfer.tracks import ATTACK_TRACKS
 from repositories.models import Repository
 from rounds import services as rounds
 from rounds.formats import format_of
@@ -345,7 +346,7 @@ class Site(RuleBasedStateMachine):
         expected = self.counting()
         assert {(row.submission_id, row.player_id) for row in rows} == expected
         Site.happened["compared entrants"] += len(rows)
-        attacks = {row.player for row in rows if row.track.name in ATTACKING}
+        attacks = {row.player for row in rows if row.track.name in ATTACK_TRACKS}
         for row in rows:
             if row.track.name == "defence" and attacks:
                 right = sum(is_right(attack, row.player, image) for attack in attacks for image in range(IMAGES))

@@ -25,8 +25,9 @@ from formats.transfer.rounds import standings as transfer_standings
 from formats.transfer.rounds.verification import differing_places
 from formats.transfer.tournaments import queue, services, tasks
 from formats.transfer.tournaments.models import AttackRun, DefenceRun
-from formats.transfer.tournaments.selectors import ATTACKING, AnyRun, current_entrants
+from formats.transfer.tournaments.selectors import AnyRun, current_entrants
 from formats.transfer.tournaments.verification import differing
+from formats.transfer.tracks import ATTACK_TRACKS
 from repositories.models import Repository
 from rounds import services as rounds
 from rounds.formats import format_of
@@ -155,9 +156,9 @@ class Field:
 
     def check_points(self) -> None:
         entrants = list(current_entrants(self.round.tournament))
-        attacks = [each.player for each in entrants if each.track.name in ATTACKING]
+        attacks = [each.player for each in entrants if each.track.name in ATTACK_TRACKS]
         for each in entrants:
-            if each.track.name not in ATTACKING:
+            if each.track.name not in ATTACK_TRACKS:
                 right = sum(is_right(attack, each.player, image) for attack in attacks for image in range(IMAGES))
                 assert each.raw == right
 

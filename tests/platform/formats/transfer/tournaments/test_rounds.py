@@ -27,8 +27,8 @@ from formats.transfer.rounds.verification import differing_places
 from formats.transfer.tournaments import services
 from formats.transfer.tournaments.extensions import played_sets, playing_players
 from formats.transfer.tournaments.models import AttackRun, DefenceRun, Entrant
-from formats.transfer.tournaments.selectors import ATTACKING
 from formats.transfer.tournaments.work import runs
+from formats.transfer.tracks import ATTACK_TRACKS
 from rounds import services as rounds
 from rounds.formats import format_of
 from rounds.models import Release, Round
@@ -52,7 +52,7 @@ Submit = Callable[..., Submission]
 OTHER_PAGES = (
     ("pages:share_round", (), 200),
     ("pages:round_bracket", ("attack",), 404),
-    *((f"pages:round_{name}", (track,), 200) for name in ("matrix", "matrix_csv") for track in ATTACKING),
+    *((f"pages:round_{name}", (track,), 200) for name in ("matrix", "matrix_csv") for track in ATTACK_TRACKS),
     ("pages:round_matrix", ("defence",), 404),
     ("pages:round_matrix", ("untargeted",), 404),
     ("api:round", (), 200),

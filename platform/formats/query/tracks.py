@@ -1,0 +1,22 @@
+"""The tracks of the query format."""
+
+from __future__ import annotations
+
+from django.utils.translation import gettext_noop
+
+from competitions.formats import TrackSide, TrackSpec
+from evaluation.domain.players import Track
+
+MODEL = Track.MODEL.value
+UNTARGETED = Track.UNTARGETED.value
+TARGETED = Track.TARGETED.value
+
+TRACKS = (
+    TrackSpec(MODEL, gettext_noop("model"), TrackSide.DEFENCE),
+    TrackSpec(UNTARGETED, gettext_noop("untargeted attack"), TrackSide.ATTACK),
+    TrackSpec(TARGETED, gettext_noop("targeted attack"), TrackSide.ATTACK),
+)
+"""In the order of pages."""
+
+ATTACK_TRACKS = tuple(track.name for track in TRACKS if track.side is TrackSide.ATTACK)
+"""Names of the tracks of attacks, in the order of pages."""

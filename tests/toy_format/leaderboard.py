@@ -1,0 +1,78 @@
+"""The work, the leaderboard and the pages of the toy format."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import timedelta
+
+from celery import shared_task
+from django.db.models import Q, QuerySet
+
+from competitions.models import Competition, SampleSet, Track
+from competitions.sample_store import samples_of
+from competitions.selectors import sample_set_for
+from core import notify
+from pages.competition.citation import Origin
+from pages.plain_pages import PlainPages
+from pages.status.incidents import RowsToFix
+from rounds.models import Round
+from submissions.plain_board import Column, PlainBoard, Scored
+from submissions.selectors import ready_submissions
+from tests.toy_format import NAME
+from tests.toy_format.models import Guess
+from tests.toy_format.submissions import guess_of
+from workers.row_work import RowWork
+
+
+class GuessWork(RowWork[Guess]):
+    name = "guesses"
+    tables = (Guess,)
+
+    def playable(self) -> QuerySet[Guess]:
+        running = Guess.objects.filter(Q(round=None) | Q(round__state=Round.State.PLAYING))
+        return running.select_related("sample_set", "submission__repository")
+
+    def longest(self, claim: Guess) -> timedelta:
+        return timedelta(minutes=1)
+
+    def play(self, item: Guess) -> Mapping[str, float]:
+        guess, samples = guess_of(item.submission), samples_of(item.sample_set)
+        return {"share": 100.0 * sum(int(sample.label) == guess for sample in samples) / len(samples)}
+
+
+class ToyBoard(PlainBoard):
+    columns = (Column("share", "Share", "%"),)
+
+    def scored(self, track: Track) -> Sequence[Scored]:
+        samples = sample_set_for(track.competition, SampleSet.Purpose.VALIDATION)
+        played = Guess.objects.filter(sample_set=samples, submission__repository__track=track, share__isnull=False)
+        counting = played.filter(submission__in=ready_submissions()).order_by("submission")
+        found = counting.select_related("submission__repository__entry__team")
+        newest = {
+            each.submission.repository_id: Scored(each.submission, each.queued_at, [each.share]) for each in found
+        }
+        return list(newest.values())
+
+
+class ToyPages(PlainPages):
+    board_of, items, title, about, tracks = ToyBoard(), Guess, "Toy", "formats/toy/about.html", ("solver",)
+    colours = {"solver": "#00696b"}
+
+    def origin(self) -> Origin:
+        return Origin("They follow a test.", "@misc{test}")
+
+    def rows_to_fix(self) -> Sequence[RowsToFix]:
+        return ()
+
+
+@shared_task(name="toy.sweep")  # type: ignore[untyped-decorator]
+def sweep() -> None:
+    """Request what leaderboards lack."""
+    for competition in Competition.objects.filter(format=NAME):
+        samples = sample_set_for(competition, SampleSet.Purpose.VALIDATION)
+        missing = (
+            ready_submissions().filter(repository__track__competition=competition).exclude(guesses__sample_set=samples)
+        )
+        for each in missing:
+            Guess.objects.get_or_create(submission=each, sample_set=samples, defaults={"entry": each.repository.entry})
+            notify.notify("workers.play")
