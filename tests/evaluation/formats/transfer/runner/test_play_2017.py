@@ -18,7 +18,7 @@ from evaluation.formats.transfer.runner.player import TransferPlayer
 from evaluation.formats.transfer.runner.result import TransferResult
 from evaluation.legacy.environment import VARIABLE
 
-REPOSITORIES = Path(__file__).resolve().parents[2] / "repos" / "nips2017"
+REPOSITORIES = Path(__file__).resolve().parents[4] / "repos" / "nips2017"
 
 Build = Callable[[str], TransferPlayer]
 Played = Callable[..., TransferResult]

@@ -14,7 +14,7 @@ from evaluation.formats.query.referee.build_distances import compile_distances
 from evaluation.formats.query.referee.compiled_distances import CompiledDistances, load
 from evaluation.formats.query.referee.numpy_distances import NumpyDistances
 
-ROOT = Path(__file__).resolve().parents[3]
+ROOT = Path(__file__).resolve().parents[5]
 SOURCE = ROOT / "evaluation" / "formats" / "query" / "referee" / "distances.c"
 WAYS = ("numpy", "compiled") if shutil.which("cc") else ("numpy",)
 SIZES = (1, 7, 192, 1024, 1025, 12_288, 299 * 299 * 3)

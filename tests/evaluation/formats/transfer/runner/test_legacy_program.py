@@ -13,7 +13,7 @@ from evaluation.formats.transfer.runner import legacy_program
 from evaluation.formats.transfer.runner.legacy_program import check_program
 from evaluation.legacy.environment import LegacyEnvironment
 
-REPOSITORY = Path(__file__).resolve().parents[2] / "repos" / "nips2017" / "loads-a-network"
+REPOSITORY = Path(__file__).resolve().parents[4] / "repos" / "nips2017" / "loads-a-network"
 
 
 @pytest.fixture
