@@ -21,6 +21,7 @@ SAME_WORD = {
     ("workers/models.py", "round"),  # the label of a priority
     ("api/rounds.py", "standings"),  # of a round, in any format
     ("api/rounds.py", "warnings"),
+    ("pages/plain_pages.py", "standings"),
     ("pages/team.py", "standings"),
     ("pages/views/teams.py", "standings"),
     ("rounds/running/dashboard.py", "standings"),

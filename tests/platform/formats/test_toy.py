@@ -21,8 +21,30 @@ def sources(root: Path) -> list[Path]:
     return sorted((root / FOLDER).rglob("*.py"))
 
 
-def test_the_toy_format_has_less_than_300_lines(root: Path) -> None:
+def test_it_has_less_than_300_lines(root: Path) -> None:
     assert 0 < sum(len(path.read_text().splitlines()) for path in sources(root)) < 300
+
+
+def test_the_page_on_new_formats_lists_its_files(root: Path) -> None:
+    section = (root / "docs/adding_a_format.md").read_text().partition("## The files of a small format")[2]
+    listed = re.findall(r"^\| `([\w./]+\.\w+)` \|", section, re.MULTILINE)
+    tracked = subprocess.run(
+        ["git", "ls-files", "--cached", "--others", "--exclude-standard", FOLDER],
+        cwd=root,
+        capture_output=True,
+        text=True,
+    )
+    assert sorted(f"{FOLDER}/{path}" for path in listed) == sorted(tracked.stdout.split())
+
+
+def test_the_classes_that_the_page_names_exist(root: Path) -> None:
+    page = (root / "docs/adding_a_format.md").read_text()
+    rows = re.findall(r"^\| (`[A-Z]\w+`.*?) \|", page, re.MULTILINE)
+    named = [each for row in rows for each in re.findall(r"((?:`\w+`, )*`\w+`) \(`(platform/[\w/]+\.py)`\)", row)]
+    assert len(named) > 5
+    for names, path in named:
+        for name in re.findall(r"\w+", names):
+            assert f"class {name}" in (root / path).read_text()
 
 
 def test_its_settings_are_those_of_every_site_and_one_line(root: Path) -> None:
