@@ -168,7 +168,8 @@ class PlainPages(WithoutHistory):
         )
 
     def round_progress(self, played: Round) -> RoundProgress:
-        items = self.items._default_manager.filter(round=played)
+        items: QuerySet[Any] = self.items._default_manager.all()
+        items = items.filter(round=played)
         done, total = items.filter(state=WorkItem.State.PLAYED).count(), items.count()
         words = gettext("%(played)s of %(total)s played") % {"played": intcomma(done), "total": intcomma(total)}
         return RoundProgress(stage="", words=words, note="", played=done, total=total)
@@ -178,7 +179,7 @@ class PlainPages(WithoutHistory):
     ) -> RoundContent:
         rows = standings(shown)
         found = [(track, [(row, self.shared_winner(row).score) for row in rows[track.name]]) for track in tracks]
-        return RoundContent(template=f"{PARTS}/round.html", context={"standings": found})
+        return RoundContent(template=f"{PARTS}/round.html", context={"places": found})
 
     def queue(self) -> WorkQueue:
         waiting = self._items(WorkItem.State.WAITING).aggregate(count=Count("pk"), since=Min("queued_at"))

@@ -62,7 +62,7 @@ class ToyRounds(LeaderboardsContinue, PlayedAlone, PlayedWhileRunning, WithoutPe
 
     def outcome(self, round_: Round, entries: Sequence[RoundEntry]) -> bytes:
         """Return the lines of the bundle; give the entries their places."""
-        share = dict(round_.guesses.values_list("submission", "share"))
+        share = {each.submission_id: each.share or 0.0 for each in round_.guesses.all()}
         for each in entries:
             each.value = share[each.submission_id]
             each.place = 1 + sum(other > each.value for other in share.values())

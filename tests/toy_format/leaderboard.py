@@ -49,7 +49,8 @@ class ToyBoard(PlainBoard):
         counting = played.filter(submission__in=ready_submissions()).order_by("submission")
         found = counting.select_related("submission__repository__entry__team")
         newest = {
-            each.submission.repository_id: Scored(each.submission, each.queued_at, [each.share]) for each in found
+            each.submission.repository_id: Scored(each.submission, each.queued_at, [each.share or 0.0])
+            for each in found
         }
         return list(newest.values())
 

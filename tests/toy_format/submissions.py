@@ -37,7 +37,7 @@ class ToyRules:
 class ToyCompetition(WithoutOpponent):
     title = "toy: submissions name a class"
     tracks = (TrackSpec("solver", "solver", TrackSide.DEFENCE),)
-    rules = RulesReader(ToyRules, site_values={LEAST_ACCURACY: 0.0})
+    rules: RulesReader[ToyRules] = RulesReader(ToyRules, site_values={LEAST_ACCURACY: 0.0})
     without_baselines = "Its leaderboard is empty until a submission is ready."
 
 

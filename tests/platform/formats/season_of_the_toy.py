@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from celery import current_app
 from django.core.management import call_command
+from django.db.models import F
 from django.test import Client
 from pytest_django.live_server_helper import LiveServer
 
@@ -22,9 +23,11 @@ from competitions.models import Competition, Organiser
 from competitions.sample_store import samples_of
 from competitions.services import enter, import_competition
 from core import clock, notify
+from evaluation.bundle.canonical_json import decode_line, split
 from evaluation.bundle.signature_check import Checked, verify_signed
 from repositories.services import repository_of
 from rounds import services as rounds
+from rounds.models import Round
 from rounds.planning.plan import plan_round
 from rounds.publishing.publication import publish
 from rounds.release.parts import release
@@ -33,6 +36,9 @@ from rounds.verification import verify
 from submissions.models import Submission
 from tests.platform.conftest import FakeClock
 from tests.toy_format.models import Guess
+from tests.toy_format.submissions import guess_of
+from workers import queue
+from workers.models import Worker
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -75,6 +81,19 @@ class Site:
         self.git("tag", f"submission-{number}", at=user.username)
         return self.git("push", "origin", "HEAD", f"submission-{number}", at=user.username)
 
+    def labels(self, sample_set: str) -> Counter[int]:
+        """Count the classes of a set."""
+        return Counter(int(sample.label) for sample in samples_of(self.competition.sample_sets.get(name=sample_set)))
+
+    def plan(self, by: User) -> Round:
+        """Plan a round that begins in an hour."""
+        hour = timedelta(hours=1)
+        return plan_round(
+            competition=self.competition, title="Round 1", kind="development", schedule="", guard=False, samples=15,
+            source=self.competition.sample_sets.get(name="test"), by=by,
+            starts_at=clock.now() + hour, ends_at=clock.now() + 2 * hour,
+        )  # fmt: skip
+
     def beat(self) -> None:
         """Let the workers do all sweeps, and then what they are notified of, until nothing is left."""
         self.messages += [
@@ -107,74 +126,83 @@ def test_a_season_of_the_toy_format(
 ) -> None:
     for user in (alice, bob):
         site.join(user)
-
-    # pushes: the gate refuses a commit without a guess, the smoke test one that is no class
-    assert "problem: guess.txt holds no number" in site.push(alice, "three", 1)
-    assert "submission-2" in site.push(alice, "77", 2)
-    site.beat()
-    rejected = Submission.objects.get()
-    assert (rejected.state, rejected.reason, rejected.problem) == ("rejected", "check_failed", "77 of 10 classes")
-    labels = Counter(int(sample.label) for sample in samples_of(site.competition.sample_sets.get(name="validation")))
-    (best, most), *_, (worst, least) = labels.most_common()
+    _refusals(site, alice)
+    (best, most), *_, (worst, least) = site.labels("validation").most_common()
     site.push(alice, str(worst), 3)
     site.push(bob, str(best), 1)
     site.beat()
+    _board(client, [f"1,Bob,Always {best},{100 * most / 25}", f"2,Alice,Always {worst},{100 * least / 25}"])
 
-    # the leaderboard, as page, CSV and JSON
-    def get(path: str) -> str:
-        answer = client.get(f"/competitions/toy/{path}")
-        assert answer.status_code == 200, path
-        return b"".join(answer).decode()
-
-    share = {"bob": 100 * most / 25, "alice": 100 * least / 25}
-    board = get("leaderboards/solver")
-    assert board.index("Bob") < board.index("Alice")
-    assert f"{share['bob']:.1f}\N{NO-BREAK SPACE}%" in board
-    assert get("leaderboards/solver.csv").splitlines() == [
-        "rank,team,submission,share",
-        f"1,Bob,Always {best},{share['bob']}",
-        f"2,Alice,Always {worst},{share['alice']}",
-    ]
-    answer = client.get("/api/competitions/toy/leaderboards/solver").json()
-    assert answer["columns"] == [{"name": "share", "unit": "%", "larger_is_better": True}]
-    assert [(row["rank"], row["team"], row["share"]) for row in answer["rows"]] == [
-        (1, "bob", share["bob"]),
-        (2, "alice", share["alice"]),
-    ]
-
-    # a round: planned, frozen and started, paused before it has played, and resumed
-    source = site.competition.sample_sets.get(name="test")
-    hour = timedelta(hours=1)
-    round_ = plan_round(
-        competition=site.competition, title="Round 1", kind="development", schedule="", guard=False, source=source,
-        samples=20, starts_at=clock.now() + hour, ends_at=clock.now() + 2 * hour, by=olga,
-    )  # fmt: skip
+    round_ = site.plan(olga)
     the_clock.at = round_.window.starts_at
-    site.beat()
-    round_.refresh_from_db()
-    assert (round_.state, round_.problem) == ("frozen", "")
+    site.beat()  # it is frozen
     rounds.start(round_=round_, by=olga)
     rounds.pause(round_=round_, by=olga)
     site.beat()
-    assert not round_.entries.exclude(place=None).exists()
+    assert not round_.guesses.exclude(share=None).exists()
     rounds.resume(round_=round_, by=olga)
-    site.beat()
-    site.beat()
+    _worker_killed(round_, the_clock)
+    for _ in range(2):
+        site.beat()
     round_.refresh_from_db()
     assert (round_.state, round_.problem) == ("scored", "")
-
-    # its publication, its pages, and its bundle, which its public key verifies
     publish(round_=round_, by=olga)
-    in_round = Counter(int(sample.label) for sample in samples_of(round_.sample_set))
+    release(round_=round_, part="bundle", by=olga, reason="It is over.")
+    _result(client, round_)
+
+    call_command("leaderboards", "verify")
+    Guess.objects.filter(round=round_).update(share=F("share") + 1)
+    assert "does not follow from its guesses" in str(verify(site.competition).differences)
+
+
+def _refusals(site: Site, alice: User) -> None:
+    """The push gate rejects a commit without a number, the smoke test a number that is no class."""
+    assert "problem: guess.txt holds no number" in site.push(alice, "three", 1)
+    assert "received: Always 77" in site.push(alice, "77", 2)
+    site.beat()
+    rejected = Submission.objects.get()
+    assert (rejected.state, rejected.reason, rejected.problem) == ("rejected", "check_failed", "77 of 10 classes")
+
+
+def _board(client: Client, rows: list[str]) -> None:
+    """The leaderboard has these rows: as a page, as CSV and in the API."""
+    address = "/competitions/toy/leaderboards/solver"
+    assert client.get(f"{address}.csv").content.decode().splitlines() == ["rank,team,submission,share", *rows]
+    answer = client.get(f"/api{address}").json()
+    assert answer["columns"] == [{"name": "share", "unit": "%", "larger_is_better": True}]
+    assert [f"{row['rank']},{row['team'].title()}" for row in answer["rows"]] == [
+        row[: row.index(",Always")] for row in rows
+    ]
+    page = client.get(address).content.decode()
+    shown = [page.index(f">{row.split(',')[1]}<") for row in rows]
+    assert shown == sorted(shown)
+    for row in rows:
+        assert f"{float(row.split(',')[-1]):.1f}\N{NO-BREAK SPACE}%" in page
+
+
+def _worker_killed(round_: Round, the_clock: FakeClock) -> None:
+    """A worker claims a guess of a running round, and is never seen again."""
+    claimed = queue.claim(Worker(name="lost/0", worker_class="cpu"))
+    assert claimed is not None
+    assert claimed.claim.round_id == round_.pk
+    the_clock.forward(minutes=1)
+
+
+def _result(client: Client, round_: Round) -> None:
+    """The round's page, the API and its bundle, which the site's key verifies, show one result."""
     places = dict(round_.entries.values_list("submission__repository__entry__team__slug", "place"))
-    assert places["bob"] == 1 + (in_round[worst] > in_round[best])
-    assert "Bob" in get("rounds/1")
+    labels = Counter(int(sample.label) for sample in samples_of(round_.sample_set))
+    share = {
+        each.submission.repository.entry.team.slug: labels[guess_of(each.submission)] for each in round_.entries.all()
+    }
+    assert places == {team: 1 + sum(other > own for other in share.values()) for team, own in share.items()}
+    assert "Bob" in client.get("/competitions/toy/rounds/1").content.decode()
     shown = client.get("/api/competitions/toy/rounds/1").json()["standings"]["solver"]
     assert {row["team"]: row["place"] for row in shown} == places
-    release(round_=round_, part="bundle", by=olga, reason="It is over.")
-    bundle = get("rounds/1/files/bundle").encode()
-    report = verify_signed(bundle, public_key(), None, None, lambda lines: Checked((), (f"{len(lines)} lines",)))
+    bundle = b"".join(client.get("/competitions/toy/rounds/1/files/bundle"))
+    report = verify_signed(bundle, public_key(), None, None, lambda lines: Checked((), ()))
     assert report.ok, report.problems
-    call_command("leaderboards", "verify")
-    Guess.objects.filter(round=round_, share__gt=0).update(share=0)
-    assert "does not follow from its guesses" in str(verify(site.competition).differences)
+    lines = [decode_line(number, line) for number, line in enumerate(split(bundle), 1)]
+    assert [line["place"] for line in lines if line["kind"] == "guess"] == list(
+        round_.entries.order_by("order").values_list("place", flat=True)
+    )
