@@ -5,15 +5,15 @@ from __future__ import annotations
 import fcntl
 import shutil
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path, PurePosixPath
-from typing import ClassVar
+from typing import ClassVar, TypeVar
 
 from evaluation.builder.source_tree import TreeEntry, tree_entries
 from evaluation.builder.tree_digest import digest_of_files, tree_digest
-from evaluation.domain.errors import BuildRefusal
+from evaluation.domain.errors import BuildRefusal, Refusal
 from evaluation.sandbox.state_directory import state_directory
 
 FOLDER = Path(__file__).resolve().parent
@@ -103,3 +103,14 @@ def _contains(directory: Path, digest: str) -> bool:
         return tree_digest(directory) == digest
     except (BuildRefusal, OSError):  # missing, or being written by another process
         return False
+
+
+_Bundled = TypeVar("_Bundled", bound=BundledRepository)
+
+
+def named(repositories: Iterable[_Bundled], name: str) -> _Bundled:
+    """Return the one of `repositories` that is called `name`. Raise `Refusal` if there is none."""
+    found = next((each for each in repositories if each.name == name), None)
+    if found is None:
+        raise Refusal(f"no bundled submission is called {name!r}", fix="run `gauntlet baselines` to list them")
+    return found

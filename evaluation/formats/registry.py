@@ -6,8 +6,8 @@ import json
 from collections.abc import Iterable
 from pathlib import Path
 
-from evaluation.baselines.bundled import BundledRepository
-from evaluation.domain.errors import ManifestRefusal, Refusal
+from evaluation.baselines.bundled import BundledRepository, named
+from evaluation.domain.errors import ManifestRefusal
 from evaluation.formats.base import EngineFormat
 from evaluation.formats.query.format import Query
 from evaluation.formats.transfer.format import Transfer
@@ -28,10 +28,7 @@ def all_bundled() -> tuple[BundledRepository, ...]:
 
 def find_bundled(name: str) -> BundledRepository:
     """Return the bundled submission `name`. Raise `Refusal` if there is none."""
-    found = next((each for each in all_bundled() if each.name == name), None)
-    if found is None:
-        raise Refusal(f"no bundled submission is called {name!r}", fix="run `gauntlet baselines` to list them")
-    return found
+    return named(all_bundled(), name)
 
 
 def format_of_repository(directory: Path) -> EngineFormat:

@@ -10,9 +10,9 @@ from functools import cache
 from pathlib import Path
 from typing import ClassVar
 
-from evaluation.baselines.bundled import DIGITS, FOLDER, BundledRepository
+from evaluation.baselines.bundled import DIGITS, FOLDER, BundledRepository, named
 from evaluation.builder.manifest import MANIFEST_NAME
-from evaluation.domain.errors import Fault, Refusal
+from evaluation.domain.errors import Fault
 from evaluation.domain.players import Track
 
 _NETWORK = {"network.py": "shared/network.py"}
@@ -115,10 +115,7 @@ def baselines() -> tuple[Baseline, ...]:
 
 def find_baseline(name: str) -> Baseline:
     """Return the bundled submission `name`. Raise `Refusal` if there is none."""
-    found = next((baseline for baseline in baselines() if baseline.name == name), None)
-    if found is None:
-        raise Refusal(f"no bundled submission is called {name!r}", fix="run `gauntlet baselines` to list them")
-    return found
+    return named(baselines(), name)
 
 
 def baselines_for(dataset: str) -> tuple[Baseline, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from evaluation.bundle.canonical_json import MOST_BYTES, MOST_LINES
+from evaluation.bundle.size import check_bytes, check_lines
 from evaluation.domain.errors import Refusal
 from evaluation.domain.players import Track
 from evaluation.formats.query.bundle.reader import MOST_PLAYERS, MOST_TRIPLES
@@ -52,12 +52,7 @@ def check_size(facts: RoundFacts, *, query_budget: int, piece_samples: int) -> N
     pairs = most_pairs(facts)
     players = len(facts.entrants)
     lines = _OTHER_LINES + samples + 2 * pairs + _LINES_OF_PLAYER * players
-    if lines > MOST_LINES:
-        raise Refusal(
-            f"the result bundle of the round could have {lines:,} lines for its {pairs:,} pairs, and at most "
-            f"{MOST_LINES:,} can be read",
-            fix=_FIX,
-        )
+    check_lines(lines, f"could have {lines:,} lines for its {pairs:,} pairs", fix=_FIX)
     row = max(len(outcome) for outcome in Outcome) + 3 + _DISTANCE_BYTES + len(str(query_budget)) + 1
     pieces = triples // piece_samples + pairs * len(piece_ends(facts.schedule, samples, facts.guard))
     size = (
@@ -69,9 +64,4 @@ def check_size(facts: RoundFacts, *, query_budget: int, piece_samples: int) -> N
         + _PIECE_BYTES * pieces
         + row * triples
     )
-    if size > MOST_BYTES:
-        raise Refusal(
-            f"the result bundle of the round could have {size >> 20:,} MiB, and at most {MOST_BYTES >> 20:,} MiB can "
-            "be read",
-            fix=_FIX,
-        )
+    check_bytes(size, fix=_FIX)

@@ -7,10 +7,10 @@ warning follows from the results: the schedule is computed again.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from hashlib import sha256
 from itertools import chain
 from typing import IO, Any
 
+from evaluation.bundle.body_report import about_commitments, differences
 from evaluation.bundle.canonical_json import canonical
 from evaluation.bundle.fields import quoted
 from evaluation.bundle.secret_images import check_images
@@ -142,14 +142,7 @@ def _name(line: Mapping[str, Any]) -> bytes:
 
 def _difference(line: Mapping[str, Any], due: Mapping[str, Any]) -> str:
     what = " ".join(quoted(due[name]) for name in _NAMED_BY[due["kind"]])
-    texts = [
-        f"{name} is {quoted(line[name]) if name in line else 'missing'}, but the results make it {quoted(due[name])}"
-        for name in due
-        if name not in line or canonical(line[name]) != canonical(due[name])
-    ]
-    if unknown := sorted(line.keys() - due.keys()):
-        texts.append(f"it has unknown fields: {quoted(unknown)}")
-    return f"{due['kind']} {what}: {'; '.join(texts)}"
+    return f"{due['kind']} {what}: {differences(line, due, 'results')}"
 
 
 def _summary(bundle: Bundle, signed: Sequence[bytes]) -> tuple[str, ...]:
@@ -163,9 +156,7 @@ def _summary(bundle: Bundle, signed: Sequence[bytes]) -> tuple[str, ...]:
         f"{len(facts.entrants)} players, {facts.samples} samples, {rows:,} results of {len(facts.results)} pairs",
         counted,
         *_about_audits(facts),
-        f"commitment to the samples {head.commitment}",
-        f"commitment to the field {head.field_commitment}",
-        f"snapshot {sha256(b''.join(signed)).hexdigest()}",
+        *about_commitments(head.commitment, head.field_commitment, signed),
     )
 
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from evaluation.bundle.canonical_json import MOST_BYTES, MOST_LINES
-from evaluation.domain.errors import Refusal
+from evaluation.bundle.size import check_bytes, check_lines
 from evaluation.formats.transfer.rules import TransferRules
 
 _HEAD_BYTES = 100_000
@@ -21,11 +20,7 @@ def check_size(attacks: int, defences: int, samples: int, rules: TransferRules) 
     batches = -(-samples // rules.batch_images)
     pairs = attacks * defences
     lines = 2 + batches + 2 * (attacks + defences) + attacks * batches + pairs
-    if lines > MOST_LINES:
-        raise Refusal(
-            f"the result bundle of the round would have {lines:,} lines, and at most {MOST_LINES:,} can be read",
-            fix=_FIX,
-        )
+    check_lines(lines, f"would have {lines:,} lines", fix=_FIX)
     digits = max(len(str(rules.classes)), len("-1")) + 1
     size = (
         _HEAD_BYTES
@@ -34,9 +29,4 @@ def check_size(attacks: int, defences: int, samples: int, rules: TransferRules) 
         + (_HASH_BYTES * (attacks + 1) + 2 * digits) * samples
         + pairs * (samples * digits + _REASON_BYTES * batches)
     )
-    if size > MOST_BYTES:
-        raise Refusal(
-            f"the result bundle of the round could have {size >> 20:,} MiB, and at most {MOST_BYTES >> 20:,} MiB can "
-            "be read",
-            fix=_FIX,
-        )
+    check_bytes(size, fix=_FIX)

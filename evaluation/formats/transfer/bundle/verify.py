@@ -7,10 +7,10 @@ and place follows from the labels.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from hashlib import sha256
 from itertools import chain
 from typing import IO, Any
 
+from evaluation.bundle.body_report import about_commitments, differences
 from evaluation.bundle.canonical_json import canonical
 from evaluation.bundle.fields import quoted
 from evaluation.bundle.sample_hash import NO_TARGET
@@ -95,14 +95,7 @@ def _difference(line: Mapping[str, Any], due: Mapping[str, Any]) -> str:
     """Return how a standing differs from the one that is `due`, "" if it does not."""
     if canonical(line) == canonical(due):
         return ""
-    texts = [
-        f"{name} is {quoted(line[name]) if name in line else 'missing'}, but the labels make it {quoted(value)}"
-        for name, value in due.items()
-        if name not in line or canonical(line[name]) != canonical(value)
-    ]
-    if unknown := sorted(line.keys() - due.keys()):
-        texts.append(f"it has unknown fields: {quoted(unknown)}")
-    return f"standing of {quoted(due['player'])} in the track {due['track']}: {'; '.join(texts)}"
+    return f"standing of {quoted(due['player'])} in the track {due['track']}: {differences(line, due, 'labels')}"
 
 
 def _summary(record: TransferRecord, signed: Sequence[bytes]) -> tuple[str, ...]:
@@ -115,7 +108,5 @@ def _summary(record: TransferRecord, signed: Sequence[bytes]) -> tuple[str, ...]
         "every attack against every defence",
         f"{len(record.attacks)} attacks, {len(record.defences)} defences, {len(teams)} teams",
         f"{samples:,} samples in {len(record.batches)} batches, {labels:,} labels",
-        f"commitment to the samples {head.commitment}",
-        f"commitment to the field {head.field_commitment}",
-        f"snapshot {sha256(b''.join(signed)).hexdigest()}",
+        *about_commitments(head.commitment, head.field_commitment, signed),
     )
