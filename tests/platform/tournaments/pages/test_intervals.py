@@ -25,10 +25,10 @@ from submissions.models import Submission
 from tests.platform.claims import claim_run
 from tests.platform.conftest import FakeClock
 from tests.platform.tournaments.conftest import content
-from tests.platform.tournaments.pages.conftest import Send, attacked, claim_or_advance, result
+from tests.platform.tournaments.pages.conftest import Send, attacked, result
 from tests.platform.tournaments.pages.test_boards import rows_of, text_of
 from tests.platform.tournaments.play_rounds import begin, plan
-from tests.platform.tournaments.results import true_result
+from tests.platform.tournaments.results import claim_or_advance, true_result
 from tournaments import queue, services
 from tournaments.intervals import ScoreInterval, intervals_from_sums
 from tournaments.models import AttackRun, DefenceRun, Entrant, Tournament
