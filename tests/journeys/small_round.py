@@ -1,4 +1,4 @@
-"""Sets up a site at which a round of four models and three attacks has begun.
+"""Sets up a site at which a round of three models and three attacks has begun.
 
 Run with the settings of that site, Django set up.
 
@@ -31,7 +31,7 @@ from rounds.planning.freeze import freeze
 from rounds.planning.plan import plan_round
 from submissions.models import Player, Submission
 
-MODELS, ATTACKS = 4, 3
+MODELS, ATTACKS = 3, 3
 SAMPLES = 3
 WEIGHTS = 'WEIGHTS = dict(np.load(Path(__file__).with_name("weights.npz"), allow_pickle=False))'
 SHAKEN = """

@@ -116,7 +116,7 @@ class Format:
 QUERY = Format(
     "small_round",
     "select count(*) from matches_piece where state = 'played'",
-    20,
+    15,
     (
         "select attack.digest, model.digest, row.sample, row.outcome, row.distance, row.queries, row.reason "
         "from matches_sampleresult row join matches_match match on match.id = row.match_id "

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def scored(env: RoundFixture) -> Round:
-    """A round of twelve on each side and two targeted attacks, played to its end."""
-    env.field(12, 12, 2)
+    """A round of twelve models, four attacks and two targeted ones, played to its end."""
+    env.field(12, 4, 2)
     return env.scored(env.plan(samples=8))
 
 
@@ -46,7 +46,7 @@ def test_stages(scored: Round) -> None:
     main, targeted = stages(scored)
     assert (main.track_name, targeted.track_name) == ("untargeted", "targeted")
     first, last = main.stages[0], main.stages[-1]
-    assert (len(first.models), len(first.attacks), len(last.models)) == (12, 12, 10)
+    assert (len(first.models), len(first.attacks), len(last.models)) == (12, 4, 10)
     assert [line.name.title for line in first.models if not line.kept] == ["mo-10 10", "mo-11 11"]
     assert first.panel_models[0].teams[0].startswith("Mo-")
     assert last.ordered_by == "median"

@@ -24,7 +24,7 @@ from formats.transfer.tournaments.player_builds import build
 from repositories.models import Repository
 from repositories.services import repository_of
 from submissions.models import Player, Submission
-from tests.platform.claims import claim_run
+from tests.platform.formats.transfer.tournaments.results import claim_or_advance
 from tests.platform.submissions.pipeline.conftest import push_files
 from workers.models import Worker
 
@@ -149,15 +149,13 @@ def write_repository(work: Path, track: str, script: str, **metadata: str) -> No
 
 
 def play_all(tournament: Tournament) -> int:
-    """Play and commit everything that waits, with the steps between; return how many runs were played, but repeats."""
+    """Play and commit everything that waits, and what follows; return how many runs were played, but repeats."""
     played = 0
-    while True:
-        services.advance(tournament)
-        run = claim_run("worker")
-        if run is None:
-            return played
+    services.advance(tournament)
+    while run := claim_or_advance(tournament):
         queue.commit(run, play(run))
         played += not isinstance(run, RepeatRun)
+    return played
 
 
 @pytest.fixture

@@ -50,12 +50,19 @@ def true_result(run: AnyRun) -> dict[str, Any]:
 
 
 def commit_all(tournament: Tournament, share: float = 1.0) -> int:
-    """Commit a result of everything that waits, with the steps between; return the number of runs, but repeats."""
+    """Commit a result of everything that waits, and of what follows; return the number of runs, but repeats."""
     played = 0
-    while True:
-        services.advance(tournament)
-        run = claim_run("worker")
-        if run is None:
-            return played
+    services.advance(tournament)
+    while run := claim_or_advance(tournament):
         queue.commit(run, result(run, share))
         played += not isinstance(run, RepeatRun)
+    return played
+
+
+def claim_or_advance(tournament: Tournament) -> AnyRun | None:
+    """Claim a waiting run; where there is none, after a step of the tournament."""
+    run = claim_run("worker")
+    if run is None:
+        services.advance(tournament)
+        run = claim_run("worker")
+    return run

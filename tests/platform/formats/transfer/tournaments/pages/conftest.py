@@ -21,7 +21,7 @@ from formats.transfer.tournaments.models import AttackRun, DefenceRun, Tournamen
 from formats.transfer.tournaments.selectors import AnyRun
 from repositories.models import Repository
 from submissions.models import Player, Submission
-from tests.platform.claims import claim_run
+from tests.platform.formats.transfer.tournaments.results import claim_or_advance
 
 Send = Callable[..., Submission]
 
@@ -119,15 +119,6 @@ def play(tournament: Tournament, most: int = 1000) -> None:
             return
         queue.commit(run, result(run))
     services.advance(tournament)
-
-
-def claim_or_advance(tournament: Tournament) -> AnyRun | None:
-    """Claim a waiting run; where there is none, after a step of the tournament."""
-    run = claim_run("worker")
-    if run is None:
-        services.advance(tournament)
-        run = claim_run("worker")
-    return run
 
 
 def result(run: AnyRun) -> dict[str, Any]:

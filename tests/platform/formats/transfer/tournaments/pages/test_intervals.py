@@ -31,10 +31,10 @@ from submissions.models import Submission
 from tests.platform.claims import claim_run
 from tests.platform.conftest import FakeClock
 from tests.platform.formats.transfer.tournaments.conftest import content
-from tests.platform.formats.transfer.tournaments.pages.conftest import Send, attacked, claim_or_advance, result
+from tests.platform.formats.transfer.tournaments.pages.conftest import Send, attacked, result
 from tests.platform.formats.transfer.tournaments.pages.test_boards import rows_of, text_of
 from tests.platform.formats.transfer.tournaments.play_rounds import begin, plan
-from tests.platform.formats.transfer.tournaments.results import true_result
+from tests.platform.formats.transfer.tournaments.results import claim_or_advance, true_result
 
 BOARD = "/competitions/transfer/leaderboards"
 IMAGES = 24
