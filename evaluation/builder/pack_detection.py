@@ -134,6 +134,7 @@ def render_pack(source: Path, name: str, base_image: str) -> PackRecipe:
 def _inside(source: Path) -> Iterator[None]:
     # imported first: "" on the module path is the working directory, and a submission's modules must not run here
     _buildpacks()
+    _requests()
     with _working_directory, chdir(source):
         yield
 
@@ -141,6 +142,11 @@ def _inside(source: Path) -> Iterator[None]:
 def _buildpacks() -> ModuleType:
     """Import repo2docker when it is first needed: every process of the site would start half a second later."""
     return import_module("repo2docker.buildpacks")
+
+
+def _requests() -> ModuleType:
+    """Import the HTTP client of repo2docker with it, not for every push that a process checks without it."""
+    return import_module("requests")
 
 
 def _buildpacks_directory() -> Path:
@@ -155,9 +161,8 @@ def _call_pack(name: str | None, function: Callable[[], Result]) -> Result:
     try:
         return function()
     except Exception as error:  # its packs raise any error of their parsers
-        # some packs look up available versions online; imported here, as every push starts a process with this module
-        unreachable = import_module("requests").RequestException
-        if any(isinstance(each, unreachable) for each in (error, error.__context__)):
+        # some packs look up available versions online
+        if any(isinstance(each, _requests().RequestException) for each in (error, error.__context__)):
             raise Fault(f"repo2docker ({name}) cannot reach a package index: {error}") from error
         raise BuildRefusal(
             f"repo2docker ({name or 'BuildPack'}) cannot read the configuration files: {error}",

@@ -32,9 +32,15 @@ def test_it_names_the_pack_for_docker(make_repository: MakeRepository, files: di
     assert set(files) <= CONFIGURATION_FILES
 
 
+def test_the_process_of_a_push_starts_without_an_http_client(root: Path) -> None:
+    program = "import sys, evaluation.builder.build_plan; print('requests' in sys.modules)"
+    ran = subprocess.run([sys.executable, "-c", program], cwd=root, capture_output=True, text=True, check=True)
+    assert ran.stdout == "False\n"
+
+
 def test_no_module_of_a_submission_is_imported(make_repository: MakeRepository, root: Path) -> None:
     """The packs read the working directory, which is on the module path of some programs."""
-    names = ("escapism", "jinja2", "pip", "repo2docker", "ruamel", "semver", "toml", "traitlets", "yaml")
+    names = ("escapism", "jinja2", "pip", "repo2docker", "requests", "ruamel", "semver", "toml", "traitlets", "yaml")
     source = make_repository(files={f"{name}.py": "raise SystemExit('of the submission')\n" for name in names})
     program = """
 import pathlib, sys
