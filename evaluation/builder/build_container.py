@@ -32,7 +32,7 @@ from evaluation.builder.layer_check import DiskSpace, unpacked
 from evaluation.builder.mirrors import PROXY_PORT, PROXY_URL
 from evaluation.builder.settings import BuildSettings
 from evaluation.domain.errors import BuildRefusal, Fault
-from evaluation.sandbox.docker_run import as_fault
+from evaluation.sandbox.docker_run import as_fault, unless_removed
 from evaluation.sandbox.host_process import runner_is_dead, runner_label
 
 if TYPE_CHECKING:
@@ -276,8 +276,9 @@ def sweep(client: DockerClient) -> int:
     with as_fault("sweeping builds"):
         for container in client.containers.list(all=True, filters={"label": BUILD_LABEL}, ignore_removed=True):
             if runner_is_dead(container.labels[BUILD_LABEL]):
-                container.remove(force=True, v=True)
-                swept += 1
+                with unless_removed():
+                    container.remove(force=True, v=True)
+                    swept += 1
         for volume in client.volumes.list(filters={"label": BUILD_LABEL}):
             labels = volume.attrs["Labels"]
             if runner_is_dead(labels[BUILD_LABEL]):
@@ -310,7 +311,8 @@ def _remove_volume(client: DockerClient, name: str, *, image: str) -> None:
     try:
         run_container(client, str(container.id), lambda line: None, lambda: None)
     finally:
-        container.remove(force=True)
+        with unless_removed():
+            container.remove(force=True)
     try:
         client.api.remove_volume(name, force=True)
     except APIError as failure:

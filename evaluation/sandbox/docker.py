@@ -25,7 +25,7 @@ from evaluation.sandbox.base import SOCKET_NAME, Folder, Guard, Resources, Sandb
 from evaluation.sandbox.control_proof import ControlProof
 from evaluation.sandbox.docker_guards import examine_docker
 from evaluation.sandbox.docker_layers import level_layers
-from evaluation.sandbox.docker_run import DockerRun, as_fault
+from evaluation.sandbox.docker_run import DockerRun, as_fault, unless_removed
 from evaluation.sandbox.engine import connect_engine, docker_available
 from evaluation.sandbox.host_figures import device_figures, process_figures
 from evaluation.sandbox.host_memory import HostMemory
@@ -132,7 +132,7 @@ class DockerSandbox(Sandbox):
             ):
                 if not runner_is_dead(container.labels[RUNNER_LABEL]):
                     continue
-                with contextlib.suppress(NotFound):
+                with unless_removed():
                     container.remove(force=True, v=True)
                     swept += 1
                 remove_socket_directory(container.labels.get(_SOCKET_LABEL, ""))

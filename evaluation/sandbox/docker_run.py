@@ -6,6 +6,7 @@ import contextlib
 import threading
 import time
 from collections.abc import Callable, Iterator
+from http import HTTPStatus
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -84,7 +85,7 @@ class DockerRun(Run):
                     if self._reader is not None:
                         self._reader.join(_PATIENCE)
                 finally:
-                    with contextlib.suppress(NotFound):
+                    with unless_removed():
                         self._container.remove(force=True, v=True)
                     self._left.discard(self.container_id)
             self._watcher.join(10.0)
@@ -151,6 +152,18 @@ class DockerRun(Run):
         except (DockerException, OSError):
             self._lost = True
         self._gone.set()
+
+
+@contextlib.contextmanager
+def unless_removed() -> Iterator[None]:
+    """Ignore inside the block that another process removed the container, or is removing it."""
+    try:
+        yield
+    except NotFound:
+        pass
+    except APIError as failure:
+        if failure.status_code != HTTPStatus.CONFLICT:
+            raise
 
 
 @contextlib.contextmanager

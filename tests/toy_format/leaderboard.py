@@ -48,11 +48,8 @@ class ToyBoard(PlainBoard):
         played = Guess.objects.filter(sample_set=samples, submission__repository__track=track, share__isnull=False)
         counting = played.filter(submission__in=ready_submissions()).order_by("submission")
         found = counting.select_related("submission__repository__entry__team")
-        newest = {
-            each.submission.repository_id: Scored(each.submission, each.queued_at, [each.share or 0.0])
-            for each in found
-        }
-        return list(newest.values())
+        newest = {each.submission.repository_id: each for each in found}
+        return [Scored(each.submission, each.queued_at, [each.share or 0.0]) for each in newest.values()]
 
 
 class ToyPages(PlainPages):
@@ -71,9 +68,7 @@ def sweep() -> None:
     """Request what leaderboards lack."""
     for competition in Competition.objects.filter(format=NAME):
         samples = sample_set_for(competition, SampleSet.Purpose.VALIDATION)
-        missing = (
-            ready_submissions().filter(repository__track__competition=competition).exclude(guesses__sample_set=samples)
-        )
-        for each in missing:
+        ready = ready_submissions().filter(repository__track__competition=competition)
+        for each in ready.exclude(guesses__sample_set=samples):
             Guess.objects.get_or_create(submission=each, sample_set=samples, defaults={"entry": each.repository.entry})
             notify.notify("workers.play")
