@@ -366,7 +366,7 @@ WORKER = """
     import django
     django.setup()
     from evaluation.builder.in_place_builder import InPlaceBuilder
-    from matches import player_builds
+    from formats.query.matches import player_builds
     from submissions import pipeline
 
     class Slow(InPlaceBuilder):
