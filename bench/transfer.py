@@ -215,7 +215,7 @@ def _claimed(worker: int = 0) -> Any:
 
 
 def _modules(*names: str) -> tuple[Any, ...]:
-    return tuple(importlib.import_module(f"tournaments.{name}") for name in names)
+    return tuple(importlib.import_module(f"formats.transfer.tournaments.{name}") for name in names)
 
 
 def _timed(work: Callable[[], object]) -> float:
