@@ -1,0 +1,182 @@
+"""What an attack gets, and where it reports what it finds."""
+
+from __future__ import annotations
+
+import hashlib
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import torch
+from torch import Tensor
+from torch.nn.functional import cross_entropy
+
+from evaluation.formats.curves.models.classifier import Classifier, Loss
+from evaluation.formats.curves.models.counted import CountedModel
+from evaluation.formats.curves.threat_models import Capability, Goal, Knowledge, Norm
+
+
+class Findings:
+    """The nearest adversarial image of each image of a batch, and how near it was at each strength.
+
+    `strengths` are the numbers of iterations or queries, in ascending order, at which the distance is kept: column k of
+    `traces` (n, strengths) has the smallest distance found with at most `strengths[k]`. Without a finding a distance is
+    infinite.
+    """
+
+    def __init__(self, clean: Tensor, norm: Norm, strengths: Sequence[int] = ()) -> None:
+        self._clean, self._norm = clean, norm
+        self._strengths = torch.tensor(strengths, dtype=torch.int64, device=clean.device)
+        self.images = clean.clone()
+        self.distances = torch.full((len(clean),), torch.inf, device=clean.device)
+        self.traces = torch.full((len(clean), len(strengths)), torch.inf, device=clean.device)
+
+    @property
+    def found(self) -> Tensor:
+        """Whether an adversarial image is known, bool (n,)."""
+        return self.distances.isfinite()
+
+    def add(self, images: Tensor, rows: Tensor, strength: Tensor | int) -> None:
+        """Add adversarial images, one at most of each row; `strength` is what was spent, (n,) or one for all."""
+        distances = distance(images, self._clean[rows], self._norm)
+        nearer = distances < self.distances[rows]
+        self.images[rows[nearer]] = images[nearer]
+        self.distances[rows[nearer]] = distances[nearer]
+        spent = torch.as_tensor(strength, device=rows.device).expand(len(rows))
+        within = spent[:, None] <= self._strengths
+        self.traces[rows] = torch.where(within, torch.minimum(self.traces[rows], distances[:, None]), self.traces[rows])
+
+
+@dataclass(eq=False)
+class Batch:
+    """Images under attack, with all that the attack may use.
+
+    A constrained attack keeps within `budgets`, and need not touch an image again once an adversarial of it is found.
+    The norm is LINF or L2: callers convert the normalised one.
+    """
+
+    images: Tensor
+    """Clean images, (n, channels, height, width), values in [0, 1]."""
+    labels: Tensor
+    """The right classes, int64 (n,)."""
+    targets: Tensor | None
+    """The target classes, or None for the untargeted goal."""
+    numbers: Sequence[int]
+    """The numbers of the images in the data set: what is drawn for an image depends on its number, not on its batch."""
+    norm: Norm
+    budgets: Tensor
+    """How far each image may change, (n,); infinite for an optimised attack."""
+    model: CountedModel
+    findings: Findings
+    seed: int = 0
+    substitute: Classifier | None = None
+    """The network that a transfer attack uses in place of the model."""
+    starts: Tensor | None = None
+    """Adversarial images from which decision-based attacks start."""
+
+    def __post_init__(self) -> None:
+        self._generators = [torch.Generator().manual_seed(_seed(f"{self.seed} {number}")) for number in self.numbers]
+
+    @property
+    def goal(self) -> Goal:
+        """The goal."""
+        return Goal.UNTARGETED if self.targets is None else Goal.TARGETED
+
+    @property
+    def rows(self) -> Tensor:
+        """All rows, int64 (n,)."""
+        return torch.arange(len(self.images), device=self.images.device)
+
+    def adversarial(self, labels: Tensor, rows: Tensor) -> Tensor:
+        """Return whether these answers for these rows reach the goal, bool (n,)."""
+        return labels != self.labels[rows] if self.targets is None else labels == self.targets[rows]
+
+    def loss(self, rows: Tensor) -> Loss:
+        """Return the cross-entropy that rises towards the goal, for images of these rows."""
+        aim = (self.labels if self.targets is None else self.targets)[rows]
+        sign = 1.0 if self.targets is None else -1.0
+        return lambda logits: sign * cross_entropy(logits, aim, reduction="none")
+
+    def margin(self, rows: Tensor) -> Loss:
+        """Return the margin of Carlini and Wagner, positive where the goal is reached, for images of these rows."""
+        aim = (self.labels if self.targets is None else self.targets)[rows]
+        sign = 1.0 if self.targets is None else -1.0
+
+        def of(logits: Tensor) -> Tensor:
+            own = logits.gather(1, aim[:, None])[:, 0]
+            other = logits.scatter(1, aim[:, None], -torch.inf).amax(dim=1)
+            return sign * (other - own)
+
+        return of
+
+    def normal(self, rows: Tensor, *shape: int) -> Tensor:
+        """Draw standard normal numbers for each row, (n, *shape)."""
+        drawn = [torch.randn(shape, generator=self._generators[row]) for row in rows.tolist()]
+        return torch.stack(drawn).to(self.images.device)
+
+    def uniform(self, rows: Tensor, *shape: int) -> Tensor:
+        """Draw numbers uniformly from [0, 1) for each row, (n, *shape)."""
+        drawn = [torch.rand(shape, generator=self._generators[row]) for row in rows.tolist()]
+        return torch.stack(drawn).to(self.images.device)
+
+    def project(self, images: Tensor, rows: Tensor) -> Tensor:
+        """Return the images moved into the budgets of their rows and into [0, 1]."""
+        clean, budgets = self.images[rows], expanded(self.budgets[rows])
+        change = images - clean
+        if self.norm is Norm.LINF:
+            change = change.clamp(-budgets, budgets)
+        else:
+            length = lengths(change).clamp(min=torch.finfo(change.dtype).tiny)
+            change = change * (budgets / length).clamp(max=1.0)
+        return (clean + change).clamp(0.0, 1.0)
+
+    def steepest(self, gradient: Tensor) -> Tensor:
+        """Return the direction of length 1 in the norm of the batch along which a loss rises most."""
+        if self.norm is Norm.LINF:
+            return gradient.sign()
+        return gradient / lengths(gradient).clamp(min=torch.finfo(gradient.dtype).tiny)
+
+
+class Attack(ABC):
+    """An attack with its parameters: a frozen dataclass, whose fields are written beside the results."""
+
+    name: ClassVar[str]
+    """Its name in commands and files."""
+    title: ClassVar[str]
+    source: ClassVar[str]
+    """Paper, and where its parameters are from."""
+    knowledge: ClassVar[Knowledge]
+    capability: ClassVar[Capability]
+    goals: ClassVar[frozenset[Goal]] = frozenset(Goal)
+    norms: ClassVar[frozenset[Norm]] = frozenset({Norm.LINF, Norm.L2})
+    one_step: ClassVar[bool] = False
+    """Success is not monotone in the budget: all multiples of the first budget are tried."""
+
+    @abstractmethod
+    def run(self, batch: Batch) -> None:
+        """Attack the images; add every adversarial that the model confirmed to the findings."""
+
+
+def distance(first: Tensor, second: Tensor, norm: Norm) -> Tensor:
+    """Return the distance of each pair of images, (n,)."""
+    change = (first - second).flatten(1)
+    if norm is Norm.LINF:
+        return change.abs().amax(dim=1)
+    length: Tensor = torch.linalg.vector_norm(change, dim=1)
+    return length / change.shape[1] ** 0.5 if norm is Norm.NORMALISED_L2 else length
+
+
+def lengths(changes: Tensor) -> Tensor:
+    """Return the L2 length of each change, (n, 1, 1, 1)."""
+    found: Tensor = torch.linalg.vector_norm(changes, dim=(1, 2, 3), keepdim=True)
+    return found
+
+
+def expanded(numbers: Tensor) -> Tensor:
+    """Return numbers (n,) so that they multiply images (n, channels, height, width)."""
+    return numbers[:, None, None, None]
+
+
+def _seed(text: str) -> int:
+    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8]) >> 1

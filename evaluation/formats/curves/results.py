@@ -1,0 +1,63 @@
+"""Results of the benchmark: one attack with one threat model against one model, image by image."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evaluation.formats.curves.threat_models import ThreatModel
+
+Floats: TypeAlias = NDArray[np.float64]
+Integers: TypeAlias = NDArray[np.int64]
+Booleans: TypeAlias = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False)
+class Results:
+    """What an attack found for n images. Distances are in the norm of the threat model; infinite: nothing was found.
+
+    An image that the model gets wrong, or labels as its target, is adversarial at distance 0.
+    """
+
+    threat_model: ThreatModel
+    attack: str
+    parameters: Mapping[str, object]
+    """Of the attack, of the search for the smallest budget, and the seed."""
+    model: str
+    model_digest: str
+    dataset: str
+    dataset_digest: str
+    """Of the images, labels and targets in their order."""
+    numbers: Integers
+    """The numbers of the images in the data set, (n,)."""
+    labels: Integers
+    targets: Integers
+    """Target classes, (n,); -1 for the untargeted goal."""
+    clean_labels: Integers
+    """What the model says of the clean images, (n,)."""
+    distances: Floats
+    """The distance of the nearest adversarial that the search over budgets, or an optimising attack, found, (n,)."""
+    tried_budgets: Floats
+    """The budgets that the search tried, (n, tries) in this order; NaN: none."""
+    tried_found: Booleans
+    """Whether it found an adversarial within each, (n, tries)."""
+    fixed_budget: float
+    """The budget of `traces`."""
+    strengths: Integers
+    """Iterations or queries, ascending, (s,)."""
+    traces: Floats
+    """The distance of the nearest adversarial found within so many iterations or queries, (n, s)."""
+    queries: Integers
+    """Queries of the model for each image in all, (n,)."""
+    gradients: Integers
+    """Gradients of the model for each image in all, (n,)."""
+
+    @property
+    def right(self) -> Booleans:
+        """Whether the model gets each clean image right, (n,)."""
+        found: Booleans = self.clean_labels == self.labels
+        return found

@@ -1,0 +1,1 @@
+"""Scores of the benchmark: pure functions of results."""
