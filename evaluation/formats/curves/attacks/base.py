@@ -138,6 +138,7 @@ class Batch:
         return gradient / lengths(gradient).clamp(min=torch.finfo(gradient.dtype).tiny)
 
 
+@dataclass(frozen=True)
 class Attack(ABC):
     """An attack with its parameters: a frozen dataclass, whose fields are written beside the results."""
 

@@ -1,7 +1,7 @@
 """Models from a Python file: trusted code, run in this process.
 
-The file defines `load() -> torch.nn.Module`, a network that takes float32 images (n, channels, height, width) and returns
-logits (n, classes), and may declare:
+The file defines `load() -> torch.nn.Module`, a network that takes float32 images (n, channels, height, width) and
+returns logits (n, classes), and may declare:
 
     INPUT_RANGE = (0.0, 1.0)    the values of black and white in its images
     CLASSES = 10                if the data set has another number of classes
