@@ -73,7 +73,7 @@ class Batch:
     substitute: Classifier | None = None
     """The network that a transfer attack uses in place of the model."""
     starts: Tensor | None = None
-    """Adversarial images from which decision-based attacks start."""
+    """Images of the target classes from which targeted decision-based attacks start, like `images`; NaN: none."""
 
     def __post_init__(self) -> None:
         self._generators = [torch.Generator().manual_seed(_seed(f"{self.seed} {number}")) for number in self.numbers]

@@ -163,6 +163,17 @@ def joined(parts: Sequence[Results], digest: str) -> Results:
     )
 
 
+def start_images(model: Classifier, samples: Sequence[Sample]) -> dict[int, Tensor]:
+    """Return for each class the first of some images that the model gives it (Dong et al. 2020, authors' code)."""
+    found: dict[int, Tensor] = {}
+    if samples:
+        images = as_tensor(samples).to(model.device)
+        for row, label in enumerate(model.labels(images).tolist()):
+            if label == samples[row].label:
+                found.setdefault(label, images[row])
+    return found
+
+
 def as_tensor(samples: Sequence[Sample]) -> Tensor:
     """Return the images of samples, float32 (n, channels, height, width) with values in [0, 1]."""
     images = torch.from_numpy(np.stack([sample.image for sample in samples]))
@@ -228,10 +239,12 @@ class _Points:
 
 
 def _starts(subject: Subject, targets: Tensor | None, chosen: Tensor) -> Tensor | None:
-    """Return for each image an image of its target class, as the model sees it (Dong et al. 2020, authors' code)."""
+    """Return an image of the target class of each image, as the model sees it; NaN where none is known."""
     if targets is None or not subject.starts:
         return None
-    return torch.stack([subject.starts[int(target)] for target in targets[chosen]])
+    any_image = next(iter(subject.starts.values()))
+    missing = torch.full_like(any_image, torch.nan)
+    return torch.stack([subject.starts.get(int(target), missing) for target in targets[chosen]])
 
 
 def _target(sample: Sample) -> int:

@@ -5,6 +5,7 @@ Sources: Athalye et al. 2018, section 3.1 (signs of obfuscated gradients); Carli
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -119,4 +120,4 @@ def _no_budget(norm: Norm, white: Sequence[Results]) -> Iterable[Warned]:
 
 
 def _margin(accuracy: float, images: int) -> float:
-    return max(LEAST_DIFFERENCE, 2 * (accuracy * (1 - accuracy) / images) ** 0.5)
+    return max(LEAST_DIFFERENCE, 2 * math.sqrt(accuracy * (1 - accuracy) / images))
