@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 
 import torch
 from torch import nn
@@ -41,8 +40,8 @@ class BundledModel:
         )
 
 
-def _small_network(folder: str) -> Callable[[], nn.Module]:
-    return lambda: network.load_network(Path(FOLDER) / folder / "weights.safetensors")
+def _small_network(folder: str, noise_level: float = 0.0) -> Callable[[], nn.Module]:
+    return lambda: network.load_network(FOLDER / folder / "weights.safetensors", noise_level=noise_level)
 
 
 _DIGITS = (
@@ -51,7 +50,7 @@ _DIGITS = (
         "adversarial-logit-pairing", "adversarial logit pairing, L2", DIGITS, 10,
         _small_network("adversarial-logit-pairing"),
     ),
-    BundledModel("frozen-noise", "noise that is drawn once", DIGITS, 10, _small_network("frozen-noise")),
+    BundledModel("frozen-noise", "noise that is drawn once", DIGITS, 10, _small_network("frozen-noise", noise_level=0.5)),
 )  # fmt: skip
 
 BUNDLED: Mapping[str, BundledModel] = {each.name: each for each in _DIGITS}
