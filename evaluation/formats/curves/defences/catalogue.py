@@ -50,7 +50,7 @@ _DIGITS = (
         "adversarial-logit-pairing", "adversarial logit pairing, L2", DIGITS, 10,
         _small_network("adversarial-logit-pairing"),
     ),
-    BundledModel("frozen-noise", "noise that is drawn once", DIGITS, 10, _small_network("frozen-noise", noise_level=0.5)),
+    BundledModel("frozen-noise", "noise drawn once", DIGITS, 10, _small_network("frozen-noise", noise_level=0.5)),
 )  # fmt: skip
 
 BUNDLED: Mapping[str, BundledModel] = {each.name: each for each in _DIGITS}
