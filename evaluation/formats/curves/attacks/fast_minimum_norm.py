@@ -8,7 +8,6 @@ from typing import ClassVar
 
 import torch
 
-
 from evaluation.formats.curves.attacks.base import Attack, Batch, expanded, lengths
 from evaluation.formats.curves.attacks.base import distance as distance_of
 from evaluation.formats.curves.threat_models import Capability, Knowledge, Norm
@@ -67,5 +66,3 @@ class FastMinimumNorm(Attack):
             images = (clean + change).clamp(0.0, 1.0)
         reached = batch.reached(images, rows)
         batch.findings.add(images[reached], rows[reached], self.iterations)
-
-
