@@ -26,7 +26,7 @@ class CarliniWagner(Attack):
     title: ClassVar[str] = "C&W"
     source: ClassVar[str] = (
         "Carlini and Wagner 2017, early abort as in their code; search over c, iterations and rate: authors' code of "
-        "Dong et al. 2020 for strength. Its 20 iterations at rate 0.001 for budgets would move no value by more than 0.01"
+        "Dong et al. 2020 for strength. Its 20 iterations at rate 0.001 for budgets move no value by more than 0.01"
     )
     knowledge: ClassVar[Knowledge] = Knowledge.WHITE_BOX
     capability: ClassVar[Capability] = Capability.OPTIMISED

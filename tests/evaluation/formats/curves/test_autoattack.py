@@ -19,28 +19,33 @@ class Wrapped(nn.Module):
         super().__init__()
         self.network = model.classifier.network
 
+    def answer(self, images: Tensor) -> Tensor:
+        """Return the logits of the linear model."""
+        logits: Tensor = self.network(images)
+        return logits
+
 
 class Noisy(Wrapped):
     def forward(self, images: Tensor) -> Tensor:
-        return self.network(images + 0.1 * torch.randn_like(images))
+        return self.answer(images + 0.1 * torch.randn_like(images))
 
 
 class Probabilities(Wrapped):
     def forward(self, images: Tensor) -> Tensor:
-        return self.network(images).softmax(dim=1)
+        return self.answer(images).softmax(dim=1)
 
 
 class Rounded(Wrapped):
     def forward(self, images: Tensor) -> Tensor:
-        return self.network((images.detach() * 8).round() / 8 + 0 * images)
+        return self.answer((images.detach() * 8).round() / 8 + 0 * images)
 
 
 class Purifying(Wrapped):
     def forward(self, images: Tensor) -> Tensor:
         with torch.enable_grad():
             variable = images.detach().requires_grad_()
-            (gradient,) = torch.autograd.grad(self.network(variable).logsumexp(dim=1).sum(), variable)
-        return self.network(images - 1e-3 * gradient)
+            (gradient,) = torch.autograd.grad(self.answer(variable).logsumexp(dim=1).sum(), variable)
+        return self.answer(images - 1e-3 * gradient)
 
 
 @pytest.mark.parametrize(
@@ -90,5 +95,5 @@ def test_attacks_are_found_by_their_names() -> None:
 
 
 def test_an_unknown_attack_is_refused_with_the_names() -> None:
-    with pytest.raises(Refusal, match="no attack 'fgms'(.|\n)*apgd-ce, apgd-t"):
+    with pytest.raises(Refusal, match=r"no attack 'fgms'(.|\n)*apgd-ce, apgd-t"):
         attack_called("fgms")

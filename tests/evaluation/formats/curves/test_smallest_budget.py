@@ -66,9 +66,7 @@ def test_the_distance_depends_on_the_image_alone_not_on_the_batch(attack: Attack
 
 @pytest.mark.parametrize("goal", list(Goal), ids=named)
 @pytest.mark.parametrize("attack", [Fgsm(), Bim()], ids=named)
-def test_the_images_have_the_distance_and_are_adversarial_and_all_tries_are_recorded(
-    attack: Attack, goal: Goal
-) -> None:
+def test_images_have_the_distance_and_are_adversarial_and_tries_are_recorded(attack: Attack, goal: Goal) -> None:
     model = LinearModel(seed=5, spread=0.1)
     found, _ = searched(attack, model, Norm.L2, torch.arange(40), goal)
     assert torch.equal(distance(found.images, model.images, Norm.L2), found.distances)

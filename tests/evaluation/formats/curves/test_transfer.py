@@ -45,7 +45,7 @@ def test_the_model_is_asked_for_labels_alone_and_what_it_confirms_is_within_the_
     model = LinearModel(seed=1, spread=0.1)
     budgets = 6 * model.smallest(norm, goal).float()
     batch = model.batch(attack, norm, goal, budgets=budgets, substitute=model.classifier)
-    attack.run(batch)  # a counted model raises DeniedError if it is asked for more
+    attack.run(batch)  # the counted model refuses more than labels
     found = batch.findings.found
     labels = model.classifier.labels(batch.findings.images)
     reached = labels != model.labels if goal is Goal.UNTARGETED else labels == model.targets
