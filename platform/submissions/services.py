@@ -82,10 +82,10 @@ def withdraw(*, submission: Submission, by: User) -> None:
             )
         unbuilt = held.state == Submission.State.RECEIVED and not held.builds.exists()
         _change(held, Submission.State.WITHDRAWN, by, "withdraw")
-        build_queue.stop(held)
         if unbuilt:
             quota_ledger.refund(submission=held, reason=quota_ledger.WITHDRAWN, by=by)
         format_of(submission).eligibility_changed(submission)
+        build_queue.stop(held)
     submission.refresh_from_db()
 
 

@@ -32,9 +32,11 @@ class BuildWork(Work[Build]):
         return build_order.turns(now)
 
     def claim(self, worker: Worker, turn: Turn, now: datetime) -> Build | None:
-        own = build_order.waiting_builds(now).filter(repository__entry=turn.entry)
-        claims = (build_queue.claim(key, worker.name) for key in own.values_list("pk", flat=True))
-        return next((build for build in claims if build is not None), None)
+        while (key := build_order.next_build(turn.entry, now)) is not None:
+            build = build_queue.claim(key, worker.name)
+            if build is not None:
+                return build
+        return None
 
     def held(self) -> list[Held]:
         return build_order.held_builds()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -62,8 +62,6 @@ class Role:
 
     name: str
     """The name of the Celery queue that its workers consume."""
-    spent: Callable[[Collection[int | None], datetime], Mapping[int | None, tuple[float, float]]]
-    """Return the seconds of its workers that each team used in the last hour and the last day, for work that ended."""
     limit: Callable[[], float]
     """Return the seconds that a team may use in a day before others are served first."""
 

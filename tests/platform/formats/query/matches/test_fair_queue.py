@@ -86,9 +86,8 @@ class Queue:
         )
 
     def spent(self, entry: Entry | None, seconds: float) -> None:
-        WorkerTime.objects.create(
-            entry=entry, hour=self.clock.at.replace(minute=0, second=0, microsecond=0), seconds=seconds
-        )
+        hour = self.clock.at.replace(minute=0, second=0, microsecond=0)
+        WorkerTime.objects.create(role="play", entry=entry, hour=hour, seconds=seconds)
 
 
 @pytest.fixture

@@ -62,7 +62,7 @@ def test_a_team_that_used_the_workers_in_one_format_waits_in_the_other(
 ) -> None:
     """The leaderboard of baselines, which belongs to no team, has used nothing."""
     hour = clock.database_now().replace(minute=0, second=0, microsecond=0)
-    WorkerTime.objects.create(entry=AttackRun.objects.all()[0].entry, hour=hour, seconds=100.0)
+    WorkerTime.objects.create(role="play", entry=AttackRun.objects.all()[0].entry, hour=hour, seconds=100.0)
     assert claims(worker)[0] == "pieces"
     match.pieces.update(state="waiting", lease_until=None)
     AttackRun.objects.update(state="waiting", lease_until=None)
