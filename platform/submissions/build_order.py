@@ -80,4 +80,4 @@ def _received() -> QuerySet[Submission]:
 def _first(column: str, now: datetime) -> Subquery:
     """Return a column of the oldest submission of a repository that may be built now."""
     own = waiting_builds(now).filter(repository=OuterRef("pk"))
-    return Subquery(own.order_by("repository", "pk").values(column)[:1])  # the order of the index
+    return Subquery(own.order_by("repository_id", "pk").values(column)[:1])  # the order of the index
