@@ -23,7 +23,7 @@ _VERSION = "3"
 
 
 @dataclass(frozen=True)
-class Recipe:
+class ImageRecipe:
     """How to build one submission. `dockerfile` is its text, `file` the Dockerfile's path in the context."""
 
     pack: str
@@ -52,7 +52,7 @@ def image_name(digest: str) -> str:
     return f"gauntlet/{digest.removeprefix('sha256:')[:16]}"
 
 
-def make_recipe(source: Path, settings: BuildSettings, *, base_id: str, sdk_digest: str) -> Recipe:
+def make_recipe(source: Path, settings: BuildSettings, *, base_id: str, sdk_digest: str) -> ImageRecipe:
     """Return the recipe for `source`, equal for equal tree, base image and SDK. Raise `BuildRefusal`.
 
     `base_id` is the id of the base image, so that a new base image under the old name gives new images.
@@ -74,7 +74,7 @@ def make_recipe(source: Path, settings: BuildSettings, *, base_id: str, sdk_dige
         # its text contains parts of the repository's files
         check_images(dockerfile.encode(), name=f"repo2docker's {pack}", allowed=settings.images())
     digest = _digest([_VERSION, pack, dockerfile, repr(arguments), tree_digest(source), base_id, sdk_digest])
-    return Recipe(pack, source, dockerfile, file, digest, arguments, files)
+    return ImageRecipe(pack, source, dockerfile, file, digest, arguments, files)
 
 
 def dockerfile_content(source: Path, file: str) -> bytes:

@@ -7,14 +7,14 @@ from dataclasses import dataclass
 
 from evaluation.charts.lines import BOTTOM, LEFT, RIGHT, TOP, Label
 from evaluation.charts.scales import LinearScale, linear_to
-from evaluation.charts.table import Table
+from evaluation.charts.table import ChartTable
 from evaluation.domain.text import Text
 
 BINS = 20
 
 
 @dataclass(frozen=True)
-class Bar:
+class HistogramBar:
     """A bar of the histogram in units of the view box, and what it says."""
 
     x: float
@@ -31,7 +31,7 @@ class Histogram:
     key: str
     title: str
     description: str
-    table: Table
+    table: ChartTable
     x: LinearScale
     y: LinearScale
     x_name: str
@@ -39,7 +39,7 @@ class Histogram:
     csv: str = ""
 
     @property
-    def bars(self) -> Sequence[Bar]:
+    def bars(self) -> Sequence[HistogramBar]:
         """The bars that are not empty."""
         found = []
         for start, end, count in self.table.rows:
@@ -47,7 +47,7 @@ class Histogram:
                 left, right = (LEFT + (RIGHT - LEFT) * self.x.at(value) for value in (start, end))
                 top = BOTTOM - (BOTTOM - TOP) * self.y.at(count)
                 words = Text("%(start)s to %(end)s: %(count)s", start=start, end=end, count=count)
-                found.append(Bar(left + 0.75, top, right - left - 1.5, BOTTOM - top, words))
+                found.append(HistogramBar(left + 0.75, top, right - left - 1.5, BOTTOM - top, words))
         return found
 
     @property
@@ -70,6 +70,6 @@ def histogram(key: str, title: str, description: str, values: Sequence[float], *
     for value in values:
         inside = (number for number in range(BINS) if value < ends[number + 1])
         counts[next(inside, BINS - 1)] += 1
-    table = Table((Text("from"), Text("to"), Text("samples")), list(zip(ends, ends[1:], counts, strict=False)))
+    table = ChartTable((Text("from"), Text("to"), Text("samples")), list(zip(ends, ends[1:], counts, strict=False)))
     y = linear_to(max(counts, default=1))
     return Histogram(key, title, description, table, x, y, x_name, Text("samples"), csv)

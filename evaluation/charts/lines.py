@@ -10,14 +10,14 @@ from itertools import pairwise
 from typing import ClassVar
 
 from evaluation.charts.scales import Scale
-from evaluation.charts.table import Cell, Table
+from evaluation.charts.table import Cell, ChartTable
 
 LEFT, RIGHT, TOP, BOTTOM = 46, 388, 24, 206
 """The drawing area in units of the view box. It is as wide as a phone, so that labels stay readable on one."""
 
 
 @dataclass(frozen=True)
-class Line:
+class Curve:
     """A curve: the column of its values, and the columns of the lower and upper end of its band.
 
     `number` chooses colour and dash instead of its place among the curves.
@@ -62,8 +62,8 @@ class LineChart:
     key: str
     title: str
     description: str
-    table: Table
-    lines: Sequence[Line]
+    table: ChartTable
+    lines: Sequence[Curve]
     x: Scale
     y: Scale
     x_name: str

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from evaluation.charts.bars import Histogram, histogram
-from evaluation.charts.lines import Line, LineChart
+from evaluation.charts.lines import Curve, LineChart
 from evaluation.charts.scales import LogScale, linear_to, shares
-from evaluation.charts.table import Table
+from evaluation.charts.table import ChartTable
 from evaluation.domain.text import Text
 
 SUCCESS, QUERIES, BUDGETS, DISTRIBUTION = "success", "queries", "budgets", "distribution"
@@ -21,10 +21,12 @@ def share(count: int, total: int) -> float:
     return round(count / total, 4)
 
 
-def success_table(columns: Mapping[str, tuple[Sequence[int], int]], distances: Sequence[float]) -> Table:
+def success_table(columns: Mapping[str, tuple[Sequence[int], int]], distances: Sequence[float]) -> ChartTable:
     """Return the share of samples with a success within each distance; by name, the numbers and their total."""
     shares_ = [[share(count, total) for count in counts] for counts, total in columns.values()]
-    return Table((Text("distance"), *columns), [(at, *values) for at, *values in zip(distances, *shares_, strict=True)])
+    return ChartTable(
+        (Text("distance"), *columns), [(at, *values) for at, *values in zip(distances, *shares_, strict=True)]
+    )
 
 
 def success_against_distance(counts: Sequence[int], total: int, distances: Sequence[float], csv: str = "") -> LineChart:
@@ -37,7 +39,7 @@ def success_against_distance(counts: Sequence[int], total: int, distances: Seque
             "counts from distance 0."
         ),
         table=success_table({Text("share"): (counts, total)}, distances),
-        lines=[Line(Text("share"), 1)],
+        lines=[Curve(Text("share"), 1)],
         x=LogScale(distances[0], distances[-1]),
         y=shares(),
         x_name=Text("distance"),
@@ -57,11 +59,11 @@ def distance_against_queries(counts: Sequence[int], quartiles: Sequence[Sequence
             "the worst case before the first one. An answer counts as a success where it meets the criterion of the "
             "track."
         ),
-        table=Table(
+        table=ChartTable(
             (Text("queries"), Text("lower quartile"), Text("median"), Text("upper quartile")),
             [(count, *values) for count, values in zip(counts, quartiles, strict=True)],
         ),
-        lines=[Line(Text("median"), 2, band=(1, 3))],
+        lines=[Curve(Text("median"), 2, band=(1, 3))],
         x=_queries(counts),
         y=linear_to(max(high for _, _, high in quartiles)),
         x_name=Text("queries"),
@@ -82,11 +84,11 @@ def success_against_queries(
             "Share of samples with an adversarial within a distance, after a number of queries. An answer counts as a "
             "success where it meets the criterion of the track."
         ),
-        table=Table(
+        table=ChartTable(
             (Text("queries"), *map(_within, within)),
             [(count, *values) for count, *values in zip(counts, *columns, strict=True)],
         ),
-        lines=[Line(_within(distance), number) for number, distance in enumerate(within, start=1)],
+        lines=[Curve(_within(distance), number) for number, distance in enumerate(within, start=1)],
         x=_queries(counts),
         y=shares(),
         x_name=Text("queries"),

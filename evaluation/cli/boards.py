@@ -7,19 +7,19 @@ from dataclasses import asdict
 from typing import Any
 
 from evaluation.cli.output import OUT, print_table, say
-from evaluation.domain.players import Track
+from evaluation.domain.players import TrackName
 from evaluation.domain.score_decimals import decimals
 from evaluation.formats.query.results import MatchResult
 from evaluation.formats.query.scoring.v1 import Score
-from evaluation.formats.query.tournament.leaderboards import Board, Matrix, Row, boards, matrices
+from evaluation.formats.query.tournament.leaderboards import Board, DistanceMatrix, LeaderboardRow, boards, matrices
 
 _WIDE = 110
 """The terminal width from which the two least important columns are shown, too."""
 
 _TITLES = {
-    Track.MODEL: "Models, against the untargeted attacks (larger is better)",
-    Track.UNTARGETED: "Untargeted attacks (smaller is better)",
-    Track.TARGETED: "Targeted attacks (smaller is better)",
+    TrackName.MODEL: "Models, against the untargeted attacks (larger is better)",
+    TrackName.UNTARGETED: "Untargeted attacks (smaller is better)",
+    TrackName.TARGETED: "Targeted attacks (smaller is better)",
 }
 
 _READING = (
@@ -56,8 +56,8 @@ def _board_for_json(board: Board) -> dict[str, Any]:
 
 
 def _show_board(board: Board) -> None:
-    hardest = "strongest opponent" if board.track is Track.MODEL else "hardest opponent"
-    failures = "held" if board.track is Track.MODEL else "found nothing"
+    hardest = "strongest opponent" if board.track is TrackName.MODEL else "hardest opponent"
+    failures = "held" if board.track is TrackName.MODEL else "found nothing"
     columns = ("rank", "name", "score", "95 % interval", failures, hardest, "queries", "seconds")
     shown = len(columns) if OUT.width >= _WIDE else len(columns) - 2
     print_table(_TITLES[board.track], columns[:shown], [_cells(row)[:shown] for row in board.rows], text=(1, 5))
@@ -65,7 +65,7 @@ def _show_board(board: Board) -> None:
         say(text)
 
 
-def _cells(row: Row) -> list[str]:
+def _cells(row: LeaderboardRow) -> list[str]:
     score = row.score
     return [
         f"{row.rank} ({row.rank_low} to {row.rank_high})",
@@ -83,7 +83,7 @@ def _digits(value: float, score: Score) -> str:
     return f"{value:.{decimals(score.low, score.high)}f}"
 
 
-def _show_matrix(matrix: Matrix, scores: Mapping[str, Score]) -> None:
+def _show_matrix(matrix: DistanceMatrix, scores: Mapping[str, Score]) -> None:
     rows = [
         [attack, *(_digits(median, scores[attack]) for median in medians)]
         for attack, medians in zip(matrix.attacks, matrix.medians, strict=True)

@@ -12,7 +12,7 @@ from PIL import ImageDraw, ImageFont
 
 from evaluation.domain.images import Image
 from evaluation.domain.samples import Sample
-from evaluation.formats.query.results import MatchResult, Outcome, SampleResult
+from evaluation.formats.query.results import MatchResult, Outcome, RefereedSample
 
 _TILE = 128
 _MARGIN = 12
@@ -21,23 +21,23 @@ _HEAD = 40
 
 
 @dataclass(frozen=True, eq=False)
-class Exhibit:
+class PlottedAdversarial:
     """One adversarial with its match and sample."""
 
     match: MatchResult
-    row: SampleResult
+    row: RefereedSample
     clean: Image
     perturbed: Image
 
 
-def exhibits(matches: Sequence[MatchResult], samples: Sequence[Sample], each: int) -> list[Exhibit]:
+def exhibits(matches: Sequence[MatchResult], samples: Sequence[Sample], each: int) -> list[PlottedAdversarial]:
     """Return the first `each` adversarials of every match."""
     clean = {sample.number: sample.image for sample in samples}
     chosen = []
     for match in matches:
         images = np.concatenate([piece.perturbed for piece in match.pieces])
         found = [
-            Exhibit(match, row, clean[row.sample], image)
+            PlottedAdversarial(match, row, clean[row.sample], image)
             for row, image in zip(match.samples, images, strict=True)
             if row.outcome is Outcome.ADVERSARIAL
         ]
@@ -45,7 +45,9 @@ def exhibits(matches: Sequence[MatchResult], samples: Sequence[Sample], each: in
     return chosen
 
 
-def write_gallery(shown: Sequence[Exhibit], class_names: Sequence[str], path: Path, *, columns: int = 2) -> None:
+def write_gallery(
+    shown: Sequence[PlottedAdversarial], class_names: Sequence[str], path: Path, *, columns: int = 2
+) -> None:
     """Draw `shown` as a PNG, `columns` exhibits side by side."""
     width, height = 3 * _TILE + 4 * _MARGIN, _TILE + _CAPTION + 2 * _MARGIN
     rows = -(-len(shown) // columns)
@@ -63,7 +65,7 @@ def write_gallery(shown: Sequence[Exhibit], class_names: Sequence[str], path: Pa
 def _draw_exhibit(
     canvas: Picture.Image,
     draw: ImageDraw.ImageDraw,
-    exhibit: Exhibit,
+    exhibit: PlottedAdversarial,
     class_names: Sequence[str],
     left: int,
     top: int,
@@ -79,7 +81,7 @@ def _draw_exhibit(
     draw.text((left, top + 15), labels, "dimgray", font)
 
 
-def _amplified(exhibit: Exhibit) -> Image:
+def _amplified(exhibit: PlottedAdversarial) -> Image:
     """Return the difference around mid-grey, scaled so that its largest value is black or white."""
     difference = exhibit.perturbed.astype(np.float64) - exhibit.clean
     largest = max(float(np.abs(difference).max()), 1.0)

@@ -17,7 +17,7 @@ from evaluation.cli.options import (
 from evaluation.cli.output import print_error, print_json, print_table, progress_bar, say
 from evaluation.cli.report import context_of, require_writable, write_report
 from evaluation.domain.errors import ManifestRefusal, Refusal
-from evaluation.domain.players import Player, Side, Track
+from evaluation.domain.players import QueryPlayer, Side, TrackName
 from evaluation.formats.query.catalogue import is_bundled
 from evaluation.formats.query.results import MatchResult, Outcome
 from evaluation.formats.query.runner.artefacts import as_dict, median_distance, write_result
@@ -50,8 +50,8 @@ def play_one(given: argparse.Namespace) -> int:
     require_writable(given.report)
     out = results_directory(given.out)
     model, attack = build_players([given.model, given.attack], given.sandbox)
-    require_track(model, Track.MODEL, given.model)
-    require_track(attack, Track(given.track), given.attack)
+    require_track(model, TrackName.MODEL, given.model)
+    require_track(attack, TrackName(given.track), given.attack)
     sandbox = open_sandbox(given.sandbox)
     with progress_bar(len(chosen.samples), f"{attack.name} against {model.name}") as bar:
         played = play(
@@ -105,14 +105,14 @@ def play_all_of(given: argparse.Namespace) -> int:
     return 0
 
 
-def play_tournament(players: list[Player], chosen: Chosen, given: argparse.Namespace) -> list[MatchResult]:
+def play_tournament(players: list[QueryPlayer], chosen: Chosen, given: argparse.Namespace) -> list[MatchResult]:
     """Play all pairs with a progress bar; write the matches below `given.out` if that is set."""
     names = [player.name for player in players]
     for name in names:
         if names.count(name) > 1:
             raise Refusal(f"two players have the name {name}", fix="rename one of the directories")
-    models = [player for player in players if player.track is Track.MODEL]
-    attacks = [player for player in players if player.track is not Track.MODEL]
+    models = [player for player in players if player.track is TrackName.MODEL]
+    attacks = [player for player in players if player.track is not TrackName.MODEL]
     if not models or not attacks:
         raise Refusal("a tournament needs a model and an attack", fix="name at least one repository of each side")
     if given.out:
@@ -144,7 +144,7 @@ def play_tournament(players: list[Player], chosen: Chosen, given: argparse.Names
     return results
 
 
-def require_track(player: Player, track: Track, directory: Path) -> None:
+def require_track(player: QueryPlayer, track: TrackName, directory: Path) -> None:
     """Raise `ManifestRefusal` if a submission belongs to another track."""
     if player.track is not track:
         raise ManifestRefusal(

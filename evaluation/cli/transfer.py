@@ -30,7 +30,7 @@ from evaluation.formats.transfer.runner.artefacts import as_dict, write_files
 from evaluation.formats.transfer.runner.build import build_player
 from evaluation.formats.transfer.runner.limits import resources
 from evaluation.formats.transfer.runner.match_problems import problems
-from evaluation.formats.transfer.runner.play import Match, play
+from evaluation.formats.transfer.runner.play import TransferMatch, play
 from evaluation.formats.transfer.runner.player import TransferPlayer
 from evaluation.formats.transfer.runner.result import TransferResult
 from evaluation.sandbox.host_speed import calibrate
@@ -116,7 +116,7 @@ def _run(players: Sequence[TransferPlayer], given: argparse.Namespace, *, worker
     """Play `players`, write the results to `given.out`, and print the leaderboards."""
     _require_distinct(players)
     dataset, split, samples = chosen_samples(given)
-    match = Match(
+    match = TransferMatch(
         rules=_rules(given, dataset),
         attacks=[player for player in players if player.track.is_attack],
         defences=[player for player in players if not player.track.is_attack],
@@ -170,7 +170,7 @@ def _rules(given: argparse.Namespace, dataset: Dataset) -> TransferRules:
         raise Refusal(str(error), fix="change the option or the data set") from None
 
 
-def _play(match: Match, sandbox: str, out: Path) -> TransferResult:
+def _play(match: TransferMatch, sandbox: str, out: Path) -> TransferResult:
     logs: dict[str, str] = {}
 
     def on_log(player: TransferPlayer, log: str) -> None:

@@ -25,7 +25,7 @@ from evaluation.domain.errors import Fault
 from evaluation.domain.players import Program
 from evaluation.domain.processor_use import ProcessorUse
 from evaluation.sandbox import bubblewrap
-from evaluation.sandbox.base import SOCKET_NAME, Ending, Folder, Guard, Resources, Run, Sandbox
+from evaluation.sandbox.base import SOCKET_NAME, Ending, Folder, Guard, PlayerRun, Resources, Sandbox
 from evaluation.sandbox.control_proof import ControlProof
 from evaluation.sandbox.host_memory import HostMemory
 from evaluation.sandbox.host_process import HostProcess
@@ -155,7 +155,7 @@ class ProcessSandbox(Sandbox):
         )
 
 
-class ProcessRun(Run):
+class ProcessRun(PlayerRun):
     """One started process, its children, and the directories made for them."""
 
     def __init__(

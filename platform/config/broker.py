@@ -18,7 +18,7 @@ from kombu.transport import filesystem
 from kombu.utils.json import dumps
 
 
-class Channel(filesystem.Channel):
+class AtomicChannel(filesystem.Channel):
     """Channel that writes each message to a temporary file and renames it, and locks the tables of the exchanges."""
 
     def _put(self, queue: str, payload: Any, **kwargs: Any) -> None:  # type: ignore[override]
@@ -51,4 +51,4 @@ class Channel(filesystem.Channel):
 class Transport(filesystem.Transport):
     """Kombu's file-system transport with this channel."""
 
-    Channel = Channel
+    AtomicChannel = AtomicChannel

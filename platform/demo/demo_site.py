@@ -24,8 +24,8 @@ from core.errors import Fault, Refusal
 from demo.credentials import CredentialStore
 from demo.formats import SeasonFormat, demos
 from demo.git_push import TAG, has_code, push_copy, pushed_tags
-from demo.results import Result
-from demo.supervisor import Supervisor
+from demo.results import DemoResult
+from demo.supervisor import SiteSupervisor
 from demo.virtual_teams import VirtualPush, VirtualTeam
 from demo.web_client import WebClient
 from submissions.models import Submission
@@ -44,7 +44,7 @@ class DemoSite:
     def __init__(
         self,
         *,
-        supervisor: Supervisor,
+        supervisor: SiteSupervisor,
         credentials: CredentialStore,
         say: Say,
         competition_file: Path,
@@ -238,7 +238,7 @@ class DemoSite:
         for result in self._format.results(self._competition):
             yield result.key, self._line(result)
 
-    def _line(self, result: Result) -> str:
+    def _line(self, result: DemoResult) -> str:
         where = result.submission.repository
         if where.entry.team.slug != self.reader:
             return f"{where.entry.team.name}, {where.track.name}: {result.score}"

@@ -8,7 +8,7 @@ from submissions.models import Submission
 
 
 @dataclass(frozen=True)
-class Result:
+class DemoResult:
     """The end of an evaluation: `score` in words, or why there is none. `key` tells it apart from all others."""
 
     key: str

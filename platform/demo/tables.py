@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.table import Table
 
 
-class Ranked(Protocol):
+class RankedRow(Protocol):
     """A row of a leaderboard."""
 
     @property
@@ -32,7 +32,7 @@ def board_table(title: str) -> Table:
     return table
 
 
-def rank_cell(row: Ranked) -> str:
+def rank_cell(row: RankedRow) -> str:
     """Return the rank with its interval, as "2 (2 to 8)"."""
     if row.rank is None:
         return "none yet"

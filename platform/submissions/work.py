@@ -13,7 +13,7 @@ from submissions.models import Build
 from submissions.pipeline import BuildSession, clean_text
 from workers.lease import Heartbeat
 from workers.models import Worker
-from workers.work import Held, Session, Turn, Work
+from workers.work import Held, PlaySession, Turn, Work
 
 LONGEST = timedelta(days=1)
 """More than any build and smoke test may take: the deadline of the submission's state ends them earlier."""
@@ -46,7 +46,7 @@ class BuildWork(Work[Build]):
         return LONGEST
 
     @contextmanager
-    def session(self, claim: Build, heartbeat: Heartbeat) -> Iterator[Session[Build]]:
+    def session(self, claim: Build, heartbeat: Heartbeat) -> Iterator[PlaySession[Build]]:
         session = BuildSession(claim, heartbeat)
         with heartbeat.also(session.writer.flush):
             yield session

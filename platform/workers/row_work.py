@@ -19,7 +19,7 @@ from workers.item_queue import Item, ItemQueue, take
 from workers.items import WorkItem
 from workers.lease import Heartbeat, LostClaimError
 from workers.models import Worker
-from workers.work import Held, Session, Turn
+from workers.work import Held, PlaySession, Turn
 
 
 class RowWork(ItemQueue[Item, Item], Generic[Item]):
@@ -52,7 +52,7 @@ class RowWork(ItemQueue[Item, Item], Generic[Item]):
         return claim
 
     @contextmanager
-    def session(self, claim: Item, heartbeat: Heartbeat) -> Iterator[Session[Item]]:
+    def session(self, claim: Item, heartbeat: Heartbeat) -> Iterator[PlaySession[Item]]:
         yield _RowSession(self)
 
     def log_ids(self, claim: Item) -> dict[str, int]:

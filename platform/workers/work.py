@@ -42,7 +42,7 @@ class Held(NamedTuple):
     until: datetime | None = None
 
 
-class Session(Protocol[Claim]):
+class PlaySession(Protocol[Claim]):
     """Players that keep running from one item to the next."""
 
     def play(self, claim: Claim) -> None:
@@ -105,7 +105,7 @@ class Work(ABC, Generic[Claim]):
         """Return how long a worker may hold the item at most: beyond it the worker hangs."""
 
     @abstractmethod
-    def session(self, claim: Claim, heartbeat: Heartbeat) -> AbstractContextManager[Session[Claim]]:
+    def session(self, claim: Claim, heartbeat: Heartbeat) -> AbstractContextManager[PlaySession[Claim]]:
         """Return the session that plays a claimed item, whose lease `heartbeat` renews."""
 
     @abstractmethod

@@ -23,7 +23,7 @@ from evaluation.builder.in_place_builder import InPlaceBuilder
 from evaluation.builder.pack_detection import detect_pack
 from evaluation.builder.settings import BuildSettings
 from evaluation.domain.errors import BuildRefusal, Fault, ManifestRefusal
-from evaluation.domain.players import Player
+from evaluation.domain.players import QueryPlayer
 from evaluation.sandbox.sdk_tree import SDK
 
 CORPUS = Path(__file__).resolve().parents[2] / "repos" / "builds"
@@ -35,7 +35,7 @@ FOR_DOCKER = [name for name, expected in EXPECTED.items() if "docker" in expecte
 
 @dataclass(frozen=True)
 class Seen:
-    player: Player | None
+    player: QueryPlayer | None
     text: str
 
 
@@ -67,7 +67,7 @@ def docker(*words: str) -> str:
     return subprocess.run(["docker", *words], capture_output=True, text=True, check=True, timeout=120).stdout
 
 
-def run(player: Player) -> str:
+def run(player: QueryPlayer) -> str:
     """What the player prints when it is run as sandboxes run it."""
     assert player.image is not None
     limits = ["--network", "none", "--read-only", "--tmpfs", "/tmp", "--user", "65534:65534", "--cap-drop", "ALL"]

@@ -17,7 +17,7 @@ from accounts.models import Team, User
 from competitions.models import Competition, Entry, RulesVersion, SampleSet, Track
 from competitions.sample_store import keep_samples, worst_cases
 from core import clock, notify, object_store
-from evaluation.formats.query.results import AuditReport, Outcome, SampleResult
+from evaluation.formats.query.results import AuditReport, Outcome, RefereedSample
 from formats.query.matches import queue
 from formats.query.matches.models import Piece
 from formats.query.matches.piece_result import PlayedPiece
@@ -159,7 +159,7 @@ class RoundFixture:
             most = self.most(match.sample_set)[sample]
             distance = min(self.distance(match.model.digest, match.attack.digest, sample), most)
             outcome = Outcome.ADVERSARIAL if distance < most else Outcome.FAILED
-            rows.append(SampleResult(sample, 0, None, outcome, distance, most, 10, 0.5, None))
+            rows.append(RefereedSample(sample, 0, None, outcome, distance, most, 10, 0.5, None))
         return PlayedPiece(
             tuple(rows), seconds=0.5 * piece.count, audit=AuditReport(), failures=[], artefact=object_store.put(BYTES)
         )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from evaluation.bundle.size import check_bytes, check_lines
 from evaluation.domain.errors import Refusal
-from evaluation.domain.players import Track
+from evaluation.domain.players import TrackName
 from evaluation.formats.query.bundle.reader import MOST_PLAYERS, MOST_TRIPLES
 from evaluation.formats.query.results import Outcome
 from evaluation.formats.query.tournament.rounds import RoundFacts, ceiling, most_pairs, piece_ends
@@ -32,7 +32,7 @@ def check_size(facts: RoundFacts, *, query_budget: int, piece_samples: int) -> N
 
     This is the worst case: every pair that the schedule may request is played, and its audit fails.
     """
-    models, untargeted, targeted = (sum(each.track is track for each in facts.entrants) for track in Track)
+    models, untargeted, targeted = (sum(each.track is track for each in facts.entrants) for track in TrackName)
     attacks, samples = max(untargeted, targeted), facts.samples
     if max(models, attacks) > MOST_PLAYERS:
         raise Refusal(

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from evaluation.domain.images import Images
-from evaluation.domain.players import Track
+from evaluation.domain.players import TrackName
 from evaluation.domain.reasons import Reason
 from evaluation.domain.samples import Sample
 from evaluation.formats.query.referee.attribution import Attribution
@@ -22,7 +22,7 @@ from evaluation.formats.query.referee.query_record import QueryRecord
 from evaluation.formats.query.referee.time_limits import TimeBank
 from evaluation.formats.query.results import Failure
 from evaluation.formats.query.rules import QueryRules
-from evaluation.protocol.channel import Channel, ChannelError, Frame, Layout
+from evaluation.protocol.channel import Channel, ChannelError, Layout, ReceivedFrame
 from gauntlet import frames
 
 
@@ -31,7 +31,7 @@ class MatchContext:
     """The state that all pieces of a match share. `sequence` is the last number that the attack used."""
 
     rules: QueryRules
-    track: Track
+    track: TrackName
     model: Model
     attack: ConnectedPlayer
     fresh_audit: bool
@@ -105,7 +105,7 @@ class Exchange:
                 if forwarded is not None:  # noted only now: the attack does not wait for it
                     self._note(forwarded)
 
-    def _repeated(self, frame: Frame) -> tuple[bytes, bytes] | None:
+    def _repeated(self, frame: ReceivedFrame) -> tuple[bytes, bytes] | None:
         """Return the last reply where this frame repeats the last query: it is sent again and not charged twice."""
         last = self._context.last_reply
         if last is None or frame.type != frames.QUERY or frame.sequence != self._context.sequence:
@@ -113,7 +113,7 @@ class Exchange:
         return last if len(last[0]) == 2 * frame.count else None
 
     def _send_piece(self, channel: Channel, seed: int, bank: TimeBank) -> None:
-        targeted = self._context.track is Track.TARGETED
+        targeted = self._context.track is TrackName.TARGETED
         parts = [frames.PIECE_PAYLOAD.pack(seed, min(int(bank.left * 1000), 0xFFFFFFFF), 0)]
         for sample in self._attackable:
             if targeted and sample.target is None:
@@ -124,7 +124,7 @@ class Exchange:
         deadline = time.monotonic() + bank.left
         channel.send(frames.PIECE, len(self._attackable), 0, b"".join(parts), deadline=deadline)
 
-    def _answer(self, frame: Frame) -> tuple[tuple[bytes, bytes], _Forwarded | None]:
+    def _answer(self, frame: ReceivedFrame) -> tuple[tuple[bytes, bytes], _Forwarded | None]:
         """Charge and forward one QUERY. Return the payload of ANSWERS, and what is to be noted."""
         count = frame.count
         numbers = struct.unpack_from(f"<{count}H", frame.payload)
@@ -197,7 +197,7 @@ class Exchange:
         if f.failure is None:
             self._audit.watch(f.images, f.labels, f.squared)
 
-    def _read_statuses(self, frame: Frame) -> None:
+    def _read_statuses(self, frame: ReceivedFrame) -> None:
         for number, status in frames.FINISH_SAMPLE.iter_unpack(frame.payload):
             if number not in self.budget:
                 raise ChannelError(Reason.UNKNOWN_SAMPLE, f"sample {number} is not part of this piece")

@@ -10,8 +10,8 @@ import numpy as np
 from evaluation.charts import of_match
 from evaluation.charts.bars import Histogram
 from evaluation.charts.lines import LineChart
-from evaluation.charts.table import Table
-from evaluation.domain.players import Track
+from evaluation.charts.table import ChartTable
+from evaluation.domain.players import TrackName
 from evaluation.domain.samples import Sample
 from evaluation.formats.query.results import MatchResult, Outcome, Trace
 from evaluation.formats.query.scoring.curves import ByQuery, answered, budgets, closest, query_counts, successes
@@ -56,9 +56,9 @@ def facts(result: MatchResult) -> list[tuple[str, str]]:
     ]
 
 
-def table(result: MatchResult) -> Table:
+def table(result: MatchResult) -> ChartTable:
     """Return the rows of a match, with the digits of `result.json`."""
-    return Table(
+    return ChartTable(
         _COLUMNS,
         [
             (
@@ -78,5 +78,5 @@ def by_query(result: MatchResult, samples: Sequence[Sample]) -> ByQuery | None:
     whole = Trace(*(np.concatenate([getattr(trace, name) for trace in traces]) for name in Trace.__annotations__))
     rows, counts = result.samples, query_counts(result.rules.query_budget)
     worst = {row.sample: row.worst_case for row in rows}
-    queries = answered(whole, samples, worst, targeted=result.track == Track.TARGETED)
+    queries = answered(whole, samples, worst, targeted=result.track == TrackName.TARGETED)
     return ByQuery(counts, closest(queries, [row.outcome for row in rows], counts))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from evaluation.domain.players import Player, Track
+from evaluation.domain.players import QueryPlayer, TrackName
 from evaluation.formats.query.kept_frames import KeptFrames
 from evaluation.formats.query.referee.fresh_instance import ask_fresh_model
 from evaluation.formats.query.referee.kept_frames import with_audit
@@ -17,8 +17,8 @@ from evaluation.sandbox.base import Resources, Sandbox
 
 def audit_model(
     *,
-    model: Player,
-    track: Track,
+    model: QueryPlayer,
+    track: TrackName,
     rules: QueryRules,
     kept: Sequence[KeptFrames],
     sandbox: Sandbox,

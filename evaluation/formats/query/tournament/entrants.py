@@ -17,7 +17,7 @@ TOP = 5
 
 
 @dataclass(frozen=True)
-class Entrant:
+class ScheduledPlayer:
     """One player of a side, by its digest, and its teams: an attack is not scored by a model of its own team."""
 
     name: str
@@ -35,8 +35,8 @@ class Field:
     models that an organiser kept are left out.
     """
 
-    models: tuple[Entrant, ...]
-    attacks: tuple[Entrant, ...]
+    models: tuple[ScheduledPlayer, ...]
+    attacks: tuple[ScheduledPlayer, ...]
     model_prior: tuple[int, ...]
     attack_prior: tuple[int, ...]
     samples: int

@@ -36,7 +36,7 @@ class Wanted:
 
 
 @dataclass(frozen=True)
-class Decision:
+class StageDecision:
     """The decision of a stage on one player: its place among the remaining (from 1), and whether it stays.
 
     `value` is the value that orders the players, None for an attack that met only models of its own team; `cut_line` is
@@ -71,11 +71,11 @@ class Stage:
     counted_attacks: tuple[str, ...]
     loop: int
     renewed: bool
-    decisions: tuple[Decision, ...]
+    decisions: tuple[StageDecision, ...]
 
 
 @dataclass(frozen=True)
-class Result:
+class ScheduleResult:
     """All players, best first: those of the last stage in its order, then the eliminated, the last cut first.
 
     Models that left as inconsistent come after all others, the last that left first; they are also in `inconsistent`.
@@ -101,7 +101,7 @@ class Plan:
     stages: tuple[Stage, ...]
     demands: tuple[Demand, ...]
     wanted: tuple[Wanted, ...] = ()
-    result: Result | None = None
+    result: ScheduleResult | None = None
 
 
 class Schedule(Protocol):

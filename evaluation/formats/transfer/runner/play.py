@@ -30,7 +30,7 @@ OnBatch = Callable[[AttackBatch | DefenceBatch | None], None]
 
 
 @dataclass(frozen=True, eq=False)
-class Match:
+class TransferMatch:
     """What is played: attacks of both tracks, defences, samples, and how."""
 
     rules: TransferRules
@@ -46,7 +46,7 @@ class Match:
 
 
 def play(
-    match: Match,
+    match: TransferMatch,
     *,
     sandbox: Sandbox,
     directory: Path,

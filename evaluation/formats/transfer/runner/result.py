@@ -18,7 +18,7 @@ from evaluation.formats.transfer.scoring.intervals import (
     with_intervals,
 )
 from evaluation.formats.transfer.scoring.scores import TransferStanding, standings
-from evaluation.formats.transfer.scoring.tables import GivenLabels, Matrix, matrices
+from evaluation.formats.transfer.scoring.tables import AttackDefenceMatrix, GivenLabels, matrices
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,7 +55,7 @@ class TransferResult:
         """Return the counts of every pair at each epsilon."""
         return {epsilon: self.pairs(epsilon) for epsilon in self.epsilons}
 
-    def matrices(self) -> list[Matrix]:
+    def matrices(self) -> list[AttackDefenceMatrix]:
         """Return attacks against defences by epsilon, and over all of several; the best of each side first."""
         return matrices(
             self.pairs_by_epsilon(),

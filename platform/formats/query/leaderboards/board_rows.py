@@ -56,7 +56,7 @@ class BoardRow:
     pool: int | None = None
     rank_low: int | None = None
     rank_high: int | None = None
-    """The 95 % rank interval; see `formats.query.leaderboards.ranking.Place`."""
+    """The 95 % rank interval; see `formats.query.leaderboards.ranking.BoardPlace`."""
     separated: bool | None = None
     hardest_match: int | None = None
     """The match against the hardest opponent."""

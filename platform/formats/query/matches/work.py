@@ -15,7 +15,7 @@ from formats.query.matches.selectors import waiting
 from workers.item_queue import ItemQueue
 from workers.lease import Heartbeat
 from workers.models import Worker
-from workers.work import Session, Turn
+from workers.work import PlaySession, Turn
 
 
 class PieceWork(ItemQueue[Claim, Piece]):
@@ -40,11 +40,11 @@ class PieceWork(ItemQueue[Claim, Piece]):
         return timedelta(seconds=engine_adapter.longest_seconds_of(claim.piece, claim.worker))
 
     @contextmanager
-    def session(self, claim: Claim, heartbeat: Heartbeat) -> Iterator[Session[Claim]]:
+    def session(self, claim: Claim, heartbeat: Heartbeat) -> Iterator[PlaySession[Claim]]:
         if claim.piece.is_audit:
             yield _AuditSession()
             return
-        with engine_adapter.Session(claim.piece.match, claim.worker) as players:
+        with engine_adapter.MatchSession(claim.piece.match, claim.worker) as players:
             yield _MatchSession(players, claim)
 
     def log_ids(self, claim: Claim) -> dict[str, int]:
@@ -61,7 +61,7 @@ pieces = PieceWork()
 class _MatchSession:
     """The players of one match, over all pieces of it that one worker plays in a row."""
 
-    def __init__(self, players: engine_adapter.Session, first: Claim) -> None:
+    def __init__(self, players: engine_adapter.MatchSession, first: Claim) -> None:
         self._players = players
         self._worker, self._match = first.worker, first.piece.match
 

@@ -9,7 +9,7 @@ from django import template
 
 from core import rounding
 from core.numbers import local
-from formats.query.leaderboards.selection_effect import Compared
+from formats.query.leaderboards.selection_effect import SubmissionDifference
 
 register = template.Library()
 
@@ -27,7 +27,7 @@ def percent(share: float) -> str:
 
 
 @register.filter
-def signed(compared: Compared, column: str) -> str:
+def signed(compared: SubmissionDifference, column: str) -> str:
     """Format a number of the difference with its sign, to two digits of the half-width of its interval."""
     difference = compared.difference
     half = (difference.high - difference.low) / 2

@@ -12,7 +12,7 @@ from django.utils.translation import gettext
 from competitions.models import Competition, Track
 from core.numbers import local
 from evaluation.charts.heat_colours import HeatColours, Pair
-from evaluation.charts.table import Table
+from evaluation.charts.table import ChartTable
 from evaluation.formats.transfer.results import PairCounts
 from formats.transfer.pages.board_csv import share
 from formats.transfer.pages.entrants import best_first, name_of
@@ -55,7 +55,7 @@ class ShareMap(HeatMap):
         return [(colour, f"{float(start):.0%}".replace("%", "\u00a0%")) for colour, start in _COLOURS.legend]
 
     @property
-    def table(self) -> Table:
+    def table(self) -> ChartTable:
         """A row for each pair."""
         columns = ("attack", "attack team", "defence", "defence team", "epsilon", "images", "made", "labelled")
         rows = [
@@ -68,7 +68,7 @@ class ShareMap(HeatMap):
             for defence in self.across
             if (cell := self.cells.get((attack.player, defence.player))) is not None
         ]
-        return Table((*columns, "correct", "hits", "share", "low", "high"), rows)
+        return ChartTable((*columns, "correct", "hits", "share", "low", "high"), rows)
 
     def colour(self, down: int, across: int) -> str:
         """Return the colour of an attack and a defence, "" where there is no share."""

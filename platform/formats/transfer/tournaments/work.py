@@ -19,7 +19,7 @@ from formats.transfer.tournaments.selectors import KINDS, AnyRun
 from workers.item_queue import ItemQueue, requeue_failed
 from workers.lease import Heartbeat
 from workers.models import Worker
-from workers.work import Session, Turn
+from workers.work import PlaySession, Turn
 
 
 class RunWork(ItemQueue[AnyRun, AnyRun]):
@@ -44,7 +44,7 @@ class RunWork(ItemQueue[AnyRun, AnyRun]):
         return engine_adapter.longest(claim.tournament)
 
     @contextmanager
-    def session(self, claim: AnyRun, heartbeat: Heartbeat) -> Iterator[Session[AnyRun]]:
+    def session(self, claim: AnyRun, heartbeat: Heartbeat) -> Iterator[PlaySession[AnyRun]]:
         yield _RunSession()
 
     def log_ids(self, claim: AnyRun) -> dict[str, int]:

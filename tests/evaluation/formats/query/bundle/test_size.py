@@ -5,14 +5,14 @@ from __future__ import annotations
 import pytest
 
 from evaluation.domain.errors import Refusal
-from evaluation.domain.players import Track
+from evaluation.domain.players import TrackName
 from evaluation.formats.query.bundle.size import check_size
 from evaluation.formats.query.tournament.rounds import RoundEntrant, RoundFacts
 
 
 def facts(models: int, attacks: int, samples: int, schedule: str = "ladder", targeted: int = 0) -> RoundFacts:
     """A final that begins with so many players of teams of their own."""
-    counts = dict(zip(Track, (models, attacks, targeted), strict=True))
+    counts = dict(zip(TrackName, (models, attacks, targeted), strict=True))
     named = {track: tuple(f"{track}-{number}" for number in range(count)) for track, count in counts.items()}
     entrants = tuple(RoundEntrant(track, name, (name,), False) for track, names in named.items() for name in names)
     return RoundFacts(schedule, False, samples, True, entrants, named, {})

@@ -11,7 +11,7 @@ import pytest
 from competitions.models import Competition
 from competitions.sample_store import samples_of
 from core.errors import Fault
-from evaluation.formats.transfer.runner.play import Match, play
+from evaluation.formats.transfer.runner.play import TransferMatch, play
 from evaluation.formats.transfer.runner.player import TransferPlayer
 from evaluation.sandbox.base import Resources
 from formats.transfer.tournaments import services, totals
@@ -49,7 +49,7 @@ def test_it_works(transfer: Competition, submit: Submit, tmp_path: Path) -> None
         return replace(ready_player(player, print), name=str(player.pk))
 
     # the engine by itself, without a database, counts the same
-    match = Match(
+    match = TransferMatch(
         rules_of(tournament),
         [alone(player) for player in attacking],
         [alone(defending.player)],

@@ -234,7 +234,7 @@ def test_the_sweep_notifies_a_worker_if_nobody_plays(
     monkeypatch: pytest.MonkeyPatch,
     django_capture_on_commit_callbacks: Callable[..., AbstractContextManager[object]],
 ) -> None:
-    monkeypatch.setattr(tasks, "_process", tasks._Process())
+    monkeypatch.setattr(tasks, "_process", tasks._WorkerProcessState())
     notifications.clear()
     with django_capture_on_commit_callbacks(execute=True):
         tasks.sweep()
