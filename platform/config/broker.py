@@ -51,4 +51,4 @@ class AtomicChannel(filesystem.Channel):
 class Transport(filesystem.Transport):
     """Kombu's file-system transport with this channel."""
 
-    AtomicChannel = AtomicChannel
+    Channel = AtomicChannel
