@@ -20,7 +20,7 @@ from evaluation.formats.query.catalogue import baselines
 from evaluation.formats.query.referee.match import RefereedMatch
 from evaluation.formats.query.results import AuditReport, sum_reports, with_inconsistency
 from evaluation.formats.query.rules import QueryRules
-from evaluation.formats.query.runner.audit import audit_model, with_audits
+from evaluation.formats.query.runner.audit_after_match import audit_model, with_audits
 from evaluation.formats.query.runner.in_process_player import InProcessPlayer
 from evaluation.formats.query.runner.sandboxed_player import SandboxedPlayer
 from evaluation.sandbox.base import Resources

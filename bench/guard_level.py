@@ -18,10 +18,10 @@ import numpy as np
 
 from bench.report import table
 from evaluation.domain.players import Side
-from evaluation.formats.query.tournament.entrants import TOP
 from evaluation.formats.query.tournament.ladder import Ladder, not_behind
 from evaluation.formats.query.tournament.ordering import RankedSide, Seen, ranked
-from evaluation.formats.query.tournament.schedule import OrderedBy
+from evaluation.formats.query.tournament.schedule_input import TOP
+from evaluation.formats.query.tournament.schedule_output import OrderedBy
 from evaluation.formats.query.tournament.simulated_players import EVERYBODY, PLAYERS, Regime, World
 
 EQUAL = Regime(model=0, pair=0)

@@ -16,10 +16,11 @@ from docker.errors import ImageNotFound
 
 from evaluation.builder.base import Builder, LogLine
 from evaluation.builder.build_container import BuildContainer, Exported, TooLargeError, UnreadableError, sweep
-from evaluation.builder.build_context import tree_context
+from evaluation.builder.build_context_tar import tree_context
 from evaluation.builder.build_guards import BuildGuards
-from evaluation.builder.build_watch import BuildWatch, check_disk, too_large
-from evaluation.builder.file_stream import FileStream
+from evaluation.builder.build_limits import BuildWatch, check_disk, too_large
+from evaluation.builder.chunks_as_file import FileStream
+from evaluation.builder.docker_build_settings import BuildSettings
 from evaluation.builder.image_archive import (
     DIGEST_LABEL,
     ImageArchive,
@@ -29,20 +30,19 @@ from evaluation.builder.image_archive import (
     saved_layers,
     write_layer,
 )
-from evaluation.builder.image_spec import ImageRecipe, image_name, make_recipe
+from evaluation.builder.image_recipe import ImageRecipe, image_name, make_recipe
 from evaluation.builder.layer_store import LayerStore
-from evaluation.builder.lean_pack import SDK_DIRECTORY
+from evaluation.builder.lean_build_pack import SDK_DIRECTORY
 from evaluation.builder.manifest import read_manifest
 from evaluation.builder.mirror_proxy import MirrorProxy
 from evaluation.builder.pack_detection import LEAN
-from evaluation.builder.run_script import require_script
-from evaluation.builder.settings import BuildSettings
+from evaluation.builder.run_script_check import require_script
 from evaluation.builder.source_tree import tree_entries
 from evaluation.domain.errors import BuildRefusal, Fault, HostFault, SlowBuildRefusal
 from evaluation.domain.players import QueryPlayer
 from evaluation.sandbox.base import Guard
+from evaluation.sandbox.docker_engine import connect_engine
 from evaluation.sandbox.docker_run import as_fault
-from evaluation.sandbox.engine import connect_engine
 from evaluation.sandbox.sdk_tree import SDK
 
 _CONTAINERD_STORE = "io.containerd.snapshotter.v1"

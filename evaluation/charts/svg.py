@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable
 from decimal import ROUND_HALF_UP, Decimal
 from html import escape
 
-from evaluation.charts.bars import Histogram, HistogramBar
-from evaluation.charts.lines import Drawn, Label, LineChart
+from evaluation.charts.histogram import Histogram, HistogramBar
+from evaluation.charts.line_chart import Drawn, Label, LineChart
 
 _HUNDREDTH = Decimal("0.01")
 

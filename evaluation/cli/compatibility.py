@@ -9,17 +9,17 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from evaluation.builder.last_exception import last_exception
+from evaluation.builder.exception_in_output import last_exception
 from evaluation.cli.compatibility_2017 import play_submission
 from evaluation.cli.options import Chosen, add_samples, chosen_samples, open_sandbox, submission
 from evaluation.cli.output import printable, say
 from evaluation.domain.errors import Refusal
+from evaluation.domain.failure_reasons import Reason
 from evaluation.domain.players import QueryPlayer, TrackName
-from evaluation.domain.reasons import Reason
 from evaluation.formats.query.results import MatchResult, Outcome
 from evaluation.formats.query.runner.artefacts import median_distance
-from evaluation.formats.query.runner.checks import describe_failure
 from evaluation.formats.query.runner.play import Played, play
+from evaluation.formats.query.runner.smoke_test_checks import describe_failure
 from evaluation.formats.query.submissions_2018.builders import any_year_builder
 from evaluation.formats.query.submissions_2018.crowdai import FILE_NAME, is_2018
 from evaluation.formats.transfer.metadata import METADATA_NAME

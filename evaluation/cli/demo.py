@@ -7,11 +7,11 @@ import os
 from pathlib import Path
 from typing import Any
 
-from evaluation.cli import boards
+from evaluation.cli import leaderboard_tables
 from evaluation.cli.options import add_samples, add_sandbox, build_players, chosen_samples, positive
 from evaluation.cli.output import print_json, say
 from evaluation.cli.perturbation_plot import exhibits, write_gallery
-from evaluation.cli.query import play_tournament
+from evaluation.cli.query_commands import play_tournament
 from evaluation.domain.players import TrackName
 from evaluation.formats.query.catalogue import baselines_for
 from evaluation.formats.query.tournament.leaderboards import boards as make_boards
@@ -46,9 +46,9 @@ def run(given: argparse.Namespace) -> int:
     )
     results = play_tournament(players, chosen, given)
     if given.json:
-        print_json(boards.for_json(results))
+        print_json(leaderboard_tables.for_json(results))
     else:
-        boards.show(results)
+        leaderboard_tables.show(results)
     best = {board.rows[0].name for board in make_boards(results) if board.track is not TrackName.MODEL}
     shown = exhibits([result for result in results if result.attack in best], chosen.samples, each=2)
     gallery = given.out / "gallery.png"

@@ -7,7 +7,7 @@ from typing import Any
 
 from evaluation.cli.options import Chosen, build_players, chosen_samples, open_sandbox
 from evaluation.cli.output import progress_bar, say
-from evaluation.cli.query import require_track
+from evaluation.cli.query_commands import require_track
 from evaluation.domain.players import QueryPlayer, TrackName
 from evaluation.domain.smoke_checks import SmokeTestResult
 from evaluation.formats.query.catalogue import find_baseline

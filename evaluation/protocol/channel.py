@@ -14,7 +14,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from evaluation.domain.reasons import Reason
+from evaluation.domain.failure_reasons import Reason
 from gauntlet import frames
 
 TICK = 0.25

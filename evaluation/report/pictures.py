@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import TypeVar
 
-from evaluation.charts.pictures import AMPLIFICATIONS, amplified, png
+from evaluation.charts.sample_pictures import AMPLIFICATIONS, amplified, png
 from evaluation.domain.images import Image
 
 MOST = 12

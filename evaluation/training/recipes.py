@@ -7,7 +7,7 @@ from typing import Literal
 
 from evaluation.training.augmentation import Augmentation, CropAndFlip, Warp
 from evaluation.training.losses import Ball, DdnLoss, LogitPairingLoss, Loss, PgdLoss, PlainLoss, TradesLoss
-from evaluation.training.targets import bundled_targets
+from evaluation.training.target_classifiers import bundled_targets
 from evaluation.training.transfer_losses import AttackNetworkLoss, GuidedDenoiserLoss
 
 ADVERSARIAL = ("logit-pairing", "pgd", "trades", "ddn")

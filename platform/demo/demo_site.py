@@ -19,12 +19,12 @@ from competitions import services as competitions
 from competitions.bundled_baselines import missing_package
 from competitions.models import Competition, Entry
 from competitions.rules import format_of
-from core import clock, times
+from core import clock, time_format
 from core.errors import Fault, Refusal
 from demo.credentials import CredentialStore
 from demo.formats import SeasonFormat, demos
 from demo.git_push import TAG, has_code, push_copy, pushed_tags
-from demo.results import DemoResult
+from demo.submission_result import DemoResult
 from demo.supervisor import SiteSupervisor
 from demo.virtual_teams import VirtualPush, VirtualTeam
 from demo.web_client import WebClient
@@ -148,7 +148,7 @@ class DemoSite:
 
     def time(self) -> str:
         """Return the time since the start, as minutes and seconds."""
-        return times.elapsed(time.monotonic() - self._started)
+        return time_format.elapsed(time.monotonic() - self._started)
 
     def check(self) -> None:
         """Raise `Fault` if a process of the site has ended."""

@@ -9,7 +9,7 @@ from rich.console import Console
 
 from competitions.models import Competition
 from core.by_format import ByFormat
-from demo.results import DemoResult
+from demo.submission_result import DemoResult
 from demo.virtual_teams import VirtualTeam
 from rounds.models import Round
 

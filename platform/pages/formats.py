@@ -15,7 +15,7 @@ from django.urls import URLPattern
 
 from competitions.models import Competition, Entry, RulesVersion, Track
 from core.by_format import ByFormat
-from evaluation.charts.lines import LineChart
+from evaluation.charts.line_chart import LineChart
 from evaluation.charts.table import ChartTable
 from pages.competition.citation import Origin
 from pages.competition.rules_table import RuleRow

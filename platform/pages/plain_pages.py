@@ -44,7 +44,7 @@ from rounds.models import Release, Round
 from rounds.selectors import StandingRow, standings
 from submissions.models import Build, Submission
 from submissions.plain_board import Column, PlainBoard, PlainRow
-from workers.items import WorkItem
+from workers.work_items import WorkItem
 
 PARTS = "pages/plain"
 

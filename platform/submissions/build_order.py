@@ -15,7 +15,7 @@ from submissions.models import Build, Submission
 from workers.fair_order import over_limit, uses
 from workers.fair_share import DAY, RECENT, Waiting, round_robin
 from workers.models import Priority
-from workers.work import Held, Role, Turn
+from workers.work_kind import Held, Role, Turn
 
 
 @dataclass(frozen=True)

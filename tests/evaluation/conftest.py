@@ -23,7 +23,7 @@ from evaluation.formats.query.results import (
     with_inconsistency,
 )
 from evaluation.formats.query.rules import QueryRules
-from evaluation.formats.query.runner.audit import with_audits
+from evaluation.formats.query.runner.audit_after_match import with_audits
 from evaluation.formats.query.runner.in_process_player import InProcessPlayer
 from gauntlet import serve_attack, serve_model
 

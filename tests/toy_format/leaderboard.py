@@ -21,7 +21,7 @@ from submissions.selectors import ready_submissions
 from tests.toy_format import NAME
 from tests.toy_format.models import Guess
 from tests.toy_format.submissions import guess_of
-from workers.row_work import RowWork
+from workers.single_item_work import RowWork
 
 
 class GuessWork(RowWork[Guess]):

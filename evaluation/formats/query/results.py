@@ -9,9 +9,9 @@ from enum import StrEnum
 import numpy as np
 from numpy.typing import NDArray
 
+from evaluation.domain.failure_reasons import Reason
 from evaluation.domain.images import Images
 from evaluation.domain.players import Side
-from evaluation.domain.reasons import Reason
 from evaluation.formats.query.kept_frames import KeptFrames
 from evaluation.formats.query.rules import QueryRules
 

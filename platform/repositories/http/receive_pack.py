@@ -20,7 +20,7 @@ from django.db import connections
 from accounts.models import User
 from core import clock, faults
 from core.errors import Fault, Refusal, RefusedForNow
-from core.times import in_words, until
+from core.time_format import in_words, until
 from repositories.git_command import HOOKS
 from repositories.git_reader import GitReader
 from repositories.models import Repository

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from evaluation.builder.docker_build_settings import BuildSettings
 from evaluation.builder.docker_builder import DockerBuilder
-from evaluation.builder.settings import BuildSettings
 from evaluation.domain.players import QueryPlayer
 from evaluation.sandbox.host_process import runner_label
 

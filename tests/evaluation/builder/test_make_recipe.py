@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from evaluation.builder.image_spec import ImageRecipe, image_name, make_recipe, operator_files
-from evaluation.builder.settings import BuildSettings
+from evaluation.builder.docker_build_settings import BuildSettings
+from evaluation.builder.image_recipe import ImageRecipe, image_name, make_recipe, operator_files
 from evaluation.domain.errors import BuildRefusal
 
 Make = Callable[..., Path]

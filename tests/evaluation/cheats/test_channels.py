@@ -27,7 +27,7 @@ from evaluation.formats.query.referee.fresh_instance import ask_fresh_model
 from evaluation.formats.query.referee.match import RefereedMatch
 from evaluation.formats.query.results import AuditReport, sum_reports
 from evaluation.formats.query.rules import QueryRules
-from evaluation.formats.query.runner.audit import audit_model
+from evaluation.formats.query.runner.audit_after_match import audit_model
 from evaluation.formats.query.runner.sandboxed_player import SandboxedPlayer
 from evaluation.sandbox import process
 from evaluation.sandbox.base import Resources, Sandbox

@@ -17,12 +17,12 @@ import numpy as np
 import pytest
 from PIL import Image as Picture
 
-from evaluation.charts.lines import BOTTOM, LEFT, RIGHT, TOP
+from evaluation.charts.line_chart import BOTTOM, LEFT, RIGHT, TOP
 from evaluation.charts.scales import linear_to
 from evaluation.cli import main
+from evaluation.domain.failure_reasons import Reason
 from evaluation.domain.images import ImageShape
 from evaluation.domain.players import Side
-from evaluation.domain.reasons import Reason
 from evaluation.domain.samples import Sample
 from evaluation.formats.query.report import reports as query
 from evaluation.formats.query.results import (

@@ -14,9 +14,9 @@ from typing import Any
 
 import pytest
 
-from evaluation.builder.build_context import tree_context
+from evaluation.builder.build_context_tar import tree_context
 from evaluation.builder.image_archive import BuiltConfig, ImageArchive, compose_config, docker_archive, write_layer
-from evaluation.builder.lean_pack import SDK_DIRECTORY, WORK_DIRECTORY
+from evaluation.builder.lean_build_pack import SDK_DIRECTORY, WORK_DIRECTORY
 from evaluation.builder.manifest import read_manifest
 from evaluation.domain.errors import BuildRefusal
 from evaluation.domain.players import QueryPlayer, TrackName

@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
+from evaluation.domain.failure_reasons import Reason
 from evaluation.domain.images import ImageShape
 from evaluation.domain.players import Side, TrackName
-from evaluation.domain.reasons import Reason
 from evaluation.formats.query.referee import handshake
 from evaluation.formats.query.referee.players import RESTARTS
 from evaluation.formats.query.referee.time_limits import MODEL_GRACE_SECONDS

@@ -18,7 +18,7 @@ from demo.credentials import CredentialStore
 from demo.demo_site import DemoSite, with_at_most
 from demo.formats import DemoFormat, demos
 from demo.git_push import write_copy
-from demo.results import DemoResult
+from demo.submission_result import DemoResult
 from demo.supervisor import SiteSupervisor
 from evaluation.builder.tree_digest import tree_digest
 from formats.transfer.tournaments.services import make_baselines, make_tournament

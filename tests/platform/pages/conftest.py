@@ -13,7 +13,7 @@ from accounts.models import User
 from competitions.models import Competition, Entry, FreezeWindow, RulesVersion, SampleSet, Track
 from competitions.sample_store import keep_samples, samples_of
 from core import object_store
-from evaluation.domain.reasons import Reason
+from evaluation.domain.failure_reasons import Reason
 from evaluation.formats.query.results import Outcome, PieceResult, RefereedSample, Trace
 from formats.query.leaderboards.models import Evaluation, Pool, PoolPlace, Standing
 from formats.query.matches.engine_adapter import pack

@@ -9,8 +9,8 @@ import re
 import pytest
 from django.template.loader import render_to_string
 
-from evaluation.charts.bars import BINS, histogram
-from evaluation.charts.lines import BOTTOM, LEFT, RIGHT, TOP, Curve, LineChart
+from evaluation.charts.histogram import BINS, histogram
+from evaluation.charts.line_chart import BOTTOM, LEFT, RIGHT, TOP, Curve, LineChart
 from evaluation.charts.scales import LogScale, linear_to, shares
 from evaluation.charts.table import ChartTable
 

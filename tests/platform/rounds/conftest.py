@@ -27,7 +27,7 @@ from formats.query.rounds.progression import advance_round
 from repositories.models import Repository
 from rounds import services
 from rounds.models import Round
-from rounds.planning import salts
+from rounds.planning import commitment_salts
 from rounds.planning.freeze import freeze
 from rounds.planning.plan import plan_round
 from submissions.models import Player, Submission
@@ -205,8 +205,8 @@ def notifications(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 @pytest.fixture(autouse=True)
 def site_salts(monkeypatch: pytest.MonkeyPatch) -> Callable[[], str]:
     """The site's own salt function; tests use one fixed salt, so that samples have one order."""
-    own = salts.new_salt
-    monkeypatch.setattr(salts, "new_salt", lambda: SALT)
+    own = commitment_salts.new_salt
+    monkeypatch.setattr(commitment_salts, "new_salt", lambda: SALT)
     return own
 
 

@@ -12,7 +12,7 @@ from hashlib import sha256
 from typing import Any
 
 from evaluation.bundle.canonical_json import MOST_SAMPLES, canonical, check_readable, encode
-from evaluation.bundle.submissions import BundleSubmission
+from evaluation.bundle.player_submissions import BundleSubmission
 from evaluation.domain.players import TrackName
 from evaluation.formats.query.tournament.final_ranking import FinalPlace
 from evaluation.formats.query.tournament.rounds import (
@@ -24,7 +24,7 @@ from evaluation.formats.query.tournament.rounds import (
     advance,
     demanded,
 )
-from evaluation.formats.query.tournament.schedule import Stage, StageDecision
+from evaluation.formats.query.tournament.schedule_output import Stage, StageDecision
 from evaluation.formats.query.tournament.warning_sweep import Warned
 
 FORMAT = 3

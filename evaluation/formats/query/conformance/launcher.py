@@ -16,8 +16,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO
 
+from evaluation.domain.failure_reasons import Reason
 from evaluation.domain.players import TrackName
-from evaluation.domain.reasons import Reason
 from evaluation.formats.query.conformance.steps import UnmetError
 from evaluation.formats.query.referee.handshake import HELLO_DUE
 from evaluation.formats.query.rules import QueryRules

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from evaluation.domain.failure_reasons import Reason
 from evaluation.domain.images import Images
 from evaluation.domain.players import TrackName
-from evaluation.domain.reasons import Reason
 from evaluation.formats.query.conformance.launcher import LaunchedPlayer
 from evaluation.formats.query.conformance.session import ConformanceSession
 from evaluation.formats.query.conformance.steps import Step, UnmetError

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import socket
 
+from evaluation.domain.failure_reasons import Reason
 from evaluation.domain.players import Side, TrackName
-from evaluation.domain.reasons import Reason
 from evaluation.formats.query.rules import QueryRules
 from evaluation.protocol.channel import Channel, ChannelError, Layout
 from gauntlet import frames

@@ -10,8 +10,8 @@ from collections import deque
 from contextlib import ExitStack
 
 from evaluation.domain.errors import Fault
+from evaluation.domain.failure_reasons import Reason
 from evaluation.domain.players import Side, TrackName
-from evaluation.domain.reasons import Reason
 from evaluation.formats.query.referee import handshake
 from evaluation.formats.query.referee.early_start import BackgroundEnd, EarlyStart
 from evaluation.formats.query.referee.player_connection import PlayerConnection

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from evaluation.charts import of_match
-from evaluation.charts.bars import Histogram
-from evaluation.charts.lines import LineChart
+from evaluation.charts import match_charts
+from evaluation.charts.histogram import Histogram
+from evaluation.charts.line_chart import LineChart
 from evaluation.charts.table import ChartTable
 from evaluation.domain.players import TrackName
 from evaluation.domain.samples import Sample
@@ -29,15 +29,15 @@ def charts(result: MatchResult, samples: Sequence[Sample]) -> list[LineChart | H
     over_queries: list[LineChart] = []
     if recorded is not None:
         middle = float(np.median(values))
-        within = {distance: recorded.within(distance) for distance in of_match.around(distances, middle)}
+        within = {distance: recorded.within(distance) for distance in match_charts.around(distances, middle)}
         over_queries = [
-            of_match.distance_against_queries(recorded.counts, recorded.quartiles()),
-            of_match.success_against_queries(recorded.counts, within, len(rows)),
+            match_charts.distance_against_queries(recorded.counts, recorded.quartiles()),
+            match_charts.success_against_queries(recorded.counts, within, len(rows)),
         ]
     return [
-        of_match.success_against_distance(found, len(rows), distances),
+        match_charts.success_against_distance(found, len(rows), distances),
         *over_queries,
-        of_match.distribution(values),
+        match_charts.distribution(values),
     ]
 
 

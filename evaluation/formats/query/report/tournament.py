@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from evaluation.charts import of_match
-from evaluation.charts.bars import Histogram
+from evaluation.charts import match_charts
 from evaluation.charts.heat_colours import HeatColours, Pair, colours_for
-from evaluation.charts.lines import Curve, LineChart
+from evaluation.charts.histogram import Histogram
+from evaluation.charts.line_chart import Curve, LineChart
 from evaluation.charts.scales import LogScale, linear_to, shares
 from evaluation.charts.table import ChartTable
 from evaluation.domain.players import TrackName
@@ -75,7 +75,7 @@ def charts(results: Sequence[MatchResult], samples: Sequence[Sample]) -> list[Li
     return [
         *success,
         *(chart for chart in over_queries if chart is not None),
-        of_match.distribution([row.distance for result in results for row in result.samples]),
+        match_charts.distribution([row.distance for result in results for row in result.samples]),
     ]
 
 
@@ -120,7 +120,7 @@ def _success(board: Board, results: Sequence[MatchResult], distances: Sequence[f
         key=f"success-{board.track}",
         title=f"{TITLES[board.track]}: success against distance",
         description=_WORDS.get(board.track, _WORDS[TrackName.UNTARGETED]) + more,
-        table=of_match.success_table(columns, distances),
+        table=match_charts.success_table(columns, distances),
         lines=[Curve(name, number) for number, name in enumerate(names, start=1)],
         x=LogScale(distances[0], distances[-1]),
         y=shares(),
@@ -143,7 +143,7 @@ def _against_queries(board: Board, results: Sequence[MatchResult], samples: Sequ
     if not medians:
         return None
     return LineChart(
-        key=f"{of_match.QUERIES}-{board.track}",
+        key=f"{match_charts.QUERIES}-{board.track}",
         title=f"{TITLES[board.track]}: distance against queries",
         description="Median over pairs of model and sample of the closest adversarial after a number of queries; the "
         "worst case before the first one.",

@@ -11,7 +11,7 @@ from evaluation.formats.query.referee.match import RefereedMatch
 from evaluation.formats.query.referee.seeds import derive_seed
 from evaluation.formats.query.results import MatchResult, PieceResult, sum_reports, with_inconsistency
 from evaluation.formats.query.rules import QueryRules
-from evaluation.formats.query.runner.audit import audit_model, with_audits
+from evaluation.formats.query.runner.audit_after_match import audit_model, with_audits
 from evaluation.formats.query.runner.sandboxed_player import SandboxedPlayer
 from evaluation.sandbox.base import Resources, Sandbox
 

@@ -11,17 +11,17 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from evaluation.domain.errors import Fault
+from evaluation.domain.failure_reasons import Reason
 from evaluation.domain.players import QueryPlayer
 from evaluation.domain.processor_use import ProcessorUse
-from evaluation.domain.reasons import Reason
 from evaluation.formats.query.referee.player_connection import PlayerConnection, PlayerExit
 from evaluation.formats.query.runner.line_splitter import LineSplitter
 from evaluation.formats.query.runner.player_lock import InstanceLock
 from evaluation.protocol.listener import Listener
 from evaluation.sandbox.base import SOCKET_NAME, Ending, Folder, PlayerRun, Resources, Sandbox
+from evaluation.sandbox.directory_removal import remove_trees
 from evaluation.sandbox.host_evidence import require_working_host
-from evaluation.sandbox.own_files import copy_files, remove_copy
-from evaluation.sandbox.trees import remove_trees
+from evaluation.sandbox.private_copies import copy_files, remove_copy
 
 
 class SandboxedPlayer(PlayerConnection):

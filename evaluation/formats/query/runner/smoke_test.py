@@ -8,22 +8,22 @@ from typing import Any
 
 import numpy as np
 
-from evaluation.builder.last_exception import LastException, last_exception
+from evaluation.builder.exception_in_output import LastException, last_exception
 from evaluation.domain.errors import Refusal
+from evaluation.domain.failure_reasons import Reason
 from evaluation.domain.players import QueryPlayer, Side, TrackName
-from evaluation.domain.reasons import Reason
 from evaluation.domain.samples import Sample
 from evaluation.domain.smoke_checks import SmokeCheck, SmokeTestResult, not_reached
 from evaluation.formats.query.referee.match import RefereedMatch
 from evaluation.formats.query.referee.seeds import derive_seed
 from evaluation.formats.query.results import Failure, Outcome, PieceResult, RefereedSample, sum_reports
 from evaluation.formats.query.rules import QueryRules
-from evaluation.formats.query.runner.audit import audit_model, with_audits
-from evaluation.formats.query.runner.checks import check_rules, describe_failure, suggest_fix
+from evaluation.formats.query.runner.audit_after_match import audit_model, with_audits
 from evaluation.formats.query.runner.in_process_player import InProcessPlayer
 from evaluation.formats.query.runner.sample_disguise import disguise
 from evaluation.formats.query.runner.sandboxed_player import SandboxedPlayer
 from evaluation.formats.query.runner.smoke_opponent import SmokeOpponent
+from evaluation.formats.query.runner.smoke_test_checks import check_rules, describe_failure, suggest_fix
 from evaluation.sandbox.base import Resources, Sandbox
 from evaluation.sandbox.host_paths import HostPaths
 from gauntlet import serve_attack

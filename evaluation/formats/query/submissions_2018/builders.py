@@ -11,11 +11,11 @@ from pathlib import Path
 
 from evaluation.builder.base import Builder, LogLine
 from evaluation.builder.choose_builder import choose_builder
+from evaluation.builder.docker_build_settings import BuildSettings, build_settings_from_environment
 from evaluation.builder.docker_builder import DockerBuilder
 from evaluation.builder.layer_store import LayerStore
 from evaluation.builder.manifest import MANIFEST_NAME
 from evaluation.builder.pack_detection import CONFIGURATION_FILES
-from evaluation.builder.settings import BuildSettings, build_settings_from_environment
 from evaluation.builder.source_tree import BINDER_DIRECTORIES, IGNORED_NAMES, tree_entries
 from evaluation.builder.tree_digest import tree_digest
 from evaluation.domain.errors import BuildRefusal

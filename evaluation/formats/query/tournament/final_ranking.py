@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evaluation.domain.players import Side, TrackName
-from evaluation.formats.query.scoring.v1 import Score, attack_score, model_score
-from evaluation.formats.query.tournament.entrants import Field, Played
+from evaluation.formats.query.scoring.scores_v1 import Score, attack_score, model_score
 from evaluation.formats.query.tournament.prize_order import prize_order
-from evaluation.formats.query.tournament.schedule import Plan, Stage
+from evaluation.formats.query.tournament.schedule_input import Field, Played
+from evaluation.formats.query.tournament.schedule_output import Plan, Stage
 from evaluation.scoring.rank_intervals import rank_intervals
 
 

@@ -15,9 +15,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from evaluation.formats.query.tournament.entrants import Field, Played
 from evaluation.formats.query.tournament.replay import Cut, TournamentReplay
-from evaluation.formats.query.tournament.schedule import OrderedBy, Plan
+from evaluation.formats.query.tournament.schedule_input import Field, Played
+from evaluation.formats.query.tournament.schedule_output import OrderedBy, Plan
 
 FIRST_SAMPLES = 10
 FINALISTS = 10

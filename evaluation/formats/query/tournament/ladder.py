@@ -41,10 +41,10 @@ from math import comb
 import numpy as np
 
 from evaluation.domain.players import Side
-from evaluation.formats.query.tournament.entrants import TOP, Field, Played
 from evaluation.formats.query.tournament.ordering import RankedSide
 from evaluation.formats.query.tournament.replay import Cut, Measured, TournamentReplay
-from evaluation.formats.query.tournament.schedule import OrderedBy, Plan
+from evaluation.formats.query.tournament.schedule_input import TOP, Field, Played
+from evaluation.formats.query.tournament.schedule_output import OrderedBy, Plan
 
 FINALISTS = 10
 

@@ -25,9 +25,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from evaluation.domain.players import Side
-from evaluation.formats.query.tournament.entrants import Field, Played
 from evaluation.formats.query.tournament.replay import Cut, TournamentReplay
-from evaluation.formats.query.tournament.schedule import OrderedBy, Plan
+from evaluation.formats.query.tournament.schedule_input import Field, Played
+from evaluation.formats.query.tournament.schedule_output import OrderedBy, Plan
 
 FINALISTS = 10
 

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evaluation.domain.players import Side
-from evaluation.formats.query.tournament.schedule import OrderedBy
+from evaluation.formats.query.tournament.schedule_output import OrderedBy
 
 Seen: TypeAlias = NDArray[np.float64]
 """(players, opponents, samples): distances of one side, NaN where they do not count for it."""

@@ -15,11 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evaluation.domain.players import Side
-from evaluation.formats.query.tournament.audits import NobodyLeftError, distrusted
 from evaluation.formats.query.tournament.counted_players import Counted, counted
-from evaluation.formats.query.tournament.entrants import Field, Played
+from evaluation.formats.query.tournament.failed_audit_rule import NobodyLeftError, distrusted
 from evaluation.formats.query.tournament.ordering import RankedSide, ranked
-from evaluation.formats.query.tournament.schedule import (
+from evaluation.formats.query.tournament.schedule_input import Field, Played
+from evaluation.formats.query.tournament.schedule_output import (
     Demand,
     OrderedBy,
     Plan,

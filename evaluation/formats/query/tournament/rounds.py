@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 
 from evaluation.domain.players import TrackName
 from evaluation.formats.query.results import Outcome
-from evaluation.formats.query.tournament.entrants import TOP, Field, Played, ScheduledPlayer
 from evaluation.formats.query.tournament.final_ranking import FinalPlace, places
-from evaluation.formats.query.tournament.schedule import Plan
+from evaluation.formats.query.tournament.schedule_input import TOP, Field, Played, ScheduledPlayer
 from evaluation.formats.query.tournament.schedule_names import schedule_named
+from evaluation.formats.query.tournament.schedule_output import Plan
 from evaluation.formats.query.tournament.warning_sweep import Warned, sweep_samples, swept, warnings
 
 

@@ -21,12 +21,12 @@ from numpy.typing import NDArray
 
 from evaluation.domain.players import Side
 from evaluation.formats.query.tournament.counted_players import Counted, counted
-from evaluation.formats.query.tournament.entrants import TOP, Field, ScheduledPlayer
 from evaluation.formats.query.tournament.halving import Halving
 from evaluation.formats.query.tournament.ladder import Ladder
 from evaluation.formats.query.tournament.ladder_2 import Ladder2
 from evaluation.formats.query.tournament.ordering import ranked
-from evaluation.formats.query.tournament.schedule import Demand, OrderedBy, Plan, Schedule
+from evaluation.formats.query.tournament.schedule_input import TOP, Field, ScheduledPlayer
+from evaluation.formats.query.tournament.schedule_output import Demand, OrderedBy, Plan, Schedule
 from evaluation.formats.query.tournament.simulated_players import EVERYBODY, PLAYERS, tournament_world
 
 SAMPLES = 200

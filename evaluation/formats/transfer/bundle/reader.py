@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from evaluation.bundle.canonical_json import MOST_SAMPLES, canonical, commitment_of, decode
-from evaluation.bundle.fields import Fields, quoted
+from evaluation.bundle.checked_fields import Fields, quoted
 from evaluation.bundle.line_order import in_order
+from evaluation.bundle.player_submissions import read_submission
 from evaluation.bundle.sample_hash import NO_TARGET
-from evaluation.bundle.submissions import read_submission
 from evaluation.domain.images import ImageShape
 from evaluation.formats.transfer.bundle.records import (
     VERSION,

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from evaluation.formats.transfer.results import NO_LABEL, AttackBatch
 from evaluation.formats.transfer.rules import TransferTrack
 from evaluation.formats.transfer.runner.batches import Batch
-from evaluation.formats.transfer.runner.result import TransferResult
+from evaluation.formats.transfer.runner.match_result import TransferResult
 from evaluation.report.pictures import PicturedSample, class_name, first, pictures_of
 
 Labels = Mapping[str, NDArray[np.int16]]

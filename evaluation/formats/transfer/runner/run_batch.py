@@ -17,7 +17,7 @@ from evaluation.domain.errors import Fault
 from evaluation.domain.players import Program
 from evaluation.formats.transfer.results import BatchReason, BatchRun
 from evaluation.formats.transfer.runner.disk_use import LEAST_FREE_BYTES, DiskAllowance, allowance_beyond
-from evaluation.formats.transfer.runner.player import TransferPlayer
+from evaluation.formats.transfer.runner.transfer_player import TransferPlayer
 from evaluation.formats.transfer.runner.workspace import workspace
 from evaluation.legacy.player_modules import START_2017
 from evaluation.sandbox.base import Ending, Folder, PlayerRun, Resources, Sandbox

@@ -10,7 +10,7 @@ from rich.console import Console
 
 from competitions.models import Competition
 from demo.formats import SeasonFormat
-from demo.results import DemoResult
+from demo.submission_result import DemoResult
 from demo.virtual_teams import VirtualTeam
 from formats.query.demo.season import QuerySeason
 from formats.query.demo.tables import print_boards

@@ -15,7 +15,7 @@ from typing import NamedTuple, TypeAlias
 
 from competitions.models import Entry, SampleSet, Track
 from competitions.selectors import imported_sets
-from evaluation.domain.text import Text
+from evaluation.domain.translatable_text import Text
 from formats.query.leaderboards.evaluation_basis import COUNTED, counted_at, opposing_pools, scored_rows
 from formats.query.leaderboards.models import Evaluation
 from formats.query.leaderboards.ranking import BasisKey, Choice, ScoredEvaluation, counts_before

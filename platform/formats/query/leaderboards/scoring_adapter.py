@@ -14,7 +14,7 @@ from evaluation.domain.players import TrackName
 from evaluation.formats.query.results import Outcome
 from evaluation.formats.query.scoring.ranking import ranking
 from evaluation.formats.query.scoring.scored_distances import scored_distance
-from evaluation.formats.query.scoring.v1 import attack_score, model_score
+from evaluation.formats.query.scoring.scores_v1 import attack_score, model_score
 from evaluation.scoring.rank_intervals import rank_intervals
 
 SEED = 0

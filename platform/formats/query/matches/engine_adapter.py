@@ -14,20 +14,20 @@ from numpy.typing import NDArray
 
 from competitions.sample_store import samples_of
 from core import object_store
+from evaluation.domain.failure_reasons import Reason
 from evaluation.domain.players import TrackName
-from evaluation.domain.reasons import Reason
 from evaluation.formats.query.kept_frames import KeptFrames
 from evaluation.formats.query.referee.fresh_instance import STARTS
-from evaluation.formats.query.referee.kept_frames import pack as pack_kept
-from evaluation.formats.query.referee.kept_frames import unpack as unpack_kept
-from evaluation.formats.query.referee.kept_frames import with_audit
+from evaluation.formats.query.referee.kept_frame_bytes import pack as pack_kept
+from evaluation.formats.query.referee.kept_frame_bytes import unpack as unpack_kept
+from evaluation.formats.query.referee.kept_frame_bytes import with_audit
 from evaluation.formats.query.referee.match import RefereedMatch
 from evaluation.formats.query.referee.players import RESTARTS
 from evaluation.formats.query.referee.seeds import derive_seed
 from evaluation.formats.query.referee.time_limits import MODEL_GRACE_SECONDS
 from evaluation.formats.query.results import AuditReport, Failure, Outcome, PieceResult, RefereedSample, Trace
 from evaluation.formats.query.rules import QueryRules
-from evaluation.formats.query.runner.audit import audit_model
+from evaluation.formats.query.runner.audit_after_match import audit_model
 from evaluation.formats.query.runner.sandboxed_player import SandboxedPlayer
 from formats.query.matches import kept_frames
 from formats.query.matches.models import Match, Piece

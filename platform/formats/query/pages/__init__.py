@@ -12,12 +12,13 @@ from django.utils.translation import gettext
 
 from accounts.models import User
 from competitions.models import Competition, Entry, RulesVersion, Track
-from evaluation.charts.lines import LineChart
+from evaluation.charts.line_chart import LineChart
 from evaluation.charts.table import ChartTable
 from formats.query.matches.selectors import stuck_pieces
 from formats.query.pages import (
     board,
     bracket_view,
+    challenge_2018,
     choice_views,
     curves,
     history,
@@ -25,7 +26,6 @@ from formats.query.pages import (
     introduction,
     match_views,
     matrix,
-    origin,
     overview,
     round_gallery,
     rounds,
@@ -158,7 +158,7 @@ class QueryPages:
 
     def origin(self) -> Origin:
         """Return the challenge of 2018."""
-        return origin.origin()
+        return challenge_2018.origin()
 
     def overview(self, competition: Competition) -> Overview:
         """Return the pools in force."""

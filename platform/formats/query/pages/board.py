@@ -16,8 +16,8 @@ from competitions.models import Track
 from competitions.rules import teams_may_choose
 from core import clock, rounding
 from core.errors import Refusal
-from core.resolution import distances_separated
-from evaluation.charts.axis import axis_to
+from core.resolution_text import distances_separated
+from evaluation.charts.interval_bar_axis import axis_to
 from evaluation.charts.table import ChartTable
 from evaluation.domain.score_decimals import decimals
 from formats.query.leaderboards import visibility

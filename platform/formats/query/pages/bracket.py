@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from evaluation.domain.text import Text
+from evaluation.domain.translatable_text import Text
 from formats.query.rounds.decision_text import why
 from formats.query.rounds.stages import BracketView, DecisionLogLine, Name, StageView
 from formats.query.tracks import MODEL, TARGETED, UNTARGETED

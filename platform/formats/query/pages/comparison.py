@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from competitions.models import Track
-from evaluation.charts.axis import Axis, axis_to
+from evaluation.charts.interval_bar_axis import Axis, axis_to
 from formats.query.leaderboards.board_rows import BoardRow
 from formats.query.leaderboards.models import Evaluation
 from formats.query.leaderboards.visibility import row_of

@@ -13,11 +13,11 @@ from django.utils.http import urlencode
 from accounts.models import User
 from competitions.board_freezes import sees_live
 from competitions.models import Track
-from evaluation.charts.lines import Curve, LineChart
-from evaluation.charts.of_match import BUDGETS, SUCCESS, share, success_table
+from evaluation.charts.line_chart import Curve, LineChart
+from evaluation.charts.match_charts import BUDGETS, SUCCESS, share, success_table
 from evaluation.charts.scales import LogScale, shares
 from evaluation.charts.table import ChartTable
-from evaluation.domain.text import Text
+from evaluation.domain.translatable_text import Text
 from formats.query.leaderboards.models import Evaluation
 from formats.query.leaderboards.visibility import board
 from formats.query.matches import curves

@@ -10,7 +10,7 @@ from django.urls import reverse
 
 from competitions.sample_pictures import CLEAN, PERTURBED, difference_name
 from competitions.sample_store import samples_of
-from evaluation.charts.pictures import AMPLIFICATIONS
+from evaluation.charts.sample_pictures import AMPLIFICATIONS
 from evaluation.formats.query.results import Outcome
 from formats.query.matches.curves import MatchSampleRow
 from formats.query.matches.models import Match

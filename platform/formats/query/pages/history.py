@@ -13,11 +13,11 @@ from accounts.models import User
 from competitions.board_freezes import known_until
 from competitions.models import Entry, Track
 from core import clock, rounding
-from core.times import for_programs, on_axis
-from evaluation.charts.lines import BumpChart, Curve, LineChart
+from core.time_format import for_programs, on_axis
+from evaluation.charts.line_chart import BumpChart, Curve, LineChart
 from evaluation.charts.scales import RankScale, TimeScale, linear_to
 from evaluation.charts.table import Cell, ChartTable
-from evaluation.domain.text import Text, listed
+from evaluation.domain.translatable_text import Text, listed
 from formats.query.leaderboards.board_rows import BoardRow
 from formats.query.leaderboards.history import Shown, TrackHistory, history_of, scores_of, shown
 from formats.query.tracks import MODEL, TARGETED, UNTARGETED

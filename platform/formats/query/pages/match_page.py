@@ -10,10 +10,10 @@ from django.urls import reverse
 
 from core import faults, rounding
 from core.errors import Fault
-from evaluation.charts import of_match
-from evaluation.charts.bars import Histogram
-from evaluation.charts.lines import LineChart
-from evaluation.charts.of_match import BUDGETS, DISTRIBUTION, QUERIES, SUCCESS
+from evaluation.charts import match_charts
+from evaluation.charts.histogram import Histogram
+from evaluation.charts.line_chart import LineChart
+from evaluation.charts.match_charts import BUDGETS, DISTRIBUTION, QUERIES, SUCCESS
 from evaluation.charts.table import ChartTable
 from formats.query.matches import curves
 from formats.query.matches.curves import ByQuery, MatchSampleRow, Summary
@@ -70,7 +70,7 @@ def _address(match: Match, name: str) -> str:
 def _success(match: Match, rows: Sequence[MatchSampleRow]) -> LineChart:
     distances = curves.distances_of(match)
     found = curves.within(rows, distances)
-    return of_match.success_against_distance(found, len(rows), distances, _address(match, SUCCESS))
+    return match_charts.success_against_distance(found, len(rows), distances, _address(match, SUCCESS))
 
 
 def by_query(match: Match, rows: Sequence[MatchSampleRow]) -> ByQuery | None:
@@ -90,13 +90,13 @@ def _by_query(match: Match, rows: Sequence[MatchSampleRow], numbers: Summary) ->
         return ()
     quartiles = [[rounding.distance(value) for value in values] for values in found.quartiles()]
     within = {
-        distance: found.within(distance) for distance in of_match.around(curves.distances_of(match), numbers.median)
+        distance: found.within(distance) for distance in match_charts.around(curves.distances_of(match), numbers.median)
     }
     return (
-        of_match.distance_against_queries(found.counts, quartiles, _address(match, QUERIES)),
-        of_match.success_against_queries(found.counts, within, len(rows), _address(match, BUDGETS)),
+        match_charts.distance_against_queries(found.counts, quartiles, _address(match, QUERIES)),
+        match_charts.success_against_queries(found.counts, within, len(rows), _address(match, BUDGETS)),
     )
 
 
 def _distribution(match: Match, rows: Sequence[MatchSampleRow]) -> Histogram:
-    return of_match.distribution([row.distance for row in rows], _address(match, DISTRIBUTION))
+    return match_charts.distribution([row.distance for row in rows], _address(match, DISTRIBUTION))

@@ -18,7 +18,7 @@ from accounts.models import User
 from competitions.board_freezes import sees_live
 from competitions.models import Competition, Track
 from core import rounding
-from core.numbers import local
+from core.number_format import local
 from evaluation.charts.heat_colours import HeatColours, Pair, colours_for
 from evaluation.charts.table import ChartTable
 from formats.query.leaderboards.models import Evaluation, Pool

@@ -13,7 +13,7 @@ from django.utils.translation import gettext
 
 from competitions.board_freezes import frozen_since, sees_live
 from competitions.models import Track
-from evaluation.charts.axis import Axis, axis_to
+from evaluation.charts.interval_bar_axis import Axis, axis_to
 from formats.query.pages import match_links
 from formats.query.pages.bracket import NO_MATCHES, Bracket, BracketStage, bracket
 from formats.query.pages.bracket_picture import BracketPicture

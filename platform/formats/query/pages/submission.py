@@ -10,7 +10,7 @@ from typing import Any
 from django.http import HttpRequest
 
 from competitions.board_freezes import frozen_since, sees_live
-from evaluation.charts.axis import axis_to
+from evaluation.charts.interval_bar_axis import axis_to
 from formats.query.leaderboards.board_rows import BoardRow
 from formats.query.leaderboards.evaluation_basis import opposing_pool
 from formats.query.leaderboards.models import Evaluation

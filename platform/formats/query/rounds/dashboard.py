@@ -9,7 +9,7 @@ from django.urls import reverse
 from django.utils.html import format_html
 
 from core.administration.columns import link_to
-from core.times import duration
+from core.time_format import duration
 from formats.query.matches.models import Match
 from formats.query.rounds.audit_overrides import OVERRIDABLE
 from formats.query.rounds.cost_estimate import CostEstimate, estimate

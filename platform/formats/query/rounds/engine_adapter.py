@@ -10,7 +10,7 @@ from competitions.models import RulesVersion
 from competitions.pseudonyms import public_name
 from competitions.sample_store import sample_hashes, worst_cases
 from core.errors import Fault
-from evaluation.bundle.submissions import BundleSubmission
+from evaluation.bundle.player_submissions import BundleSubmission
 from evaluation.domain.players import TrackName
 from evaluation.formats.query.bundle.pseudonymisation import rename_facts, rename_pairs, rename_players
 from evaluation.formats.query.bundle.records import FORMAT as BUNDLE_FORMAT
@@ -23,10 +23,10 @@ from evaluation.formats.query.bundle.records import (
     body,
     field_commitment_of,
 )
-from evaluation.formats.query.bundle.size import check_size
+from evaluation.formats.query.bundle.size_limit import check_size
 from evaluation.formats.query.results import Outcome
 from evaluation.formats.query.scoring.scored_distances import scored_distance
-from evaluation.formats.query.tournament.audits import NobodyLeftError
+from evaluation.formats.query.tournament.failed_audit_rule import NobodyLeftError
 from evaluation.formats.query.tournament.rounds import (
     RoundEntrant,
     RoundFacts,

@@ -10,7 +10,7 @@ from rich.console import Console
 
 from competitions.models import Competition
 from demo.formats import SeasonFormat
-from demo.results import DemoResult
+from demo.submission_result import DemoResult
 from demo.virtual_teams import VirtualTeam
 from evaluation.formats.transfer.rules import TransferRules
 from formats.transfer.demo.tables import print_boards

@@ -8,8 +8,8 @@ from django.http import HttpRequest
 from django.utils.translation import gettext
 
 from competitions.models import Competition, Track
-from core.resolution import shares_separated
-from evaluation.charts.axis import axis_to
+from core.resolution_text import shares_separated
+from evaluation.charts.interval_bar_axis import axis_to
 from evaluation.charts.table import ChartTable
 from evaluation.formats.transfer.rules import Opponents
 from formats.transfer.pages.board_csv import COLUMNS

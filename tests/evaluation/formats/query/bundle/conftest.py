@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from evaluation.bundle.canonical_json import commitment_of
+from evaluation.bundle.player_submissions import BundleSubmission
 from evaluation.bundle.signing import sign
-from evaluation.bundle.submissions import BundleSubmission
 from evaluation.domain.players import TrackName
 from evaluation.formats.query.bundle.records import (
     BundleHead,

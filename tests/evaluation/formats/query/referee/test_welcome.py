@@ -9,9 +9,9 @@ from collections.abc import Iterator
 
 import pytest
 
+from evaluation.domain.failure_reasons import Reason
 from evaluation.domain.images import ImageShape
 from evaluation.domain.players import Side, TrackName
-from evaluation.domain.reasons import Reason
 from evaluation.formats.query.referee.handshake import welcome
 from evaluation.formats.query.rules import QueryRules
 from evaluation.protocol.channel import ChannelError

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from evaluation.domain.failure_reasons import Reason
 from evaluation.domain.players import QueryPlayer, TrackName
-from evaluation.domain.reasons import Reason
 from evaluation.formats.query.referee import players
 from evaluation.formats.query.referee.players import Model, PlayerFailedError
 from evaluation.formats.query.referee.processor_time import CLOCK_GRACE_FACTOR

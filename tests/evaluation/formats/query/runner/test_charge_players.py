@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from evaluation.domain.errors import Fault
+from evaluation.domain.failure_reasons import Reason
 from evaluation.domain.players import QueryPlayer, Side, TrackName
-from evaluation.domain.reasons import Reason
 from evaluation.formats.query.referee.players import ConnectedPlayer, PlayerFailedError
 from evaluation.formats.query.rules import QueryRules
 from evaluation.formats.query.runner.sandboxed_player import SandboxedPlayer

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from evaluation.formats.query.tournament.entrants import Field, ScheduledPlayer
-from evaluation.formats.query.tournament.schedule import Plan, Schedule
+from evaluation.formats.query.tournament.schedule_input import Field, ScheduledPlayer
+from evaluation.formats.query.tournament.schedule_output import Plan, Schedule
 
 MakeField = Callable[..., Field]
 PlayOut = Callable[[Schedule, Field, NDArray[np.float64], int], tuple[Plan, NDArray[np.float64]]]

@@ -12,7 +12,6 @@ import pytest
 from evaluation.domain.players import Side, TrackName
 from evaluation.formats.query.results import Outcome
 from evaluation.formats.query.tournament import rounds
-from evaluation.formats.query.tournament.entrants import Field, Played
 from evaluation.formats.query.tournament.final_ranking import FinalPlace
 from evaluation.formats.query.tournament.rounds import (
     Request,
@@ -24,7 +23,8 @@ from evaluation.formats.query.tournament.rounds import (
     ceiling,
     piece_ends,
 )
-from evaluation.formats.query.tournament.schedule import (
+from evaluation.formats.query.tournament.schedule_input import Field, Played
+from evaluation.formats.query.tournament.schedule_output import (
     Demand,
     OrderedBy,
     Plan,

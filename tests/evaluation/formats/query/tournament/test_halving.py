@@ -7,7 +7,7 @@ import pytest
 
 from evaluation.domain.players import Side
 from evaluation.formats.query.tournament.halving import Halving
-from evaluation.formats.query.tournament.schedule import Demand, OrderedBy, StageDecision
+from evaluation.formats.query.tournament.schedule_output import Demand, OrderedBy, StageDecision
 
 
 def test_it_works(make_field: Any, play_out: Any) -> None:

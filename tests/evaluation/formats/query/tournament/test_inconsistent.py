@@ -9,7 +9,7 @@ import pytest
 
 from evaluation.domain.players import Side, TrackName
 from evaluation.formats.query.results import Outcome
-from evaluation.formats.query.tournament.audits import NobodyLeftError, distrusted
+from evaluation.formats.query.tournament.failed_audit_rule import NobodyLeftError, distrusted
 from evaluation.formats.query.tournament.rounds import (
     RoundEntrant,
     RoundFacts,
@@ -19,7 +19,7 @@ from evaluation.formats.query.tournament.rounds import (
     ceiling,
     demanded,
 )
-from evaluation.formats.query.tournament.schedule import Stage
+from evaluation.formats.query.tournament.schedule_output import Stage
 
 SAMPLES = 16
 

@@ -9,10 +9,10 @@ import pytest
 from numpy.typing import NDArray
 
 from evaluation.domain.players import Side
-from evaluation.formats.query.tournament.entrants import Field
 from evaluation.formats.query.tournament.halving import Halving
 from evaluation.formats.query.tournament.ladder import Ladder
-from evaluation.formats.query.tournament.schedule import Demand, OrderedBy, Schedule, StageDecision
+from evaluation.formats.query.tournament.schedule_input import Field
+from evaluation.formats.query.tournament.schedule_output import Demand, OrderedBy, Schedule, StageDecision
 
 
 def test_it_works(make_field: Any, play_out: Any) -> None:

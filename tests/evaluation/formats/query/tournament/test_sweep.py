@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from evaluation.domain.players import Side
-from evaluation.formats.query.tournament.schedule import OrderedBy, Plan, ScheduleResult, Stage, StageDecision
+from evaluation.formats.query.tournament.schedule_output import OrderedBy, Plan, ScheduleResult, Stage, StageDecision
 from evaluation.formats.query.tournament.warning_sweep import Warned, swept, warnings
 
 

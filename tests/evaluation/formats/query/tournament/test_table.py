@@ -7,8 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from evaluation.domain.failure_reasons import Reason
 from evaluation.domain.players import TrackName
-from evaluation.domain.reasons import Reason
 from evaluation.formats.query.results import AuditReport, MatchResult, Outcome, PieceResult, RefereedSample, Trace
 from evaluation.formats.query.rules import QueryRules
 from evaluation.formats.query.tournament.leaderboards import boards, matrices

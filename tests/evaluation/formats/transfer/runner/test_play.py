@@ -13,9 +13,9 @@ from evaluation.domain.errors import Fault
 from evaluation.domain.samples import Sample
 from evaluation.formats.transfer.results import BatchReason, ImageNote, PairCounts
 from evaluation.formats.transfer.rules import TransferRules
+from evaluation.formats.transfer.runner.match_result import TransferResult
 from evaluation.formats.transfer.runner.play import TransferMatch, play
-from evaluation.formats.transfer.runner.player import TransferPlayer
-from evaluation.formats.transfer.runner.result import TransferResult
+from evaluation.formats.transfer.runner.transfer_player import TransferPlayer
 from evaluation.sandbox.base import Resources
 from evaluation.sandbox.process import ProcessSandbox
 

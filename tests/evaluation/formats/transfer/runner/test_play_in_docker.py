@@ -17,11 +17,11 @@ from evaluation.formats.transfer.results import PairCounts
 from evaluation.formats.transfer.rules import TransferRules
 from evaluation.formats.transfer.runner.batch_runner import BatchRunner
 from evaluation.formats.transfer.runner.batches import make_batches
-from evaluation.formats.transfer.runner.build import build_player
+from evaluation.formats.transfer.runner.match_result import TransferResult
 from evaluation.formats.transfer.runner.play import TransferMatch, play
-from evaluation.formats.transfer.runner.player import TransferPlayer
-from evaluation.formats.transfer.runner.result import TransferResult
+from evaluation.formats.transfer.runner.player_build import build_player
 from evaluation.formats.transfer.runner.run_batch import RunEnvironment
+from evaluation.formats.transfer.runner.transfer_player import TransferPlayer
 from evaluation.legacy.environment import IMAGE_VARIABLE, VARIABLE
 from evaluation.sandbox.base import Resources
 from evaluation.sandbox.docker import DockerSandbox

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from competitions.models import Entry, Track
-from evaluation.domain.text import Text
+from evaluation.domain.translatable_text import Text
 from formats.query.leaderboards.history import PERIODS, BasisChange, TrackHistory, moments, standings_over_time
 from formats.query.leaderboards.ranking import BasisKey, BoardPlace, Choice, ScoredEvaluation, places
 from formats.query.tracks import MODEL, TARGETED

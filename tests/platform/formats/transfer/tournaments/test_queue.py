@@ -19,8 +19,8 @@ from evaluation.formats.transfer.runner.workspace import workspace
 from evaluation.sandbox.host_process import HostProcess, host_name
 from formats.transfer.tournaments import queue, services
 from formats.transfer.tournaments.models import AttackRun, Run, Tournament
+from formats.transfer.tournaments.run_work import runs
 from formats.transfer.tournaments.selectors import KINDS, AnyRun, stuck_runs
-from formats.transfer.tournaments.work import runs
 from submissions.models import Submission
 from tests.platform.claims import claim_run
 from tests.platform.conftest import FakeClock
