@@ -10,7 +10,7 @@ from typing import Any
 from evaluation.cli import leaderboard_tables
 from evaluation.cli.options import add_samples, add_sandbox, build_players, chosen_samples, positive
 from evaluation.cli.output import print_json, say
-from evaluation.cli.perturbation_plot import exhibits, write_gallery
+from evaluation.cli.perturbation_plot import plotted_adversarials, write_gallery
 from evaluation.cli.query_commands import play_tournament
 from evaluation.domain.players import TrackName
 from evaluation.formats.query.catalogue import baselines_for
@@ -50,7 +50,7 @@ def run(given: argparse.Namespace) -> int:
     else:
         leaderboard_tables.show(results)
     best = {board.rows[0].name for board in make_boards(results) if board.track is not TrackName.MODEL}
-    shown = exhibits([result for result in results if result.attack in best], chosen.samples, each=2)
+    shown = plotted_adversarials([result for result in results if result.attack in best], chosen.samples, each=2)
     gallery = given.out / "gallery.png"
     write_gallery(shown, chosen.dataset.class_names, gallery)
     say(f"The matches are in {given.out}; the gallery of images is {gallery}")

@@ -38,7 +38,7 @@ class GallerySample:
 class Gallery:
     """A page of the adversarials of a match, with the amplification of their differences."""
 
-    exhibits: Sequence[GallerySample]
+    samples: Sequence[GallerySample]
     page: Page[MatchSampleRow]
     factor: int
     factors: Sequence[int] = AMPLIFICATIONS
@@ -54,7 +54,7 @@ def gallery(match: Match, rows: Sequence[MatchSampleRow], factor: str, page: str
     samples, names = samples_of(match.sample_set), match.sample_set.class_names
     targeted = match.attack.track_name == TARGETED
 
-    def exhibit(row: MatchSampleRow) -> GallerySample:
+    def gallery_sample(row: MatchSampleRow) -> GallerySample:
         sample = samples[row.sample]
         pictures = (
             reverse("pages:match_image", args=[match.pk, row.sample, name])
@@ -65,4 +65,4 @@ def gallery(match: Match, rows: Sequence[MatchSampleRow], factor: str, page: str
             row, class_name(names, sample.label), class_name(names, row.found_label), target, *pictures
         )
 
-    return Gallery([exhibit(row) for row in shown], shown, chosen)
+    return Gallery([gallery_sample(row) for row in shown], shown, chosen)
