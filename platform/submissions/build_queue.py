@@ -17,8 +17,8 @@ from django.db import transaction
 from competitions.models import Competition
 from core import clock, events, faults
 from core.notify import notify
-from core.times import in_words
-from submissions import player_builds, quota_ledger, timeouts
+from core.time_format import in_words
+from submissions import player_builds, quota_ledger, state_timeouts
 from submissions.build_faults import (
     FAULT,
     LOST,
@@ -39,7 +39,7 @@ from submissions.quota import REFUNDED_FAULTS
 from workers.fair_order import charge
 from workers.fault_record import MAX_FAULTS
 from workers.models import Priority
-from workers.work import Held
+from workers.work_kind import Held
 
 log = logging.getLogger(__name__)
 
@@ -126,7 +126,7 @@ def release_claim(build: Build, outcome: str, detail: str = "") -> bool:
         if outcome in PLATFORM_FAULTS and is_given_up(attempts):
             _give_up(submission, f"Platform error: {MAX_FAULTS} attempts to build or check this submission failed.")
             return True
-        _move(submission, Submission.State.RECEIVED, deadline=clock.database_now() + timeouts.RECEIVED)
+        _move(submission, Submission.State.RECEIVED, deadline=clock.database_now() + state_timeouts.RECEIVED)
         if pause_after(attempts) is None:
             notify("submissions.build", submission=submission.pk)
     return True
@@ -189,7 +189,7 @@ def _overdue(submission: Submission, now: datetime) -> None:
         quota_ledger.lock(submission.repository)
         waiting = Submission.objects.filter(pk=submission.pk, state=Submission.State.RECEIVED, deadline__lt=now)
         # it stays in the queue: rejected, it would have to wait again from the end
-        if not waiting.update(deadline=now + timeouts.RECEIVED, overdue_at=now):
+        if not waiting.update(deadline=now + state_timeouts.RECEIVED, overdue_at=now):
             return
         quota_ledger.refund(submission=submission, reason=quota_ledger.OVERDUE)
         events.record("overdue", submission, since=submission.state_since.isoformat())

@@ -11,7 +11,7 @@ from django.utils.translation import gettext_noop
 
 from competitions.formats import track_choices
 from competitions.models import Competition
-from core.times import in_words
+from core.time_format import in_words
 from repositories.models import Repository
 from workers.lease import Leased
 

@@ -12,7 +12,7 @@ from django.db.models import F, Q, Sum
 
 from workers.fair_share import DAY, RECENT, Precedence, Use, precedence
 from workers.models import Priority, WorkerTime
-from workers.work import Held, Role, Turn, Work, kinds_of
+from workers.work_kind import Held, Role, Turn, Work, kinds_of
 
 
 def in_order(turns: Sequence[tuple[Work[Any], Turn]], now: datetime, role: Role) -> list[tuple[Work[Any], Turn]]:

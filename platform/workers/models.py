@@ -6,7 +6,7 @@ from django.db import models
 from django.db.models import Q, UniqueConstraint
 
 from competitions.models import Entry
-from core.times import in_words
+from core.time_format import in_words
 
 
 class Priority(models.IntegerChoices):

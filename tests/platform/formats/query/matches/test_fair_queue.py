@@ -18,9 +18,9 @@ from core import clock
 from formats.query.matches import queue
 from formats.query.matches.models import Match, Piece
 from formats.query.matches.piece_result import PlayedPiece
+from formats.query.matches.piece_work import pieces
 from formats.query.matches.scheduling import request_matches
 from formats.query.matches.selectors import queue_of
-from formats.query.matches.work import pieces
 from submissions.models import Player
 from tests.platform.claims import claim_piece
 from workers.models import Priority, Worker, WorkerTime

@@ -27,7 +27,7 @@ from workers.fault_record import MAX_FAULTS, PAUSES
 from workers.lease import BEAT_SECONDS, LostClaimError
 from workers.models import Priority, Worker, WorkerTime
 from workers.queue import Claimed
-from workers.work import Work, kinds
+from workers.work_kind import Work, kinds
 
 
 @pytest.fixture(params=KINDS)
@@ -360,7 +360,7 @@ HOLD = """
     from workers import queue
     from workers.lease import Heartbeat
     from workers.models import Worker
-    from workers.work import kinds
+    from workers.work_kind import kinds
     from workers.worker import hold
 
     role = next(kind.role for kind in kinds if kind.name == sys.argv[1])

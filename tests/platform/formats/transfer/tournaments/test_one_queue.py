@@ -10,12 +10,12 @@ from core import clock
 from core.extension_point import ExtensionPoint
 from formats.query.matches.models import Match
 from formats.transfer.tournaments.models import AttackRun
-from formats.transfer.tournaments.work import runs
+from formats.transfer.tournaments.run_work import runs
 from submissions.build_order import BUILD
 from tests.platform.conftest import FakeClock
 from workers import queue, tasks
 from workers.models import Priority, Worker, WorkerTime
-from workers.work import kinds
+from workers.work_kind import kinds
 
 
 def claims(worker: Worker) -> list[str]:
