@@ -15,12 +15,12 @@ from typing import Any
 
 from evaluation.builder.choose_builder import choose_builder
 from evaluation.datasets.load import load_dataset
-from evaluation.domain.players import Player, Track
+from evaluation.domain.players import QueryPlayer, TrackName
 from evaluation.formats.query.catalogue import baselines
-from evaluation.formats.query.referee.match import Match
+from evaluation.formats.query.referee.match import RefereedMatch
 from evaluation.formats.query.results import AuditReport, sum_reports, with_inconsistency
 from evaluation.formats.query.rules import QueryRules
-from evaluation.formats.query.runner.audit import audit_model, with_audits
+from evaluation.formats.query.runner.audit_after_match import audit_model, with_audits
 from evaluation.formats.query.runner.in_process_player import InProcessPlayer
 from evaluation.formats.query.runner.sandboxed_player import SandboxedPlayer
 from evaluation.sandbox.base import Resources
@@ -47,12 +47,12 @@ def stay_at_the_boundary(model: Any, image: Any, label: int | None, *, target: i
         model(image + high * (far - image) + rng.normal(0, 1, image.shape))
 
 
-def audit(player: Player, sandbox: ProcessSandbox, seed: int, calibration: float) -> tuple[AuditReport, list[str]]:
+def audit(player: QueryPlayer, sandbox: ProcessSandbox, seed: int, calibration: float) -> tuple[AuditReport, list[str]]:
     """Play one piece; return its report and its failures."""
     rules = QueryRules(classes=10, query_budget=QUERIES)
-    match = Match(
+    match = RefereedMatch(
         rules=rules,
-        track=Track.UNTARGETED,
+        track=TrackName.UNTARGETED,
         model=SandboxedPlayer(sandbox, player, Resources()),
         attack=InProcessPlayer(lambda connected: serve_attack(stay_at_the_boundary, connected=connected)),
         seed=seed,
@@ -67,7 +67,7 @@ def audit(player: Player, sandbox: ProcessSandbox, seed: int, calibration: float
         match.close()
     reports = audit_model(
         model=player,
-        track=Track.UNTARGETED,
+        track=TrackName.UNTARGETED,
         rules=rules,
         kept=[piece.kept] if piece.kept else [],
         sandbox=sandbox,
@@ -81,7 +81,9 @@ def audit(player: Player, sandbox: ProcessSandbox, seed: int, calibration: float
 
 def main(say: Callable[[str], None] = print) -> None:
     count, names = int(sys.argv[1]), sys.argv[2:]
-    chosen = [one.repository() for one in baselines() if one.track is Track.MODEL and (not names or one.name in names)]
+    chosen = [
+        one.repository() for one in baselines() if one.track is TrackName.MODEL and (not names or one.name in names)
+    ]
     players = [choose_builder("process").build(Path(path), on_log=lambda line: None) for path in chosen]
     sandbox, calibration = ProcessSandbox(), calibrate()
     reports: list[AuditReport] = []

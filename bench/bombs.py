@@ -39,7 +39,7 @@ from bench.pushes import COMPETITION, create_site, free_port
 from bench.report import Section, table
 from bench.sizes import sized
 from demo.git_push import write_copy
-from demo.supervisor import Supervisor
+from demo.supervisor import SiteSupervisor
 from demo.web_client import WebClient
 from evaluation.formats.transfer.runner.adversarial_images import read_all
 from evaluation.legacy.environment import VARIABLE
@@ -112,7 +112,7 @@ class _Site:
 
     @contextmanager
     def running(self) -> Iterator[None]:
-        site = Supervisor(port=free_port(), processes=1, logs=self._state / "logs")
+        site = SiteSupervisor(port=free_port(), processes=1, logs=self._state / "logs")
         self._url = site.url
         try:
             site.start()

@@ -28,6 +28,8 @@ WAITING = sized(10_000, smallest=10)
 TEAMS = sized(200, smallest=2)
 PIECES = 20
 """Pieces of a match."""
+FAULT_SHARE = 100
+"""One of so many waiting submissions had a platform error just now."""
 
 
 def measure() -> Section:
@@ -55,14 +57,17 @@ def _measure() -> Section:
     now = clock.now()
     _pieces(crowd, competition, [each.entry for each in repositories], now)
     _builds(crowd, repositories, now)
+    play, build = importlib.import_module("workers.fair_order").PLAY, _module("submissions.build_order").BUILD
+    for role in (play, build):
+        _worker_time(role, [each.entry for each in repositories], now)
     with connection.cursor() as cursor:
         cursor.execute("ANALYZE")
-    play, build = importlib.import_module("workers.fair_order").PLAY, _module("submissions.build_order").BUILD
     rows = [_row("a piece", _claims(play)), _row("a build", _claims(build))]
     return Section(
         f"Claims, on {connection.vendor}",
         [
-            f"{DONE:,} pieces and as many builds of {TEAMS} teams are done on a day, and {WAITING:,} of each wait. "
+            f"{DONE:,} pieces and as many builds of {TEAMS} teams are done on a day, and {WAITING:,} of each wait, one "
+            f"submission in {FAULT_SHARE} after a platform error. "
             "Times are processor time of the connection to the database.",
             "",
             *table(["a claim of", "target of the 95th percentile", "median", "95th percentile"], rows),
@@ -71,8 +76,8 @@ def _measure() -> Section:
 
 
 def _pieces(crowd: Any, competition: Any, entries: Sequence[Any], now: datetime) -> None:
-    """Create matches with played pieces, whose time is counted, and others with waiting ones."""
-    models, workers = _module("formats.query.matches.models"), _module("workers.models")
+    """Create matches with played pieces, and others with waiting ones."""
+    models = _module("formats.query.matches.models")
     model, attack = (crowd.make_player(competition, track, track) for track in ("model", "untargeted"))
     rules, samples = competition.rules_versions.get(), competition.sample_sets.get()
     for state, number, of_match in (
@@ -94,16 +99,10 @@ def _pieces(crowd: Any, competition: Any, entries: Sequence[Any], now: datetime)
             ),
             batch_size=2000,
         )  # fmt: skip
-    hour = now.replace(minute=0, second=0, microsecond=0)
-    workers.WorkerTime.objects.bulk_create(
-        workers.WorkerTime(entry=entry, hour=hour - timedelta(hours=back), seconds=20.0)
-        for entry in entries
-        for back in range(24)
-    )
 
 
 def _builds(crowd: Any, repositories: Sequence[Any], now: datetime) -> None:
-    """Create submissions with a build of the last day each, and others that wait for theirs."""
+    """Create submissions with a build of the last day each, and others that wait for theirs, some after a fault."""
     models = _module("submissions.models")
     each, waiting = DONE // len(repositories), WAITING // len(repositories)
     for number in range(each):
@@ -117,6 +116,21 @@ def _builds(crowd: Any, repositories: Sequence[Any], now: datetime) -> None:
     for number in range(each, each + waiting):
         crowd.make_submissions(repositories, None, number, now)
     models.Submission.objects.filter(builds=None).update(state=models.Submission.State.RECEIVED)
+    at_fault = models.Submission.objects.filter(builds=None).order_by("pk")[: WAITING // FAULT_SHARE]
+    models.Build.objects.bulk_create(
+        models.Build(submission=one, attempt=1, worker="bench/1", started_at=now, finished_at=now, outcome="fault")
+        for one in at_fault
+    )
+
+
+def _worker_time(role: Any, entries: Sequence[Any], now: datetime) -> None:
+    """Create what the commits of a day leave: the seconds of each team and hour."""
+    hour, workers = now.replace(minute=0, second=0, microsecond=0), _module("workers.models")
+    workers.WorkerTime.objects.bulk_create(
+        workers.WorkerTime(role=role.name, entry=entry, hour=hour - timedelta(hours=back), seconds=20.0)
+        for entry in entries
+        for back in range(24)
+    )
 
 
 def _claims(role: Any) -> list[float]:

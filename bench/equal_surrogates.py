@@ -18,10 +18,10 @@ from evaluation.datasets.base import with_targets
 from evaluation.datasets.load import load_dataset
 from evaluation.formats.transfer.catalogue import TransferBaseline, transfer_baselines
 from evaluation.formats.transfer.rules import TransferRules, TransferTrack
-from evaluation.formats.transfer.runner.build import build_player
-from evaluation.formats.transfer.runner.play import Match, play
-from evaluation.formats.transfer.runner.player import TransferPlayer
-from evaluation.formats.transfer.runner.result import TransferResult
+from evaluation.formats.transfer.runner.match_result import TransferResult
+from evaluation.formats.transfer.runner.play import TransferMatch, play
+from evaluation.formats.transfer.runner.player_build import build_player
+from evaluation.formats.transfer.runner.transfer_player import TransferPlayer
 from evaluation.formats.transfer.scoring.scores import TransferStanding
 from evaluation.formats.transfer.scoring.tables import accuracy, share_text
 from evaluation.sandbox.base import Resources
@@ -76,7 +76,7 @@ def played(
     """Return the result of a tournament of all methods with these surrogates."""
     dataset = load_dataset("digits")
     with tempfile.TemporaryDirectory() as folder:
-        match = Match(
+        match = TransferMatch(
             rules=TransferRules(shape=dataset.shape, classes=dataset.classes, epsilons=(16,)),
             attacks=[attack(Path(folder) / f"attack-{n}", name, surrogates) for n, name in enumerate(methods)],
             defences=defences,

@@ -18,10 +18,10 @@ import numpy as np
 
 from bench.report import table
 from evaluation.domain.players import Side
-from evaluation.formats.query.tournament.entrants import TOP
 from evaluation.formats.query.tournament.ladder import Ladder, not_behind
-from evaluation.formats.query.tournament.ordering import Ranked, Seen, ranked
-from evaluation.formats.query.tournament.schedule import OrderedBy
+from evaluation.formats.query.tournament.ordering import RankedSide, Seen, ranked
+from evaluation.formats.query.tournament.schedule_input import TOP
+from evaluation.formats.query.tournament.schedule_output import OrderedBy
 from evaluation.formats.query.tournament.simulated_players import EVERYBODY, PLAYERS, Regime, World
 
 EQUAL = Regime(model=0, pair=0)
@@ -52,7 +52,7 @@ def losses(samples: int, seed: int, number: int) -> Losses:
 
 def _lose_in_any_order(seen: Seen) -> float:
     """Return the share that loses to the fifth of an order that does not depend on the samples."""
-    order = Ranked(Side.MODEL, EVERYBODY, (0.0,) * PLAYERS, seen)
+    order = RankedSide(Side.MODEL, EVERYBODY, (0.0,) * PLAYERS, seen)
     return 1 - (len(list(not_behind(order))) - 1) / (PLAYERS - 1)
 
 

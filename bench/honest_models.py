@@ -33,11 +33,11 @@ from bench.report import table
 from evaluation.baselines.shared import lite_network, network
 from evaluation.datasets.load import load_dataset
 from evaluation.domain.images import Images
-from evaluation.domain.players import Track
+from evaluation.domain.players import TrackName
 from evaluation.domain.samples import Sample
 from evaluation.formats.query.catalogue import find_baseline
 from evaluation.formats.query.referee.audit import ENOUGH_FRESH, MOST_ALONE, RATE
-from evaluation.formats.query.referee.match import Match
+from evaluation.formats.query.referee.match import RefereedMatch
 from evaluation.formats.query.results import AuditReport
 from evaluation.formats.query.rules import QueryRules
 from evaluation.formats.query.runner.in_process_player import InProcessPlayer
@@ -162,10 +162,10 @@ def _played(predict: Predict, attack: Callable[..., Any], samples: Sequence[Samp
         answered.append(labels)
         return labels
 
-    match = Match(
+    match = RefereedMatch(
         # no time limit: a busy host must not end a piece
         rules=QueryRules(query_budget=queries, model_seconds_per_image=10.0, attack_seconds_per_sample=600.0),
-        track=Track.UNTARGETED,
+        track=TrackName.UNTARGETED,
         model=InProcessPlayer(lambda connected: serve_model(watched, connected=connected)),
         attack=InProcessPlayer(lambda connected: serve_attack(attack, connected=connected)),
         seed=samples[0].number,

@@ -16,7 +16,7 @@ from bench.synthetic_competition import make_competition, make_entries, make_pla
 from competitions.models import Competition, FreezeWindow, RulesVersion, SampleSet, Track
 from competitions.sample_store import keep_samples, samples_of
 from core import clock, object_store
-from evaluation.formats.query.results import Outcome, PieceResult, SampleResult, Trace
+from evaluation.formats.query.results import Outcome, PieceResult, RefereedSample, Trace
 from formats.query.leaderboards.models import Evaluation, Pool, PoolPlace
 from formats.query.leaderboards.scoring import recompute
 from formats.query.matches.engine_adapter import pack
@@ -191,7 +191,7 @@ def _play(match: Match, first: int, random: np.random.Generator) -> None:
     found = [float(each) for each in 0.5 + random.gamma(2.0, size=len(samples))]
     labels = [1 - each.label % 2 for each in samples]
     rows = tuple(
-        SampleResult(each.number, each.label, None, Outcome.ADVERSARIAL, at, 30.0, QUERIES, 1.0, None, label)
+        RefereedSample(each.number, each.label, None, Outcome.ADVERSARIAL, at, 30.0, QUERIES, 1.0, None, label)
         for each, at, label in zip(samples, found, labels, strict=True)
     )
     numbers = np.repeat([each.number for each in samples], QUERIES).astype(np.uint16)

@@ -21,7 +21,7 @@ from bench.audit_power import SHARES, passes
 from bench.report import table
 from evaluation.builder.choose_builder import choose_builder
 from evaluation.datasets.load import load_dataset
-from evaluation.domain.players import Player
+from evaluation.domain.players import QueryPlayer
 from evaluation.formats.query.catalogue import find_baseline
 from evaluation.formats.query.results import AuditReport, sum_reports
 from evaluation.formats.query.rules import QueryRules
@@ -37,7 +37,7 @@ PIECES = (1, 2, 5)
 """Lengths of the matches."""
 
 
-def build_liar(share: float, folder: Path) -> Player:
+def build_liar(share: float, folder: Path) -> QueryPlayer:
     """Return the liar on this share of the queries, built from a repository that is written into `folder`."""
     shutil.copytree(PLAYERS / "liar_model", folder)
     shutil.copy(find_baseline("numpy-classifier").source / "weights.npz", folder)
@@ -45,12 +45,12 @@ def build_liar(share: float, folder: Path) -> Player:
     return build(folder)
 
 
-def build(folder: Path) -> Player:
+def build(folder: Path) -> QueryPlayer:
     """Return the player of a repository."""
     return choose_builder("process").build(folder, on_log=lambda line: None)
 
 
-def audits(liar: Player, *, matches: int, samples: int | None = None) -> Iterator[list[AuditReport]]:
+def audits(liar: QueryPlayer, *, matches: int, samples: int | None = None) -> Iterator[list[AuditReport]]:
     """Play matches against noise; yield the audits of the pieces of each."""
     attack, sandbox, calibration = build(PLAYERS / "noise-attack"), ProcessSandbox(), calibrate()
     chosen = load_dataset("digits").samples("validation")[:samples]

@@ -17,7 +17,7 @@ from bench.programs import ROOT
 from bench.report import Section, table
 from bench.sizes import sized
 from demo.git_push import push_copy
-from demo.supervisor import Supervisor
+from demo.supervisor import SiteSupervisor
 from demo.virtual_teams import Change
 from demo.web_client import WebClient
 
@@ -35,7 +35,7 @@ def measure() -> Section:
         state = Path(folder) / "state"
         os.environ |= {"GAUNTLET_STATE": str(state), "GAUNTLET_SANDBOX": "process", "DATABASE_URL": ""}
         create_site(COMPETITION)
-        site = Supervisor(port=free_port(), processes=os.cpu_count() or 1, logs=state / "logs")
+        site = SiteSupervisor(port=free_port(), processes=os.cpu_count() or 1, logs=state / "logs")
         try:
             site.start()
             seconds = _pushes(_addresses(site.url))

@@ -22,9 +22,9 @@ from numpy.typing import NDArray
 
 from bench.report import table
 from evaluation.domain.players import Side
-from evaluation.formats.query.scoring.v1 import interval, resampled_medians
+from evaluation.formats.query.scoring.scores_v1 import interval, resampled_medians
 from evaluation.formats.query.tournament.ordering import ranked
-from evaluation.formats.query.tournament.schedule import OrderedBy
+from evaluation.formats.query.tournament.schedule_output import OrderedBy
 from evaluation.formats.query.tournament.simulated_players import EVERYBODY, REGIMES, Regime, World
 from evaluation.scoring.rank_intervals import Ranks, rank_intervals
 

@@ -18,10 +18,10 @@ from pathlib import Path
 
 import numpy as np
 
-from evaluation.domain.players import Track
+from evaluation.domain.players import TrackName
 from evaluation.domain.processor_use import ProcessorUse
 from evaluation.domain.samples import Sample
-from evaluation.formats.query.referee.match import Match
+from evaluation.formats.query.referee.match import RefereedMatch
 from evaluation.formats.query.referee.player_connection import PlayerConnection, PlayerExit
 from evaluation.formats.query.rules import QueryRules
 from evaluation.protocol.listener import Listener
@@ -82,9 +82,9 @@ def main() -> None:
         Sample(number, rng.integers(0, 256, rules.shape, np.uint8), label=0, target=TARGET)
         for number in range(piece_samples)
     ]
-    match = Match(
+    match = RefereedMatch(
         rules=rules,
-        track=Track.TARGETED,
+        track=TrackName.TARGETED,
         model=ProgramPlayer(model, subprocess.DEVNULL, players_cpu),
         attack=ProgramPlayer(attack, None, players_cpu),
         seed=0,

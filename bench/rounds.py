@@ -24,7 +24,7 @@ from bench.interleaved import Spread, ratios, say, take_turns
 from bench.report import Section, table
 from bench.sizes import sized
 from bench.synthetic_results import drawn_facts, play
-from evaluation.domain.players import Track
+from evaluation.domain.players import TrackName
 from evaluation.formats.query.tournament.rounds import RoundFacts, advance
 
 TURNS = sized(15, smallest=1)
@@ -138,7 +138,11 @@ def _database_steps(site: Any) -> list[str]:
 
 def _page(site: Any) -> list[str]:
     client = Client(headers={"host": "localhost"})
-    addresses = {PAGE: site.PAGE, "its untargeted track": f"{site.PAGE}?track={Track.UNTARGETED}", SMALL: site.SMALL}
+    addresses = {
+        PAGE: site.PAGE,
+        "its untargeted track": f"{site.PAGE}?track={TrackName.UNTARGETED}",
+        SMALL: site.SMALL,
+    }
     get = partial(site.get, client)
     contenders = {name: partial(_seconds, partial(get, address)) for name, address in addresses.items()}
     seen = take_turns("round page", contenders, PAGE_TURNS, warm_up=3)

@@ -17,7 +17,7 @@ from evaluation.datasets.load import load_dataset
 from evaluation.domain.errors import GauntletError
 from evaluation.domain.samples import Sample
 from evaluation.formats.query.catalogue import find_baseline
-from evaluation.formats.query.referee.match import Match
+from evaluation.formats.query.referee.match import RefereedMatch
 from evaluation.formats.query.rules import QueryRules
 from evaluation.formats.query.runner.sandboxed_player import SandboxedPlayer
 from evaluation.sandbox.base import Resources, Sandbox
@@ -55,7 +55,7 @@ def measure() -> Section:
     return Section("Docker sandbox and process sandbox", lines)
 
 
-def _match(stack: ExitStack, name: str, rules: QueryRules) -> Match:
+def _match(stack: ExitStack, name: str, rules: QueryRules) -> RefereedMatch:
     try:
         builder = choose_builder(name)
         paths = (find_baseline(MODEL).repository(), ATTACK)
@@ -63,7 +63,7 @@ def _match(stack: ExitStack, name: str, rules: QueryRules) -> Match:
         sandbox = SANDBOXES[name]()
     except (GauntletError, docker.errors.DockerException) as error:
         raise NotAvailableError(f"{name}: {error}") from error
-    match = Match(
+    match = RefereedMatch(
         rules=rules,
         track=attack.track,
         model=SandboxedPlayer(sandbox, model, Resources()),
@@ -74,6 +74,6 @@ def _match(stack: ExitStack, name: str, rules: QueryRules) -> Match:
     return match
 
 
-def _play(match: Match, samples: list[Sample]) -> float:
+def _play(match: RefereedMatch, samples: list[Sample]) -> float:
     """Return the seconds of a piece: the clean images, the attack, the verdict and the audit's replays."""
     return match.play_piece(samples).seconds

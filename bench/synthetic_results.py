@@ -9,15 +9,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bench.sizes import sized
-from evaluation.domain.players import Track
+from evaluation.domain.players import TrackName
 from evaluation.formats.query.results import Outcome
 from evaluation.formats.query.tournament.rounds import Request, RoundEntrant, RoundFacts, SampleRow
 from evaluation.formats.query.tournament.simulated_players import REGIMES, World
 
 SAMPLES = sized(200, smallest=20)
 SIDES = sized(
-    {Track.MODEL: 100, Track.UNTARGETED: 100, Track.TARGETED: 20},
-    smallest={Track.MODEL: 8, Track.UNTARGETED: 8, Track.TARGETED: 6},
+    {TrackName.MODEL: 100, TrackName.UNTARGETED: 100, TrackName.TARGETED: 20},
+    smallest={TrackName.MODEL: 8, TrackName.UNTARGETED: 8, TrackName.TARGETED: 6},
 )
 QUERIES = 1000
 
@@ -52,7 +52,7 @@ def play(results: Results, requests: Iterable[Request]) -> Results:
 
 def row(model: str, attack: str, sample: int) -> SampleRow:
     """Return the result of a triple, drawn in the simulator's base regime."""
-    distance = float(_distances(Track.TARGETED in attack)[int(model[-3:]), int(attack[-3:]), sample])
+    distance = float(_distances(TrackName.TARGETED in attack)[int(model[-3:]), int(attack[-3:]), sample])
     return SampleRow(Outcome.ADVERSARIAL, distance, QUERIES)
 
 

@@ -107,9 +107,9 @@ def _scores_from_runs(tournament: Any) -> None:
 
 def _keep_sums(tournament: Any) -> tuple[float, int]:
     """Measure the sums of one attack and all defences, and give them to all other attacks: values do not matter."""
-    (pair_sums,) = _modules("pair_sums")
+    (resampled_pairs,) = _modules("resampled_pairs")
     attacks, defences = _sides(tournament)
-    used = _used(lambda: pair_sums.keep_sums(tournament, attacks[:1], defences))
+    used = _used(lambda: resampled_pairs.keep_sums(tournament, attacks[:1], defences))
     totals = tournament.pair_totals
     for defence, packed in totals.filter(attack=attacks[0]).values_list("defence", "resampled") if COPIED else ():
         totals.filter(defence=defence).update(resampled=packed)
@@ -183,9 +183,9 @@ def _due_everywhere(repeats: Any) -> None:
 
 def _commit(run: Any, result: dict[str, Any]) -> None:
     """Commit a run as a worker does, and take the step of which it notifies."""
-    services, queue, follow_ups, models = _modules("services", "queue", "follow_ups", "models")
+    services, queue, step_notifications, models = _modules("services", "queue", "step_notifications", "models")
     queue.commit(run, result)
-    follow_ups.announce(run)
+    step_notifications.announce(run)
     if models.Tournament.objects.filter(pk=run.tournament.pk, step_notified=True).exists():
         services.follow_up(run.tournament)
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TypeAlias
 
-from evaluation.domain.players import Player
+from evaluation.domain.players import QueryPlayer
 
 LogLine: TypeAlias = Callable[[str], None]
 """Called with each line of a build's log as it appears, without the newline."""
@@ -17,7 +17,7 @@ class Builder(ABC):
     """A way to build submissions."""
 
     @abstractmethod
-    def build(self, source: Path, *, on_log: LogLine) -> Player:
+    def build(self, source: Path, *, on_log: LogLine) -> QueryPlayer:
         """Build the submission in `source`. Raise `ManifestRefusal` or `BuildRefusal` with the fix, or `Fault`."""
 
     @abstractmethod

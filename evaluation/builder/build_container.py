@@ -23,14 +23,14 @@ from docker.errors import APIError, DockerException
 from docker.types import LogConfig, Mount, Ulimit
 
 from evaluation.builder.base import LogLine
-from evaluation.builder.build_context import ContextEntry, write_context
-from evaluation.builder.build_watch import limits
+from evaluation.builder.build_context_tar import ContextEntry, write_context
+from evaluation.builder.build_limits import limits
+from evaluation.builder.chunks_as_file import FileStream
 from evaluation.builder.container_run import Watch, run_container
-from evaluation.builder.file_stream import FileStream
+from evaluation.builder.docker_build_settings import BuildSettings
 from evaluation.builder.image_archive import BuiltConfig, file_digest, read_config, read_layer_names
 from evaluation.builder.layer_check import DiskSpace, unpacked
 from evaluation.builder.mirrors import PROXY_PORT, PROXY_URL
-from evaluation.builder.settings import BuildSettings
 from evaluation.domain.errors import BuildRefusal, Fault
 from evaluation.sandbox.docker_run import as_fault, unless_removed
 from evaluation.sandbox.host_process import runner_is_dead, runner_label
@@ -68,7 +68,7 @@ exec "$@"
 """
 _SECCOMP = Path(__file__).with_name("build_seccomp.json")
 _EXPORT = Path(__file__).with_name("export_image.py")
-_EMPTY = Path(__file__).with_name("empty_storage.py")
+_EMPTY = Path(__file__).with_name("storage_removal.py")
 _TOO_LARGE = 3
 _FILE_TOO_LARGE = "exit status 153"
 """The last log line of a step that SIGXFSZ killed: a shell reports 128 plus the number of the signal."""

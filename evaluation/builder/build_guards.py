@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evaluation.builder.build_container import BuildContainer, TooLargeError, UnreadableError
-from evaluation.builder.build_context import ContextEntry
-from evaluation.builder.build_watch import BuildWatch
+from evaluation.builder.build_context_tar import ContextEntry
+from evaluation.builder.build_limits import BuildWatch
+from evaluation.builder.docker_build_settings import BuildSettings
 from evaluation.builder.mirror_proxy import MirrorProxy
 from evaluation.builder.mirrors import Reach
-from evaluation.builder.settings import BuildSettings
 from evaluation.domain.errors import BuildRefusal, Fault, HostRefusal
 from evaluation.sandbox.base import Guard
 from evaluation.sandbox.docker_run import as_fault

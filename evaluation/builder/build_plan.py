@@ -9,13 +9,13 @@ from __future__ import annotations
 import platform
 from pathlib import Path
 
+from evaluation.builder.docker_build_settings import BuildSettings, build_settings_from_environment
 from evaluation.builder.dockerfile_images import check_images
-from evaluation.builder.image_spec import dockerfile_content
+from evaluation.builder.image_recipe import dockerfile_content
 from evaluation.builder.in_place_builder import count_met_requirements
-from evaluation.builder.lean_pack import lean_dockerfile
+from evaluation.builder.lean_build_pack import lean_dockerfile
 from evaluation.builder.pack_detection import DOCKERFILE, LEAN, detect_pack, dockerfile_of
 from evaluation.builder.requirements import read_requirements
-from evaluation.builder.settings import BuildSettings, build_settings_from_environment
 from evaluation.builder.source_tree import configuration_directory
 from evaluation.parsing.limited_process import Fields, ask_once
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from evaluation.builder.base import Builder
+from evaluation.builder.docker_build_settings import build_settings_from_environment
 from evaluation.builder.docker_builder import DockerBuilder
 from evaluation.builder.in_place_builder import InPlaceBuilder
 from evaluation.builder.layer_store import LayerStore
-from evaluation.builder.settings import build_settings_from_environment
 
 
 def choose_builder(sandbox_name: str, store: LayerStore | None = None) -> Builder:

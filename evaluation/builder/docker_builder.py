@@ -16,10 +16,11 @@ from docker.errors import ImageNotFound
 
 from evaluation.builder.base import Builder, LogLine
 from evaluation.builder.build_container import BuildContainer, Exported, TooLargeError, UnreadableError, sweep
-from evaluation.builder.build_context import tree_context
+from evaluation.builder.build_context_tar import tree_context
 from evaluation.builder.build_guards import BuildGuards
-from evaluation.builder.build_watch import BuildWatch, check_disk, too_large
-from evaluation.builder.file_stream import FileStream
+from evaluation.builder.build_limits import BuildWatch, check_disk, too_large
+from evaluation.builder.chunks_as_file import FileStream
+from evaluation.builder.docker_build_settings import BuildSettings
 from evaluation.builder.image_archive import (
     DIGEST_LABEL,
     ImageArchive,
@@ -29,20 +30,19 @@ from evaluation.builder.image_archive import (
     saved_layers,
     write_layer,
 )
-from evaluation.builder.image_spec import Recipe, image_name, make_recipe
+from evaluation.builder.image_recipe import ImageRecipe, image_name, make_recipe
 from evaluation.builder.layer_store import LayerStore
-from evaluation.builder.lean_pack import SDK_DIRECTORY
+from evaluation.builder.lean_build_pack import SDK_DIRECTORY
 from evaluation.builder.manifest import read_manifest
 from evaluation.builder.mirror_proxy import MirrorProxy
 from evaluation.builder.pack_detection import LEAN
-from evaluation.builder.run_script import require_script
-from evaluation.builder.settings import BuildSettings
+from evaluation.builder.run_script_check import require_script
 from evaluation.builder.source_tree import tree_entries
 from evaluation.domain.errors import BuildRefusal, Fault, HostFault, SlowBuildRefusal
-from evaluation.domain.players import Player
+from evaluation.domain.players import QueryPlayer
 from evaluation.sandbox.base import Guard
+from evaluation.sandbox.docker_engine import connect_engine
 from evaluation.sandbox.docker_run import as_fault
-from evaluation.sandbox.engine import connect_engine
 from evaluation.sandbox.sdk_tree import SDK
 
 _CONTAINERD_STORE = "io.containerd.snapshotter.v1"
@@ -65,7 +65,7 @@ class DockerBuilder(Builder):
         self._client = connect_engine()
         weakref.finalize(self, self._client.close)
 
-    def build(self, source: Path, *, on_log: LogLine) -> Player:
+    def build(self, source: Path, *, on_log: LogLine) -> QueryPlayer:
         """Build the submission in `source`; the player's digest is that of its recipe.
 
         Its `image` is the identity of the image; another build of the same recipe has another identity.
@@ -74,7 +74,7 @@ class DockerBuilder(Builder):
         manifest = read_manifest(source)
         require_script(manifest.run, [str(entry.path) for entry in entries])
         digest, image = self.build_image(source, on_log=on_log)
-        return Player(
+        return QueryPlayer(
             name=manifest.title,
             track=manifest.track,
             command=manifest.run,
@@ -195,7 +195,7 @@ class DockerBuilder(Builder):
         labels = (image or {}).get("Config", {}).get("Labels") or {}
         return str(image["Id"]) if image and labels.get(DIGEST_LABEL) == digest else None
 
-    def _make(self, recipe: Recipe, base: Image, on_log: LogLine) -> str:
+    def _make(self, recipe: ImageRecipe, base: Image, on_log: LogLine) -> str:
         self.check_host()
         sweep(self._client)
         self._guards(base).require()
@@ -216,7 +216,7 @@ class DockerBuilder(Builder):
                 self._client.api.tag(image.identity, image_name(recipe.digest))
             return image.identity
 
-    def _build(self, recipe: Recipe, base: Image, sdk: Path, folder: Path, on_log: LogLine) -> Exported:
+    def _build(self, recipe: ImageRecipe, base: Image, sdk: Path, folder: Path, on_log: LogLine) -> Exported:
         settings = self._settings
         base_layers = base["RootFS"]["Layers"]
         with contextlib.ExitStack() as stack:
@@ -266,7 +266,7 @@ class DockerBuilder(Builder):
         self.check_host()
         self._guards(base).require_export()
 
-    def _composed(self, recipe: Recipe, base: Image, sdk: Path, folder: Path, exported: Exported) -> ImageArchive:
+    def _composed(self, recipe: ImageRecipe, base: Image, sdk: Path, folder: Path, exported: Exported) -> ImageArchive:
         top = folder / "sdk.tar"
         name = write_layer(tree_context(sdk, SDK_DIRECTORY.lstrip("/")), top)
         config = compose_config(

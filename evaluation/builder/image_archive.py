@@ -16,9 +16,9 @@ from datetime import datetime
 from pathlib import Path
 from typing import IO, Any
 
-from evaluation.builder.build_context import ContextEntry, write_context
-from evaluation.builder.file_stream import FileStream
-from evaluation.builder.lean_pack import PLAYER_USER, SDK_DIRECTORY
+from evaluation.builder.build_context_tar import ContextEntry, write_context
+from evaluation.builder.chunks_as_file import FileStream
+from evaluation.builder.lean_build_pack import PLAYER_USER, SDK_DIRECTORY
 from evaluation.domain.errors import BuildRefusal, Fault
 
 DIGEST_LABEL = "gauntlet.digest"

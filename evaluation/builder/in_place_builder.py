@@ -18,11 +18,11 @@ from packaging.utils import canonicalize_name
 from evaluation.builder.base import Builder, LogLine
 from evaluation.builder.manifest import read_manifest
 from evaluation.builder.requirements import read_requirements
-from evaluation.builder.run_script import require_script
+from evaluation.builder.run_script_check import require_script
 from evaluation.builder.source_tree import configuration_directory, tree_entries
 from evaluation.builder.tree_digest import tree_digest
 from evaluation.domain.errors import BuildRefusal
-from evaluation.domain.players import Player
+from evaluation.domain.players import QueryPlayer
 
 _USE_DOCKER = "build it with Docker (`--sandbox docker`)"
 
@@ -45,7 +45,7 @@ _NEEDS_DOCKER = {
 class InPlaceBuilder(Builder):
     """Checks that the current interpreter meets the checkout's requirements; installs nothing."""
 
-    def build(self, source: Path, *, on_log: LogLine) -> Player:
+    def build(self, source: Path, *, on_log: LogLine) -> QueryPlayer:
         """Return the checkout `source` as a player; its digest is that of its tree."""
         digest = tree_digest(source)
         manifest = read_manifest(source)
@@ -53,7 +53,7 @@ class InPlaceBuilder(Builder):
         met = count_met_requirements(source)
         are = "requirement is" if met == 1 else "requirements are"
         on_log(f"{met} {are} met by Python {platform.python_version()}; nothing is installed")
-        return Player(
+        return QueryPlayer(
             name=manifest.title,
             track=manifest.track,
             command=manifest.run,

@@ -14,7 +14,7 @@ from typing import Any, NoReturn
 
 from evaluation.builder.spdx import normal_licence
 from evaluation.domain.errors import ManifestRefusal
-from evaluation.domain.players import Track
+from evaluation.domain.players import TrackName
 from evaluation.parsing.limited_process import Fields, ask_once
 
 MANIFEST_NAME = "submission.toml"
@@ -41,7 +41,7 @@ _SHELL_WORDS = frozenset({"&&", "||", "|", ";", "&", ">", ">>", "<"})
 class Manifest:
     """The table `[submission]`, checked. `run` is the command split as a shell would, `licence` an SPDX expression."""
 
-    track: Track
+    track: TrackName
     run: tuple[str, ...]
     title: str
     licence: str
@@ -82,7 +82,7 @@ def parse_apart(content: bytes) -> Manifest:
     """
     limits = {"seconds": _SECONDS, "memory_bytes": _MEMORY_BYTES}
     fields, _ = ask_once(f"{__name__}:parse_request", {}, content, what=MANIFEST_NAME, **limits)
-    return Manifest(**fields | {"track": Track(fields["track"]), "run": tuple(fields["run"])})
+    return Manifest(**fields | {"track": TrackName(fields["track"]), "run": tuple(fields["run"])})
 
 
 def parse_request(_: Fields, content: bytes) -> tuple[Fields, bytes]:
@@ -188,11 +188,11 @@ def _did_you_mean(word: str, known: Iterable[str]) -> str:
     return f"; did you mean {near[0]!r}?" if near else f"; known: {', '.join(known)}"
 
 
-def _track(value: str, lines: _Text) -> Track:
+def _track(value: str, lines: _Text) -> TrackName:
     try:
-        return Track(value)
+        return TrackName(value)
     except ValueError:
-        near = _did_you_mean(value, [str(track) for track in Track])
+        near = _did_you_mean(value, [str(track) for track in TrackName])
         lines.refuse(lines.line_of_key("track"), f"unknown track {value!r}", f"name one of the tracks{near}")
 
 

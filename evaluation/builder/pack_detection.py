@@ -14,8 +14,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, TypeVar
 
-from evaluation.builder.build_context import ContextEntry
-from evaluation.builder.settings import MIRROR_ARGUMENTS
+from evaluation.builder.build_context_tar import ContextEntry
+from evaluation.builder.docker_build_settings import MIRROR_ARGUMENTS
 from evaluation.builder.source_tree import BINDER_DIRECTORIES
 from evaluation.domain.errors import BuildRefusal, Fault
 

@@ -7,7 +7,7 @@ from hashlib import sha256
 from typing import Any
 
 from evaluation.bundle.canonical_json import canonical
-from evaluation.bundle.fields import quoted
+from evaluation.bundle.checked_fields import quoted
 
 
 def differences(line: Mapping[str, Any], due: Mapping[str, Any], origin: str) -> str:

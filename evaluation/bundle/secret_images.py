@@ -12,7 +12,7 @@ from typing import IO
 import numpy as np
 from PIL import Image as Picture
 
-from evaluation.bundle.fields import quoted
+from evaluation.bundle.checked_fields import quoted
 from evaluation.bundle.released_zip import BROKEN, read_file
 from evaluation.bundle.sample_hash import NO_TARGET, salted_hash
 from evaluation.bundle.signature_check import Problem

@@ -8,9 +8,9 @@ from itertools import chain, islice
 from typing import NamedTuple
 
 from evaluation.bundle.canonical_json import decode_line, split
-from evaluation.bundle.fields import Fields, quoted
-from evaluation.bundle.keys import MOST_SUCCESSIONS, Succession, is_chain, is_key, key_id
+from evaluation.bundle.checked_fields import Fields, quoted
 from evaluation.bundle.signing import SIGNATURE, is_signed, line_hashes
+from evaluation.bundle.signing_keys import MOST_SUCCESSIONS, Succession, is_chain, is_key, key_id
 from evaluation.domain.errors import BundleRefusal, Refusal
 
 _SIGNATURE = {"key", "key_id", "chain", "lines", "signature"}

@@ -4,7 +4,7 @@ The last line is {"chain":[...], "key":..., "key_id":..., "kind":"signature", "l
 canonical form. `lines` holds the SHA-256, in hexadecimal, of each line before it, its line feed included, in order.
 The signed bytes are `gauntlet-bundle-2`, a line feed, and the canonical form of that list alone, without a line feed.
 `key` and `signature` are in hexadecimal. So a changed byte is detected, and its line is known. `chain` holds the
-statements by which earlier keys led to `key` (`evaluation.bundle.keys`), the oldest first.
+statements by which earlier keys led to `key` (`evaluation.bundle.signing_keys`), the oldest first.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from hashlib import sha256
 from nacl.signing import SigningKey
 
 from evaluation.bundle.canonical_json import FORM, canonical, encode, split
-from evaluation.bundle.keys import Succession, as_line, key_id, public_key, signs
+from evaluation.bundle.signing_keys import Succession, as_line, key_id, public_key, signs
 
 SIGNATURE = "signature"
 """The kind of the last line."""

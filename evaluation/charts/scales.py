@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Protocol
 
-from evaluation.charts.axis import axis_to
+from evaluation.charts.interval_bar_axis import axis_to
 
 _LOG_TICKS = (1, 2, 5)
 _MAX_TICKS = 8

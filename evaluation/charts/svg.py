@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable
 from decimal import ROUND_HALF_UP, Decimal
 from html import escape
 
-from evaluation.charts.bars import Bar, Histogram
-from evaluation.charts.lines import Drawn, Label, LineChart
+from evaluation.charts.histogram import Histogram, HistogramBar
+from evaluation.charts.line_chart import Drawn, Label, LineChart
 
 _HUNDREDTH = Decimal("0.01")
 
@@ -90,7 +90,7 @@ def _curve(drawn: Drawn, chart: LineChart) -> str:
     return "".join(parts)
 
 
-def _bars(bars: Iterable[Bar], words: Say) -> str:
+def _bars(bars: Iterable[HistogramBar], words: Say) -> str:
     return "".join(
         f'<rect class="chart-bar" x="{_place(bar.x)}" y="{_place(bar.y)}" width="{_place(bar.width)}" '
         f'height="{_place(bar.height)}"><title>{escape(words(bar.words))}</title></rect>'

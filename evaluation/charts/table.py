@@ -14,7 +14,7 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\n")
 
 
 @dataclass(frozen=True)
-class Table:
+class ChartTable:
     """Named columns and their rows; None is an empty cell."""
 
     columns: Sequence[str]

@@ -9,17 +9,17 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from evaluation.builder.last_exception import last_exception
+from evaluation.builder.exception_in_output import last_exception
 from evaluation.cli.compatibility_2017 import play_submission
 from evaluation.cli.options import Chosen, add_samples, chosen_samples, open_sandbox, submission
 from evaluation.cli.output import printable, say
 from evaluation.domain.errors import Refusal
-from evaluation.domain.players import Player, Track
-from evaluation.domain.reasons import Reason
+from evaluation.domain.failure_reasons import Reason
+from evaluation.domain.players import QueryPlayer, TrackName
 from evaluation.formats.query.results import MatchResult, Outcome
 from evaluation.formats.query.runner.artefacts import median_distance
-from evaluation.formats.query.runner.checks import describe_failure
 from evaluation.formats.query.runner.play import Played, play
+from evaluation.formats.query.runner.smoke_test_checks import describe_failure
 from evaluation.formats.query.submissions_2018.builders import any_year_builder
 from evaluation.formats.query.submissions_2018.crowdai import FILE_NAME, is_2018
 from evaluation.formats.transfer.metadata import METADATA_NAME
@@ -33,7 +33,7 @@ _EXCEPTIONS = (Reason.INVALID_LABEL, Reason.ATTACK_RAISED)
 
 
 @dataclass(frozen=True)
-class Row:
+class CompatibilityRow:
     """What became of one export."""
 
     name: str
@@ -68,7 +68,7 @@ def run(given: argparse.Namespace) -> int:
     return 0
 
 
-def as_markdown(rows: Sequence[Row]) -> str:
+def as_markdown(rows: Sequence[CompatibilityRow]) -> str:
     """Return the rows as a Markdown table."""
     lines = ["| repository | track | what came out | what was replaced |", "|---|---|---|---|"]
     for row in rows:
@@ -77,25 +77,27 @@ def as_markdown(rows: Sequence[Row]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _row(folder: Path, given: argparse.Namespace, chosen: Chosen) -> Row:
+def _row(folder: Path, given: argparse.Namespace, chosen: Chosen) -> CompatibilityRow:
     if (folder / METADATA_NAME).is_file():
         return _row_2017(folder, given, chosen)
     if not is_2018(folder):
-        return Row(folder.name, "-", f"no submission: {METADATA_NAME} (2017) and {FILE_NAME} (2018) are missing")
+        return CompatibilityRow(
+            folder.name, "-", f"no submission: {METADATA_NAME} (2017) and {FILE_NAME} (2018) are missing"
+        )
     replaced: list[str] = []
     builder = any_year_builder("process")
     try:
         player = builder.build(folder, on_log=lambda line: replaced.append(line) if _REPLACED in line else None)
     except Refusal as refusal:
-        return Row(folder.name, "-", f"refused: {refusal.problem}")
-    opponent = builder.build(given.attack if player.track is Track.MODEL else given.model, on_log=lambda line: None)
+        return CompatibilityRow(folder.name, "-", f"refused: {refusal.problem}")
+    opponent = builder.build(given.attack if player.track is TrackName.MODEL else given.model, on_log=lambda line: None)
     started = time.monotonic()
     played = _play(replace(player, name=folder.name), opponent, given, chosen, open_sandbox("process"))
     outcome = f"{_outcome(played, player)}, {time.monotonic() - started:.0f} s"
-    return Row(folder.name, str(player.track), outcome, tuple(_short(line) for line in replaced))
+    return CompatibilityRow(folder.name, str(player.track), outcome, tuple(_short(line) for line in replaced))
 
 
-def _row_2017(folder: Path, given: argparse.Namespace, chosen: Chosen) -> Row:
+def _row_2017(folder: Path, given: argparse.Namespace, chosen: Chosen) -> CompatibilityRow:
     replaced: list[str] = []
     started = time.monotonic()
     try:
@@ -103,14 +105,16 @@ def _row_2017(folder: Path, given: argparse.Namespace, chosen: Chosen) -> Row:
             folder, given, chosen, on_log=lambda line: replaced.append(line) if _REPLACED in line else None
         )
     except Refusal as refusal:
-        return Row(folder.name, "-", f"refused: {refusal.problem}")
+        return CompatibilityRow(folder.name, "-", f"refused: {refusal.problem}")
     outcome = f"{outcome}, {time.monotonic() - started:.0f} s"
     short = [_short(line.partition(": ")[2]) for line in replaced]  # without the name of the submission
-    return Row(folder.name, str(player.track).replace("_", " "), outcome, tuple(short))
+    return CompatibilityRow(folder.name, str(player.track).replace("_", " "), outcome, tuple(short))
 
 
-def _play(player: Player, opponent: Player, given: argparse.Namespace, chosen: Chosen, sandbox: Sandbox) -> Played:
-    model, attack = (player, opponent) if player.track is Track.MODEL else (opponent, player)
+def _play(
+    player: QueryPlayer, opponent: QueryPlayer, given: argparse.Namespace, chosen: Chosen, sandbox: Sandbox
+) -> Played:
+    model, attack = (player, opponent) if player.track is TrackName.MODEL else (opponent, player)
     return play(
         model=model,
         attack=attack,
@@ -123,13 +127,13 @@ def _play(player: Player, opponent: Player, given: argparse.Namespace, chosen: C
     )
 
 
-def _outcome(played: Played, player: Player) -> str:
+def _outcome(played: Played, player: QueryPlayer) -> str:
     result: MatchResult = played.result
     counts = {outcome: sum(row.outcome is outcome for row in result.samples) for outcome in Outcome}
     queries = sum(row.queries for row in result.samples)
     parts = [f"{len(result.samples)} samples", *(f"{count} {name}" for name, count in counts.items() if count)]
     parts += [f"median distance {median_distance(result):.2f}", f"{queries:,} queries"]
-    logs = played.model_logs if player.track is Track.MODEL else played.attack_logs
+    logs = played.model_logs if player.track is TrackName.MODEL else played.attack_logs
     own = [failure for failure in result.failures if failure.side is player.track.side]
     raised = last_exception("".join(logs), player.directory)
     if own:

@@ -8,15 +8,15 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from evaluation.builder.base import LogLine
-from evaluation.builder.last_exception import last_exception
+from evaluation.builder.exception_in_output import last_exception
 from evaluation.cli.options import Chosen, open_sandbox
 from evaluation.formats.transfer.results import ImageNote
 from evaluation.formats.transfer.rules import TransferRules
-from evaluation.formats.transfer.runner.build import build_player
 from evaluation.formats.transfer.runner.limits import resources
-from evaluation.formats.transfer.runner.play import Match, play
-from evaluation.formats.transfer.runner.player import TransferPlayer
-from evaluation.formats.transfer.runner.result import TransferResult
+from evaluation.formats.transfer.runner.match_result import TransferResult
+from evaluation.formats.transfer.runner.play import TransferMatch, play
+from evaluation.formats.transfer.runner.player_build import build_player
+from evaluation.formats.transfer.runner.transfer_player import TransferPlayer
 from evaluation.sandbox.host_speed import calibrate
 
 EPSILON = 16
@@ -41,7 +41,7 @@ def play_submission(
     )
     with tempfile.TemporaryDirectory(prefix="gauntlet-compatibility-") as directory:
         result = play(
-            Match(rules, [attack], [defence], chosen.samples, seed=given.seed),
+            TransferMatch(rules, [attack], [defence], chosen.samples, seed=given.seed),
             sandbox=open_sandbox("process"),
             directory=Path(directory),
             resources=resources(),

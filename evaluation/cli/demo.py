@@ -7,12 +7,12 @@ import os
 from pathlib import Path
 from typing import Any
 
-from evaluation.cli import boards
+from evaluation.cli import leaderboard_tables
 from evaluation.cli.options import add_samples, add_sandbox, build_players, chosen_samples, positive
 from evaluation.cli.output import print_json, say
-from evaluation.cli.perturbation_plot import exhibits, write_gallery
-from evaluation.cli.query import play_tournament
-from evaluation.domain.players import Track
+from evaluation.cli.perturbation_plot import plotted_adversarials, write_gallery
+from evaluation.cli.query_commands import play_tournament
+from evaluation.domain.players import TrackName
 from evaluation.formats.query.catalogue import baselines_for
 from evaluation.formats.query.tournament.leaderboards import boards as make_boards
 
@@ -39,18 +39,18 @@ def run(given: argparse.Namespace) -> int:
             say(f"Left out: {baseline.name}; for it: pip install --no-deps {baseline.missing_package}")
         playing = tuple(baseline for baseline in playing if not baseline.missing_package)
     players = build_players([baseline.repository() for baseline in playing], given.sandbox)
-    models = sum(player.track is Track.MODEL for player in players)
+    models = sum(player.track is TrackName.MODEL for player in players)
     say(
         f"{models} models against {len(players) - models} attacks on {len(chosen.samples)} {chosen.split} samples of "
         f"{given.dataset}, {given.budget:,} queries per sample, {given.sandbox} sandbox."
     )
     results = play_tournament(players, chosen, given)
     if given.json:
-        print_json(boards.for_json(results))
+        print_json(leaderboard_tables.for_json(results))
     else:
-        boards.show(results)
-    best = {board.rows[0].name for board in make_boards(results) if board.track is not Track.MODEL}
-    shown = exhibits([result for result in results if result.attack in best], chosen.samples, each=2)
+        leaderboard_tables.show(results)
+    best = {board.rows[0].name for board in make_boards(results) if board.track is not TrackName.MODEL}
+    shown = plotted_adversarials([result for result in results if result.attack in best], chosen.samples, each=2)
     gallery = given.out / "gallery.png"
     write_gallery(shown, chosen.dataset.class_names, gallery)
     say(f"The matches are in {given.out}; the gallery of images is {gallery}")

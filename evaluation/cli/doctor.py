@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
+from evaluation.builder.docker_build_settings import build_settings_from_environment
 from evaluation.builder.docker_builder import DockerBuilder
-from evaluation.builder.settings import build_settings_from_environment
 from evaluation.cli.output import OUT, print_json, working
 from evaluation.domain.errors import Fault, HostRefusal
 from evaluation.sandbox.doctor import Examination, examine

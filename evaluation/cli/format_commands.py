@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
-from evaluation.cli import query, query_check, transfer, transfer_check
+from evaluation.cli import query_check, query_commands, transfer_check, transfer_commands
 from evaluation.domain.smoke_checks import SmokeTestResult
 from evaluation.formats.query.format import Query
 from evaluation.formats.registry import formats
@@ -39,15 +39,19 @@ class FormatCommands(NamedTuple):
 
 _COMMANDS = {
     Query.name: FormatCommands(
-        "attacks may query the model", query.play_one, query.play_all_of, query_check.smoke_test, query.verify_bundle
+        "attacks may query the model",
+        query_commands.play_one,
+        query_commands.play_all_of,
+        query_check.smoke_test,
+        query_commands.verify_bundle,
     ),
     Transfer.name: FormatCommands(
         "NIPS 2017, directories of images, no query",
-        transfer.play_one,
-        transfer.play_all_of,
+        transfer_commands.play_one,
+        transfer_commands.play_all_of,
         transfer_check.smoke_test,
-        transfer.verify_bundle,
-        transfer.add_options,
+        transfer_commands.verify_bundle,
+        transfer_commands.add_options,
     ),
 }
 

@@ -15,7 +15,7 @@ from evaluation.baselines.bundled import DIGITS, BundledRepository
 from evaluation.builder.manifest import MAX_TITLE_CHARACTERS
 from evaluation.cli.output import say
 from evaluation.domain.errors import ManifestRefusal, Refusal
-from evaluation.domain.players import Track
+from evaluation.domain.players import TrackName
 from evaluation.domain.submission_tags import SUBMISSION_PREFIX, next_tag
 from evaluation.formats.registry import all_bundled, find_bundled, format_called, formats
 from evaluation.training.start_images import STARTS as START_IMAGES
@@ -48,7 +48,7 @@ def add_parser(subcommands: Any) -> None:
 
 def run(given: argparse.Namespace) -> int:
     source = _source(given.track, given.like or _FIRST[given.track].copied)
-    if given.starts and source.track != Track.TARGETED:
+    if given.starts and source.track != TrackName.TARGETED:
         raise Refusal(f"{source.name} takes no start images", fix="leave --starts out, or choose a targeted attack")
     _require_empty(given.directory)
     title = _title_from(given.directory) if given.title is None else given.title

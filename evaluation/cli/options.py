@@ -12,7 +12,7 @@ from evaluation.cli.output import say
 from evaluation.datasets.base import Dataset, with_targets
 from evaluation.datasets.load import load_dataset
 from evaluation.domain.errors import DatasetRefusal, Refusal
-from evaluation.domain.players import Player
+from evaluation.domain.players import QueryPlayer
 from evaluation.domain.samples import Sample
 from evaluation.formats.query.format import Query
 from evaluation.formats.query.rules import QueryRules
@@ -157,7 +157,7 @@ def open_sandbox(name: str) -> Sandbox:
     return process
 
 
-def build_players(directories: Sequence[Path], sandbox: str) -> list[Player]:
+def build_players(directories: Sequence[Path], sandbox: str) -> list[QueryPlayer]:
     """Build each submission of the query format for that sandbox; log lines go to standard error as they appear.
 
     Players are named after their directories: titles may be long, or equal.

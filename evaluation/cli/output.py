@@ -63,7 +63,7 @@ def working(text: str) -> Iterator[None]:
         yield
 
 
-class Bar:
+class ProgressBar:
     """A visible or a silent progress bar."""
 
     def __init__(self, progress: Progress | None, total: int, text: str) -> None:
@@ -77,11 +77,11 @@ class Bar:
 
 
 @contextmanager
-def progress_bar(total: int, text: str) -> Iterator[Bar]:
+def progress_bar(total: int, text: str) -> Iterator[ProgressBar]:
     """Show a bar on standard error with elapsed and remaining time; silent if that is not a terminal."""
     if not ERR.is_terminal:
-        yield Bar(None, total, text)
+        yield ProgressBar(None, total, text)
         return
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
     with Progress(*columns, TimeElapsedColumn(), TimeRemainingColumn(), console=ERR, transient=True) as progress:
-        yield Bar(progress, total, text)
+        yield ProgressBar(progress, total, text)

@@ -7,12 +7,17 @@ from typing import Any
 
 from evaluation.cli.options import Chosen, build_players, chosen_samples, open_sandbox
 from evaluation.cli.output import progress_bar, say
-from evaluation.cli.query import require_track
-from evaluation.domain.players import Player, Track
+from evaluation.cli.query_commands import require_track
+from evaluation.domain.players import QueryPlayer, TrackName
 from evaluation.domain.smoke_checks import SmokeTestResult
 from evaluation.formats.query.catalogue import find_baseline
 from evaluation.formats.query.results import PieceResult
-from evaluation.formats.query.runner.smoke_opponent import MADE_FROM, Opponent, nearest_mean_opponent, player_opponent
+from evaluation.formats.query.runner.smoke_opponent import (
+    MADE_FROM,
+    SmokeOpponent,
+    nearest_mean_opponent,
+    player_opponent,
+)
 from evaluation.formats.query.runner.smoke_test import check_attack, check_model
 from evaluation.sandbox.host_speed import calibrate
 
@@ -31,9 +36,9 @@ def smoke_test(given: argparse.Namespace) -> SmokeTestResult:
     return _play(player, given, chosen)
 
 
-def _play(player: Player, given: argparse.Namespace, chosen: Chosen) -> SmokeTestResult:
+def _play(player: QueryPlayer, given: argparse.Namespace, chosen: Chosen) -> SmokeTestResult:
     sandbox = open_sandbox(given.sandbox)
-    opponent = None if player.track is Track.MODEL else _opponent(given, chosen)
+    opponent = None if player.track is TrackName.MODEL else _opponent(given, chosen)
     count = min(len(chosen.samples), len(opponent.samples if opponent else chosen.samples))
     with progress_bar(count, f"smoke test of {player.name}") as bar:
 
@@ -54,7 +59,7 @@ def _play(player: Player, given: argparse.Namespace, chosen: Chosen) -> SmokeTes
         return check_attack(player, opponent=opponent, **common)
 
 
-def _opponent(given: argparse.Namespace, chosen: Chosen) -> Opponent:
+def _opponent(given: argparse.Namespace, chosen: Chosen) -> SmokeOpponent:
     if given.model is None and given.dataset != "digits":
         opponent = nearest_mean_opponent(chosen.first(max(MADE_FROM, len(chosen.samples))))
         say(f"opponent: a nearest-mean model of the split {chosen.split!r}")
@@ -63,5 +68,5 @@ def _opponent(given: argparse.Namespace, chosen: Chosen) -> Opponent:
     sandbox = given.sandbox if given.model else "process"
     source = given.model or find_baseline(OPPONENT).repository()
     (model,) = build_players([source], sandbox)
-    require_track(model, Track.MODEL, source)
+    require_track(model, TrackName.MODEL, source)
     return player_opponent(model, open_sandbox(sandbox), chosen.samples)

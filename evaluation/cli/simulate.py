@@ -10,7 +10,12 @@ from evaluation.cli.options import positive
 from evaluation.cli.output import OUT, print_json, print_table, progress_bar
 from evaluation.formats.query.tournament.simulated_players import REGIMES
 from evaluation.formats.query.tournament.simulation import SAMPLES, TRUTH_SAMPLES, simulate
-from evaluation.formats.query.tournament.simulation_estimates import Estimate, Line, averages, differences
+from evaluation.formats.query.tournament.simulation_estimates import (
+    MeanEstimate,
+    ScheduleEstimate,
+    averages,
+    differences,
+)
 
 _MEASURED = {
     "recall": "five found",
@@ -73,24 +78,24 @@ def run(given: argparse.Namespace) -> int:
     return 0
 
 
-def _flat(line: Line) -> dict[str, Any]:
+def _flat(line: ScheduleEstimate) -> dict[str, Any]:
     """Return the means by name, and each standard error as `<name>_error`."""
     numbers = {name: estimate.mean for name, estimate in line.estimates.items()}
     errors = {f"{name}_error": estimate.error for name, estimate in line.estimates.items()}
     return {"regime": line.regime, "schedule": line.schedule, **numbers, **errors}
 
 
-def _cells(line: Line, side: str, form: str) -> tuple[str, ...]:
+def _cells(line: ScheduleEstimate, side: str, form: str) -> tuple[str, ...]:
     measured = (f"{name}_{side}" for name in _MEASURED)
     days = f"{line.estimates['gpu_days'].mean:{form.replace('3', '1')}}"
     return (line.schedule, days, *(_with_error(line.estimates[name], form) for name in measured))
 
 
-def _loops(line: Line) -> tuple[str, ...]:
+def _loops(line: ScheduleEstimate) -> tuple[str, ...]:
     return (line.schedule, *(_with_error(line.estimates[name], ".3f") for name in _OF_LOOPS))
 
 
-def _with_error(estimate: Estimate, form: str) -> str:
+def _with_error(estimate: MeanEstimate, form: str) -> str:
     error = "" if estimate.error is None else f" ({estimate.error:.3f})"
     return f"{estimate.mean:{form}}{error}"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from evaluation.cli.output import print_table, say
 from evaluation.formats.transfer.results import PairCounts
 from evaluation.formats.transfer.rules import TransferTrack
-from evaluation.formats.transfer.runner.result import TransferResult
+from evaluation.formats.transfer.runner.match_result import TransferResult
 from evaluation.formats.transfer.scoring.scores import TransferStanding
 from evaluation.formats.transfer.scoring.tables import accuracy, separated, share_text
 

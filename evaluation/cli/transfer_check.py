@@ -7,7 +7,7 @@ import threading
 
 from evaluation.cli.options import open_sandbox
 from evaluation.cli.output import say, working
-from evaluation.cli.transfer import build_players, chosen_samples
+from evaluation.cli.transfer_commands import build_players, chosen_samples
 from evaluation.domain.errors import Refusal
 from evaluation.domain.smoke_checks import SmokeTestResult
 from evaluation.formats.transfer.metadata import read_metadata

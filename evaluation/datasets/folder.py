@@ -11,7 +11,7 @@ from itertools import chain, zip_longest
 from pathlib import Path
 
 from evaluation.datasets.base import Dataset, Reading
-from evaluation.datasets.image_files import Entry, image_shape, read_samples, refuse_if_any, relative_name
+from evaluation.datasets.image_files import ExpectedImage, image_shape, read_samples, refuse_if_any, relative_name
 from evaluation.domain.errors import DatasetRefusal
 from evaluation.domain.images import ImageShape
 
@@ -56,7 +56,7 @@ def _read(root: Path, split: Path, names: tuple[str, ...], shape: ImageShape, co
         for path in _inside(level)
         if not path.is_dir()
     ]
-    classes = [[Entry(path, label) for path in _inside(split / name)] for label, name in enumerate(names)]
+    classes = [[ExpectedImage(path, label) for path in _inside(split / name)] for label, name in enumerate(names)]
     problems += [
         f"{relative_name(split / name, root)}: the class folder is empty"
         for name, entries in zip(names, classes, strict=True)

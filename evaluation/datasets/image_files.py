@@ -23,7 +23,7 @@ _UNREADABLE = (OSError, SyntaxError, ValueError, Picture.DecompressionBombError,
 
 
 @dataclass(frozen=True)
-class Entry:
+class ExpectedImage:
     """One expected image file of a split, with its label and target in the data set."""
 
     path: Path
@@ -31,7 +31,7 @@ class Entry:
     target: int | None = None
 
 
-def read_samples(entries: Sequence[Entry], shape: ImageShape, problems: Sequence[str], root: Path) -> Reading:
+def read_samples(entries: Sequence[ExpectedImage], shape: ImageShape, problems: Sequence[str], root: Path) -> Reading:
     """Read the samples of `entries` in their order; greyscale files get three equal channels.
 
     `problems` are already known problems of the layout; the refusal lists them with those of the files.
@@ -39,7 +39,7 @@ def read_samples(entries: Sequence[Entry], shape: ImageShape, problems: Sequence
     return Reading(len(entries), _read(entries, shape, problems, root))
 
 
-def _read(entries: Sequence[Entry], shape: ImageShape, problems: Sequence[str], root: Path) -> Iterator[Sample]:
+def _read(entries: Sequence[ExpectedImage], shape: ImageShape, problems: Sequence[str], root: Path) -> Iterator[Sample]:
     found = list(problems)
     for number, entry in enumerate(entries):
         try:

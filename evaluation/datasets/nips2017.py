@@ -16,7 +16,7 @@ from functools import partial
 from pathlib import Path
 
 from evaluation.datasets.base import Dataset, Reading
-from evaluation.datasets.image_files import Entry, read_samples, relative_name, required_text
+from evaluation.datasets.image_files import ExpectedImage, read_samples, relative_name, required_text
 from evaluation.domain.errors import DatasetRefusal
 from evaluation.domain.images import ImageShape
 
@@ -52,7 +52,7 @@ def nips2017(root: Path) -> Dataset:
 def _read(root: Path, name: str, table: str, count: int | None) -> Reading:
     folder = root / "images"
     problems: list[str] = []
-    entries: list[Entry] = []
+    entries: list[ExpectedImage] = []
     known: set[Path] = set()
     for row in csv.DictReader(table.splitlines()):
         path = folder / f"{row['ImageId']}.png"
@@ -65,7 +65,7 @@ def _read(root: Path, name: str, table: str, count: int | None) -> Reading:
         elif label == target:
             problems.append(f"{relative_name(path, root)}: its target is its true label")
         else:
-            entries.append(Entry(path, label, target))
+            entries.append(ExpectedImage(path, label, target))
         known.add(path)
     problems += [
         f"{relative_name(path, root)}: unlabelled, not listed in {name}"

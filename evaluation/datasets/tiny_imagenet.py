@@ -18,7 +18,7 @@ from itertools import chain, islice, zip_longest
 from pathlib import Path
 
 from evaluation.datasets.base import Dataset, Reading
-from evaluation.datasets.image_files import Entry, read_samples, refuse_if_any, relative_name, required_text
+from evaluation.datasets.image_files import ExpectedImage, read_samples, refuse_if_any, relative_name, required_text
 from evaluation.domain.images import ImageShape
 
 _SHAPE = ImageShape(64, 64, 3)
@@ -61,7 +61,7 @@ def _train(root: Path, wnids: tuple[str, ...], count: int | None) -> Reading:
         if path.name not in wnids
     ]
     alternating = islice(filter(None, chain.from_iterable(zip_longest(*classes))), count)
-    entries = [Entry(root / "train" / wnids[label] / "images" / name, label) for label, name in alternating]
+    entries = [ExpectedImage(root / "train" / wnids[label] / "images" / name, label) for label, name in alternating]
     return read_samples(entries, _SHAPE, problems, root)
 
 
@@ -74,7 +74,7 @@ def _validation(root: Path, wnids: tuple[str, ...], count: int | None) -> Readin
         name, wnid = [*line.split("\t"), ""][:2]
         names.append(name)
         if wnid in labels:
-            entries.append(Entry(folder / name, labels[wnid]))
+            entries.append(ExpectedImage(folder / name, labels[wnid]))
         else:
             problems.append(
                 f"{relative_name(folder / name, root)}: unlabelled, line {number} of its annotations names {wnid!r}"

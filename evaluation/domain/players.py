@@ -7,7 +7,7 @@ from enum import StrEnum
 from pathlib import Path
 
 
-class Track(StrEnum):
+class TrackName(StrEnum):
     """What is submitted and how it is scored."""
 
     MODEL = "model"
@@ -17,7 +17,7 @@ class Track(StrEnum):
     @property
     def side(self) -> Side:
         """The side of a submission to this track in a match."""
-        return Side.MODEL if self is Track.MODEL else Side.ATTACK
+        return Side.MODEL if self is TrackName.MODEL else Side.ATTACK
 
 
 class Side(StrEnum):
@@ -48,7 +48,7 @@ class Program:
 
 
 @dataclass(frozen=True)
-class Player(Program):
+class QueryPlayer(Program):
     """A built submission of the query format: a program that speaks with the referee."""
 
-    track: Track = field(kw_only=True)
+    track: TrackName = field(kw_only=True)

@@ -14,7 +14,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from evaluation.domain.reasons import Reason
+from evaluation.domain.failure_reasons import Reason
 from gauntlet import frames
 
 TICK = 0.25
@@ -42,7 +42,7 @@ class Layout(NamedTuple):
 
 
 @dataclass(slots=True)
-class Frame:
+class ReceivedFrame:
     """One accepted frame. `payload` is a view into the channel's buffer, valid until the next `receive`."""
 
     type: int
@@ -68,7 +68,7 @@ class Channel:
 
     def receive(
         self, due: Mapping[int, Layout], deadline: float, *, extend: Callable[[], float] | None = None
-    ) -> Frame:
+    ) -> ReceivedFrame:
         """Return the next whole frame before `deadline` (`time.monotonic()`). Raise `ChannelError`.
 
         `extend` returns a later deadline, if there is one; it is called when the last one has passed.
@@ -96,7 +96,7 @@ class Channel:
                 deadline = _extended(extend, f"{got} bytes of a frame arrived in time")
         if got > need:
             raise ChannelError(Reason.UNEXPECTED_BYTES, f"{got - need} bytes after the frame")
-        return Frame(kind, count, sequence, self._view[head:need])
+        return ReceivedFrame(kind, count, sequence, self._view[head:need])
 
     def _read(self, into: memoryview, got: int, flags: int = 0) -> int:
         """Read some bytes of a frame of which `got` have arrived. Return their number."""

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from evaluation.domain.reasons import Reason
+from evaluation.domain.failure_reasons import Reason
 from evaluation.protocol.channel import ChannelError
 
 

@@ -12,10 +12,10 @@ from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from evaluation import __version__
-from evaluation.charts.lines import LineChart
-from evaluation.charts.pictures import AMPLIFICATIONS, USUAL_AMPLIFICATION
+from evaluation.charts.line_chart import LineChart
+from evaluation.charts.sample_pictures import AMPLIFICATIONS, USUAL_AMPLIFICATION
 from evaluation.charts.svg import svg
-from evaluation.charts.table import Cell, Table
+from evaluation.charts.table import Cell, ChartTable
 from evaluation.domain.samples import Sample
 from evaluation.report.pictures import MOST
 
@@ -66,6 +66,6 @@ def _cell(value: Cell) -> str:
     return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
-def _ends(table: Table) -> list[str]:
+def _ends(table: ChartTable) -> list[str]:
     """Return the class of each column: numbers are aligned at their end."""
     return ["" if any(isinstance(cell, str) for cell in table.column(n)) else "end" for n in range(len(table.columns))]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import TypeVar
 
-from evaluation.charts.pictures import AMPLIFICATIONS, amplified, png
+from evaluation.charts.sample_pictures import AMPLIFICATIONS, amplified, png
 from evaluation.domain.images import Image
 
 MOST = 12
@@ -31,7 +31,7 @@ class Pictures:
 
 
 @dataclass(frozen=True)
-class Item:
+class PicturedSample:
     """A sample of a gallery: its pictures, and the names of the class and of the label that the changed image got."""
 
     pictures: Pictures
@@ -39,7 +39,7 @@ class Item:
     found: str
 
 
-Shown = TypeVar("Shown", bound=Item)
+Shown = TypeVar("Shown", bound=PicturedSample)
 
 
 def pictures_of(clean: Image, perturbed: Image) -> Pictures:

@@ -77,7 +77,7 @@ class Guard:
     required: bool = True
 
 
-class Run(ABC):
+class PlayerRun(ABC):
     """One started player."""
 
     @abstractmethod
@@ -119,7 +119,7 @@ class Sandbox(ABC):
     @abstractmethod
     def start(
         self, program: Program, *, socket_directory: Path, resources: Resources, folders: Sequence[Folder] = ()
-    ) -> Run:
+    ) -> PlayerRun:
         """Start `program`, which sees `folders`.
 
         Raise `Fault` if the host fails, `HostRefusal` if a required guard is missing.

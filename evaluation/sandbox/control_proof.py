@@ -14,7 +14,7 @@ from evaluation.domain.errors import Fault
 from evaluation.domain.players import Program
 from evaluation.protocol.channel import ChannelError
 from evaluation.protocol.listener import Listener
-from evaluation.sandbox.base import SOCKET_NAME, Resources, Run
+from evaluation.sandbox.base import SOCKET_NAME, PlayerRun, Resources
 from evaluation.sandbox.guard_trials import StartPlayer
 
 _CONTROL = Path(__file__).with_name("control_player.py")
@@ -71,7 +71,7 @@ class ControlProof:
         )
 
 
-def _failure(listener: Listener, run: Run) -> str:
+def _failure(listener: Listener, run: PlayerRun) -> str:
     """Ask the control player. Return what is wrong with its answer, or an empty string."""
     deadline = time.monotonic() + _SECONDS
     try:

@@ -23,10 +23,10 @@ from evaluation.domain.errors import BuildRefusal, Fault, HostRefusal
 from evaluation.domain.players import Program
 from evaluation.sandbox.base import SOCKET_NAME, Folder, Guard, Resources, Sandbox
 from evaluation.sandbox.control_proof import ControlProof
+from evaluation.sandbox.docker_engine import connect_engine, docker_available
 from evaluation.sandbox.docker_guards import examine_docker
 from evaluation.sandbox.docker_layers import level_layers
 from evaluation.sandbox.docker_run import DockerRun, as_fault, unless_removed
-from evaluation.sandbox.engine import connect_engine, docker_available
 from evaluation.sandbox.host_figures import device_figures, process_figures
 from evaluation.sandbox.host_memory import HostMemory
 from evaluation.sandbox.host_process import runner_is_dead, runner_label

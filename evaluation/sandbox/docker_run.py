@@ -14,7 +14,7 @@ from docker.errors import APIError, DockerException, NotFound
 
 from evaluation.domain.errors import Fault
 from evaluation.domain.processor_use import ProcessorUse
-from evaluation.sandbox.base import Ending, Run
+from evaluation.sandbox.base import Ending, PlayerRun
 from evaluation.sandbox.host_memory import HostMemory
 from evaluation.sandbox.process_tree import deleted_bytes
 from evaluation.sandbox.processor_time import control_group_file, control_group_processes, control_group_seconds
@@ -29,7 +29,7 @@ _TERMINATED = 143  # 128 + SIGTERM
 _NOT_EXECUTED = (126, 127)  # from the init process, if the image lacks the command; or from the player itself
 
 
-class DockerRun(Run):
+class DockerRun(PlayerRun):
     """One started container."""
 
     def __init__(self, container: Container, log_bytes: int, memory: HostMemory, left: set[str]) -> None:

@@ -13,7 +13,7 @@ from typing import Any, Protocol
 
 from evaluation.domain.errors import Fault
 from evaluation.domain.players import Program
-from evaluation.sandbox.base import Ending, Guard, Resources, Run
+from evaluation.sandbox.base import Ending, Guard, PlayerRun, Resources
 from evaluation.sandbox.state_directory import state_directory
 
 PROBE = Path(__file__).with_name("probe.py")
@@ -27,7 +27,7 @@ TRIAL = Resources(cpus=0.5, memory_bytes=256 * _MIB, processes=32, scratch_bytes
 class StartPlayer(Protocol):
     """A function that starts a player without a check of the host's guards."""
 
-    def __call__(self, program: Program, /, *, socket_directory: Path, resources: Resources) -> Run: ...
+    def __call__(self, program: Program, /, *, socket_directory: Path, resources: Resources) -> PlayerRun: ...
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class GuardTrials:
     image: str | None = None
 
     @contextlib.contextmanager
-    def running(self, *act: str) -> Iterator[Run]:
+    def running(self, *act: str) -> Iterator[PlayerRun]:
         """Start the probe; end it and clean up afterwards."""
         with tempfile.TemporaryDirectory(prefix="gauntlet-probe-") as made:
             directory = Path(made)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import tempfile
 from pathlib import Path
 
+from evaluation.sandbox.directory_removal import remove_trees
 from evaluation.sandbox.host_process import runner_is_dead, runner_label
-from evaluation.sandbox.trees import remove_trees
 
 _LABEL = "runner"
 

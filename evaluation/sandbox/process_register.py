@@ -7,9 +7,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from evaluation.sandbox.base import SOCKET_NAME
+from evaluation.sandbox.directory_removal import remove_trees
 from evaluation.sandbox.host_process import HostProcess, kill_marked
 from evaluation.sandbox.state_directory import state_directory, write_atomically
-from evaluation.sandbox.trees import remove_trees
 
 MARK = "GAUNTLET_RUN"
 """The environment variable whose value marks every process of one run."""

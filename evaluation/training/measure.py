@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from evaluation.baselines.shared.network import as_input
 from evaluation.domain.images import Images
-from evaluation.formats.query.scoring.v1 import interval, resampled_medians
+from evaluation.formats.query.scoring.scores_v1 import interval, resampled_medians
 from evaluation.scoring.distances import worst_case
 from evaluation.training.adversary import ddn
 

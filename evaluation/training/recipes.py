@@ -7,7 +7,7 @@ from typing import Literal
 
 from evaluation.training.augmentation import Augmentation, CropAndFlip, Warp
 from evaluation.training.losses import Ball, DdnLoss, LogitPairingLoss, Loss, PgdLoss, PlainLoss, TradesLoss
-from evaluation.training.targets import bundled_targets
+from evaluation.training.target_classifiers import bundled_targets
 from evaluation.training.transfer_losses import AttackNetworkLoss, GuidedDenoiserLoss
 
 ADVERSARIAL = ("logit-pairing", "pgd", "trades", "ddn")
@@ -27,7 +27,7 @@ SMOOTHING = 0.1
 
 
 @dataclass(frozen=True)
-class Recipe:
+class TrainingRecipe:
     """Training parameters of a network: SGD with Nesterov momentum, or AdamW, under a one-cycle learning rate."""
 
     loss: Loss
@@ -43,24 +43,24 @@ class Recipe:
     optimiser: Literal["sgd", "adamw"] = "sgd"
 
 
-def recipe_for(name: str, architecture: str, *, radius: float | None, steps: int | None) -> Recipe:
+def recipe_for(name: str, architecture: str, *, radius: float | None, steps: int | None) -> TrainingRecipe:
     """Return the recipe of this name; with None, the adversary has the radius and the steps of the recipe.
 
     The small network is for some hundred digits, the compact one for photographs on a CPU, the others for a GPU.
     """
     if name == DENOISER:
-        return Recipe(GuidedDenoiserLoss(bundled_targets()), 30, 64, 2e-3, Warp(), optimiser="adamw")
+        return TrainingRecipe(GuidedDenoiserLoss(bundled_targets()), 30, 64, 2e-3, Warp(), optimiser="adamw")
     if name == ATTACK_NETWORK:
-        return Recipe(AttackNetworkLoss(bundled_targets()), 60, 64, 6e-3, Warp(), optimiser="adamw")
+        return TrainingRecipe(AttackNetworkLoss(bundled_targets()), 60, 64, 6e-3, Warp(), optimiser="adamw")
     small = architecture == "small"
     ball = Ball(radius or (7.0 if small else 1.0), steps or (20 if name == "ddn" else 5))
     loss = _loss(name, ball, 0.0 if small else SMOOTHING)
     noise = NOISE_LEVEL if name == "noise" else 0.0
     if small:
-        return Recipe(loss, 80, 64, 0.15, Warp(), noise_level=noise)
+        return TrainingRecipe(loss, 80, 64, 0.15, Warp(), noise_level=noise)
     if architecture == "compact":
-        return Recipe(loss, 20, 128, 0.2, CropAndFlip(), noise_level=noise, half_size=0.75)
-    return Recipe(loss, 60, 256, 0.2, CropAndFlip(), noise_level=noise)
+        return TrainingRecipe(loss, 20, 128, 0.2, CropAndFlip(), noise_level=noise, half_size=0.75)
+    return TrainingRecipe(loss, 60, 256, 0.2, CropAndFlip(), noise_level=noise)
 
 
 def _loss(name: str, ball: Ball, smoothing: float) -> Loss:

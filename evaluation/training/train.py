@@ -19,7 +19,7 @@ from evaluation.training.architectures import ARCHITECTURES, build_network
 from evaluation.training.checkpoint import Checkpoints, discard_checkpoint
 from evaluation.training.measure import accuracy, robustness
 from evaluation.training.precision import chosen_precision, open_device
-from evaluation.training.recipes import ADVERSARIAL, NETWORK_RECIPES, TRANSFER_RECIPES, Recipe, recipe_for
+from evaluation.training.recipes import ADVERSARIAL, NETWORK_RECIPES, TRANSFER_RECIPES, TrainingRecipe, recipe_for
 from evaluation.training.report import Progress, TrainingReport, host
 from evaluation.training.training_data import Labels, TrainingData, read_training_data
 from evaluation.training.training_loop import THREADS, fit, seeded
@@ -175,7 +175,7 @@ def _train_head(
         )
 
 
-def _network(settings: Settings, data: TrainingData, recipe: Recipe) -> nn.Module:
+def _network(settings: Settings, data: TrainingData, recipe: TrainingRecipe) -> nn.Module:
     if settings.recipe in TRANSFER_RECIPES:
         return UNet()
     shape = ImageShape(*data.images.shape[1:])
@@ -278,7 +278,7 @@ def _host(device: torch.device) -> dict[str, object]:
     return host(device=torch.cuda.get_device_name(device) if device.type == "cuda" else "cpu", threads=THREADS)
 
 
-def _recipe(settings: Settings) -> Recipe:
+def _recipe(settings: Settings) -> TrainingRecipe:
     """Return the recipe with the options that were given."""
     recipe = recipe_for(settings.recipe, settings.arch, radius=settings.radius, steps=settings.steps)
     given = {name: getattr(settings, name) for name in ("epochs", "batch", "learning_rate")}

@@ -18,7 +18,7 @@ from torch.nn import functional
 from evaluation.domain.errors import Refusal
 from evaluation.training.checkpoint import Checkpoints
 from evaluation.training.precision import PRECISIONS, memory_format
-from evaluation.training.recipes import Recipe
+from evaluation.training.recipes import TrainingRecipe
 from evaluation.training.report import Progress
 from evaluation.training.training_data import TrainingData
 
@@ -44,7 +44,7 @@ class Fitted:
 def fit(
     network: nn.Module,
     data: TrainingData,
-    recipe: Recipe,
+    recipe: TrainingRecipe,
     *,
     seed: int,
     device: torch.device,
@@ -115,7 +115,7 @@ def seeded(seed: int) -> Iterator[None]:
             torch.set_num_threads(threads)
 
 
-def _optimiser(network: nn.Module, recipe: Recipe) -> torch.optim.Optimizer:
+def _optimiser(network: nn.Module, recipe: TrainingRecipe) -> torch.optim.Optimizer:
     """Return SGD with Nesterov momentum, or AdamW; only matrices and kernels decay, not biases and normalisations."""
     learned = list(network.parameters())
     groups = [

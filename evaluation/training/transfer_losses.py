@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from evaluation.baselines.shared.unet import attacked, denoised
 from evaluation.training.adversary import linf_steps
-from evaluation.training.targets import Target, network_of
+from evaluation.training.target_classifiers import Target, network_of
 
 LARGEST_EPSILON = 16
 SMALLEST_EPSILON = 4

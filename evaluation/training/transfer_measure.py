@@ -15,7 +15,7 @@ from evaluation.domain.images import Images
 from evaluation.training.adversary import linf_steps
 from evaluation.training.measure import accuracy
 from evaluation.training.recipes import ATTACK_NETWORK, DENOISER
-from evaluation.training.targets import bundled_targets, network_of
+from evaluation.training.target_classifiers import bundled_targets, network_of
 
 EPSILONS = (4, 8, 12, 16)
 _STEPS = 10

@@ -16,7 +16,7 @@ from django.urls import reverse
 from unfold.forms import UserChangeForm, UserCreationForm
 
 from accounts import sign_up
-from accounts.adapter import AccountAdapter
+from accounts.allauth_adapter import AccountAdapter
 from accounts.forms import PersonPasswordForm
 from accounts.models import AccessToken, AccountRequest, Invitation, Membership, SignUpLink, Team, User
 from accounts.selectors import waiting_requests

@@ -10,7 +10,7 @@ from django.db import models
 from django.db.models import Q, UniqueConstraint
 from django.utils.translation import gettext_lazy, gettext_noop
 
-from accounts.names import skeleton
+from accounts.name_rules import skeleton
 
 RESERVED_SLUGS = frozenset(
     {

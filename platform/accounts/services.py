@@ -12,10 +12,10 @@ from django.db import IntegrityError, transaction
 from django.db.models import Q
 
 from accounts.models import RESERVED_SLUGS, AccessToken, Membership, Team, User
-from accounts.names import clean_team_name, skeleton
+from accounts.name_rules import clean_team_name, skeleton
 from core import clock, events
 from core.errors import Refusal
-from evaluation.domain.text import Text
+from evaluation.domain.translatable_text import Text
 
 TOKEN_PREFIX = "gtl_"  # noqa: S105 - lets secret scanners find leaked tokens
 MAX_TOKENS = 20

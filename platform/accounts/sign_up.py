@@ -16,7 +16,7 @@ from django.db.models import QuerySet
 from accounts.models import AccountRequest, SignUpLink, User
 from core import clock, events
 from core.errors import Refusal
-from evaluation.domain.text import Text
+from evaluation.domain.translatable_text import Text
 
 EMAIL, APPROVAL, INVITATION = "email", "approval", "invitation"
 

@@ -12,9 +12,9 @@ from rest_framework.views import APIView
 
 from api.access import competition_of, one_of
 from api.formats import api_formats
-from core.times import for_programs
+from core.time_format import for_programs
 from rounds.models import Release, Round
-from rounds.release.parts import released
+from rounds.release.released_parts import released
 from rounds.release.signing_keys import all_keys, key_id
 
 

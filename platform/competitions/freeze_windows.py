@@ -15,7 +15,7 @@ from competitions.models import Competition, FreezeWindow
 from competitions.selectors import effective_windows, require_organiser
 from core import clock, events
 from core.errors import Refusal
-from core.times import in_words
+from core.time_format import in_words
 
 if TYPE_CHECKING:
     from accounts.models import User

@@ -16,7 +16,7 @@ from competitions.models import Competition, Entry
 from competitions.selectors import may_organise, other_team
 from core import clock, events
 from core.errors import Refusal, RefusedForNow
-from evaluation.domain.text import Text
+from evaluation.domain.translatable_text import Text
 
 LIFETIME = timedelta(days=14)
 """Time for which an invitation can be accepted."""

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from competitions.models import SampleSet
 from competitions.sample_store import samples_of
 from core.errors import Refusal
-from evaluation.charts.pictures import AMPLIFICATIONS, amplified, png
+from evaluation.charts.sample_pictures import AMPLIFICATIONS, amplified, png
 from evaluation.domain.images import Image
 
 CLEAN, PERTURBED = "clean", "perturbed"

@@ -30,8 +30,8 @@ from competitions.selectors import described_sets, effective_windows, other_team
 from competitions.terms import accept_terms
 from core import clock, events
 from core.errors import Refusal
-from core.times import in_words
-from evaluation.domain.text import Text
+from core.time_format import in_words
+from evaluation.domain.translatable_text import Text
 
 
 def import_competition(

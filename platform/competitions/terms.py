@@ -13,7 +13,7 @@ from competitions.models import Competition, Entry, TermsAcceptance, TermsVersio
 from competitions.selectors import acceptance_of, require_organiser, terms_in_force
 from core import clock, events
 from core.errors import Refusal
-from evaluation.domain.text import Text
+from evaluation.domain.translatable_text import Text
 
 
 def publish_terms(*, competition: Competition, text: str, by: User) -> TermsVersion:

@@ -13,7 +13,7 @@ from core.errors import Refusal
 _SLUG = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 
 
-class Table:
+class TomlTable:
     """The table at `place` in the file, e.g. "[tracks.model]". Every reader raises `Refusal` for an invalid value."""
 
     def __init__(self, place: str, content: Any, known: Iterable[str]) -> None:

@@ -12,7 +12,7 @@ from competitions.models import Competition, Page, SampleSet
 from competitions.page_models import MAX_TEXT
 from competitions.rules import check_rules, format_of, known_values, rules_of
 from competitions.rules_reader import Rules
-from competitions.toml_fields import Table
+from competitions.toml_fields import TomlTable
 from core.errors import Refusal
 
 MAX_SAMPLES = 65_536
@@ -63,12 +63,12 @@ class Document:
 
 def read(content: Mapping[str, Any]) -> Document:
     """Read a parsed file. Raise `Refusal` naming the place of the first error and the fix."""
-    top = Table("the file", content, TOP)
-    about = _about(Table("[competition]", content.get("competition"), ABOUT))
+    top = TomlTable("the file", content, TOP)
+    about = _about(TomlTable("[competition]", content.get("competition"), ABOUT))
     rules, note = _rules(content.get("rules"))
     about["format"] = format_of(rules)
     names = [track.name for track in competition_formats[about["format"]].tracks]
-    tracks = Table("[tracks]", content.get("tracks"), names)
+    tracks = TomlTable("[tracks]", content.get("tracks"), names)
     return Document(
         slug=about.pop("slug"),
         about=about,
@@ -79,11 +79,11 @@ def read(content: Mapping[str, Any]) -> Document:
         },
         sample_sets=_sample_sets(top),
         freeze_windows=tuple(_window(table) for table in _tables(top, "freeze_windows", WINDOW)),
-        pages=_pages(Table("[pages]", content.get("pages", {}), PAGES)),
+        pages=_pages(TomlTable("[pages]", content.get("pages", {}), PAGES)),
     )
 
 
-def _about(table: Table) -> dict[str, Any]:
+def _about(table: TomlTable) -> dict[str, Any]:
     starts_at, ends_at = table.span()
     policies = Competition.LicencePolicy
     return {
@@ -102,7 +102,7 @@ def _about(table: Table) -> dict[str, Any]:
     }
 
 
-def _pages(table: Table) -> dict[str, str]:
+def _pages(table: TomlTable) -> dict[str, str]:
     return {name: table.text(name, most=MAX_TEXT, default="") for name in table.content}
 
 
@@ -111,7 +111,7 @@ def _rules(content: Any) -> tuple[dict[str, Any], str | None]:
         known = known_values(format_of(content if isinstance(content, dict) else {}))
     except Refusal as refusal:
         raise Refusal(f"[rules] {refusal.problem}", fix=refusal.fix) from refusal
-    table = Table("[rules]", content, sorted(known | {"note"}))
+    table = TomlTable("[rules]", content, sorted(known | {"note"}))
     note = table.text("note", most=MAX_TEXT, default="") if "note" in table.content else None
     values = {key: value for key, value in table.content.items() if key != "note"}
     try:
@@ -122,7 +122,7 @@ def _rules(content: Any) -> tuple[dict[str, Any], str | None]:
 
 
 def _track(format_name: str, track_name: str, content: Any) -> dict[str, Any]:
-    table = Table(f"[tracks.{track_name}]", content, TRACK)
+    table = TomlTable(f"[tracks.{track_name}]", content, TRACK)
     return {
         "title": table.text("title", most=80),
         "text": table.text("text", most=MAX_TEXT, default=""),
@@ -131,7 +131,7 @@ def _track(format_name: str, track_name: str, content: Any) -> dict[str, Any]:
     }
 
 
-def _sample_sets(top: Table) -> tuple[dict[str, Any], ...]:
+def _sample_sets(top: TomlTable) -> tuple[dict[str, Any], ...]:
     found: dict[str, dict[str, Any]] = {}
     for table in _tables(top, "sample_sets", SAMPLE_SET):
         name = table.slug("name", most=40)
@@ -154,13 +154,13 @@ def _sample_sets(top: Table) -> tuple[dict[str, Any], ...]:
     return tuple(found.values())
 
 
-def _window(table: Table) -> dict[str, Any]:
+def _window(table: TomlTable) -> dict[str, Any]:
     starts_at, ends_at = table.span()
     return {"starts_at": starts_at, "ends_at": ends_at, "reason": table.text("reason", most=200)}
 
 
-def _tables(top: Table, key: str, known: tuple[str, ...]) -> list[Table]:
+def _tables(top: TomlTable, key: str, known: tuple[str, ...]) -> list[TomlTable]:
     rows = top.content.get(key, [])
     if not isinstance(rows, list):
         raise top.refusal(key, "is not a list of tables", f"begin each table with a line [[{key}]]")
-    return [Table(f"[[{key}]] number {number}", row, known) for number, row in enumerate(rows, 1)]
+    return [TomlTable(f"[[{key}]] number {number}", row, known) for number, row in enumerate(rows, 1)]

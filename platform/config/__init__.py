@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from config.celery import app as celery_app
 from config.garbage_collection import collect_less_often
-from config.threads import limit_threads
+from config.numerics_threads import limit_threads
 
 # here, since every program of the site imports this package before it loads a numerics library or the apps
 limit_threads()

@@ -13,12 +13,12 @@ from django.core.exceptions import ImproperlyConfigured
 from django.utils.log import configure_logging
 from kombu.transport import TRANSPORT_ALIASES
 
-from config.start import require_site
+from config.start_check import require_site
 from core.logs import replace_log_ids
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 
-TRANSPORT_ALIASES["filesystem"] = "config.broker:Transport"
+TRANSPORT_ALIASES["filesystem"] = "config.file_system_broker:Transport"
 
 app = Celery("gauntlet")
 app.config_from_object("django.conf:settings", namespace="CELERY")

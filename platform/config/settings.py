@@ -76,7 +76,7 @@ INSTALLED_APPS = [
 MIDDLEWARE = [
     "core.request_id.request_id",
     "core.health.health",
-    "core.reader.reader",
+    "core.reader_locale.reader",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "core.compression.CompressPages",
@@ -168,12 +168,12 @@ LOGIN_URL = "account_login"
 LOGIN_REDIRECT_URL = "pages:home"
 SIGN_UP = env.choice("GAUNTLET_SIGN_UP", ("open", "email", "approval", "invitation"))
 """Who can sign up: everybody, people with a verified e-mail address, approved people, or invited people."""
-ACCOUNT_ADAPTER = "accounts.adapter.AccountAdapter"
+ACCOUNT_ADAPTER = "accounts.allauth_adapter.AccountAdapter"
 ACCOUNT_FORMS = {
-    "login": "accounts.labels.LoginForm",
-    "signup": "accounts.labels.SignupForm",
-    "add_email": "accounts.labels.AddEmailForm",
-    "reset_password": "accounts.labels.ResetPasswordForm",
+    "login": "accounts.allauth_forms.LoginForm",
+    "signup": "accounts.allauth_forms.SignupForm",
+    "add_email": "accounts.allauth_forms.AddEmailForm",
+    "reset_password": "accounts.allauth_forms.ResetPasswordForm",
     "change_password": "accounts.forms.ChangePasswordForm",
     "reset_password_from_key": "accounts.forms.ResetPasswordKeyForm",
 }
@@ -185,7 +185,7 @@ ACCOUNT_EMAIL_VERIFICATION = "mandatory" if SIGN_UP == "email" else "none"
 ACCOUNT_RATE_LIMITS = {"login_failed": "10/m/ip,5/5m/key"}
 ALLAUTH_TRUSTED_PROXY_COUNT = PROXIES
 ACCOUNT_USERNAME_BLACKLIST = ["admin", "organiser", "gauntlet"]
-ACCOUNT_USERNAME_VALIDATORS = "accounts.names.USERNAME_VALIDATORS"
+ACCOUNT_USERNAME_VALIDATORS = "accounts.name_rules.USERNAME_VALIDATORS"
 
 # e-mail: none is sent without a host
 EMAIL_HOST = env.text("GAUNTLET_EMAIL_HOST", "")

@@ -11,7 +11,7 @@ from django.views.generic import TemplateView
 
 from pages.account.views import follow_sign_up_link
 from repositories.http.views import GitView, PublicGitView
-from rounds.release.parts import released_tags
+from rounds.release.released_parts import released_tags
 from submissions.push_gate import submission_gate
 
 _no_email = path("accounts/password/reset/", TemplateView.as_view(template_name="account/no_email.html"))

@@ -7,7 +7,7 @@ from typing import Any
 from django.conf import settings
 from django.db import models
 
-from core.times import to_second
+from core.time_format import to_second
 
 
 class Event(models.Model):

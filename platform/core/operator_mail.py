@@ -10,7 +10,7 @@ from django.conf import settings
 from django.core.cache import cache
 from django.core.mail import mail_admins
 
-from core.times import duration
+from core.time_format import duration
 
 PAUSE_SECONDS = 600
 """Time after an e-mail in which messages of the same kind are only logged, on all hosts together."""

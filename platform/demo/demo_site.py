@@ -19,13 +19,13 @@ from competitions import services as competitions
 from competitions.bundled_baselines import missing_package
 from competitions.models import Competition, Entry
 from competitions.rules import format_of
-from core import clock, times
+from core import clock, time_format
 from core.errors import Fault, Refusal
 from demo.credentials import CredentialStore
 from demo.formats import SeasonFormat, demos
 from demo.git_push import TAG, has_code, push_copy, pushed_tags
-from demo.results import Result
-from demo.supervisor import Supervisor
+from demo.submission_result import DemoResult
+from demo.supervisor import SiteSupervisor
 from demo.virtual_teams import VirtualPush, VirtualTeam
 from demo.web_client import WebClient
 from submissions.models import Submission
@@ -44,7 +44,7 @@ class DemoSite:
     def __init__(
         self,
         *,
-        supervisor: Supervisor,
+        supervisor: SiteSupervisor,
         credentials: CredentialStore,
         say: Say,
         competition_file: Path,
@@ -148,7 +148,7 @@ class DemoSite:
 
     def time(self) -> str:
         """Return the time since the start, as minutes and seconds."""
-        return times.elapsed(time.monotonic() - self._started)
+        return time_format.elapsed(time.monotonic() - self._started)
 
     def check(self) -> None:
         """Raise `Fault` if a process of the site has ended."""
@@ -238,7 +238,7 @@ class DemoSite:
         for result in self._format.results(self._competition):
             yield result.key, self._line(result)
 
-    def _line(self, result: Result) -> str:
+    def _line(self, result: DemoResult) -> str:
         where = result.submission.repository
         if where.entry.team.slug != self.reader:
             return f"{where.entry.team.name}, {where.track.name}: {result.score}"

@@ -9,7 +9,7 @@ from rich.console import Console
 
 from competitions.models import Competition
 from core.by_format import ByFormat
-from demo.results import Result
+from demo.submission_result import DemoResult
 from demo.virtual_teams import VirtualTeam
 from rounds.models import Round
 
@@ -64,7 +64,7 @@ class DemoFormat(Protocol):
     def under_way(self, competition: Competition) -> int:
         """Return the number of submissions, and of baselines that count, that have not reached their end."""
 
-    def results(self, competition: Competition) -> Iterator[Result]:
+    def results(self, competition: Competition) -> Iterator[DemoResult]:
         """Yield what has ended so far, in the order in which it ended."""
 
     def print_boards(self, competition: Competition, console: Console) -> None:

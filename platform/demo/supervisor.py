@@ -18,7 +18,7 @@ START_SECONDS = 60.0
 STOP_SECONDS = 10.0
 
 
-class Supervisor:
+class SiteSupervisor:
     """Starts the processes of a site, notices when one ends, and stops them by their process ids.
 
     `web` serves pages; `scorer` scores and sweeps; `builder` builds and `worker` plays matches. The last two are

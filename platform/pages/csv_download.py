@@ -7,17 +7,17 @@ from typing import TypeVar
 
 from django.http import HttpResponse
 
-from evaluation.charts.table import Cell, Table
+from evaluation.charts.table import Cell, ChartTable
 
 Row = TypeVar("Row")
 
 
-def table_of(rows: Iterable[Row], columns: Mapping[str, Callable[[Row], Cell]]) -> Table:
+def table_of(rows: Iterable[Row], columns: Mapping[str, Callable[[Row], Cell]]) -> ChartTable:
     """Return the table of rows: in each column what its function makes of the row."""
-    return Table(tuple(columns), [[value(row) for value in columns.values()] for row in rows])
+    return ChartTable(tuple(columns), [[value(row) for value in columns.values()] for row in rows])
 
 
-def csv_file(table: Table, name: str) -> HttpResponse:
+def csv_file(table: ChartTable, name: str) -> HttpResponse:
     """Return the table as a CSV file to download."""
     return HttpResponse(
         table.csv(),

@@ -9,7 +9,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext
 
 from core.errors import Refusal, RefusedForNow
-from evaluation.domain.text import Text
+from evaluation.domain.translatable_text import Text
 from pages.language import translated
 from pages.templatetags.gauntlet import moment
 from pages.templatetags.refusals import capital, recorded, with_code

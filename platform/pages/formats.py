@@ -15,8 +15,8 @@ from django.urls import URLPattern
 
 from competitions.models import Competition, Entry, RulesVersion, Track
 from core.by_format import ByFormat
-from evaluation.charts.lines import LineChart
-from evaluation.charts.table import Table
+from evaluation.charts.line_chart import LineChart
+from evaluation.charts.table import ChartTable
 from pages.competition.citation import Origin
 from pages.competition.rules_table import RuleRow
 from pages.matrix.heat_map import HeatMap
@@ -213,7 +213,7 @@ class PageFormat(Protocol):
     def board(self, request: HttpRequest, track: Track) -> BoardContent:
         """Return the leaderboard of a track that the address and the reader of the request ask for."""
 
-    def board_table(self, request: HttpRequest, track: Track) -> Table:
+    def board_table(self, request: HttpRequest, track: Track) -> ChartTable:
         """Return the whole leaderboard of a track. Raise `Refusal` for an address that cannot be read."""
 
     def cards(self, tracks: Sequence[Track], freezes: Mapping[int, Freeze]) -> Sequence[TrackCard]:
@@ -242,13 +242,13 @@ class PageFormat(Protocol):
     def curves(self, request: HttpRequest, track: Track) -> Content:
         """Return the submissions to a track that the address names, side by side. Raise `MissingPageError`."""
 
-    def curves_table(self, request: HttpRequest, track: Track) -> Table | None:
+    def curves_table(self, request: HttpRequest, track: Track) -> ChartTable | None:
         """Return the table of these curves; None without any."""
 
     def history(self, request: HttpRequest, track: Track) -> Content:
         """Return the leaderboards of a competition over time, with more of one track. Raise `MissingPageError`."""
 
-    def history_table(self, request: HttpRequest, track: Track, name: str) -> Table | None:
+    def history_table(self, request: HttpRequest, track: Track, name: str) -> ChartTable | None:
         """Return the table of a chart of this page; None for an unknown name."""
 
     def team_history(self, entry: Entry, track: Track, user: User | AnonymousUser) -> Sequence[LineChart]:
@@ -326,10 +326,10 @@ class PageFormat(Protocol):
 class WithoutHistory:
     """The answers of a format that keeps no scores: `curves` and `history` raise `MissingPageError`, and say why."""
 
-    def curves_table(self, request: HttpRequest, track: Track) -> Table | None:
+    def curves_table(self, request: HttpRequest, track: Track) -> ChartTable | None:
         return None
 
-    def history_table(self, request: HttpRequest, track: Track, name: str) -> Table | None:
+    def history_table(self, request: HttpRequest, track: Track, name: str) -> ChartTable | None:
         return None
 
     def team_history(self, entry: Entry, track: Track, user: User | AnonymousUser) -> Sequence[LineChart]:

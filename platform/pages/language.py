@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from django.utils.translation import gettext
 
-from core.numbers import local
-from evaluation.domain.text import Text, written
+from core.number_format import local
+from evaluation.domain.translatable_text import Text, written
 
 
 def translated(text: str) -> str:

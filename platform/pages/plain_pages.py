@@ -14,7 +14,7 @@ from django.utils.translation import gettext, ngettext
 
 from competitions.board_freezes import sees_live
 from competitions.models import Competition, Entry, RulesVersion, Track
-from evaluation.charts.table import Table
+from evaluation.charts.table import ChartTable
 from pages.board.freeze import Freeze, freeze_of
 from pages.board.track_cards import TOP, CardRow, TrackCard
 from pages.competition.rules_table import RuleRow, clean_accuracy, images
@@ -44,7 +44,7 @@ from rounds.models import Release, Round
 from rounds.selectors import StandingRow, standings
 from submissions.models import Build, Submission
 from submissions.plain_board import Column, PlainBoard, PlainRow
-from workers.items import WorkItem
+from workers.work_items import WorkItem
 
 PARTS = "pages/plain"
 
@@ -75,10 +75,10 @@ class PlainPages(WithoutHistory):
         template = f"{PARTS}/board.html"
         return BoardContent(template=template, context=context, live=f"{PARTS}/rows.html", every=None)
 
-    def board_table(self, request: HttpRequest, track: Track) -> Table:
+    def board_table(self, request: HttpRequest, track: Track) -> ChartTable:
         columns = ("rank", "team", "submission", *(column.name for column in self.board_of.columns))
         rows = self._seen(request, track)
-        return Table(columns, [(row.rank, row.team, row.submission.title, *row.scored.values) for row in rows])
+        return ChartTable(columns, [(row.rank, row.team, row.submission.title, *row.scored.values) for row in rows])
 
     def cards(self, tracks: Sequence[Track], freezes: Mapping[int, Freeze]) -> Sequence[TrackCard]:
         return [self._card(track, freezes.get(track.competition_id)) for track in tracks]

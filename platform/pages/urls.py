@@ -11,10 +11,10 @@ from pages.board import views as boards
 from pages.competition import announcement_views as announcements
 from pages.competition import document_views as written
 from pages.competition import views as competitions
-from pages.converters import KeyConverter
 from pages.directory import views as directory
 from pages.formats import page_formats
 from pages.matrix import views as matrices
+from pages.path_converters import KeyConverter
 from pages.round import gallery_views as galleries
 from pages.round import views as rounds
 from pages.share import views as share

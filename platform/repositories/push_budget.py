@@ -20,8 +20,8 @@ from django.db.models import F, Q, QuerySet
 from accounts.models import Team
 from core import clock, faults
 from core.errors import Refusal, RefusedForNow
-from core.times import to_minute
-from evaluation.domain.text import Text
+from core.time_format import to_minute
+from evaluation.domain.translatable_text import Text
 from evaluation.parsing.processor_time import Meter
 from repositories.git_command import MAX_CPU_SECONDS
 from repositories.models import PushCost

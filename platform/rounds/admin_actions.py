@@ -14,7 +14,7 @@ from rounds.planning.freeze import freeze
 from rounds.publishing.licence_review import confirm_licence, refuse_licence
 from rounds.publishing.preview import pool_sentences, preview_digest, warnings
 from rounds.publishing.publication import publish
-from rounds.release import parts as releasing
+from rounds.release import released_parts as releasing
 from rounds.running.transitions import offered
 
 if TYPE_CHECKING:

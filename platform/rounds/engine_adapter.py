@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from evaluation.bundle.canonical_json import MOST_SAMPLES, commitment_of, encode
-from evaluation.bundle.submissions import BundleSubmission
+from evaluation.bundle.player_submissions import BundleSubmission
 from rounds.models import RoundEntry
 
 __all__ = ["MOST_SAMPLES", "bundle_submission", "commitment_of", "encode"]

@@ -12,7 +12,7 @@ from django.forms import Field
 
 from competitions.models import Competition, RulesVersion, SampleSet
 from core.by_format import ByFormat
-from core.difference import Verified
+from core.data_difference import Verified
 from core.errors import Refusal
 from rounds.models import Round, RoundEntry
 from rounds.publishing.preview import Preview

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from competitions.models import Competition
-from core.difference import Verified
+from core.data_difference import Verified
 from rounds.formats import round_formats
 from submissions.quota_check import differing_slots
 

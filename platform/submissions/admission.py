@@ -11,8 +11,8 @@ from competitions.models import Competition, FreezeWindow
 from competitions.terms import require_accepted_terms
 from core import clock
 from core.errors import Refusal, RefusedForNow
-from core.times import in_words
-from evaluation.domain.text import Text
+from core.time_format import in_words
+from evaluation.domain.translatable_text import Text
 from repositories.models import Repository
 from submissions.models import Submission
 from submissions.quota import allowance_of

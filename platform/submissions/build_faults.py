@@ -14,7 +14,7 @@ from typing import NamedTuple
 from django.db.models import QuerySet
 
 from submissions.models import Build, Submission
-from workers.fault_record import MAX_FAULTS, FaultRecord
+from workers.fault_record import MAX_FAULTS, PAUSES, FaultRecord
 from workers.worker_slot import host_of
 
 READY, LOST, OVERDUE, FAULT, WITHDRAWN = "ready", "lost", "overdue", "fault", "withdrawn"
@@ -24,6 +24,8 @@ HOST = "host"
 STOPPED = "stopped"
 """Outcome of a build whose worker was stopped: it does not count either."""
 PLATFORM_FAULTS = frozenset({LOST, OVERDUE, FAULT})
+PAUSING = frozenset({*PLATFORM_FAULTS, HOST})
+"""Outcomes after which a submission may have to wait."""
 NOT_COUNTED = frozenset({HOST, STOPPED})
 
 
@@ -43,7 +45,10 @@ def attempts_of(submission: Submission) -> list[Attempt]:
 
 def paused_submissions(now: datetime) -> list[int]:
     """Return the waiting submissions that wait at least until after `now`, because their last build had a fault."""
-    builds = Build.objects.filter(submission__state=Submission.State.RECEIVED).order_by("submission", "attempt")
+    # only recent faults pause: the builds of all waiting submissions are many
+    recent = Build.objects.filter(outcome__in=PAUSING, finished_at__gt=now - max(PAUSES))
+    at_fault = recent.filter(submission__state=Submission.State.RECEIVED).order_by().values("submission")
+    builds = Build.objects.filter(submission__in=at_fault).order_by("submission", "attempt")
     paused = []
     for submission, attempts in groupby(_finished(builds), key=lambda attempt: attempt.submission):
         until = pause_after(attempts)
@@ -58,7 +63,7 @@ def pause_after(attempts: Iterable[Attempt]) -> datetime | None:
     Without a pause after the first lease that expires or failure of a host.
     """
     found = list(attempts)
-    if not found or found[-1].outcome not in PLATFORM_FAULTS | {HOST}:
+    if not found or found[-1].outcome not in PAUSING:
         return None
     last = found[-1]
     pause = _record(found).pause(first=last.outcome not in (LOST, HOST))

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from django.conf import settings
-from django.db.models import QuerySet
+from django.db.models import OuterRef, QuerySet, Subquery
 
 from core import clock
-from submissions.build_faults import NOT_COUNTED, PLATFORM_FAULTS, paused_submissions
+from repositories.models import Repository
+from submissions.build_faults import paused_submissions
 from submissions.models import Build, Submission
 from workers.fair_order import over_limit, uses
-from workers.fair_share import DAY, RECENT, Waiting, round_robin
+from workers.fair_share import Waiting, round_robin
 from workers.models import Priority
-from workers.work import Held, Role, Turn
+from workers.work_kind import Held, Role, Turn
+
+BUILD = Role("build", limit=lambda: settings.TEAM_BUILD_SECONDS)
+"""Workers that build and check submissions: apart from those that play, as they need the engine and its images."""
 
 
 @dataclass(frozen=True)
@@ -39,12 +42,23 @@ def place_of(submission: Submission) -> BuildPlace:
 
 
 def turns(now: datetime) -> list[Turn]:
-    """Return the teams with submissions that may be built now."""
+    """Return the teams with submissions that may be built now.
+
+    Takes one probe of the index per repository, however many submissions wait.
+    """
+    rows = Repository.objects.order_by().values_list("entry", _first("received_at", now), "entry__low_priority")
     oldest: dict[int, Turn] = {}
-    rows = waiting_builds(now).values_list("repository__entry", "received_at", "repository__entry__low_priority")
     for entry, received_at, low_priority in rows:
-        oldest.setdefault(entry, Turn(Priority.BOARD, entry, received_at, low_priority=low_priority))
+        if received_at is not None:
+            turn = Turn(Priority.BOARD, entry, received_at, low_priority=low_priority)
+            oldest[entry] = min(oldest.get(entry, turn), turn, key=lambda each: each.queued_at)
     return list(oldest.values())
+
+
+def next_build(entry: int | None, now: datetime) -> int | None:
+    """Return the key of the team's oldest submission that may be built now; None if there is none."""
+    firsts = Repository.objects.filter(entry=entry).order_by().values_list(_first("pk", now), flat=True)
+    return min((key for key in firsts if key is not None), default=None)
 
 
 def waiting_builds(now: datetime) -> QuerySet[Submission]:
@@ -63,21 +77,7 @@ def _received() -> QuerySet[Submission]:
     return Submission.objects.filter(state=Submission.State.RECEIVED).order_by("pk")
 
 
-def _build_time(teams: Collection[int | None], now: datetime) -> dict[int | None, tuple[float, float]]:
-    """Return the seconds of finished builds of each team; those that ended by a platform error do not count."""
-    builds = Build.objects.filter(finished_at__gt=now - DAY, submission__repository__entry__in=teams)
-    spent: dict[int | None, tuple[float, float]] = {}
-    rows = builds.exclude(outcome__in=PLATFORM_FAULTS | NOT_COUNTED).order_by()
-    for entry, began, ended in rows.values_list("submission__repository__entry", "started_at", "finished_at"):
-        recent, day = (_seconds_since(now - window, began, ended) for window in (RECENT, DAY))
-        earlier = spent.get(entry, (0.0, 0.0))
-        spent[entry] = earlier[0] + recent, earlier[1] + day
-    return spent
-
-
-BUILD = Role("build", spent=_build_time, limit=lambda: settings.TEAM_BUILD_SECONDS)
-"""Workers that build and check submissions: apart from those that play, as they need the engine and its images."""
-
-
-def _seconds_since(start: datetime, began: datetime, ended: datetime | None) -> float:
-    return max(timedelta(0), ended - max(start, began)).total_seconds() if ended else 0.0
+def _first(column: str, now: datetime) -> Subquery:
+    """Return a column of the oldest submission of a repository that may be built now."""
+    own = waiting_builds(now).filter(repository=OuterRef("pk"))
+    return Subquery(own.order_by("repository_id", "pk").values(column)[:1])  # the order of the index

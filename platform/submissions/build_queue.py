@@ -17,8 +17,8 @@ from django.db import transaction
 from competitions.models import Competition
 from core import clock, events, faults
 from core.notify import notify
-from core.times import in_words
-from submissions import player_builds, quota_ledger, timeouts
+from core.time_format import in_words
+from submissions import player_builds, quota_ledger, state_timeouts
 from submissions.build_faults import (
     FAULT,
     LOST,
@@ -32,10 +32,14 @@ from submissions.build_faults import (
     pause_after,
     paused_submissions,
 )
+from submissions.build_order import BUILD
 from submissions.formats import format_of
 from submissions.models import Build, Player, Submission
 from submissions.quota import REFUNDED_FAULTS
+from workers.fair_order import charge
 from workers.fault_record import MAX_FAULTS
+from workers.models import Priority
+from workers.work_kind import Held
 
 log = logging.getLogger(__name__)
 
@@ -88,10 +92,11 @@ def succeed(build: Build, player: Player, checks: Sequence[dict[str, Any]]) -> b
         submission = _held(build)
         if submission is None:
             return False
-        _finish(build, READY, checks)
+        now = _finish(build, READY, checks)
         _move(submission, Submission.State.READY, player=player, state_since=clock.database_now())
         events.record("ready", submission, player=player.pk, attempt=build.attempt)
         format_of(submission).ready(submission)
+        _charge(build, now)
     return True
 
 
@@ -100,8 +105,9 @@ def refuse(build: Build, reason: str, problem: str, fix: str, checks: Sequence[d
     with _locked(build) as submission:
         if submission is None:
             return False
-        _finish(build, reason, checks)
+        now = _finish(build, reason, checks)
         _refuse(submission, Submission.Cause.TEAM, reason, problem, fix)
+        _charge(build, now)
     return True
 
 
@@ -120,7 +126,7 @@ def release_claim(build: Build, outcome: str, detail: str = "") -> bool:
         if outcome in PLATFORM_FAULTS and is_given_up(attempts):
             _give_up(submission, f"Platform error: {MAX_FAULTS} attempts to build or check this submission failed.")
             return True
-        _move(submission, Submission.State.RECEIVED, deadline=clock.database_now() + timeouts.RECEIVED)
+        _move(submission, Submission.State.RECEIVED, deadline=clock.database_now() + state_timeouts.RECEIVED)
         if pause_after(attempts) is None:
             notify("submissions.build", submission=submission.pk)
     return True
@@ -136,9 +142,13 @@ def expire() -> int:
 
 
 def stop(submission: Submission) -> None:
-    """Finish the build of a submission that is being withdrawn. In its transaction; the worker finds the claim lost."""
-    for build in submission.builds.filter(finished_at=None):
-        _finish(build, WITHDRAWN)
+    """Finish the build of a submission that is being withdrawn. Last in its transaction, which locks the submission.
+
+    The worker finds the claim lost.
+    """
+    build = submission.builds.filter(finished_at=None).first()
+    if build is not None:
+        _charge(build, _finish(build, WITHDRAWN))
 
 
 def sweep() -> None:
@@ -179,7 +189,7 @@ def _overdue(submission: Submission, now: datetime) -> None:
         quota_ledger.lock(submission.repository)
         waiting = Submission.objects.filter(pk=submission.pk, state=Submission.State.RECEIVED, deadline__lt=now)
         # it stays in the queue: rejected, it would have to wait again from the end
-        if not waiting.update(deadline=now + timeouts.RECEIVED, overdue_at=now):
+        if not waiting.update(deadline=now + state_timeouts.RECEIVED, overdue_at=now):
             return
         quota_ledger.refund(submission=submission, reason=quota_ledger.OVERDUE)
         events.record("overdue", submission, since=submission.state_since.isoformat())
@@ -200,8 +210,17 @@ def _held(build: Build) -> Submission | None:
     return submission if build.held().exists() else None
 
 
-def _finish(build: Build, outcome: str, checks: Sequence[dict[str, Any]] = ()) -> None:
-    build.release(finished_at=clock.database_now(), outcome=outcome, checks=list(checks))
+def _finish(build: Build, outcome: str, checks: Sequence[dict[str, Any]] = ()) -> datetime:
+    """Finish a build that is held under the submission's lock; return the time."""
+    now = clock.database_now()
+    build.release(finished_at=now, outcome=outcome, checks=list(checks))
+    return now
+
+
+def _charge(build: Build, ended_at: datetime) -> None:
+    """Count a build that ended without a platform error against its team's share. Last in its transaction."""
+    entry = build.submission.repository.entry_id
+    charge(Held(Priority.BOARD, entry, build.started_at), ended_at, BUILD)
 
 
 def _move(submission: Submission, state: Submission.State, **values: Any) -> None:

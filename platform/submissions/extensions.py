@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from submissions.build_work import builds
 from submissions.image_collection import collect_if_due
 from submissions.player_builds import check_host
-from submissions.work import builds
 from workers.extension_points import host_checks, housekeeping
-from workers.work import kinds
+from workers.work_kind import kinds
 
 kinds.append(builds)
 host_checks.add(check_host)

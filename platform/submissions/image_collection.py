@@ -32,13 +32,13 @@ log = logging.getLogger(__name__)
 
 
 @dataclass
-class _Process:
+class _CollectionState:
     """State of this process between tasks, in `time.monotonic()`."""
 
     collected_at: float = -COLLECT_SECONDS
 
 
-_process = _Process()
+_process = _CollectionState()
 
 
 def needed_players() -> set[str]:

@@ -11,7 +11,7 @@ from django.utils.translation import gettext_noop
 
 from competitions.formats import track_choices
 from competitions.models import Competition
-from core.times import in_words
+from core.time_format import in_words
 from repositories.models import Repository
 from workers.lease import Leased
 
@@ -98,6 +98,10 @@ class Submission(models.Model):
             ),
             UniqueConstraint(fields=["repository", "tag"], name="tag_once_per_repository"),
         ]
+        indexes = [
+            # of each repository the oldest that waits for a builder
+            models.Index(fields=["repository", "id"], condition=Q(state="received"), name="submission_waiting"),
+        ]
 
     def __str__(self) -> str:
         return f"submission {self.pk}"
@@ -162,6 +166,15 @@ class Build(Leased):
     class Meta:
         ordering = ["attempt"]
         constraints = [UniqueConstraint(fields=["submission", "attempt"], name="build_attempt_once")]
+        indexes = [
+            models.Index(fields=["lease_until"], condition=Q(lease_until__isnull=False), name="build_held"),
+            # the outcomes after which a submission may have to wait
+            models.Index(
+                fields=["finished_at"],
+                condition=Q(outcome__in=["fault", "host", "lost", "overdue"]),
+                name="build_fault",
+            ),
+        ]
 
     def __str__(self) -> str:
         return f"build {self.attempt} of {self.submission}"

@@ -26,7 +26,7 @@ class Column:
 
 
 @dataclass(frozen=True)
-class Scored:
+class ScoredSubmission:
     """A submission that counts, with a number for each column. It comes with its team."""
 
     submission: Submission
@@ -39,7 +39,7 @@ class PlainRow:
     """A row of a leaderboard: a scored submission with its rank; equal scores share one."""
 
     rank: int
-    scored: Scored
+    scored: ScoredSubmission
     cells: Sequence[str]
 
     @property
@@ -65,7 +65,7 @@ class PlainBoard(ABC):
     """Its columns. The first one ranks."""
 
     @abstractmethod
-    def scored(self, track: Track) -> Sequence[Scored]:
+    def scored(self, track: Track) -> Sequence[ScoredSubmission]:
         """Return what counts on a track, in any order; of each team at most one submission."""
 
     def rows(self, track: Track) -> list[PlainRow]:
@@ -75,5 +75,5 @@ class PlainBoard(ABC):
         scores = [each.values[0] for each in found]
         return [PlainRow(scores.index(each.values[0]) + 1, each, self._cells(each)) for each in found]
 
-    def _cells(self, each: Scored) -> list[str]:
+    def _cells(self, each: ScoredSubmission) -> list[str]:
         return [column.shown(value) for column, value in zip(self.columns, each.values, strict=True)]

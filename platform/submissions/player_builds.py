@@ -19,9 +19,9 @@ from core import clock
 from core.errors import Fault, HostFault
 from evaluation.builder.base import Builder
 from evaluation.builder.choose_builder import choose_builder
+from evaluation.builder.docker_build_settings import build_settings_from_environment
 from evaluation.builder.docker_builder import DockerBuilder
 from evaluation.builder.layer_store import LayerStore
-from evaluation.builder.settings import build_settings_from_environment
 from evaluation.domain.errors import HostRefusal, Refusal
 from evaluation.domain.players import Program
 from evaluation.legacy.environment import legacy_environment

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from functools import partial
 
 from core.errors import Refusal, RefusedForNow
-from core.times import in_words
+from core.time_format import in_words
 from repositories.git_reader import GitReader
 from repositories.http.receive_pack import AcceptedPush, Push
 from repositories.ref_rules import SUBMISSION, RefUpdate

@@ -9,7 +9,7 @@ from django.db.models import QuerySet
 
 from competitions.models import Competition
 from core import clock
-from core.difference import Difference
+from core.data_difference import Difference
 from core.extension_point import ExtensionPoint
 from submissions import build_faults
 from submissions.extension_points import measured_late, void_by_platform

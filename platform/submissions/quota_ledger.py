@@ -12,10 +12,10 @@ from django.db.models import Exists, OuterRef, QuerySet
 from accounts.models import User
 from core import clock, events, faults, notify
 from core.errors import Refusal, RefusedForNow
-from core.times import in_words
+from core.time_format import in_words
 from repositories.git_reader import GitReader
 from repositories.models import Repository
-from submissions import timeouts
+from submissions import state_timeouts
 from submissions.admission import check_commit_is_new, check_may_submit, check_quota
 from submissions.models import QuotaSlot, Submission
 from submissions.quota import WINDOW, refunds_fault, refunds_refusal
@@ -104,7 +104,7 @@ def _bound(given: QuotaSlot, by: User) -> Submission:
             title=given.title,
             licence=given.licence,
             state_since=now,
-            deadline=now + timeouts.RECEIVED,
+            deadline=now + state_timeouts.RECEIVED,
         )
         reserved.state, reserved.settled_at, reserved.submission = QuotaSlot.State.USED, now, submission
         reserved.save()
@@ -119,10 +119,11 @@ def _reserved(repository: Repository, commit: str, tag: str) -> QuotaSlot | None
     slot = slots.first()
     if slot is None or slot.tag == tag:
         return slot
+    accepted_from = slot.reserved_at + state_timeouts.RESERVED
     raise RefusedForNow(
         f"commit {slot.commit[:7]} is already being submitted as {slot.tag}",
-        accepted_from=slot.reserved_at + timeouts.RESERVED,
-        fix=f"wait for that push; if it failed, push again after {in_words(slot.reserved_at + timeouts.RESERVED)}",
+        accepted_from=accepted_from,
+        fix=f"wait for that push; if it failed, push again after {in_words(accepted_from)}",
     )
 
 
@@ -132,7 +133,7 @@ def settle_reservations(repository: Repository | None = None) -> int:
     If the tag arrived it becomes a submission, otherwise the slot is refunded; also if nobody could tell for a day.
     """
     due = QuotaSlot.objects.filter(
-        state=QuotaSlot.State.RESERVED, reserved_at__lte=clock.database_now() - timeouts.RESERVED
+        state=QuotaSlot.State.RESERVED, reserved_at__lte=clock.database_now() - state_timeouts.RESERVED
     ).select_related("repository", "reserved_by")
     if repository:
         due = due.filter(repository=repository)
@@ -150,7 +151,7 @@ def _settled(slot: QuotaSlot) -> bool:
         log.warning("slot %s has a tag that is no longer accepted: %s", slot.pk, refusal)
     except Exception as error:  # continue with the other slots
         faults.report(log, error, "slot %s cannot be settled now", slot.pk)
-        if clock.now() - slot.reserved_at < timeouts.UNSETTLED:
+        if clock.now() - slot.reserved_at < state_timeouts.UNSETTLED:
             return False
     return _refund(slot, QuotaSlot.State.RESERVED, PUSH_BROKEN_OFF)
 
@@ -175,7 +176,7 @@ def _given_up(repository: Repository | None) -> QuerySet[QuotaSlot]:
         state=QuotaSlot.State.REFUNDED,
         reason=PUSH_BROKEN_OFF,
         problem="",
-        settled_at__gt=clock.database_now() - timeouts.LATE_TAG,
+        settled_at__gt=clock.database_now() - state_timeouts.LATE_TAG,
     )
     if repository:
         slots = slots.filter(repository=repository)

@@ -11,11 +11,11 @@ from accounts.selectors import is_member
 from competitions.selectors import require_organiser
 from core import clock, events, notify
 from core.errors import Fault, Refusal
-from evaluation.domain.text import Text
+from evaluation.domain.translatable_text import Text
 from repositories.git_reader import GitReader
 from repositories.models import Repository
 from repositories.push_budget import charged
-from submissions import build_queue, quota_ledger, timeouts
+from submissions import build_queue, quota_ledger, state_timeouts
 from submissions.admission import check_commit_is_new, check_may_submit
 from submissions.formats import format_of
 from submissions.models import QuotaSlot, Submission
@@ -82,10 +82,10 @@ def withdraw(*, submission: Submission, by: User) -> None:
             )
         unbuilt = held.state == Submission.State.RECEIVED and not held.builds.exists()
         _change(held, Submission.State.WITHDRAWN, by, "withdraw")
-        build_queue.stop(held)
         if unbuilt:
             quota_ledger.refund(submission=held, reason=quota_ledger.WITHDRAWN, by=by)
         format_of(submission).eligibility_changed(submission)
+        build_queue.stop(held)
     submission.refresh_from_db()
 
 
@@ -151,7 +151,7 @@ def _locked(submission: Submission) -> Submission:
 def _change(submission: Submission, state: str, by: User, verb: str, reason: str = "") -> None:
     now = clock.database_now()
     submission.state, submission.state_since = state, now
-    submission.deadline = None if state in _FINAL else now + timeouts.RECEIVED
+    submission.deadline = None if state in _FINAL else now + state_timeouts.RECEIVED
     submission.save()
     events.record(verb, submission, by=by, reason=reason)
 

@@ -30,11 +30,14 @@ class HostAdmin(ReadOnlyAdmin):
 
 @admin.register(WorkerTime)
 class WorkerTimeAdmin(ReadOnlyAdmin):
-    """Seconds that workers played for each team, by hour: the basis of a team's daily share."""
+    """Seconds that workers played and built for each team, by hour: the basis of a team's daily shares."""
 
     organised_by = "entry__competition__organisers"
-    list_display = ("__str__", linked("entry"), "hour", "seconds")
-    list_filter = (("entry__competition", RelatedOnlyFieldListFilter),)
+    list_display = ("__str__", "role", linked("entry"), "hour", "seconds")
+    list_filter = (
+        "role",
+        ("entry__competition", RelatedOnlyFieldListFilter),
+    )
     list_select_related = ("entry__team", "entry__competition")
     search_fields = ("entry__team__name",)
     date_hierarchy = "hour"

@@ -12,7 +12,7 @@ from django.db.models import F, Q, Sum
 
 from workers.fair_share import DAY, RECENT, Precedence, Use, precedence
 from workers.models import Priority, WorkerTime
-from workers.work import Held, Role, Turn, Work, kinds_of
+from workers.work_kind import Held, Role, Turn, Work, kinds_of
 
 
 def in_order(turns: Sequence[tuple[Work[Any], Turn]], now: datetime, role: Role) -> list[tuple[Work[Any], Turn]]:
@@ -33,8 +33,12 @@ def in_order(turns: Sequence[tuple[Work[Any], Turn]], now: datetime, role: Role)
     return sorted(turns, key=place)
 
 
-def worker_time(teams: Collection[int | None], now: datetime) -> dict[int | None, tuple[float, float]]:
-    """Return the seconds of players that each team used on leaderboards in the last hour and the last day.
+PLAY = Role("play", limit=lambda: settings.TEAM_WORKER_SECONDS)
+"""Workers that play for leaderboards and rounds."""
+
+
+def worker_time(teams: Collection[int | None], now: datetime, role: Role) -> dict[int | None, tuple[float, float]]:
+    """Return the seconds of `role` that each team used on leaderboards in the last hour and the last day.
 
     Whole hours count: "the last hour" is up to two hours, and "the last day" at least 23.
     """
@@ -42,18 +46,15 @@ def worker_time(teams: Collection[int | None], now: datetime) -> dict[int | None
     of_them = Q(entry__in=[team for team in teams if team is not None])
     if None in teams:
         of_them |= Q(entry=None)
-    rows = WorkerTime.objects.filter(of_them, hour__gt=hour - DAY).order_by().values_list("entry")
+    spent = WorkerTime.objects.filter(of_them, role=role.name, hour__gt=hour - DAY)
     recent = Sum("seconds", filter=Q(hour__gte=hour - RECENT), default=0.0)
-    return {entry: (last_hour, day) for entry, last_hour, day in rows.annotate(recent=recent, day=Sum("seconds"))}
-
-
-PLAY = Role("play", spent=worker_time, limit=lambda: settings.TEAM_WORKER_SECONDS)
-"""Workers that play for leaderboards and rounds."""
+    rows = spent.order_by().values_list("entry").annotate(recent=recent, day=Sum("seconds"))
+    return {entry: (last_hour, day) for entry, last_hour, day in rows}
 
 
 def uses(teams: Collection[int | None], now: datetime, role: Role = PLAY) -> dict[int | None, Use]:
     """Return each team's use at `now` of the workers of `role`: what ended, and what they hold for it now."""
-    spent = role.spent(teams, now)
+    spent = worker_time(teams, now, role)
     held = [each for kind in kinds_of(role) for each in kind.held() if each.priority == Priority.BOARD]
     running = Counter(each.entry for each in held)
     going: defaultdict[int | None, float] = defaultdict(float)
@@ -64,12 +65,15 @@ def uses(teams: Collection[int | None], now: datetime, role: Role = PLAY) -> dic
     }
 
 
-def charge(held: Held, now: datetime) -> None:
-    """Count the time from the claim to the commit of an item. Last in its transaction, to lock the row briefly."""
+def charge(held: Held, now: datetime, role: Role = PLAY) -> None:
+    """Count the time from the claim of an item to its end at `now` against the team's share of `role`.
+
+    Last in its transaction, to lock the row briefly.
+    """
     if held.priority != Priority.BOARD:
         return
     hour = now.replace(minute=0, second=0, microsecond=0)
-    whose: dict[str, Any] = {"entry_id": held.entry, "hour": hour}
+    whose: dict[str, Any] = {"role": role.name, "entry_id": held.entry, "hour": hour}
     spent, _ = WorkerTime.objects.get_or_create(**whose)
     WorkerTime.objects.filter(pk=spent.pk).update(seconds=F("seconds") + _seconds(held.since, now))
 

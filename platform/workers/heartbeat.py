@@ -15,11 +15,11 @@ from workers.worker_slot import device_of
 
 
 @dataclass
-class _Process:
+class _ProcessStart:
     started_at: datetime | None = None
 
 
-_process = _Process()
+_process = _ProcessStart()
 
 
 def register(number: int) -> Worker:

@@ -6,7 +6,7 @@ from django.db import models
 from django.db.models import Q, UniqueConstraint
 
 from competitions.models import Entry
-from core.times import in_words
+from core.time_format import in_words
 
 
 class Priority(models.IntegerChoices):
@@ -62,11 +62,13 @@ class Host(models.Model):
 
 
 class WorkerTime(models.Model):
-    """Seconds that workers spent in one hour on committed leaderboard work of one team.
+    """Seconds that the workers of a role spent on leaderboard work of one team that ended in one hour.
 
     `entry` is None for work of no team.
     """
 
+    role = models.CharField(max_length=10)
+    """The name of the role: workers that play and builders have separate shares."""
     entry = models.ForeignKey(Entry, null=True, blank=True, on_delete=models.PROTECT, related_name="worker_times")
     hour = models.DateTimeField()
     seconds = models.FloatField(default=0.0)
@@ -74,9 +76,11 @@ class WorkerTime(models.Model):
     class Meta:
         ordering = ["-hour", "entry"]
         constraints = [
-            UniqueConstraint(fields=["entry", "hour"], name="worker_time_once_per_hour"),
-            UniqueConstraint(fields=["hour"], condition=Q(entry=None), name="worker_time_of_nobody_once_per_hour"),
+            UniqueConstraint(fields=["entry", "role", "hour"], name="worker_time_once_per_hour"),
+            UniqueConstraint(
+                fields=["role", "hour"], condition=Q(entry=None), name="worker_time_of_nobody_once_per_hour"
+            ),
         ]
 
     def __str__(self) -> str:
-        return f"worker time of {self.entry or 'no team'} from {in_words(self.hour)}"
+        return f"worker time ({self.role}) of {self.entry or 'no team'} from {in_words(self.hour)}"

@@ -13,7 +13,7 @@ from workers.fair_order import PLAY, in_order
 from workers.lease import BEAT_SECONDS, Leased
 from workers.models import Worker
 from workers.selectors import live_workers
-from workers.work import Role, Work, kinds, kinds_of
+from workers.work_kind import Role, Work, kinds, kinds_of
 
 log = logging.getLogger(__name__)
 

@@ -26,13 +26,13 @@ NOTIFY_AGAIN_SECONDS = 60.0
 
 
 @dataclass
-class _Process:
+class _WorkerProcessState:
     """State of this process between tasks, in `time.monotonic()`."""
 
     notified_at: float = -NOTIFY_AGAIN_SECONDS
 
 
-_process = _Process()
+_process = _WorkerProcessState()
 
 
 @shared_task(name="workers.play")  # type: ignore[untyped-decorator]

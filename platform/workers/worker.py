@@ -8,14 +8,14 @@ from functools import partial
 from typing import Any
 
 from core import clock, faults, notify
-from core.database import FAILURES, persist
+from core.database_failures import FAILURES, persist
 from core.logs import log_ids
 from workers import host_health, lease, queue
 from workers.heartbeat import WorkerHeartbeat
 from workers.lease import LostClaimError
 from workers.models import Worker
 from workers.queue import Claimed
-from workers.work import Work
+from workers.work_kind import Work
 
 log = logging.getLogger(__name__)
 

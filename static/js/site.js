@@ -44,7 +44,7 @@ function localise(part) {
   }
 }
 
-// as core.times.until on the server: rounded up to the last unit shown, such as "in 2 d 3 h"
+// as core.time_format.until on the server: rounded up to the last unit shown, such as "in 2 d 3 h"
 function until(seconds) {
   const minutes = Math.ceil(seconds / 60), hours = Math.ceil(minutes / 60);
   if (minutes <= 0) return texts.now;

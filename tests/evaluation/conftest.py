@@ -10,20 +10,20 @@ import numpy as np
 import pytest
 
 from evaluation.domain.images import ImageShape
-from evaluation.domain.players import Track
+from evaluation.domain.players import TrackName
 from evaluation.domain.samples import Sample
 from evaluation.formats.query.referee.fresh_instance import ask_fresh_model
-from evaluation.formats.query.referee.match import Match
+from evaluation.formats.query.referee.match import RefereedMatch
 from evaluation.formats.query.results import (
     AuditReport,
     Failure,
     PieceResult,
-    SampleResult,
+    RefereedSample,
     sum_reports,
     with_inconsistency,
 )
 from evaluation.formats.query.rules import QueryRules
-from evaluation.formats.query.runner.audit import with_audits
+from evaluation.formats.query.runner.audit_after_match import with_audits
 from evaluation.formats.query.runner.in_process_player import InProcessPlayer
 from gauntlet import serve_attack, serve_model
 
@@ -69,14 +69,16 @@ class Game:
         raw_model: Callable[[socket.socket], None] | None = None,
         samples: Sequence[Sample] | None = None,
         rules: QueryRules = RULES,
-        track: Track = Track.UNTARGETED,
+        track: TrackName = TrackName.UNTARGETED,
         seed: int = 1,
-    ) -> list[SampleResult]:
+    ) -> list[RefereedSample]:
         """One match between functions (served by the SDK) or raw socket players; the rows."""
         samples = make_samples(3) if samples is None else samples
         self.model_connection = InProcessPlayer(raw_model or (lambda s: serve_model(model, connected=s)))
         self.attack_connection = InProcessPlayer(raw_attack or (lambda s: serve_attack(attack or nothing, connected=s)))
-        match = Match(rules=rules, track=track, model=self.model_connection, attack=self.attack_connection, seed=seed)
+        match = RefereedMatch(
+            rules=rules, track=track, model=self.model_connection, attack=self.attack_connection, seed=seed
+        )
         try:
             self.played = tuple(match.play(samples))
             failures = match.failures

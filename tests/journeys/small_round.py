@@ -26,7 +26,7 @@ from formats.query.matches.player_builds import build
 from repositories.git_reader import GitReader
 from repositories.services import repository_of
 from rounds import services
-from rounds.planning import salts
+from rounds.planning import commitment_salts
 from rounds.planning.freeze import freeze
 from rounds.planning.plan import plan_round
 from submissions.models import Player, Submission
@@ -111,7 +111,7 @@ def submit(
 
 def start_round(competition: Competition, by: User, *, samples: int) -> None:
     """Plan, freeze and start it, on samples in the order of one salt."""
-    vars(salts)["new_salt"] = lambda: "0123456789abcdef"
+    vars(commitment_salts)["new_salt"] = lambda: "0123456789abcdef"
     now = clock.now()
     planned = plan_round(
         competition=competition,

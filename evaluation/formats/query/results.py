@@ -9,9 +9,9 @@ from enum import StrEnum
 import numpy as np
 from numpy.typing import NDArray
 
+from evaluation.domain.failure_reasons import Reason
 from evaluation.domain.images import Images
 from evaluation.domain.players import Side
-from evaluation.domain.reasons import Reason
 from evaluation.formats.query.kept_frames import KeptFrames
 from evaluation.formats.query.rules import QueryRules
 
@@ -39,7 +39,7 @@ class Failure:
 
 
 @dataclass(frozen=True)
-class SampleResult:
+class RefereedSample:
     """The result of one sample. Distances are L2 over pixels / 255; `seconds` is the sample's share of its piece.
 
     `found_label` is the model's label of the adversarial image, None if none was found.
@@ -167,7 +167,7 @@ class PieceResult:
     about these frames after the match, and `with_audit` of `referee.kept_frames` gives the final result.
     """
 
-    samples: tuple[SampleResult, ...]
+    samples: tuple[RefereedSample, ...]
     perturbed: Images
     trace: Trace
     seconds: float
@@ -189,5 +189,5 @@ class MatchResult:
     failures: tuple[Failure, ...] = field(default=())
 
     @property
-    def samples(self) -> tuple[SampleResult, ...]:
+    def samples(self) -> tuple[RefereedSample, ...]:
         return tuple(row for piece in self.pieces for row in piece.samples)

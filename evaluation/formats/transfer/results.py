@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evaluation.domain.images import Images
-from evaluation.domain.text import Text
+from evaluation.domain.translatable_text import Text
 
 REPEAT_LEVEL = 0.001
 """Share of independent defences that the images labelled again mark as inconsistent at most."""

@@ -8,7 +8,7 @@ import tempfile
 from pathlib import Path
 
 from avc2018.program import COMMAND, program_environment
-from avc2018.supervisor import Supervisor
+from avc2018.supervisor import AttackSupervisor
 
 
 def main(side: str) -> int:
@@ -16,7 +16,7 @@ def main(side: str) -> int:
     scratch = Path(tempfile.mkdtemp(prefix="2018-"))
     if side == "model":
         os.execvpe(COMMAND[0], COMMAND, program_environment(scratch))
-    return Supervisor(scratch).play()
+    return AttackSupervisor(scratch).play()
 
 
 if __name__ == "__main__":

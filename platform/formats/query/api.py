@@ -11,7 +11,12 @@ from accounts.models import User
 from api.formats import RoundResult
 from competitions.board_freezes import sees_live
 from competitions.models import Track
-from formats.query.api_serializers import BoardSerializer, EvaluationSerializer, PlaceSerializer, WarningSerializer
+from formats.query.api_serializers import (
+    EvaluationSerializer,
+    QueryBoardSerializer,
+    QueryPlaceSerializer,
+    WarningSerializer,
+)
 from formats.query.leaderboards.visibility import board, evaluation_of, public_evaluation_of
 from rounds.models import Round
 from rounds.selectors import standings
@@ -31,10 +36,10 @@ class QueryApi:
     def leaderboard(self, track: Track, user: User | AnonymousUser, page: str) -> Mapping[str, Any]:
         """Return a page of at most 100 rows."""
         shown = board(track, page, frozen=not sees_live(user, track.competition))
-        return BoardSerializer(shown).data
+        return QueryBoardSerializer(shown).data
 
     def round_result(self, published: Round) -> RoundResult:
         """Return the places, and the eliminated attacks that came nearer than those that counted."""
         warnings = published.warnings.select_related("attack", "model")
-        places = {name: PlaceSerializer(rows, many=True).data for name, rows in standings(published).items()}
+        places = {name: QueryPlaceSerializer(rows, many=True).data for name, rows in standings(published).items()}
         return RoundResult(places, WarningSerializer(warnings, many=True).data)

@@ -13,7 +13,7 @@ from formats.query.leaderboards.models import Evaluation
 from formats.query.rounds.models import RoundWarning
 
 
-class BoardRowSerializer(serializers.Serializer[Any]):
+class QueryBoardRowSerializer(serializers.Serializer[Any]):
     """A row of a leaderboard. `provisional`: not measured under the evaluation basis in force. Such a row has no rank
     and comes after the others, in the order of re-evaluation.
 
@@ -53,7 +53,7 @@ class BoardRowSerializer(serializers.Serializer[Any]):
     scored_at = MomentField()
 
 
-class BoardSerializer(serializers.Serializer[Any]):
+class QueryBoardSerializer(serializers.Serializer[Any]):
     """A page of a leaderboard. `still_since` and `still_reason` are null if the leaderboard is not frozen."""
 
     page = serializers.IntegerField(source="number")
@@ -61,7 +61,7 @@ class BoardSerializer(serializers.Serializer[Any]):
     total = serializers.IntegerField()
     still_since = serializers.DateTimeField(source="frozen.since", default=None)
     still_reason = serializers.CharField(source="frozen.reason", default=None)
-    rows = BoardRowSerializer(many=True)
+    rows = QueryBoardRowSerializer(many=True)
 
 
 class EvaluationSerializer(serializers.ModelSerializer[Evaluation]):
@@ -93,7 +93,7 @@ class EvaluationSerializer(serializers.ModelSerializer[Evaluation]):
         return [{**row, "median": rounding.distance(row["median"])} for row in evaluation.per_opponent]
 
 
-class PlaceSerializer(serializers.Serializer[Any]):
+class QueryPlaceSerializer(serializers.Serializer[Any]):
     """An entry of a published round. The scores are null if it was eliminated before the last stage, in `stage`.
 
     `rank_low` to `rank_high`: the 95 % rank interval within the last stage. `separated_from_next`: true if the

@@ -16,9 +16,9 @@ from core import object_store
 from core.errors import Fault, Refusal
 from evaluation.builder.manifest import read_manifest
 from evaluation.builder.source_tree import tree_entries
-from evaluation.domain.players import Track
+from evaluation.domain.players import TrackName
 from evaluation.formats.query.rules import QueryRules
-from evaluation.formats.query.runner.smoke_opponent import Opponent, nearest_mean_opponent
+from evaluation.formats.query.runner.smoke_opponent import SmokeOpponent, nearest_mean_opponent
 from formats.query.tracks import MODEL
 
 DIGITS = "digits"
@@ -37,7 +37,7 @@ def opponent_name(competition: Competition) -> str:
     return DIGITS_MODEL if development_set(competition).source == DIGITS else ""
 
 
-def made_opponent(competition: Competition) -> Opponent:
+def made_opponent(competition: Competition) -> SmokeOpponent:
     """Return the nearest-mean model of the development samples. Raise `Refusal` if they are not sufficient."""
     return nearest_mean_opponent(samples_of(development_set(competition)))
 
@@ -56,7 +56,7 @@ def keep_opponent(name: str) -> str:
             fix=f"use one of {', '.join(bundled(QueryRules.format, MODEL))}, or a directory with a submission",
         )
     manifest = read_manifest(source)
-    if manifest.track is not Track.MODEL:
+    if manifest.track is not TrackName.MODEL:
         raise Refusal(
             f"{name} is a submission to the {manifest.track} track", fix="use a submission to the model track"
         )

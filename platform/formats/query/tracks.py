@@ -5,11 +5,11 @@ from __future__ import annotations
 from django.utils.translation import gettext_noop
 
 from competitions.formats import TrackSide, TrackSpec
-from evaluation.domain.players import Track
+from evaluation.domain.players import TrackName
 
-MODEL = Track.MODEL.value
-UNTARGETED = Track.UNTARGETED.value
-TARGETED = Track.TARGETED.value
+MODEL = TrackName.MODEL.value
+UNTARGETED = TrackName.UNTARGETED.value
+TARGETED = TrackName.TARGETED.value
 
 TRACKS = (
     TrackSpec(MODEL, gettext_noop("model"), TrackSide.DEFENCE),

@@ -11,7 +11,7 @@ from accounts.models import User
 from api.formats import RoundResult
 from competitions.board_freezes import frozen_since, sees_live
 from competitions.models import Track
-from formats.transfer.api_serializers import BoardSerializer, PlaceSerializer, StandingSerializer
+from formats.transfer.api_serializers import StandingSerializer, TransferBoardSerializer, TransferPlaceSerializer
 from formats.transfer.rounds import standings as transfer_standings
 from formats.transfer.tournaments.boards import (
     TransferBoard,
@@ -41,12 +41,12 @@ class TransferApi:
         live = sees_live(user, track.competition)
         found = board_of(track) if live else TransferBoard()
         since = None if live else frozen_since(track.competition)
-        return BoardSerializer(found, context={"still_since": since}).data
+        return TransferBoardSerializer(found, context={"still_since": since}).data
 
     def round_result(self, published: Round) -> RoundResult:
         """Return the places."""
         found = transfer_standings.standings(published)
-        return RoundResult({name: PlaceSerializer(rows, many=True).data for name, rows in found.items()})
+        return RoundResult({name: TransferPlaceSerializer(rows, many=True).data for name, rows in found.items()})
 
 
 def _runs(submission: Submission) -> dict[str, int] | None:

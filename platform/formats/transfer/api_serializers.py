@@ -33,7 +33,7 @@ class StandingSerializer(serializers.Serializer[Any]):
     entered_at = MomentField()
 
 
-class BoardRowSerializer(StandingSerializer):
+class TransferBoardRowSerializer(StandingSerializer):
     """A row of a leaderboard, with shares from 0 to 1.
 
     `team` is empty and `submission` null for a baseline; `rank`, `score`, `raw` and `worst` are null if no opponent
@@ -59,11 +59,11 @@ class UnderWaySerializer(serializers.Serializer[Any]):
     needed = serializers.IntegerField()
 
 
-class BoardSerializer(serializers.Serializer[Any]):
+class TransferBoardSerializer(serializers.Serializer[Any]):
     """A whole leaderboard. While it is frozen (`still_since`), it has no rows."""
 
     still_since = serializers.SerializerMethodField()
-    rows = BoardRowSerializer(many=True)
+    rows = TransferBoardRowSerializer(many=True)
     under_way = UnderWaySerializer(many=True)
 
     def get_still_since(self, board: object) -> object:
@@ -71,7 +71,7 @@ class BoardSerializer(serializers.Serializer[Any]):
         return self.context["still_since"]
 
 
-class PlaceSerializer(serializers.Serializer[Any]):
+class TransferPlaceSerializer(serializers.Serializer[Any]):
     """An entry of a published round, with shares from 0 to 1.
 
     `low` to `high` is the 95 % interval of the score, `rank_low` to `rank_high` that of the place; both are

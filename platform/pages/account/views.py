@@ -10,7 +10,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from accounts import services
-from accounts.adapter import LINK_IN_SESSION
+from accounts.allauth_adapter import LINK_IN_SESSION
 from accounts.models import AccessToken
 from accounts.selectors import teams_of
 from accounts.sign_up import link_of

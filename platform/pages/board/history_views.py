@@ -9,7 +9,7 @@ from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_safe
 
 from competitions.models import Competition, Entry, Track
-from evaluation.charts.lines import LineChart
+from evaluation.charts.line_chart import LineChart
 from pages.access import competition_of, entry_of
 from pages.csv_download import csv_file
 from pages.formats import MissingPageError, page_formats

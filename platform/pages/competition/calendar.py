@@ -14,7 +14,7 @@ from rounds.models import Round
 
 
 @dataclass(frozen=True)
-class Item:
+class CalendarItem:
     """A freeze window with its round, if any. `phase` is "past", "now" or "coming"."""
 
     window: FreezeWindow
@@ -45,8 +45,8 @@ class Calendar:
     `frozen` is the window in force; submissions are accepted again from `reopens_at`.
     """
 
-    ahead: Sequence[Item]
-    past: Sequence[Item]
+    ahead: Sequence[CalendarItem]
+    past: Sequence[CalendarItem]
     frozen: FreezeWindow | None
     reopens_at: datetime | None
     next: NextDate | None
@@ -85,13 +85,13 @@ def _called_off(window: FreezeWindow) -> bool:
     return window.called_off_at is not None and getattr(window, "round", None) is None
 
 
-def _item(window: FreezeWindow, now: datetime) -> Item:
+def _item(window: FreezeWindow, now: datetime) -> CalendarItem:
     played: Round | None = getattr(window, "round", None)
     if window.called_off_at is not None:
-        return Item(window, played, "past")
+        return CalendarItem(window, played, "past")
     if window.starts_at <= now < window.ends_at or (played is not None and played.state in Round.UNDER_WAY):
-        return Item(window, played, "now")
-    return Item(window, played, "coming" if now < window.starts_at else "past")
+        return CalendarItem(window, played, "now")
+    return CalendarItem(window, played, "coming" if now < window.starts_at else "past")
 
 
 def next_date(competition: Competition, windows: Sequence[FreezeWindow], now: datetime) -> NextDate | None:

@@ -18,7 +18,7 @@ from competitions.rules import (
     least_accuracy,
     teams_may_choose,
 )
-from core.numbers import local
+from core.number_format import local
 from pages.formats import page_formats
 
 SHARED_LABELS = {

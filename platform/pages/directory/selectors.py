@@ -68,7 +68,7 @@ class Found:
 
 
 @dataclass(frozen=True)
-class Results:
+class SearchResults:
     """Results of a search."""
 
     competitions: Found
@@ -82,7 +82,7 @@ class Results:
         return any(found.rows for found in (self.competitions, self.teams, self.submissions, self.people))
 
 
-def search(text: str, user: User | AnonymousUser) -> Results | None:
+def search(text: str, user: User | AnonymousUser) -> SearchResults | None:
     """Return what the user may see with `text` in its name, or None if the text is too short.
 
     People are found by their user names if they are in a team that the user may see: other accounts are not public.
@@ -102,7 +102,7 @@ def search(text: str, user: User | AnonymousUser) -> Results | None:
         teams = Entry.objects.filter(_team_named(text), competition__in=visible)
         competitions = visible.filter(Q(title__icontains=text) | Q(slug__icontains=text))
     related = ("repository__entry__team", "repository__track__competition")
-    return Results(
+    return SearchResults(
         _found(competitions),
         _found(teams.select_related("team", "competition").order_by(Lower("team__name"))),
         _found(submissions.select_related(*related).order_by("-pk")),

@@ -17,7 +17,7 @@ from django.utils.formats import get_format
 from django.utils.safestring import SafeString
 
 from competitions.models import Track
-from evaluation.charts.table import Table
+from evaluation.charts.table import ChartTable
 from pages.players import PlayerName
 from rounds.models import Round
 
@@ -55,7 +55,7 @@ class HeatMap(ABC):
 
     @property
     @abstractmethod
-    def table(self) -> Table:
+    def table(self) -> ChartTable:
         """A row for each pair."""
 
     @abstractmethod

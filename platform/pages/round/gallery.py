@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from django.core.paginator import Page
 
-from evaluation.charts.pictures import AMPLIFICATIONS, USUAL_AMPLIFICATION
+from evaluation.charts.sample_pictures import AMPLIFICATIONS, USUAL_AMPLIFICATION
 from pages.players import PlayerName
 
 COLUMNS = 5

@@ -15,14 +15,14 @@ from django.views.decorators.http import require_safe
 from competitions.models import Competition
 from competitions.selectors import may_organise
 from core.errors import Refusal
-from core.times import for_programs
+from core.time_format import for_programs
 from pages import polling
 from pages.access import own_teams, round_of
 from pages.formats import page_formats
 from pages.round.released_files import files
 from rounds.models import Release, Round
 from rounds.release.archive_limit import RETRY_SECONDS, ArchivesBusyError
-from rounds.release.parts import open_part, released, released_entries
+from rounds.release.released_parts import open_part, released, released_entries
 from rounds.release.signing_keys import all_keys, key_id, public_key
 
 PLANNED_EVERY = 60

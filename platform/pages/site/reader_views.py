@@ -16,7 +16,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from accounts.models import User
 from accounts.services import keep_language
-from core.reader import ZONE_COOKIE, ZONES, zone_named
+from core.reader_locale import ZONE_COOKIE, ZONES, zone_named
 
 
 @csrf_exempt  # a forged request could only change the language; with a token, each page would set a cookie

@@ -19,7 +19,7 @@ from accounts.models import Team
 from competitions.models import Page, TermsVersion, Track
 from competitions.selectors import visible_competitions
 from core import clock
-from core.times import for_programs
+from core.time_format import for_programs
 from rounds.models import Round
 
 _CLOSED = ("/admin/", "/accounts/", "/account", "/api/", "/git/", "/submissions/*/log", "/time-zone")

@@ -5,9 +5,9 @@ from __future__ import annotations
 from django import template
 from django.utils.safestring import SafeString
 
-from core.numbers import local
-from evaluation.charts.bars import Histogram
-from evaluation.charts.lines import LineChart
+from core.number_format import local
+from evaluation.charts.histogram import Histogram
+from evaluation.charts.line_chart import LineChart
 from evaluation.charts.svg import svg as drawn
 from pages.language import tick, translated
 

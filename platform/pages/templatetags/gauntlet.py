@@ -19,9 +19,9 @@ from django.utils.translation import gettext, gettext_noop
 
 from accounts.models import Team
 from competitions.models import Page
-from core import clock, rounding, times
-from core.numbers import local
-from evaluation.charts.axis import Axis
+from core import clock, rounding, time_format
+from core.number_format import local
+from evaluation.charts.interval_bar_axis import Axis
 from evaluation.domain.score_decimals import decimals
 from pages.access import own_teams
 from pages.formats import Content
@@ -63,19 +63,19 @@ def ago(at: datetime | None) -> SafeString | str:
         return ""
     return format_html(
         '<time class="nowrap" datetime="{}" title="{}" data-ago>{}</time>',
-        times.for_programs(at),
-        times.to_second(at),
-        times.ago(at, clock.now()),
+        time_format.for_programs(at),
+        time_format.to_second(at),
+        time_format.ago(at, clock.now()),
     )
 
 
 def _time(at: datetime, attribute: SafeString) -> SafeString:
     return format_html(
         '<time datetime="{}" title="{}"{}>{}</time>',
-        times.for_programs(at),
-        times.to_second(at),
+        time_format.for_programs(at),
+        time_format.to_second(at),
         attribute,
-        times.on_page(at),
+        time_format.on_page(at),
     )
 
 
@@ -87,17 +87,19 @@ def countdown(at: datetime) -> SafeString:
     """
     left = at - clock.now()
     if left > FAR:
-        words = gettext("on %(day)s") % {"day": times.day(at)}
-        return format_html('<time class="nowrap" datetime="{}">{}</time>', times.for_programs(at), words)
+        words = gettext("on %(day)s") % {"day": time_format.day(at)}
+        return format_html('<time class="nowrap" datetime="{}">{}</time>', time_format.for_programs(at), words)
     return format_html(
-        '<span class="nowrap" data-until="{}">{}</span>', times.for_programs(at), times.until(left.total_seconds())
+        '<span class="nowrap" data-until="{}">{}</span>',
+        time_format.for_programs(at),
+        time_format.until(left.total_seconds()),
     )
 
 
 @register.filter
 def duration(seconds: float | None) -> str:
     """Format a duration in at most two units, for example "4 min 10 s"."""
-    return "" if seconds is None else times.duration(seconds)
+    return "" if seconds is None else time_format.duration(seconds)
 
 
 @register.filter
@@ -149,7 +151,7 @@ def skew(seconds: float) -> str:
     if not off:
         return gettext("in sync")
     words = gettext("%(time)s ahead") if seconds > 0 else gettext("%(time)s behind")
-    return words % {"time": f"{off} s" if off < 60 else times.duration(off)}
+    return words % {"time": f"{off} s" if off < 60 else time_format.duration(off)}
 
 
 @register.filter
@@ -252,7 +254,7 @@ _SITE_MENU = (
 @register.simple_tag
 def script_texts() -> str:
     """Return the texts that the script of the pages needs, as JSON."""
-    return json.dumps({**times.for_script(), "copied": gettext("Copied")}, ensure_ascii=False)
+    return json.dumps({**time_format.for_script(), "copied": gettext("Copied")}, ensure_ascii=False)
 
 
 @register.simple_tag(takes_context=True)

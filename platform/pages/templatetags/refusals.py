@@ -10,7 +10,7 @@ from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 from django.utils.translation import get_language, gettext, gettext_noop
 
-from evaluation.domain.reasons import Reason
+from evaluation.domain.failure_reasons import Reason
 from pages.language import translated
 
 register = template.Library()

@@ -20,7 +20,7 @@ from django.db import connections
 from accounts.models import User
 from core import clock, faults
 from core.errors import Fault, Refusal, RefusedForNow
-from core.times import in_words, until
+from core.time_format import in_words, until
 from repositories.git_command import HOOKS
 from repositories.git_reader import GitReader
 from repositories.models import Repository
@@ -70,7 +70,7 @@ checks and are in quarantine, where the reader sees them.
 """
 
 
-class _Question(TypedDict):
+class _HookMessage(TypedDict):
     """What `hooks/forward.py` sends: the hook's name, its standard input, and the variables of the quarantine."""
 
     hook: str
@@ -126,7 +126,7 @@ class ReceivePack:
                 fix="push only those that you need: git push origin main",
             )
             return 1, refusal_text(refusal, clock.now())
-        question: _Question = json.loads(received)
+        question: _HookMessage = json.loads(received)
         updates = [RefUpdate(*line.split(" ", 2)) for line in question["lines"].split("\n") if line]
         if question["hook"] == "pre-receive":
             return self._before(updates, question["environment"], cost)

@@ -10,7 +10,7 @@ from competitions.models import Competition, Track
 from core.errors import Fault
 from rounds.formats import Counting, format_of
 from rounds.models import Round, RoundEntry
-from rounds.planning.open_source import is_open_source
+from rounds.planning.open_source_licences import is_open_source
 
 if TYPE_CHECKING:
     from submissions.models import Player, Submission

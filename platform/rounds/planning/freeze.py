@@ -12,10 +12,10 @@ from competitions.models import FreezeWindow, Track
 from competitions.selectors import require_organiser, rules_in_force
 from core import clock, faults
 from core.errors import GauntletError, Refusal
-from core.times import in_words
+from core.time_format import in_words
 from rounds.formats import format_of
 from rounds.models import Round, RoundEntry
-from rounds.planning import salts
+from rounds.planning import commitment_salts
 from rounds.planning.entries import eligible_entries
 from rounds.running.transitions import lock_competition, locked, move, record_problem, require_possible
 
@@ -52,7 +52,7 @@ def freeze(*, round_: Round, by: User | None = None, reason: str = "") -> None:
         round_format.check_field(current, entries, current.rules)
         RoundEntry.objects.bulk_create(entries)
         round_format.freeze(current, entries)
-        current.field_salt = salts.new_salt()
+        current.field_salt = commitment_salts.new_salt()
         current.field_commitment = round_format.commitment_to_field(current, entries, current.field_salt)
         counts = Counter(entry.track.name for entry in entries)
         move(

@@ -18,7 +18,7 @@ from core.errors import Refusal
 from rounds.engine_adapter import MOST_SAMPLES
 from rounds.formats import RoundFormat, round_formats
 from rounds.models import Round
-from rounds.planning import salts
+from rounds.planning import commitment_salts
 from rounds.planning.entries import eligible_entries
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ def plan_round(
     round_format = round_formats.of(competition)
     kind, title = _kind(kind), _title(title)
     schedule, guard = round_format.schedule(schedule, guard=guard)
-    salt = salts.new_salt()
+    salt = commitment_salts.new_salt()
     _check_samples(competition, round_format, kind, source, samples)
     # before the transaction, since it reads many images; leftovers in the store are harmless
     drawn = draw_samples(source=source, count=samples, salt=salt)

@@ -13,7 +13,7 @@ from django.db import transaction
 
 from core import clock, events, faults
 from core.errors import Fault, Refusal
-from core.times import for_programs
+from core.time_format import for_programs
 from rounds.models import SigningKey
 from rounds.release import signing_seed
 from rounds.release.signing_seed import MOST_SUCCESSIONS, Succession, key_id, sign, succeed

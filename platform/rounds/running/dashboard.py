@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from rounds.formats import format_of, round_formats
 from rounds.models import Release, Round
 from rounds.publishing.preview import warnings
-from rounds.running.dashboard_tables import BEFORE_SCORE, Section, Table, entries
+from rounds.running.dashboard_tables import BEFORE_SCORE, DashboardTable, Section, entries
 from workers.selectors import live_workers
 
 State = Round.State
@@ -57,7 +57,7 @@ def dashboard(round_: Round) -> Dashboard:
     return Dashboard(STATE_TEXT[State(round_.state)], round_.problem or part.problem, part.percent, shown)
 
 
-def _releases(round_: Round) -> list[Table]:
+def _releases(round_: Round) -> list[DashboardTable]:
     made = list(round_.releases.select_related("released_by").order_by("pk"))
     rows: list[tuple[object, ...]] = [
         (row.get_part_display(), row.released_at, row.released_by, row.withdrawn_at or "public") for row in made
@@ -65,13 +65,13 @@ def _releases(round_: Round) -> list[Table]:
     if round_.state == State.PUBLISHED:
         public = {row.part for row in made if row.withdrawn_at is None}
         rows += [(part.label, "", "", "not public") for part in Release.Part if part not in public]
-    return [Table("", ("part", "released", "by", "withdrawn"), rows)] if rows else []
+    return [DashboardTable("", ("part", "released", "by", "withdrawn"), rows)] if rows else []
 
 
-def _workers() -> Table:
+def _workers() -> DashboardTable:
     """Return the live workers, and which of them play."""
     playing = {name for format_name in round_formats for name in round_formats[format_name].playing_workers()}
     rows = [
         (worker.name, worker.worker_class, "plays" if worker.name in playing else "waits") for worker in live_workers()
     ]
-    return Table(f"{len(rows)} live", ("worker", "class", ""), rows)
+    return DashboardTable(f"{len(rows)} live", ("worker", "class", ""), rows)

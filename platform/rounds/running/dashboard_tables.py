@@ -18,7 +18,7 @@ BEFORE_SCORE = (Round.State.PLANNED, Round.State.FROZEN, Round.State.PLAYING, Ro
 
 
 @dataclass(frozen=True)
-class Table:
+class DashboardTable:
     """A table of the admin. Cells are text or links."""
 
     title: str
@@ -31,7 +31,7 @@ class Section:
     """Tables under one heading, collapsed if `folded`."""
 
     title: str
-    tables: Sequence[Table]
+    tables: Sequence[DashboardTable]
     text: str = ""
     folded: bool = False
 
@@ -42,9 +42,9 @@ class DashboardPart:
 
     work: Sequence[Section] = ()
     """What the round costs, and what failed."""
-    changes: Sequence[Table] = ()
+    changes: Sequence[DashboardTable] = ()
     """What publishing changes."""
-    standings: Sequence[Table] = ()
+    standings: Sequence[DashboardTable] = ()
     """The standings of a scored round."""
     log: Sequence[Section] = ()
     """What was decided on the way."""
@@ -56,11 +56,11 @@ class DashboardPart:
     """What would stop the round, where it reports no problem itself."""
 
 
-def places(views: Iterable[Preview], *, titled: bool = True) -> list[Table]:
+def places(views: Iterable[Preview], *, titled: bool = True) -> list[DashboardTable]:
     """Return the places of each track next to the ranks on its leaderboard."""
     headers = ("place", "rank on the board", "team", "title", "why", "")
     return [
-        Table(
+        DashboardTable(
             view.track.title if titled else "",
             headers,
             [(row.place, row.rank_before or "new", row.team, row.title, row.why, row.remark) for row in view.rows],
@@ -69,7 +69,7 @@ def places(views: Iterable[Preview], *, titled: bool = True) -> list[Table]:
     ]
 
 
-def entries(round_: Round, cut: Mapping[tuple[str, int], int]) -> list[Table]:
+def entries(round_: Round, cut: Mapping[tuple[str, int], int]) -> list[DashboardTable]:
     """Return the entries of each track in the order of their seeding, and where they left the round."""
     titles = track_titles(round_)
     headers = ("seed", "team", "title", "state", "prizes", "")
@@ -87,7 +87,7 @@ def entries(round_: Round, cut: Mapping[tuple[str, int], int]) -> list[Table]:
             for row in sorted(rows, key=lambda row: row.prior)
         ]
         if lines:
-            made.append(Table(titles[track_name], headers, lines))
+            made.append(DashboardTable(titles[track_name], headers, lines))
     return made
 
 

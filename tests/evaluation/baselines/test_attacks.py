@@ -13,7 +13,7 @@ from foolbox.criteria import Misclassification
 from numpy.typing import NDArray
 
 from evaluation.datasets.load import load_dataset
-from evaluation.domain.players import Track
+from evaluation.domain.players import TrackName
 from evaluation.formats.query.catalogue import TINY_IMAGENET, Baseline, baselines
 from gauntlet import BudgetExhausted, ModelHandle
 from gauntlet.foolbox_adapter import FoolboxModel
@@ -22,7 +22,7 @@ from gauntlet.handle import Clock
 BUDGET = 1000
 
 every_attack = pytest.mark.parametrize(
-    "baseline", [baseline for baseline in baselines() if baseline.track is not Track.MODEL], ids=lambda b: b.name
+    "baseline", [baseline for baseline in baselines() if baseline.track is not TrackName.MODEL], ids=lambda b: b.name
 )
 
 
@@ -42,7 +42,7 @@ def attack_one(
     np.random.seed(0)  # foolbox draws from it
     image = load_dataset("digits").samples("validation", 1)[0].image
     truth = int(predict(image[np.newaxis])[0])
-    label = truth if baseline.track is Track.UNTARGETED else None
+    label = truth if baseline.track is TrackName.UNTARGETED else None
     target = None if label is not None else (truth + 1) % 10
     left = BUDGET
 

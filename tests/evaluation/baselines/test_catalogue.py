@@ -16,7 +16,7 @@ from evaluation.builder.manifest import read_manifest
 from evaluation.builder.requirements import read_requirements
 from evaluation.builder.tree_digest import tree_digest
 from evaluation.domain.errors import Refusal
-from evaluation.domain.players import Track
+from evaluation.domain.players import TrackName
 from evaluation.formats.query.catalogue import (
     SHARED_PARTS,
     TINY_IMAGENET,
@@ -57,7 +57,7 @@ every_baseline = pytest.mark.parametrize("baseline", baselines(), ids=lambda bas
 
 def test_it_works() -> None:
     tracks = [baseline.track for baseline in baselines()]
-    assert [tracks.count(track) for track in Track] == [7, 7, 5]
+    assert [tracks.count(track) for track in TrackName] == [7, 7, 5]
     assert len({baseline.name for baseline in baselines()}) == 19
 
 
@@ -65,7 +65,7 @@ def test_each_data_set_has_its_submissions() -> None:
     digits, photographs, others = (baselines_for(name) for name in ("digits", "tiny-imagenet:DIR", "cifar10"))
     assert [baseline.name for baseline in others] == ["boundary", "gaussian-noise", "salt-and-pepper"]
     assert set(digits) & set(photographs) == set(others)
-    assert {baseline.track for baseline in photographs} == set(Track)
+    assert {baseline.track for baseline in photographs} == set(TrackName)
     assert set(digits) | set(photographs) == set(baselines())
 
 

@@ -9,11 +9,11 @@ from types import ModuleType
 import pytest
 
 from evaluation.datasets.load import load_dataset
-from evaluation.domain.players import Track
+from evaluation.domain.players import TrackName
 from evaluation.domain.samples import Sample
 from evaluation.formats.query.catalogue import TINY_IMAGENET, Baseline, baselines
-from evaluation.formats.query.referee.match import Match
-from evaluation.formats.query.results import SampleResult
+from evaluation.formats.query.referee.match import RefereedMatch
+from evaluation.formats.query.results import RefereedSample
 from evaluation.formats.query.rules import QueryRules
 from evaluation.formats.query.runner.in_process_player import InProcessPlayer
 from gauntlet import serve_attack, serve_model
@@ -23,7 +23,7 @@ RULES = QueryRules(classes=10, query_budget=60, piece_samples=2)
 # those for Tiny ImageNet are the same programs with other weights
 every_program = pytest.mark.parametrize(
     "baseline",
-    [each for each in baselines() if each.track is not Track.MODEL and each.data_set != TINY_IMAGENET],
+    [each for each in baselines() if each.track is not TrackName.MODEL and each.data_set != TINY_IMAGENET],
     ids=lambda baseline: baseline.name,
 )
 
@@ -34,9 +34,9 @@ def test_rows_are_those_of_an_attack_that_was_just_started(
 ) -> None:
     predict = load_main("numpy-classifier").predict
 
-    def play(samples: Sequence[Sample]) -> list[SampleResult]:
+    def play(samples: Sequence[Sample]) -> list[RefereedSample]:
         attack = load_main(baseline.name).attack
-        match = Match(
+        match = RefereedMatch(
             rules=RULES,
             track=baseline.track,
             model=InProcessPlayer(lambda connected: serve_model(predict, connected=connected)),

@@ -14,16 +14,16 @@ from typing import Any
 
 import pytest
 
-from evaluation.builder import build_watch
+from evaluation.builder import build_limits
 from evaluation.builder.base import Builder
+from evaluation.builder.docker_build_settings import BuildSettings
 from evaluation.builder.docker_builder import DockerBuilder
 from evaluation.builder.image_archive import DIGEST_LABEL
-from evaluation.builder.image_spec import image_name, make_recipe
+from evaluation.builder.image_recipe import image_name, make_recipe
 from evaluation.builder.in_place_builder import InPlaceBuilder
 from evaluation.builder.pack_detection import detect_pack
-from evaluation.builder.settings import BuildSettings
 from evaluation.domain.errors import BuildRefusal, Fault, ManifestRefusal
-from evaluation.domain.players import Player
+from evaluation.domain.players import QueryPlayer
 from evaluation.sandbox.sdk_tree import SDK
 
 CORPUS = Path(__file__).resolve().parents[2] / "repos" / "builds"
@@ -35,7 +35,7 @@ FOR_DOCKER = [name for name, expected in EXPECTED.items() if "docker" in expecte
 
 @dataclass(frozen=True)
 class Seen:
-    player: Player | None
+    player: QueryPlayer | None
     text: str
 
 
@@ -67,7 +67,7 @@ def docker(*words: str) -> str:
     return subprocess.run(["docker", *words], capture_output=True, text=True, check=True, timeout=120).stdout
 
 
-def run(player: Player) -> str:
+def run(player: QueryPlayer) -> str:
     """What the player prints when it is run as sandboxes run it."""
     assert player.image is not None
     limits = ["--network", "none", "--read-only", "--tmpfs", "/tmp", "--user", "65534:65534", "--cap-drop", "ALL"]
@@ -263,7 +263,7 @@ def test_an_engine_that_goes_away_in_mid_build_is_the_hosts_cause_although_it_co
 
 @pytest.mark.docker
 def test_an_engine_whose_disk_is_full_begins_no_build(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(build_watch, "LEAST_FREE_BYTES", 1 << 60)
+    monkeypatch.setattr(build_limits, "LEAST_FREE_BYTES", 1 << 60)
     source = written(tmp_path / "source", "RUN true\n")
     with pytest.raises(Fault, match="the engine's disk is full"):
         DockerBuilder().build(source, on_log=lambda line: None)

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from evaluation.builder.choose_builder import choose_builder
+from evaluation.builder.docker_build_settings import BuildSettings, build_settings_from_environment
 from evaluation.builder.in_place_builder import InPlaceBuilder
-from evaluation.builder.settings import BuildSettings, build_settings_from_environment
 from evaluation.domain.errors import HostRefusal
 
 

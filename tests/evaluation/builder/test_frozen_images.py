@@ -20,10 +20,10 @@ from docker.types import Mount
 
 from evaluation.builder.build_container import BUILD_LABEL, BuildContainer, UnreadableError, sweep
 from evaluation.builder.build_guards import BuildGuards
+from evaluation.builder.docker_build_settings import BuildSettings
 from evaluation.builder.docker_builder import DockerBuilder, builder_image_name
-from evaluation.builder.settings import BuildSettings
 from evaluation.domain.errors import Fault
-from evaluation.domain.players import Player
+from evaluation.domain.players import QueryPlayer
 from evaluation.sandbox.host_process import host_name
 
 pytestmark = pytest.mark.docker
@@ -59,12 +59,12 @@ def store(tmp_path: Path) -> FolderStore:
 
 
 @pytest.fixture
-def removed() -> Iterator[Callable[[Player], None]]:
+def removed() -> Iterator[Callable[[QueryPlayer], None]]:
     """Takes a player's image off the local engine, now or when the test ends."""
     client = docker.from_env()
     seen: set[str] = set()
 
-    def remove(player: Player) -> None:
+    def remove(player: QueryPlayer) -> None:
         image = str(player.image)
         seen.add(image)
         client.images.remove(image, force=True)
@@ -110,7 +110,7 @@ def test_two_hosts_play_the_same_image(
     store: FolderStore,
     other_host: str,
     monkeypatch: pytest.MonkeyPatch,
-    removed: Callable[[Player], None],
+    removed: Callable[[QueryPlayer], None],
 ) -> None:
     (tmp_path / "program.c").write_text(PROGRAM)
     source = make_repository(files={"Dockerfile": "FROM scratch\nCOPY program /program\n", "unique": uuid.uuid4().hex})
@@ -138,7 +138,7 @@ def test_two_hosts_play_the_same_image(
 
 
 def test_an_image_comes_back_with_its_layers_on_the_base_image(
-    make_repository: Callable[..., Path], store: FolderStore, removed: Callable[[Player], None]
+    make_repository: Callable[..., Path], store: FolderStore, removed: Callable[[QueryPlayer], None]
 ) -> None:
     files = {"postBuild": "#!/bin/sh\nexec cat /proc/sys/kernel/random/uuid >seen.txt\n", "main.py": uuid.uuid4().hex}
     source = make_repository(files=files)
@@ -158,7 +158,7 @@ def test_an_image_comes_back_with_its_layers_on_the_base_image(
 
 
 def test_it_rejects_an_image_whose_files_are_gone_or_changed(
-    make_repository: Callable[..., Path], store: FolderStore, removed: Callable[[Player], None]
+    make_repository: Callable[..., Path], store: FolderStore, removed: Callable[[QueryPlayer], None]
 ) -> None:
     builder = DockerBuilder(store=store)
     player = builder.build(make_repository(files={"main.py": uuid.uuid4().hex}), on_log=lambda line: None)

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from evaluation.builder.docker_build_settings import BuildSettings
 from evaluation.builder.docker_builder import DockerBuilder
-from evaluation.builder.settings import BuildSettings
-from evaluation.domain.players import Player
+from evaluation.domain.players import QueryPlayer
 from evaluation.sandbox.host_process import runner_label
 
 Make = Callable[..., Path]
@@ -97,6 +97,6 @@ def test_traps_of_a_build_catch_nothing_and_secrets_of_the_site_are_nowhere(
         docker("rmi", "--force", str(player.image))
 
 
-def played(player: Player) -> str:
+def played(player: QueryPlayer) -> str:
     limits = ["--network", "none", "--read-only", "--user", "65534:65534", "--cap-drop", "ALL"]
     return docker("run", "--rm", *limits, str(player.image), *player.command)

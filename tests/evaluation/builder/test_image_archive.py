@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from evaluation.builder.build_context import ContextEntry
+from evaluation.builder.build_context_tar import ContextEntry
 from evaluation.builder.docker_builder import check_image_store
 from evaluation.builder.image_archive import (
     BuiltConfig,

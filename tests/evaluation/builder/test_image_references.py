@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from evaluation.builder.build_plan import plan_build
+from evaluation.builder.docker_build_settings import BuildSettings
 from evaluation.builder.dockerfile_images import AllowedImages, check_images, image_entry
-from evaluation.builder.image_spec import make_recipe
-from evaluation.builder.settings import BuildSettings
+from evaluation.builder.image_recipe import make_recipe
 from evaluation.domain.errors import BuildRefusal
 
 Make = Callable[..., Path]

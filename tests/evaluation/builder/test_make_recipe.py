@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from evaluation.builder.image_spec import Recipe, image_name, make_recipe, operator_files
-from evaluation.builder.settings import BuildSettings
+from evaluation.builder.docker_build_settings import BuildSettings
+from evaluation.builder.image_recipe import ImageRecipe, image_name, make_recipe, operator_files
 from evaluation.domain.errors import BuildRefusal
 
 Make = Callable[..., Path]
 
 
-def recipe(source: Path, *, base_id: str = "sha256:base", sdk_digest: str = "sdk") -> Recipe:
+def recipe(source: Path, *, base_id: str = "sha256:base", sdk_digest: str = "sdk") -> ImageRecipe:
     return make_recipe(source, BuildSettings(), base_id=base_id, sdk_digest=sdk_digest)
 
 

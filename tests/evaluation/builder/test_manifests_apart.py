@@ -11,7 +11,7 @@ import pytest
 
 from evaluation.builder import manifest
 from evaluation.domain.errors import ManifestRefusal
-from evaluation.domain.players import Track
+from evaluation.domain.players import TrackName
 from evaluation.formats.query.submissions_2018 import crowdai
 from evaluation.formats.transfer import metadata
 from evaluation.formats.transfer.rules import TransferTrack
@@ -44,7 +44,7 @@ def _not_here(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("_not_here")
 def test_a_manifest_is_parsed_in_another_process(tmp_path: Path) -> None:
     (tmp_path / "submission.toml").write_bytes(TOML)
-    expected = manifest.Manifest(Track.UNTARGETED, ("python", "main.py"), "Boundary", "MIT", gpu=True)
+    expected = manifest.Manifest(TrackName.UNTARGETED, ("python", "main.py"), "Boundary", "MIT", gpu=True)
     assert manifest.parse_apart(TOML) == manifest.read_manifest(tmp_path) == expected
 
 
@@ -60,7 +60,7 @@ def test_a_manifest_of_2017_is_parsed_in_another_process(tmp_path: Path) -> None
 @pytest.mark.usefixtures("_not_here")
 def test_a_manifest_of_2018_is_parsed_in_another_process(tmp_path: Path) -> None:
     (tmp_path / "crowdai.json").write_text(JSON_2018)
-    assert crowdai.read_submission(tmp_path) == crowdai.Submission2018(Track.MODEL, "A model", "unknown")
+    assert crowdai.read_submission(tmp_path) == crowdai.Submission2018(TrackName.MODEL, "A model", "unknown")
 
 
 @pytest.mark.parametrize(("parse", "content"), [(manifest.parse_apart, TOML), (metadata.parse_apart, JSON_2017)])

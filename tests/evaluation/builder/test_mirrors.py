@@ -12,10 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from evaluation.builder.image_spec import operator_files
+from evaluation.builder.docker_build_settings import BuildSettings
+from evaluation.builder.image_recipe import operator_files
 from evaluation.builder.mirror_proxy import SOCKET_NAME, MirrorProxy
 from evaluation.builder.mirrors import Mirror, Reach, mirrored
-from evaluation.builder.settings import BuildSettings
 
 SECRET = "Basic " + base64.b64encode(b"site:s3cr3t").decode()
 

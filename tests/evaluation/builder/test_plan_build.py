@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from evaluation.builder.build_plan import plan_apart, plan_build
+from evaluation.builder.docker_build_settings import BuildSettings
 from evaluation.builder.pack_detection import CONFIGURATION_FILES
-from evaluation.builder.settings import BuildSettings
 from evaluation.domain.errors import BuildRefusal, HostRefusal
 
 MakeRepository = Callable[..., Path]
@@ -45,7 +45,7 @@ def test_no_module_of_a_submission_is_imported(make_repository: MakeRepository, 
     program = """
 import pathlib, sys
 from evaluation.builder.build_plan import plan_build
-from evaluation.builder.settings import BuildSettings
+from evaluation.builder.docker_build_settings import BuildSettings
 print(plan_build("docker", pathlib.Path(sys.argv[1]), BuildSettings()))
 """
     command = [sys.executable, "-c", program, str(source)]

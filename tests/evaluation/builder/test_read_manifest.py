@@ -8,7 +8,7 @@ import pytest
 
 from evaluation.builder.manifest import MAX_MANIFEST_BYTES, Manifest, read_manifest
 from evaluation.domain.errors import ManifestRefusal
-from evaluation.domain.players import Track
+from evaluation.domain.players import TrackName
 
 GOOD = {"track": '"untargeted"', "run": "\"python main.py --name 'a b'\"", "title": '"An attack"', "licence": '"MIT"'}
 
@@ -30,7 +30,7 @@ def test_it_works(tmp_path: Path) -> None:
     (tmp_path / "submission.toml").write_text(text(gpu="true"))
 
     assert read_manifest(tmp_path) == Manifest(
-        track=Track.UNTARGETED,
+        track=TrackName.UNTARGETED,
         run=("python", "main.py", "--name", "a b"),
         title="An attack",
         licence="MIT",

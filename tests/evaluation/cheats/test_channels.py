@@ -21,13 +21,13 @@ import pytest
 
 from evaluation.builder.choose_builder import choose_builder
 from evaluation.datasets.load import load_dataset
-from evaluation.domain.players import Player, Track
+from evaluation.domain.players import QueryPlayer, TrackName
 from evaluation.formats.query.kept_frames import KeptFrames
 from evaluation.formats.query.referee.fresh_instance import ask_fresh_model
-from evaluation.formats.query.referee.match import Match
+from evaluation.formats.query.referee.match import RefereedMatch
 from evaluation.formats.query.results import AuditReport, sum_reports
 from evaluation.formats.query.rules import QueryRules
-from evaluation.formats.query.runner.audit import audit_model
+from evaluation.formats.query.runner.audit_after_match import audit_model
 from evaluation.formats.query.runner.sandboxed_player import SandboxedPlayer
 from evaluation.sandbox import process
 from evaluation.sandbox.base import Resources, Sandbox
@@ -58,16 +58,16 @@ class Match60:
     def __init__(self, sandbox: Sandbox, name: str) -> None:
         self.sandbox = sandbox
         builder = choose_builder(sandbox.name)
-        self.model: Player = builder.build(REPOSITORIES / name, on_log=lambda line: None)
+        self.model: QueryPlayer = builder.build(REPOSITORIES / name, on_log=lambda line: None)
         self._attack = builder.build(REPOSITORIES / "players" / "honest-attack", on_log=lambda line: None)
         self.kept: list[KeptFrames] = []
 
     @contextmanager
     def played(self) -> Iterator[None]:
         """Play, and keep the instance that played alive inside the block."""
-        match = Match(
+        match = RefereedMatch(
             rules=RULES,
-            track=Track.UNTARGETED,
+            track=TrackName.UNTARGETED,
             model=SandboxedPlayer(self.sandbox, self.model, RESOURCES),
             attack=SandboxedPlayer(self.sandbox, self._attack, RESOURCES),
             seed=8,
@@ -84,7 +84,7 @@ class Match60:
         return sum_reports(
             audit_model(
                 model=self.model,
-                track=Track.UNTARGETED,
+                track=TrackName.UNTARGETED,
                 rules=RULES,
                 kept=self.kept,
                 sandbox=self.sandbox,
@@ -98,7 +98,7 @@ class Match60:
     def audit_beside(self) -> AuditReport:
         """An audit beside the instance that played, on the same files."""
         beside = SandboxedPlayer(self.sandbox, self.model, RESOURCES)
-        return sum_reports(ask_fresh_model(beside, track=Track.UNTARGETED, rules=RULES, kept=self.kept, seed=1))
+        return sum_reports(ask_fresh_model(beside, track=TrackName.UNTARGETED, rules=RULES, kept=self.kept, seed=1))
 
 
 def test_notes_in_locks_end_with_the_instance_that_played(sandbox: Sandbox) -> None:
@@ -164,7 +164,7 @@ def without_sandbox(directory: Path, *words: str) -> Iterator[dict[str, Any]]:
 
 
 @contextmanager
-def in_sandbox(sandbox: Sandbox, program: Player, *words: str) -> Iterator[dict[str, Any]]:
+def in_sandbox(sandbox: Sandbox, program: QueryPlayer, *words: str) -> Iterator[dict[str, Any]]:
     with tempfile.TemporaryDirectory(prefix="gauntlet-") as directory:
         Path(directory).chmod(0o755)
         command = ("python", "channels.py", *words)

@@ -19,7 +19,7 @@ import pytest
 
 from evaluation.builder.choose_builder import choose_builder
 from evaluation.datasets.load import load_dataset
-from evaluation.domain.players import Player
+from evaluation.domain.players import QueryPlayer
 from evaluation.domain.samples import Sample
 from evaluation.formats.query.referee import players
 from evaluation.formats.query.rules import QueryRules
@@ -72,14 +72,14 @@ class HonestPlayers:
 
     def __init__(self) -> None:
         self._sandboxes: dict[str, Sandbox] = {}
-        self._players: dict[tuple[str, Path], Player] = {}
+        self._players: dict[tuple[str, Path], QueryPlayer] = {}
 
     def sandbox(self, name: str) -> Sandbox:
         if name not in self._sandboxes:
             self._sandboxes[name] = DockerSandbox() if name == "docker" else ProcessSandbox()
         return self._sandboxes[name]
 
-    def player(self, sandbox: str, repository: Path) -> Player:
+    def player(self, sandbox: str, repository: Path) -> QueryPlayer:
         key = sandbox, repository
         if key not in self._players:
             self._players[key] = choose_builder(sandbox).build(repository, on_log=lambda line: None)

@@ -11,7 +11,7 @@ import pytest
 from PIL import Image as Picture
 
 from evaluation.cli import demo
-from evaluation.domain.players import Track
+from evaluation.domain.players import TrackName
 from evaluation.formats.query.catalogue import baselines_for, find_baseline
 
 
@@ -25,7 +25,7 @@ def test_baselines_lists_every_track_of_both_formats(gauntlet: Callable[..., Any
     }
     assert all(set(row) == {"name", "track", "images", "path"} for row in rows)
     manifests = {True: "submission.toml", False: "metadata.json"}
-    assert all((Path(row["path"]) / manifests[row["track"] in list(Track)]).is_file() for row in rows)
+    assert all((Path(row["path"]) / manifests[row["track"] in list(TrackName)]).is_file() for row in rows)
     shown = gauntlet("baselines")[1].splitlines()
     assert len(shown) < len(rows) + 10  # one line each, in 80 columns too
     assert {row["images"] for row in rows} == {"any", "digits", "tiny-imagenet", "digits or nips2017"}
@@ -128,7 +128,7 @@ def test_the_demo_draws_a_gallery(
     gauntlet: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """With one of the bundled models; the others are played in `test_play`."""
-    attacks = [each for each in baselines_for("digits") if each.track is not Track.MODEL]
+    attacks = [each for each in baselines_for("digits") if each.track is not TrackName.MODEL]
     monkeypatch.setattr(demo, "baselines_for", lambda dataset: [find_baseline("numpy-classifier"), *attacks])
     status, out, err = gauntlet("demo", "--samples", 2, "--budget", 30, "--out", tmp_path)
     assert status == 0, err

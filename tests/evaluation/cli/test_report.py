@@ -17,12 +17,12 @@ import numpy as np
 import pytest
 from PIL import Image as Picture
 
-from evaluation.charts.lines import BOTTOM, LEFT, RIGHT, TOP
+from evaluation.charts.line_chart import BOTTOM, LEFT, RIGHT, TOP
 from evaluation.charts.scales import linear_to
 from evaluation.cli import main
+from evaluation.domain.failure_reasons import Reason
 from evaluation.domain.images import ImageShape
 from evaluation.domain.players import Side
-from evaluation.domain.reasons import Reason
 from evaluation.domain.samples import Sample
 from evaluation.formats.query.report import reports as query
 from evaluation.formats.query.results import (
@@ -31,7 +31,7 @@ from evaluation.formats.query.results import (
     MatchResult,
     Outcome,
     PieceResult,
-    SampleResult,
+    RefereedSample,
     Trace,
 )
 from evaluation.formats.query.rules import QueryRules
@@ -259,8 +259,8 @@ def hostile_result(attack: str) -> MatchResult:
     """A match whose every text is written by an adversary."""
     shape = ImageShape(8, 8, 3)
     rows = (
-        SampleResult(0, 0, 1, Outcome.ADVERSARIAL, 1.0, 9.0, 1, 0.1, None, 1),
-        SampleResult(1, 1, 0, Outcome.FAILED, 9.0, 9.0, 0, 0.1, Reason.ATTACK_RAISED),
+        RefereedSample(0, 0, 1, Outcome.ADVERSARIAL, 1.0, 9.0, 1, 0.1, None, 1),
+        RefereedSample(1, 1, 0, Outcome.FAILED, 9.0, 9.0, 0, 0.1, Reason.ATTACK_RAISED),
     )
     empty = np.array([])
     trace = Trace(*(empty.astype(kind) for kind in ("uint16", "uint16", "uint32", "int16", "float32")))
@@ -291,7 +291,7 @@ def test_it_escapes_what_players_and_data_sets_write(write: Callable[[Context], 
 def test_it_shows_fewer_images_if_they_are_large(pixels: int, shown: int) -> None:
     rng = np.random.default_rng(0)
     clean, perturbed = rng.integers(0, 256, (2, pixels, pixels, 3), np.uint8)
-    rows = tuple(SampleResult(n, 0, None, Outcome.ADVERSARIAL, 1.0, 9.0, 1, 0.1, None, 1) for n in range(20))
+    rows = tuple(RefereedSample(n, 0, None, Outcome.ADVERSARIAL, 1.0, 9.0, 1, 0.1, None, 1) for n in range(20))
     match = hostile_result("a")
     piece = replace(match.pieces[0], samples=rows, perturbed=np.stack([perturbed] * 20))
     samples = [Sample(number, clean, 0) for number in range(20)]

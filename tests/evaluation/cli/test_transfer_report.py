@@ -19,8 +19,8 @@ from evaluation.formats.transfer.report.reports import charts, of_transfer
 from evaluation.formats.transfer.results import NO_LABEL, AttackBatch, BatchReason, BatchRun, DefenceBatch
 from evaluation.formats.transfer.rules import TransferRules, TransferTrack
 from evaluation.formats.transfer.runner.batches import make_batches
-from evaluation.formats.transfer.runner.player import TransferPlayer
-from evaluation.formats.transfer.runner.result import TransferResult
+from evaluation.formats.transfer.runner.match_result import TransferResult
+from evaluation.formats.transfer.runner.transfer_player import TransferPlayer
 from evaluation.report.page import Context
 
 NAMES = ("cat", "dog", "owl")

@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 
 from evaluation.domain.images import ImageShape
-from evaluation.domain.players import Player, Track
+from evaluation.domain.players import QueryPlayer, TrackName
 from evaluation.domain.samples import Sample
-from evaluation.formats.query.referee.match import Match
+from evaluation.formats.query.referee.match import RefereedMatch
 from evaluation.formats.query.referee.player_connection import PlayerConnection
-from evaluation.formats.query.results import Failure, SampleResult
+from evaluation.formats.query.results import Failure, RefereedSample
 from evaluation.formats.query.rules import QueryRules
 from evaluation.formats.query.runner.in_process_player import InProcessPlayer
 from evaluation.formats.query.runner.sandboxed_player import SandboxedPlayer
@@ -38,7 +38,7 @@ def environment() -> LegacyEnvironment:
 
 
 @pytest.fixture
-def build(environment: LegacyEnvironment) -> Callable[[str], Player]:
+def build(environment: LegacyEnvironment) -> Callable[[str], QueryPlayer]:
     """Builds the look-alike of a name."""
     return lambda name: LegacyBuilder(NoBuilder(), environment).build(REPOSITORIES / name, on_log=print)
 
@@ -54,13 +54,13 @@ class NoBuilder(LegacyBuilder):
 class Played:
     """The outcome of a match: its rows, failures, and what the player printed."""
 
-    rows: list[SampleResult]
+    rows: list[RefereedSample]
     failures: tuple[Failure, ...]
     log: str
 
 
 @pytest.fixture
-def play(build: Callable[[str], Player]) -> Callable[..., Played]:
+def play(build: Callable[[str], QueryPlayer]) -> Callable[..., Played]:
     """Plays a look-alike against a model, or an attack, that is a function of the test."""
 
     def run(name: str, *, count: int = 3, rules: QueryRules = RULES, model: Any = brightness) -> Played:
@@ -69,10 +69,10 @@ def play(build: Callable[[str], Player]) -> Callable[..., Played]:
         its_model: PlayerConnection = InProcessPlayer(lambda connected: serve_model(model, connected=connected))
         its_attack: PlayerConnection = seen
         track = player.track
-        if track is Track.MODEL:
-            its_model, track = seen, Track.UNTARGETED
+        if track is TrackName.MODEL:
+            its_model, track = seen, TrackName.UNTARGETED
             its_attack = InProcessPlayer(lambda connected: serve_attack(brighten, connected=connected))
-        match = Match(rules=rules, track=track, model=its_model, attack=its_attack, seed=1, fresh_audit=False)
+        match = RefereedMatch(rules=rules, track=track, model=its_model, attack=its_attack, seed=1, fresh_audit=False)
         try:
             rows = [row for piece in match.play(samples(count, track)) for row in piece.samples]
             failures = match.failures
@@ -84,10 +84,10 @@ def play(build: Callable[[str], Player]) -> Callable[..., Played]:
     return run
 
 
-def samples(count: int, track: Track) -> list[Sample]:
+def samples(count: int, track: TrackName) -> list[Sample]:
     """Images of class 3 under `brightness`, each of another pattern; a targeted attack is to reach class 7."""
     rng = np.random.default_rng(7)
-    target = 7 if track is Track.TARGETED else None
+    target = 7 if track is TrackName.TARGETED else None
     images = [np.clip(rng.normal(90, 15, RULES.shape), 0, 255).astype(np.uint8) for _ in range(count)]
     return [Sample(number, image, 3, target) for number, image in enumerate(images)]
 

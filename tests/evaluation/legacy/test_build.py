@@ -9,7 +9,7 @@ import pytest
 
 from evaluation.builder.manifest import read_manifest
 from evaluation.domain.errors import BuildRefusal
-from evaluation.domain.players import Track
+from evaluation.domain.players import TrackName
 from evaluation.formats.query.submissions_2018.builders import LegacyBuilder, plan_line, read_plan, write_image_source
 from evaluation.formats.query.submissions_2018.crowdai import is_2018, read_submission
 from evaluation.formats.query.submissions_2018.requirements_2018 import Replacement
@@ -34,7 +34,7 @@ def log_of(source: Path, environment: LegacyEnvironment) -> list[str]:
 def test_it_works(source: Path, environment: LegacyEnvironment) -> None:
     lines: list[str] = []
     player = LegacyBuilder(NoBuilder(), environment).build(source, on_log=lines.append)
-    assert player.track is Track.UNTARGETED
+    assert player.track is TrackName.UNTARGETED
     assert player.command[-1] == "attack"
     assert environment.directory in player.readable
     assert [line.partition(" is replaced by ")[0] for line in lines[:4]] == [
@@ -147,7 +147,7 @@ def test_the_source_of_an_image_is_a_submission_of_today(source: Path, tmp_path:
     write_image_source(source, read_submission(source), tmp_path / "image")
     manifest = read_manifest(tmp_path / "image")
     assert (manifest.track, manifest.title, manifest.licence) == (
-        Track.UNTARGETED,
+        TrackName.UNTARGETED,
         "plain-attack",
         "LicenseRef-scancode-unknown",
     )

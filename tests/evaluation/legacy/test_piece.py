@@ -7,18 +7,18 @@ from typing import cast
 
 import numpy as np
 
-from avc2018.piece import Piece
+from avc2018.piece import AttackPiece
 from gauntlet import frames
 from gauntlet.connection import Connection, Frame
 
 IMAGES = np.arange(2 * 12, dtype=np.uint8).reshape(2, 2, 2, 3)
 
 
-def made() -> tuple[Piece, bytearray]:
+def made() -> tuple[AttackPiece, bytearray]:
     rows = [frames.PIECE_SAMPLE.pack(5, 1, -1, 0), frames.PIECE_SAMPLE.pack(6, 2, -1, 0)]
     buffer = bytearray(b"".join([frames.PIECE_PAYLOAD.pack(9, 1000, 0), *rows, IMAGES.tobytes()]))
     welcome = SimpleNamespace(welcome=SimpleNamespace(shape=(2, 2, 3), budget=10))
-    return Piece(cast("Connection", welcome), Frame(frames.PIECE, 2, 0, memoryview(buffer)), 0), buffer
+    return AttackPiece(cast("Connection", welcome), Frame(frames.PIECE, 2, 0, memoryview(buffer)), 0), buffer
 
 
 def test_it_works() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from evaluation.domain.reasons import Reason
+from evaluation.domain.failure_reasons import Reason
 from evaluation.formats.query.results import Outcome
 from tests.evaluation.legacy.conftest import RULES
 

@@ -14,13 +14,13 @@ from typing import Any
 
 import pytest
 
-from evaluation.builder.build_context import tree_context
+from evaluation.builder.build_context_tar import tree_context
 from evaluation.builder.image_archive import BuiltConfig, ImageArchive, compose_config, docker_archive, write_layer
-from evaluation.builder.lean_pack import SDK_DIRECTORY, WORK_DIRECTORY
+from evaluation.builder.lean_build_pack import SDK_DIRECTORY, WORK_DIRECTORY
 from evaluation.builder.manifest import read_manifest
 from evaluation.domain.errors import BuildRefusal
-from evaluation.domain.players import Player, Track
-from evaluation.formats.query.referee.match import Match
+from evaluation.domain.players import QueryPlayer, TrackName
+from evaluation.formats.query.referee.match import RefereedMatch
 from evaluation.formats.query.results import Outcome
 from evaluation.formats.query.runner.sandboxed_player import SandboxedPlayer
 from evaluation.formats.query.submissions_2018.builders import any_year_builder, write_image_source
@@ -54,10 +54,10 @@ def image(root: Path, tmp_path: Path) -> str:
 
 
 @pytest.fixture
-def build(sandbox: DockerSandbox, image: str, tmp_path: Path) -> Callable[[str], Player]:
+def build(sandbox: DockerSandbox, image: str, tmp_path: Path) -> Callable[[str], QueryPlayer]:
     """Makes players of look-alikes as the builder does, but without a build: they install nothing."""
 
-    def make(name: str) -> Player:
+    def make(name: str) -> QueryPlayer:
         base = sandbox.client.images.get(image).attrs
         source, sdk = tmp_path / name / "source", tmp_path / name / "sdk"
         layers: dict[str, Path] = {}
@@ -78,18 +78,20 @@ def build(sandbox: DockerSandbox, image: str, tmp_path: Path) -> Callable[[str],
         sandbox.client.images.load(stream)
         manifest = read_manifest(source)
         identity = ImageArchive(config, layers).identity
-        return Player(name, manifest.run, f"test-{name}", image=identity, track=manifest.track)
+        return QueryPlayer(name, manifest.run, f"test-{name}", image=identity, track=manifest.track)
 
     return make
 
 
 @pytest.mark.slow(30)
-def test_it_works(sandbox: DockerSandbox, build: Callable[[str], Player]) -> None:
+def test_it_works(sandbox: DockerSandbox, build: Callable[[str], QueryPlayer]) -> None:
     players = [build(name) for name in ("logits-model", "forks")]
     model, attack = (SandboxedPlayer(sandbox, player, Resources()) for player in players)
-    match = Match(rules=RULES, track=Track.UNTARGETED, model=model, attack=attack, seed=1, fresh_audit=False)
+    match = RefereedMatch(
+        rules=RULES, track=TrackName.UNTARGETED, model=model, attack=attack, seed=1, fresh_audit=False
+    )
     try:
-        rows = [row for piece in match.play(samples(4, Track.UNTARGETED)) for row in piece.samples]
+        rows = [row for piece in match.play(samples(4, TrackName.UNTARGETED)) for row in piece.samples]
         assert not match.failures, "".join([*model.logs, *attack.logs])
     finally:
         match.close()

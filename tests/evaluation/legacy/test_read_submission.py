@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from evaluation.domain.errors import ManifestRefusal
-from evaluation.domain.players import Track
+from evaluation.domain.players import TrackName
 from evaluation.formats.query.submissions_2018.crowdai import is_2018, read_submission
 from tests.evaluation.legacy.conftest import REPOSITORIES
 
@@ -20,19 +20,19 @@ def written(folder: Path, **fields: object) -> Path:
 
 def test_it_works() -> None:
     submission = read_submission(REPOSITORIES / "template-model")
-    assert (submission.track, submission.title, submission.licence) == (Track.MODEL, "template-model", "MIT")
+    assert (submission.track, submission.title, submission.licence) == (TrackName.MODEL, "template-model", "MIT")
 
 
 @pytest.mark.parametrize(
     ("fields", "track"),
     [
-        ({"challenge_id": "nips-2018-avc-untargeted-attack"}, Track.UNTARGETED),
-        ({"challenge_id": "nips-2018-avc-targeted-attack"}, Track.TARGETED),
-        ({"challenge_id": "NIPS18-ADVERSARIAL-VISION-CHALLENGE", "track": "targeted attack"}, Track.TARGETED),
-        ({"challenge_id": "X", "grader_id": "nips-2018-avc-robust-model-track"}, Track.MODEL),
+        ({"challenge_id": "nips-2018-avc-untargeted-attack"}, TrackName.UNTARGETED),
+        ({"challenge_id": "nips-2018-avc-targeted-attack"}, TrackName.TARGETED),
+        ({"challenge_id": "NIPS18-ADVERSARIAL-VISION-CHALLENGE", "track": "targeted attack"}, TrackName.TARGETED),
+        ({"challenge_id": "X", "grader_id": "nips-2018-avc-robust-model-track"}, TrackName.MODEL),
     ],
 )
-def test_the_track_stands_in_one_of_three_fields(tmp_path: Path, fields: dict[str, str], track: Track) -> None:
+def test_the_track_stands_in_one_of_three_fields(tmp_path: Path, fields: dict[str, str], track: TrackName) -> None:
     assert read_submission(written(tmp_path, **fields)).track is track
 
 

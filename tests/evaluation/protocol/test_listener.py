@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from evaluation.domain.reasons import Reason
+from evaluation.domain.failure_reasons import Reason
 from evaluation.protocol.channel import ChannelError
 from evaluation.protocol.listener import Listener
 

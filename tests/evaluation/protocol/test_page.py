@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
+from evaluation.domain.failure_reasons import Reason
 from evaluation.domain.images import ImageShape
-from evaluation.domain.players import Side, Track
-from evaluation.domain.reasons import Reason
+from evaluation.domain.players import Side, TrackName
 from evaluation.formats.query.referee import handshake
 from evaluation.formats.query.referee.players import RESTARTS
 from evaluation.formats.query.referee.time_limits import MODEL_GRACE_SECONDS
@@ -119,7 +119,7 @@ def test_the_referee_says_what_the_example_shows(page: str, kind: str, side: Sid
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
     with ours, theirs:
         theirs.sendall(hello)
-        channel = handshake.welcome(ours, side, Track.UNTARGETED, rules, time.monotonic() + 5)
+        channel = handshake.welcome(ours, side, TrackName.UNTARGETED, rules, time.monotonic() + 5)
         assert theirs.recv(1024).hex(" ") == welcome.hex(" ")
         channel.bye()
         assert theirs.recv(1024) == rest[-1][1]

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evaluation.domain.reasons import Reason
+from evaluation.domain.failure_reasons import Reason
 from evaluation.protocol.channel import Channel, ChannelError, Layout
 from gauntlet import frames
 

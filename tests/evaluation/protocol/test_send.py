@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from evaluation.domain.reasons import Reason
+from evaluation.domain.failure_reasons import Reason
 from evaluation.protocol.channel import Channel, ChannelError
 from gauntlet import frames
 

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from evaluation.domain.players import Player, Track
-from evaluation.sandbox.base import SOCKET_NAME, Ending, Run
+from evaluation.domain.players import QueryPlayer, TrackName
+from evaluation.sandbox.base import SOCKET_NAME, Ending, PlayerRun
 from evaluation.sandbox.docker import DockerSandbox
 from evaluation.sandbox.host_process import HostProcess
 
@@ -31,23 +31,23 @@ def socket_directory(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def scripted(tmp_path: Path) -> Callable[[str], Player]:
+def scripted(tmp_path: Path) -> Callable[[str], QueryPlayer]:
     """Makes a player of Python source: a checkout with one file."""
 
-    def make(source: str) -> Player:
+    def make(source: str) -> QueryPlayer:
         checkout = tmp_path / "checkout"
         checkout.mkdir(exist_ok=True)
         (checkout / "player.py").write_text(textwrap.dedent(source))
-        return Player("scripted", ("python", "player.py"), "digest", directory=checkout, track=Track.MODEL)
+        return QueryPlayer("scripted", ("python", "player.py"), "digest", directory=checkout, track=TrackName.MODEL)
 
     return make
 
 
 @pytest.fixture
-def wait_for_end() -> Callable[[Run], Ending]:
+def wait_for_end() -> Callable[[PlayerRun], Ending]:
     """Waits until a run has ended by itself, half a minute at most, and ends it."""
 
-    def wait(run: Run) -> Ending:
+    def wait(run: PlayerRun) -> Ending:
         until(run.ended)
         return run.end()
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from evaluation.domain.errors import BuildRefusal, Fault
-from evaluation.domain.players import Player, Track
+from evaluation.domain.players import QueryPlayer, TrackName
 from evaluation.formats.query.runner.sandboxed_player import SandboxedPlayer
 from evaluation.protocol.channel import ChannelError
 from evaluation.sandbox.base import Resources
@@ -45,7 +45,7 @@ def digest() -> str:
 @pytest.fixture
 def connection(sandbox: DockerSandbox, digest: str) -> Callable[..., SandboxedPlayer]:
     def make(*command: str, image: str | None = None) -> SandboxedPlayer:
-        player = Player("some player", command, digest, image=image or sandbox.base_image, track=Track.MODEL)
+        player = QueryPlayer("some player", command, digest, image=image or sandbox.base_image, track=TrackName.MODEL)
         return SandboxedPlayer(sandbox, player, RESOURCES)
 
     return make

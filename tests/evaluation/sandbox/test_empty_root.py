@@ -14,12 +14,12 @@ from typing import Any
 
 import pytest
 
-from evaluation.domain.players import Player
-from evaluation.sandbox.base import Ending, Resources, Run
+from evaluation.domain.players import QueryPlayer
+from evaluation.sandbox.base import Ending, PlayerRun, Resources
 from evaluation.sandbox.host_figures import device_figures, process_figures
 from evaluation.sandbox.process import ProcessSandbox
 
-Scripted = Callable[[str], Player]
+Scripted = Callable[[str], QueryPlayer]
 Ask = Callable[..., Any]
 
 PROJECT = Path(__file__).parents[3]
@@ -41,7 +41,7 @@ def _own_register(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def ask(scripted: Scripted, socket_directory: Path, wait_for_end: Callable[[Run], Ending]) -> Ask:
+def ask(scripted: Scripted, socket_directory: Path, wait_for_end: Callable[[PlayerRun], Ending]) -> Ask:
     """What a player in bubblewrap finds at some paths, the contents of files and the names in directories."""
 
     def found(
@@ -131,7 +131,7 @@ def test_a_checkout_in_the_hidden_state_is_shown_alone(ask: Ask, state_in_prefix
 
 
 def test_a_player_has_a_name_and_the_host_has_one(
-    scripted: Scripted, socket_directory: Path, wait_for_end: Callable[[Run], Ending]
+    scripted: Scripted, socket_directory: Path, wait_for_end: Callable[[PlayerRun], Ending]
 ) -> None:
     player = scripted("import getpass, socket; print(getpass.getuser(), socket.gethostbyname('localhost'))")
     run = ProcessSandbox(bubblewrapped=True).start(player, socket_directory=socket_directory, resources=Resources())

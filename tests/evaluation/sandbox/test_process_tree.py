@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from evaluation.domain.players import Player, Track
+from evaluation.domain.players import QueryPlayer, TrackName
 from evaluation.sandbox.base import Folder, Resources
 from evaluation.sandbox.docker import DockerSandbox
 from evaluation.sandbox.process_tree import deleted_bytes, process_tree
@@ -66,8 +66,8 @@ def test_deleted_files_of_a_container_are_seen(
     with tempfile.TemporaryDirectory() as directory:
         written = Path(directory)
         written.chmod(0o777)
-        player = Player(
-            "holding", ("python3", "-c", HOLDING, "/output"), "digest", image=sandbox.base_image, track=Track.MODEL
+        player = QueryPlayer(
+            "holding", ("python3", "-c", HOLDING, "/output"), "digest", image=sandbox.base_image, track=TrackName.MODEL
         )
         run = sandbox.start(
             player,

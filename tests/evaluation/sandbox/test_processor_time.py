@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from evaluation.domain.players import Player, Track
+from evaluation.domain.players import QueryPlayer, TrackName
 from evaluation.sandbox import processor_time
 from evaluation.sandbox.base import Resources
 from evaluation.sandbox.docker import DockerSandbox
@@ -91,7 +91,7 @@ def test_a_container_is_read_with_all_its_processes(
 ) -> None:
     sandbox = DockerSandbox()
     command = ("python3", "-c", HELPERS.replace("sys.stdin.read()", "import time; time.sleep(60)"))
-    player = Player("computing", command, "digest", image=sandbox.base_image, track=Track.MODEL)
+    player = QueryPlayer("computing", command, "digest", image=sandbox.base_image, track=TrackName.MODEL)
     run = sandbox.start(player, socket_directory=socket_directory, resources=Resources(memory_bytes=512 << 20))
     try:
         wait_until(lambda: (use := run.processor_use()) is not None and use.computed >= 0.4)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from evaluation.domain.errors import Fault, HostRefusal
-from evaluation.domain.players import Player, Track
+from evaluation.domain.players import QueryPlayer, TrackName
 from evaluation.sandbox.base import Guard, Resources
 from evaluation.sandbox.docker import DockerSandbox, docker_available
 from evaluation.sandbox.doctor import examine
@@ -96,7 +96,7 @@ def test_docker_starts_nothing_where_a_guard_is_missing(
 ) -> None:
     sandbox = DockerSandbox()
     monkeypatch.setattr(sandbox, "self_test", lambda: [HELD, BROKEN])
-    player = Player("any", ("true",), "digest", image=sandbox.base_image, track=Track.MODEL)
+    player = QueryPlayer("any", ("true",), "digest", image=sandbox.base_image, track=TrackName.MODEL)
     with pytest.raises(HostRefusal, match="memory limit"):
         sandbox.start(player, socket_directory=socket_directory, resources=Resources())
     sandbox.client.close()

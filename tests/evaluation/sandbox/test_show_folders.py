@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from evaluation.domain.players import Program
-from evaluation.sandbox.base import Ending, Folder, Resources, Run, Sandbox
+from evaluation.sandbox.base import Ending, Folder, PlayerRun, Resources, Sandbox
 from evaluation.sandbox.docker import DockerSandbox
 from evaluation.sandbox.process import ProcessSandbox
 
@@ -48,7 +48,7 @@ def test_it_works(
     folders: tuple[Folder, Folder],
     socket_directory: Path,
     tmp_path: Path,
-    wait_for_end: Callable[[Run], Ending],
+    wait_for_end: Callable[[PlayerRun], Ending],
 ) -> None:
     built = tmp_path / "built"
     built.mkdir()

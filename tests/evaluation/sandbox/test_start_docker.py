@@ -14,13 +14,13 @@ from subprocess import Popen
 import pytest
 
 from evaluation.domain.errors import BuildRefusal, Fault
-from evaluation.domain.players import Player, Track
-from evaluation.sandbox.base import SOCKET_NAME, Ending, Resources, Run
+from evaluation.domain.players import QueryPlayer, TrackName
+from evaluation.sandbox.base import SOCKET_NAME, Ending, PlayerRun, Resources
 from evaluation.sandbox.docker import DockerSandbox
 
 pytestmark = pytest.mark.docker
 
-WaitForEnd = Callable[[Run], Ending]
+WaitForEnd = Callable[[PlayerRun], Ending]
 StartRunner = Callable[[str], tuple["Popen[str]", list[str]]]
 
 
@@ -31,10 +31,10 @@ def digest() -> str:
 
 
 @pytest.fixture
-def scripted(docker_sandbox: DockerSandbox, digest: str) -> Callable[[str], Player]:
-    def make(source: str) -> Player:
+def scripted(docker_sandbox: DockerSandbox, digest: str) -> Callable[[str], QueryPlayer]:
+    def make(source: str) -> QueryPlayer:
         command = ("python3", "-c", textwrap.dedent(source))
-        return Player("scripted", command, digest, image=docker_sandbox.base_image, track=Track.MODEL)
+        return QueryPlayer("scripted", command, digest, image=docker_sandbox.base_image, track=TrackName.MODEL)
 
     return make
 
@@ -46,7 +46,7 @@ def containers(sandbox: DockerSandbox, digest: str) -> list[str]:
 
 def test_it_works(
     docker_sandbox: DockerSandbox,
-    scripted: Callable[[str], Player],
+    scripted: Callable[[str], QueryPlayer],
     digest: str,
     socket_directory: Path,
     wait_for_end: WaitForEnd,
@@ -73,13 +73,13 @@ def test_it_works(
 
 
 def test_it_rejects_a_player_that_is_a_directory(docker_sandbox: DockerSandbox, socket_directory: Path) -> None:
-    player = Player("directory", ("true",), "digest", directory=socket_directory, track=Track.MODEL)
+    player = QueryPlayer("directory", ("true",), "digest", directory=socket_directory, track=TrackName.MODEL)
     with pytest.raises(Fault, match="runs images"):
         docker_sandbox.start(player, socket_directory=socket_directory, resources=Resources())
 
 
 def test_it_rejects_an_image_that_the_engine_has_not(docker_sandbox: DockerSandbox, socket_directory: Path) -> None:
-    player = Player("missing", ("true",), "digest", image="gauntlet-no-such-image", track=Track.MODEL)
+    player = QueryPlayer("missing", ("true",), "digest", image="gauntlet-no-such-image", track=TrackName.MODEL)
     with pytest.raises(Fault, match="has no image gauntlet-no-such-image"):
         docker_sandbox.start(player, socket_directory=socket_directory, resources=Resources())
 
@@ -88,7 +88,7 @@ def test_it_rejects_an_image_with_volumes(docker_sandbox: DockerSandbox, socket_
     recipe = io.BytesIO(f"FROM {docker_sandbox.base_image}\nVOLUME /endless\n".encode())
     image, _ = docker_sandbox.client.images.build(fileobj=recipe, rm=True)
     try:
-        player = Player("volumes", ("true",), "digest", image=image.id, track=Track.MODEL)
+        player = QueryPlayer("volumes", ("true",), "digest", image=image.id, track=TrackName.MODEL)
         with pytest.raises(BuildRefusal, match="declares volumes"):
             docker_sandbox.start(player, socket_directory=socket_directory, resources=Resources())
     finally:
@@ -96,7 +96,7 @@ def test_it_rejects_an_image_with_volumes(docker_sandbox: DockerSandbox, socket_
 
 
 def test_a_start_that_fails_half_way_leaves_nothing(
-    docker_sandbox: DockerSandbox, scripted: Callable[[str], Player], digest: str, tmp_path: Path
+    docker_sandbox: DockerSandbox, scripted: Callable[[str], QueryPlayer], digest: str, tmp_path: Path
 ) -> None:
     not_a_directory = tmp_path / "file"
     not_a_directory.touch()
@@ -107,7 +107,7 @@ def test_a_start_that_fails_half_way_leaves_nothing(
 
 def test_a_memory_bomb_is_reported_as_one(
     docker_sandbox: DockerSandbox,
-    scripted: Callable[[str], Player],
+    scripted: Callable[[str], QueryPlayer],
     socket_directory: Path,
     wait_for_end: WaitForEnd,
 ) -> None:
@@ -120,7 +120,7 @@ def test_a_memory_bomb_is_reported_as_one(
 
 def test_there_is_no_network_and_no_name_service(
     docker_sandbox: DockerSandbox,
-    scripted: Callable[[str], Player],
+    scripted: Callable[[str], QueryPlayer],
     socket_directory: Path,
     wait_for_end: WaitForEnd,
 ) -> None:
@@ -137,7 +137,7 @@ def test_there_is_no_network_and_no_name_service(
 
 def test_of_endless_output_the_engine_keeps_little(
     docker_sandbox: DockerSandbox,
-    scripted: Callable[[str], Player],
+    scripted: Callable[[str], QueryPlayer],
     socket_directory: Path,
     wait_until: Callable[[Callable[[], bool]], None],
 ) -> None:
@@ -153,7 +153,7 @@ def test_of_endless_output_the_engine_keeps_little(
 
 
 def test_end_kills_all_and_is_safe_to_call_twice(
-    docker_sandbox: DockerSandbox, scripted: Callable[[str], Player], digest: str, socket_directory: Path
+    docker_sandbox: DockerSandbox, scripted: Callable[[str], QueryPlayer], digest: str, socket_directory: Path
 ) -> None:
     run = docker_sandbox.start(
         scripted("import time; time.sleep(1000)"), socket_directory=socket_directory, resources=Resources()
@@ -210,7 +210,7 @@ def test_an_interrupted_runner_leaves_nothing(
 
 def test_its_output_can_be_followed_from_the_start(
     docker_sandbox: DockerSandbox,
-    scripted: Callable[[str], Player],
+    scripted: Callable[[str], QueryPlayer],
     socket_directory: Path,
     wait_until: Callable[[Callable[[], bool]], None],
 ) -> None:

@@ -10,15 +10,15 @@ from pathlib import Path
 import pytest
 
 from evaluation.domain.errors import Fault
-from evaluation.domain.players import Player, Track
-from evaluation.sandbox.base import SOCKET_NAME, Ending, Resources, Run
+from evaluation.domain.players import QueryPlayer, TrackName
+from evaluation.sandbox.base import SOCKET_NAME, Ending, PlayerRun, Resources
 from evaluation.sandbox.host_process import HostProcess
 from evaluation.sandbox.process import ProcessSandbox
 from evaluation.sandbox.sdk_tree import SDK
 from evaluation.sandbox.state_directory import state_directory
 
-Scripted = Callable[[str], Player]
-WaitForEnd = Callable[[Run], Ending]
+Scripted = Callable[[str], QueryPlayer]
+WaitForEnd = Callable[[PlayerRun], Ending]
 
 
 @pytest.fixture(autouse=True)
@@ -54,7 +54,7 @@ def test_it_works(
 
 
 def test_it_rejects_a_player_that_is_an_image(sandbox: ProcessSandbox, socket_directory: Path) -> None:
-    player = Player("image", ("true",), "digest", image="gauntlet-base", track=Track.MODEL)
+    player = QueryPlayer("image", ("true",), "digest", image="gauntlet-base", track=TrackName.MODEL)
     with pytest.raises(Fault, match="runs directories"):
         sandbox.start(player, socket_directory=socket_directory, resources=Resources())
 
@@ -171,7 +171,7 @@ def test_a_player_outlives_the_thread_that_started_it(
     sandbox: ProcessSandbox, scripted: Scripted, socket_directory: Path, wait_for_end: WaitForEnd
 ) -> None:
     player = scripted("import time; time.sleep(1); print('still here')")
-    runs: list[Run] = []
+    runs: list[PlayerRun] = []
     thread = threading.Thread(
         target=lambda: runs.append(
             sandbox.start(player, socket_directory=socket_directory, resources=Resources()),

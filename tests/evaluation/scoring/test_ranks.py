@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evaluation.domain.players import Side
-from evaluation.formats.query.scoring.v1 import attack_score, interval, model_score, resampled_medians
+from evaluation.formats.query.scoring.scores_v1 import attack_score, interval, model_score, resampled_medians
 from evaluation.scoring import rank_intervals as module
 from evaluation.scoring.distances import Distances
 from evaluation.scoring.rank_intervals import RankInterval, Ranks, rank_intervals

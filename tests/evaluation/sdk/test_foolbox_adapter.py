@@ -11,7 +11,7 @@ from eagerpy.astensor import astensor
 from foolbox.attacks.boundary_attack import BoundaryAttack
 from foolbox.attacks.saltandpepper import SaltAndPepperNoiseAttack
 
-from evaluation.domain.players import Track
+from evaluation.domain.players import TrackName
 from evaluation.domain.samples import Sample
 from evaluation.formats.query.results import Outcome
 from gauntlet.foolbox_adapter import FoolboxModel
@@ -85,8 +85,8 @@ def test_it_gives_one_hot_rows(game: Any) -> None:
         assert given.tolist() == np.eye(10)[[0, 5, 9]].tolist()
 
 
-@pytest.mark.parametrize("track", [Track.UNTARGETED, Track.TARGETED])
-def test_an_image_without_a_label_meets_the_criterion(game: Any, track: Track) -> None:
+@pytest.mark.parametrize("track", [TrackName.UNTARGETED, TrackName.TARGETED])
+def test_an_image_without_a_label_meets_the_criterion(game: Any, track: TrackName) -> None:
     """In either track. The second image is the clean one, which does not."""
     adversarial: list[bool] = []
 

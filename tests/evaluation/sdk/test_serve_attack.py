@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from evaluation.domain.players import Track
-from evaluation.domain.reasons import Reason
+from evaluation.domain.failure_reasons import Reason
+from evaluation.domain.players import TrackName
 from evaluation.formats.query.results import Outcome
 from gauntlet import BudgetExhausted
 
@@ -174,7 +174,7 @@ def test_it_hides_the_label_in_the_targeted_track(game: Any) -> None:
     def attack(model: Any, image: Any, label: int | None, *, target: int | None, rng: Any) -> Any:
         seen.append((label, target, model.label))
 
-    game.play(attack=attack, samples=game.samples(2, target=6), track=Track.TARGETED)
+    game.play(attack=attack, samples=game.samples(2, target=6), track=TrackName.TARGETED)
     assert seen == [(None, 6, None)] * 2
 
 

@@ -14,7 +14,7 @@ from evaluation.baselines.shared.network import as_input
 from evaluation.baselines.shared.unet import UNet, attacked, denoised
 from evaluation.datasets.digits import digits
 from evaluation.training.adversary import linf_steps
-from evaluation.training.targets import NAMES, bundled_targets, network_of
+from evaluation.training.target_classifiers import NAMES, bundled_targets, network_of
 from evaluation.training.transfer_losses import AttackNetworkLoss, GuidedDenoiserLoss
 
 CPU = torch.device("cpu")

@@ -210,7 +210,8 @@ class Rows:
             name=f"here/{self.rounds}", worker_class="cpu", started_at=self.at, last_seen_at=self.at
         )
         entry = self.repositories["model"].entry
-        WorkerTime.objects.create(entry=entry, hour=self.at + timedelta(hours=self.rounds), seconds=60.0)
+        hour = self.at + timedelta(hours=self.rounds)
+        WorkerTime.objects.create(role="play", entry=entry, hour=hour, seconds=60.0)
         piece = Piece.objects.create(
             match=match, number=0, first=0, count=2, worker=worker, state="failed", entry=entry
         )

@@ -18,8 +18,8 @@ from demo.credentials import CredentialStore
 from demo.demo_site import DemoSite, with_at_most
 from demo.formats import DemoFormat, demos
 from demo.git_push import write_copy
-from demo.results import Result
-from demo.supervisor import Supervisor
+from demo.submission_result import DemoResult
+from demo.supervisor import SiteSupervisor
 from evaluation.builder.tree_digest import tree_digest
 from formats.transfer.tournaments.services import make_baselines, make_tournament
 from submissions.models import Submission
@@ -53,7 +53,7 @@ def test_an_entry_whose_package_is_missing_is_left_out(
     monkeypatch.setattr(DemoSite, "enter", lambda site, team: teams.append(team.slug))
     monkeypatch.setattr(DemoSite, "submit", lambda site, team: None)
     site = DemoSite(
-        supervisor=Mock(Supervisor),
+        supervisor=Mock(SiteSupervisor),
         credentials=Mock(CredentialStore),
         say=lines.append,
         competition_file=root / "competitions" / "avc-2018.toml",
@@ -69,7 +69,7 @@ def test_it_refuses_to_play_two_competitions_in_one_state(
     root: Path, transfer: Competition, submit: Callable[..., Submission]
 ) -> None:
     site = DemoSite(
-        supervisor=Mock(Supervisor),
+        supervisor=Mock(SiteSupervisor),
         credentials=Mock(CredentialStore),
         say=print,
         competition_file=root / "competitions" / "digits-transfer.toml",
@@ -83,19 +83,19 @@ def test_a_submission_that_ends_at_the_last_look_is_in_the_news(
     root: Path, monkeypatch: pytest.MonkeyPatch, transfer: Competition, submit: Callable[..., Submission]
 ) -> None:
     lines: list[str] = []
-    ended: list[Result] = []
+    ended: list[DemoResult] = []
     last = submit("owls", "attack", "true")
     document = tomllib.loads((root / "competitions" / "digits-transfer.toml").read_text(encoding="utf-8"))
     Competition.objects.update(slug=document["competition"]["slug"])
     site = DemoSite(
-        supervisor=Mock(Supervisor),
+        supervisor=Mock(SiteSupervisor),
         credentials=Mock(CredentialStore),
         say=lines.append,
         competition_file=root / "competitions" / "digits-transfer.toml",
     )
 
     def end(competition: Competition) -> int:
-        ended.append(Result("1", last, "50.0%"))
+        ended.append(DemoResult("1", last, "50.0%"))
         return 0
 
     monkeypatch.setattr(demos["transfer"], "under_way", end)
@@ -116,7 +116,7 @@ def test_baselines_whose_package_is_missing_are_left_out(root: Path, monkeypatch
     lines: list[str] = []
     monkeypatch.setattr("demo.demo_site.missing_package", lambda track, name, source: "lite" * (name == "jpeg"))
     site = DemoSite(
-        supervisor=Mock(Supervisor),
+        supervisor=Mock(SiteSupervisor),
         credentials=Mock(CredentialStore),
         say=lines.append,
         competition_file=root / "competitions" / "nips-2017.toml",

@@ -30,7 +30,7 @@ from rounds import services as rounds
 from rounds.models import Round
 from rounds.planning.plan import plan_round
 from rounds.publishing.publication import publish
-from rounds.release.parts import release
+from rounds.release.released_parts import release
 from rounds.release.signing_keys import public_key
 from rounds.verification import verify
 from submissions.models import Submission

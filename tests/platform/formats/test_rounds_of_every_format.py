@@ -25,7 +25,7 @@ from rounds.models import Release, Round
 from rounds.planning.freeze import freeze
 from rounds.planning.plan import plan_round
 from rounds.publishing.publication import publish
-from rounds.release.parts import release
+from rounds.release.released_parts import release
 from submissions.formats import submission_formats
 from submissions.models import Player, Submission
 from tests.platform.formats.test_conformance import document_of, each_format

@@ -13,9 +13,8 @@ from accounts.models import User
 from competitions.models import Competition, Entry, FreezeWindow, RulesVersion, SampleSet, Track
 from competitions.sample_store import keep_samples, samples_of
 from core import object_store
-from evaluation.domain.reasons import Reason
-from evaluation.formats.query.results import Outcome, PieceResult, Trace
-from evaluation.formats.query.results import SampleResult as PlayedSample
+from evaluation.domain.failure_reasons import Reason
+from evaluation.formats.query.results import Outcome, PieceResult, RefereedSample, Trace
 from formats.query.leaderboards.models import Evaluation, Pool, PoolPlace, Standing
 from formats.query.matches.engine_adapter import pack
 from formats.query.matches.models import Match, Piece, SampleResult
@@ -205,7 +204,7 @@ def play_piece(match: Match, first: int, outcomes: Sequence[tuple[str, float, in
     for number, (outcome, distance, count, reason) in enumerate(outcomes, start=first):
         label = samples[number].label
         rows.append(
-            PlayedSample(
+            RefereedSample(
                 number, label, None, Outcome(outcome), distance, 30.0, count, 0.25,
                 Reason(reason) if reason else None, (label + 1) % 10 if outcome == "adversarial" else None,
             )

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evaluation.charts.axis import axis_to
+from evaluation.charts.interval_bar_axis import axis_to
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from django.test import Client
 
 from accounts.models import User
 from competitions.models import Competition, FreezeWindow
-from core.times import until
+from core.time_format import until
 from pages.competition.calendar import reopening
 from rounds.models import Round
 from submissions.models import Submission

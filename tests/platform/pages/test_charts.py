@@ -9,12 +9,12 @@ import re
 import pytest
 from django.template.loader import render_to_string
 
-from evaluation.charts.bars import BINS, histogram
-from evaluation.charts.lines import BOTTOM, LEFT, RIGHT, TOP, Line, LineChart
+from evaluation.charts.histogram import BINS, histogram
+from evaluation.charts.line_chart import BOTTOM, LEFT, RIGHT, TOP, Curve, LineChart
 from evaluation.charts.scales import LogScale, linear_to, shares
-from evaluation.charts.table import Table
+from evaluation.charts.table import ChartTable
 
-TABLE = Table(
+TABLE = ChartTable(
     ("distance", "first", "low", "high"), [(0.1, 0.0, 0.0, 0.1), (1.0, 0.25, 0.2, 0.5), (50.0, 1.0, 1.0, 1.0)]
 )
 PAIR = re.compile(r"(-?[\d.]+) (-?[\d.]+)")
@@ -27,7 +27,7 @@ def chart(**changes: object) -> LineChart:
         "title": "Title <1>",
         "description": "What it says",
         "table": TABLE,
-        "lines": [Line("first", 1, band=(2, 3))],
+        "lines": [Curve("first", 1, band=(2, 3))],
         "x": LogScale(0.1, 50.0),
         "y": shares(),
         "x_name": "distance",
@@ -64,9 +64,9 @@ def test_a_band_goes_forth_along_its_lower_end_and_back_along_the_upper() -> Non
 
 
 def test_a_curve_omits_empty_cells() -> None:
-    table = Table(("x", "y"), [(0.1, 0.5), (1.0, None), (50.0, 1.0)])
-    assert len(PAIR.findall(chart(table=table, lines=[Line("y", 1)]).drawn[0].path)) == 2
-    assert chart(table=Table(("x", "y"), [(1.0, None)]), lines=[Line("y", 1)]).drawn[0].path == ""
+    table = ChartTable(("x", "y"), [(0.1, 0.5), (1.0, None), (50.0, 1.0)])
+    assert len(PAIR.findall(chart(table=table, lines=[Curve("y", 1)]).drawn[0].path)) == 2
+    assert chart(table=ChartTable(("x", "y"), [(1.0, None)]), lines=[Curve("y", 1)]).drawn[0].path == ""
 
 
 def test_it_has_a_title_a_description_a_table_and_no_inline_style() -> None:
@@ -81,7 +81,7 @@ def test_it_has_a_title_a_description_a_table_and_no_inline_style() -> None:
 
 def test_a_key_names_the_curves_only_if_there_are_several() -> None:
     assert "chart-key" not in render_to_string("pages/charts/lines.html", {"chart": chart()})
-    two = chart(lines=[Line("first", 1), Line("low", 2)])
+    two = chart(lines=[Curve("first", 1), Curve("low", 2)])
     assert "chart-key" in render_to_string("pages/charts/lines.html", {"chart": two})
 
 
@@ -108,14 +108,14 @@ def test_a_histogram_counts_every_value_once_in_its_bin() -> None:
 
 @pytest.mark.parametrize("end", ["\r", "\r\n", "\n"])
 def test_a_line_break_splits_no_row_of_a_csv_file(end: str) -> None:
-    table = Table(("title", "score"), [(f"one{end}two", 1), (f"{end}=1", 2)])
+    table = ChartTable(("title", "score"), [(f"one{end}two", 1), (f"{end}=1", 2)])
     rows = list(csv.reader(io.StringIO(table.csv(), newline="")))
     assert rows == [["title", "score"], ["one\ntwo", "1"], ["'\n=1", "2"]]
 
 
 def test_a_csv_file_has_no_formulas() -> None:
     cells = ["=1+1", "+1", "-1", "@a", "\ta", "a=1", "", None, -1, -0.5]
-    table = Table(["=column", "value"], [[cell, 1] for cell in cells])
+    table = ChartTable(["=column", "value"], [[cell, 1] for cell in cells])
     rows = list(csv.reader(io.StringIO(table.csv(), newline="")))
     assert [row[0] for row in rows] == [
         "'=column", "'=1+1", "'+1", "'-1", "'@a", "'\ta", "a=1", "", "", "-1", "-0.5",

@@ -14,7 +14,7 @@ from django.test.utils import CaptureQueriesContext
 
 from accounts.models import Team, User
 from competitions.models import Entry, FrozenLeaderboards, RulesVersion, Track
-from evaluation.charts.lines import BOTTOM, LEFT, RIGHT, TOP
+from evaluation.charts.line_chart import BOTTOM, LEFT, RIGHT, TOP
 from evaluation.charts.scales import RankScale, TimeScale
 from formats.query.leaderboards.board_freeze import take_snapshot
 from formats.query.leaderboards.history import history_of

@@ -10,11 +10,11 @@ from django.urls import reverse
 from django.utils import translation
 from pytest_django import Settings
 
-from accounts.adapter import AccountAdapter
+from accounts.allauth_adapter import AccountAdapter
 from accounts.models import AccountRequest, User
 from competitions.models import Entry
 from core.errors import Refusal
-from evaluation.domain.text import Text, listed
+from evaluation.domain.translatable_text import Text, listed
 from pages.flash_messages import refusal_text
 from pages.language import tick, translated
 from tests.platform.conftest import NOON

@@ -17,8 +17,8 @@ from pytest_django import Settings
 
 from accounts.models import User
 from competitions.models import Competition
-from core import times
-from core.reader import ZONE_COOKIE
+from core import time_format
+from core.reader_locale import ZONE_COOKIE
 from submissions.models import Submission
 from tests.platform.conftest import NOON, FakeClock
 
@@ -94,7 +94,7 @@ def test_times_are_in_the_zone_that_the_reader_chose(client: Client, competition
     shown = client.get(page).text
     assert " IST</time>" in shown
     assert " UTC</time>" not in shown
-    assert f'datetime="{times.for_programs(competition.starts_at)}"' in shown
+    assert f'datetime="{time_format.for_programs(competition.starts_at)}"' in shown
     client.cookies.clear()
     assert " UTC</time>" in client.get(page).text
 
@@ -110,15 +110,15 @@ def test_an_unknown_zone_is_not_kept(client: Client, zone: str) -> None:
 
 def test_zones_without_a_name_are_written_with_their_offset() -> None:
     with timezone.override("America/Sao_Paulo"):
-        assert times.on_page(NOON) == "21 Nov 2026, 09:00 UTC-03"
+        assert time_format.on_page(NOON) == "21 Nov 2026, 09:00 UTC-03"
 
 
 def test_german_times() -> None:
     with translation.override("de"), timezone.override("Europe/Berlin"):
-        assert times.on_page(NOON) == "21. Nov. 2026, 13:00 CET"
-        assert times.until(3 * 24 * 3600 + 3600) == "in 3 Tg. 1 Std."
-        assert times.duration(4.31) == "4,3 s"
-        assert times.in_words(NOON) == "2026-11-21 12:00 UTC"
+        assert time_format.on_page(NOON) == "21. Nov. 2026, 13:00 CET"
+        assert time_format.until(3 * 24 * 3600 + 3600) == "in 3 Tg. 1 Std."
+        assert time_format.duration(4.31) == "4,3 s"
+        assert time_format.in_words(NOON) == "2026-11-21 12:00 UTC"
 
 
 @pytest.mark.django_db
@@ -208,7 +208,7 @@ def test_an_email_is_in_the_language_of_the_person_who_asked_for_it(rf: RequestF
 def test_the_script_of_the_pages_gets_its_texts(root: Path) -> None:
     """The script reads `texts.NAME`; each name is in the texts that a page carries."""
     with translation.override("de"):
-        texts = times.for_script()
+        texts = time_format.for_script()
     used = set(re.findall(r"\btexts\.(\w+)", (root / "static/js/site.js").read_text(encoding="utf-8")))
     assert used - {"copied"} == set(texts)
     assert texts["hoursAgo"] == "vor %(hours)s Std."

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from datetime import timedelta
 
 import pytest
 from django.test import Client
@@ -153,7 +152,8 @@ def test_it_shows_why_an_evaluation_waits(
     )
     entry = shown["scored"].repository.entry
     Piece.objects.create(match=match, number=0, first=0, count=1, entry=entry)
-    WorkerTime.objects.create(entry=entry, hour=now.replace(minute=0, second=0, microsecond=0), seconds=60.0)
+    hour = now.replace(minute=0, second=0, microsecond=0)
+    WorkerTime.objects.create(role="play", entry=entry, hour=hour, seconds=60.0)
     Evaluation.objects.update(state=Evaluation.State.PLAYING, overdue_at=now)
     evaluation.matches.add(match)
     over_limit, overdue = "has used its share of worker time", "Not played within 7 days"
@@ -173,14 +173,11 @@ def test_it_shows_why_a_build_waits(
     waiting, built, now = shown["building"], shown["scored"], clock.now()
     Submission.objects.filter(pk=waiting.pk).update(state=Submission.State.RECEIVED)
     Build.objects.filter(submission=waiting).update(finished_at=now, started_at=now, outcome="host")
-    Build.objects.filter(submission=built).delete()
-    Build.objects.create(
-        submission=built,
-        attempt=1,
-        worker="one",
-        started_at=now - timedelta(minutes=1),
-        finished_at=now,
-        outcome="ready",
+    WorkerTime.objects.create(
+        role="build",
+        entry=built.repository.entry,
+        hour=now.replace(minute=0, second=0, microsecond=0),
+        seconds=60.0,
     )
     QuotaSlot.objects.update_or_create(
         submission=waiting,

@@ -15,7 +15,7 @@ from repositories.git_reader import GitReader
 from repositories.http.receive_pack import AcceptedPush, Push
 from repositories.http.views import GitView, PublicGitView
 from repositories.ref_rules import RefUpdate
-from rounds.release.parts import released_tags
+from rounds.release.released_parts import released_tags
 
 
 def branch_name_gate(push: Push, reader: GitReader) -> AcceptedPush:

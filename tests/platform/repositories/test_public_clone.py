@@ -21,7 +21,7 @@ from repositories.http.limits import ANYBODY, LIMITER, Permit
 from repositories.models import Repository
 from repositories.public_copies import drop_copies, public_copy
 from rounds.models import Release, Round, RoundEntry
-from rounds.release.parts import release, released_tags, withdraw
+from rounds.release.released_parts import release, released_tags, withdraw
 from submissions.models import Player, Submission
 
 

@@ -17,7 +17,7 @@ from accounts.models import Team, User
 from competitions.models import Competition, Entry, RulesVersion, SampleSet, Track
 from competitions.sample_store import keep_samples, worst_cases
 from core import clock, notify, object_store
-from evaluation.formats.query.results import AuditReport, Outcome, SampleResult
+from evaluation.formats.query.results import AuditReport, Outcome, RefereedSample
 from formats.query.matches import queue
 from formats.query.matches.models import Piece
 from formats.query.matches.piece_result import PlayedPiece
@@ -27,7 +27,7 @@ from formats.query.rounds.progression import advance_round
 from repositories.models import Repository
 from rounds import services
 from rounds.models import Round
-from rounds.planning import salts
+from rounds.planning import commitment_salts
 from rounds.planning.freeze import freeze
 from rounds.planning.plan import plan_round
 from submissions.models import Player, Submission
@@ -159,7 +159,7 @@ class RoundFixture:
             most = self.most(match.sample_set)[sample]
             distance = min(self.distance(match.model.digest, match.attack.digest, sample), most)
             outcome = Outcome.ADVERSARIAL if distance < most else Outcome.FAILED
-            rows.append(SampleResult(sample, 0, None, outcome, distance, most, 10, 0.5, None))
+            rows.append(RefereedSample(sample, 0, None, outcome, distance, most, 10, 0.5, None))
         return PlayedPiece(
             tuple(rows), seconds=0.5 * piece.count, audit=AuditReport(), failures=[], artefact=object_store.put(BYTES)
         )
@@ -205,8 +205,8 @@ def notifications(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 @pytest.fixture(autouse=True)
 def site_salts(monkeypatch: pytest.MonkeyPatch) -> Callable[[], str]:
     """The site's own salt function; tests use one fixed salt, so that samples have one order."""
-    own = salts.new_salt
-    monkeypatch.setattr(salts, "new_salt", lambda: SALT)
+    own = commitment_salts.new_salt
+    monkeypatch.setattr(commitment_salts, "new_salt", lambda: SALT)
     return own
 
 

@@ -57,16 +57,16 @@ from formats.query.leaderboards.tasks import sweep
 from formats.query.leaderboards.visibility import board, public_evaluation_of
 from formats.query.matches import queue
 from formats.query.matches.models import Match
+from formats.query.matches.piece_work import pieces
 from formats.query.matches.services import replay_failed
-from formats.query.matches.work import pieces
 from formats.query.rounds.preview import preview
 from repositories.models import Repository
 from rounds import services as rounds
 from rounds.models import Release, Round
 from rounds.planning.freeze import freeze_due
 from rounds.publishing.publication import publish
-from rounds.release.parts import release
-from rounds.release.parts import withdraw as take_back
+from rounds.release.released_parts import release
+from rounds.release.released_parts import withdraw as take_back
 from rounds.verification import verify
 from submissions import build_queue, quota_ledger
 from submissions import services as submissions

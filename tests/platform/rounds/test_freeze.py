@@ -14,7 +14,7 @@ from competitions.models import Competition, Entry
 from competitions.pseudonyms import public_name
 from core.errors import Fault, Refusal
 from core.models import Event
-from formats.query.leaderboards.choosing import choose, choose_newest
+from formats.query.leaderboards.choose_submission import choose, choose_newest
 from formats.query.leaderboards.models import Evaluation, Pool, Standing
 from formats.query.matches.rules import query_rules
 from formats.query.rounds.engine_adapter import facts_of, outcome_of

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rounds.planning.open_source import is_open_source
+from rounds.planning.open_source_licences import is_open_source
 
 
 @pytest.mark.parametrize(

@@ -17,12 +17,12 @@ from core import clock
 from core.errors import Refusal
 from core.models import Event
 from evaluation.domain.samples import Sample
-from evaluation.formats.query.bundle import size
+from evaluation.formats.query.bundle import size_limit
 from formats.query.matches.scheduling import ensure_match
 from formats.query.rounds.progression import advance_round
 from rounds import services
 from rounds.models import Round
-from rounds.planning import salts
+from rounds.planning import commitment_salts
 from rounds.planning.freeze import freeze
 from rounds.planning.plan import plan_round
 
@@ -65,7 +65,7 @@ def test_it_works(env: RoundFixture) -> None:
 def test_each_round_has_a_number_and_a_salt_of_its_own(
     env: RoundFixture, monkeypatch: pytest.MonkeyPatch, site_salts: Callable[[], str]
 ) -> None:
-    monkeypatch.setattr(salts, "new_salt", site_salts)
+    monkeypatch.setattr(commitment_salts, "new_salt", site_salts)
     first = plan_round(**plan_arguments(env))
     second = env.plan(source="test-2", day=9)
     assert (first.number, second.number) == (1, 2)
@@ -153,7 +153,7 @@ def test_it_rejects_a_round_that_could_not_be_verified_afterwards(
     env: RoundFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """With the players that there are when it is planned, and once more with those that it is frozen with."""
-    monkeypatch.setattr(size, "MOST_TRIPLES", 4 * 4 * 16)
+    monkeypatch.setattr(size_limit, "MOST_TRIPLES", 4 * 4 * 16)
     env.field(4, 4)
     round_ = plan_round(**plan_arguments(env))
     env.submission("late", "model", 4)

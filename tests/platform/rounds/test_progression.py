@@ -17,8 +17,8 @@ from core.errors import Fault
 from core.models import Event
 from formats.query.matches import queue
 from formats.query.matches.models import Match, Piece, SampleResult
+from formats.query.matches.piece_work import pieces
 from formats.query.matches.services import replay_failed
-from formats.query.matches.work import pieces
 from formats.query.rounds.engine_adapter import facts_of
 from formats.query.rounds.models import Decision, RoundMatch
 from formats.query.rounds.progression import advance_round

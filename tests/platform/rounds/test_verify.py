@@ -17,7 +17,7 @@ from submissions import services as submissions
 from submissions.models import Player, Submission
 
 if TYPE_CHECKING:
-    from core.difference import Difference
+    from core.data_difference import Difference
     from tests.platform.rounds.conftest import RoundFixture
 
 

@@ -14,7 +14,7 @@ from core import object_store
 from evaluation.formats.query.bundle.verify import verify
 from formats.query.matches import queue
 from formats.query.matches.models import Match, Piece, SampleResult
-from formats.query.matches.work import pieces
+from formats.query.matches.piece_work import pieces
 from formats.query.rounds.cost_estimate import estimate
 from formats.query.rounds.models import Decision, RoundMatch, RoundStage
 from formats.query.rounds.preview import preview

@@ -13,7 +13,7 @@ from typing import IO
 import numpy as np
 from PIL import Image as Picture
 
-from evaluation.bundle.fields import quoted
+from evaluation.bundle.checked_fields import quoted
 from evaluation.bundle.released_zip import BROKEN, read_file
 from evaluation.datasets.released import image_name
 from evaluation.domain.images import Image

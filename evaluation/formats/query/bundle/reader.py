@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from evaluation.bundle.canonical_json import MOST_SAMPLES, canonical, commitment_of, decode
-from evaluation.bundle.fields import MOST_WHOLE, Fields
+from evaluation.bundle.checked_fields import MOST_WHOLE, Fields
 from evaluation.bundle.line_order import in_order
-from evaluation.bundle.submissions import BundleSubmission, read_submission
-from evaluation.domain.players import Track
+from evaluation.bundle.player_submissions import BundleSubmission, read_submission
+from evaluation.domain.players import TrackName
 from evaluation.formats.query.bundle.records import (
     FORMAT,
     NARROW_FIELD,
@@ -94,7 +94,7 @@ def read(content: bytes) -> Bundle:
     Raise `BundleRefusal` for the first line that is malformed, misplaced, or contradicts the lines before it.
     """
     lines = in_order(decode(content), _ORDER)
-    reading = _Reading(Fields(1, next(lines), names=_HEAD))
+    reading = _QueryBundleReading(Fields(1, next(lines), names=_HEAD))
     derived = []
     for number, line in enumerate(lines, start=2):
         if _ORDER[line["kind"]] >= _FIRST_DERIVED:
@@ -104,7 +104,7 @@ def read(content: bytes) -> Bundle:
     return Bundle(reading.record(), tuple(derived), reading.results_at)
 
 
-class _Reading:
+class _QueryBundleReading:
     """The state of reading the given lines one after the other."""
 
     def __init__(self, head: Fields) -> None:
@@ -116,8 +116,8 @@ class _Reading:
         self._budget = _query_budget(head)
         self._samples: dict[str, BundleSample] = {}
         self._entrants: list[RoundEntrant] = []
-        self._priors: dict[Track, dict[int, str]] = {track: {} for track in Track}
-        self._track_of: dict[str, Track] = {}
+        self._priors: dict[TrackName, dict[int, str]] = {track: {} for track in TrackName}
+        self._track_of: dict[str, TrackName] = {}
         self._submissions: dict[str, tuple[BundleSubmission, ...]] = {}
         self._eligible_at_freeze: dict[str, tuple[bool, ...]] = {}
         self._results: dict[tuple[str, str], dict[int, SampleRow]] = {}
@@ -175,7 +175,7 @@ class _Reading:
             samples=self._count,
             sweep=head.flag("sweep"),
             entrants=tuple(self._entrants),
-            priors={track: self._prior(track) for track in Track},
+            priors={track: self._prior(track) for track in TrackName},
             results=self._results,
             failed_audits=self._failed_audits,
             kept=self._kept,
@@ -186,12 +186,12 @@ class _Reading:
         return Record(known, facts, samples, self._submissions, self._seeds, self._pieces, self._eligible_at_freeze)
 
     def _check_size(self) -> None:
-        of_track = [sum(entrant.track is track for entrant in self._entrants) for track in Track]
+        of_track = [sum(entrant.track is track for entrant in self._entrants) for track in TrackName]
         models, attacks = of_track[0], max(of_track[1:])
         if max(of_track) > MOST_PLAYERS or models * attacks * self._count > MOST_TRIPLES:
             raise self._head.refusal("the round is larger than this program can verify")
 
-    def _prior(self, track: Track) -> tuple[str, ...]:
+    def _prior(self, track: TrackName) -> tuple[str, ...]:
         places = self._priors[track]
         if sorted(places) != list(range(1, len(places) + 1)):
             raise self._head.refusal(f"the priors of the track {track} are not 1 to {len(places)}")
@@ -210,7 +210,7 @@ class _Reading:
         self._samples[sample.hash] = sample
 
     def _entrant(self, line: Fields) -> None:
-        track, player, prior = line.word("track", Track), line.text("player"), line.whole("prior", 1)
+        track, player, prior = line.word("track", TrackName), line.text("player"), line.whole("prior", 1)
         if player in self._track_of:
             raise line.refusal("the player is listed twice")
         entered = len(self._priors[track])
@@ -252,9 +252,9 @@ class _Reading:
         self.results_at[pair] = line.number
 
     def _check_pair(self, line: Fields, model: str, attack: str) -> None:
-        if self._track_of.get(model) is not Track.MODEL:
+        if self._track_of.get(model) is not TrackName.MODEL:
             raise line.refusal("its model is not a model of this round")
-        if self._track_of.get(attack, Track.MODEL) is Track.MODEL:
+        if self._track_of.get(attack, TrackName.MODEL) is TrackName.MODEL:
             raise line.refusal("its attack is not an attack of this round")
 
     def _audit(self, line: Fields) -> None:

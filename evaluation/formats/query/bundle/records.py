@@ -12,11 +12,11 @@ from hashlib import sha256
 from typing import Any
 
 from evaluation.bundle.canonical_json import MOST_SAMPLES, canonical, check_readable, encode
-from evaluation.bundle.submissions import BundleSubmission
-from evaluation.domain.players import Track
-from evaluation.formats.query.tournament.final_ranking import Place
+from evaluation.bundle.player_submissions import BundleSubmission
+from evaluation.domain.players import TrackName
+from evaluation.formats.query.tournament.final_ranking import FinalPlace
 from evaluation.formats.query.tournament.rounds import (
-    Bracket,
+    BracketPlan,
     RoundEntrant,
     RoundFacts,
     RoundState,
@@ -24,7 +24,7 @@ from evaluation.formats.query.tournament.rounds import (
     advance,
     demanded,
 )
-from evaluation.formats.query.tournament.schedule import Decision, Stage
+from evaluation.formats.query.tournament.schedule_output import Stage, StageDecision
 from evaluation.formats.query.tournament.warning_sweep import Warned
 
 FORMAT = 3
@@ -193,7 +193,7 @@ def _samples(record: Record) -> Iterator[dict[str, Any]]:
 
 def _field(facts: RoundFacts) -> Iterator[tuple[str, int, int, RoundEntrant]]:
     """Yield track, order of entry, prior and player of every entrant, in the order of the bundle."""
-    for track in Track:
+    for track in TrackName:
         prior = {name: place for place, name in enumerate(facts.priors.get(track, ()), start=1)}
         entered = [entrant for entrant in facts.entrants if entrant.track is track]
         for order, entrant in enumerate(entered, start=1):
@@ -254,7 +254,7 @@ def _result(model: str, attack: str, seed: int, rows: Sequence[SampleRow]) -> di
     }
 
 
-def _stage(bracket: Bracket, stage: Stage) -> dict[str, Any]:
+def _stage(bracket: BracketPlan, stage: Stage) -> dict[str, Any]:
     return {
         "kind": "stage",
         "bracket": str(bracket.track),
@@ -270,7 +270,7 @@ def _stage(bracket: Bracket, stage: Stage) -> dict[str, Any]:
     }
 
 
-def _decision(bracket: Bracket, stage: Stage, decision: Decision) -> dict[str, Any]:
+def _decision(bracket: BracketPlan, stage: Stage, decision: StageDecision) -> dict[str, Any]:
     return {
         "kind": "decision",
         "bracket": str(bracket.track),
@@ -286,7 +286,7 @@ def _decision(bracket: Bracket, stage: Stage, decision: Decision) -> dict[str, A
     }
 
 
-def _place(place: Place) -> dict[str, Any]:
+def _place(place: FinalPlace) -> dict[str, Any]:
     return {
         "kind": "place",
         "track": str(place.track),

@@ -10,15 +10,15 @@ from typing import TypeAlias
 
 import numpy as np
 
+from evaluation.domain.failure_reasons import Reason
 from evaluation.domain.images import Images
-from evaluation.domain.players import Track
-from evaluation.domain.reasons import Reason
+from evaluation.domain.players import TrackName
 from evaluation.formats.query.conformance.launcher import LaunchedPlayer
-from evaluation.formats.query.conformance.session import Session
+from evaluation.formats.query.conformance.session import ConformanceSession
 from evaluation.formats.query.conformance.steps import Step
 from evaluation.formats.query.referee.budget import Budget
 from evaluation.formats.query.rules import QueryRules
-from evaluation.protocol.channel import ChannelError, Frame, Layout
+from evaluation.protocol.channel import ChannelError, Layout, ReceivedFrame
 from gauntlet import frames
 
 BUDGET = 50
@@ -92,7 +92,7 @@ class _Host:
                     frames.ANSWERS, frame.count, frame.sequence, *self._last_reply, deadline=deadline
                 )
 
-    def _is_new(self, frame: Frame) -> bool:
+    def _is_new(self, frame: ReceivedFrame) -> bool:
         """Return True for a new frame, False for a retransmission of the last one."""
         last = self._last_reply
         same = last is not None and frame.type == frames.QUERY and frame.sequence == self._sequence
@@ -114,7 +114,7 @@ class _Host:
             frames.PIECE, len(numbers), 0, b"".join(parts), images.tobytes(), deadline=deadline
         )
 
-    def _answer(self, frame: Frame, budget: Budget, label: Labeller, seen: _Seen) -> tuple[bytes, bytes]:
+    def _answer(self, frame: ReceivedFrame, budget: Budget, label: Labeller, seen: _Seen) -> tuple[bytes, bytes]:
         """Charge one QUERY and return the payload of its ANSWERS."""
         numbers = struct.unpack_from(f"<{frame.count}H", frame.payload)
         for number in numbers:
@@ -131,7 +131,7 @@ class _Host:
             raise ChannelError(Reason.TOO_SLOW, f"{seen.exhausted} queries beyond the budget without FINISH")
         return struct.pack(f"<{frame.count}h", *labels), struct.pack(f"<{frame.count}I", *budget.left(numbers))
 
-    def _finish(self, frame: Frame, budget: Budget, seen: _Seen) -> None:
+    def _finish(self, frame: ReceivedFrame, budget: Budget, seen: _Seen) -> None:
         for number, status in frames.FINISH_SAMPLE.iter_unpack(frame.payload):
             self._expect_known(number, budget)
             seen.raised += status == frames.STATUS_RAISED
@@ -166,4 +166,7 @@ def _spent(player: LaunchedPlayer, rules: QueryRules, seconds: float) -> list[St
     ]
 
 
-ATTACK_SESSIONS = (Session(Track.UNTARGETED, BUDGET, _untargeted), Session(Track.TARGETED, SPENT_BUDGET, _spent))
+ATTACK_SESSIONS = (
+    ConformanceSession(TrackName.UNTARGETED, BUDGET, _untargeted),
+    ConformanceSession(TrackName.TARGETED, SPENT_BUDGET, _spent),
+)

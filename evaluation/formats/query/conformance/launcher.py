@@ -16,8 +16,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO
 
-from evaluation.domain.players import Track
-from evaluation.domain.reasons import Reason
+from evaluation.domain.failure_reasons import Reason
+from evaluation.domain.players import TrackName
 from evaluation.formats.query.conformance.steps import UnmetError
 from evaluation.formats.query.referee.handshake import HELLO_DUE
 from evaluation.formats.query.rules import QueryRules
@@ -94,10 +94,10 @@ class LaunchedPlayer:
             raise ChannelError(Reason.BAD_HELLO, f"role {role}; use 1 for a model, 2 for an attack")
         return int(role)
 
-    def welcome(self, role: int, track: Track, budget: int) -> None:
+    def welcome(self, role: int, track: TrackName, budget: int) -> None:
         """Answer HELLO. `budget` is 0 for a model."""
         rules = self._rules
-        flags = frames.FLAG_TARGETED if track is Track.TARGETED else 0
+        flags = frames.FLAG_TARGETED if track is TrackName.TARGETED else 0
         payload = frames.WELCOME_PAYLOAD.pack(
             frames.VERSION, role, *rules.shape, rules.classes, frames.MAX_COUNT, flags, budget
         )

@@ -8,11 +8,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from evaluation.domain.failure_reasons import Reason
 from evaluation.domain.images import Images
-from evaluation.domain.players import Track
-from evaluation.domain.reasons import Reason
+from evaluation.domain.players import TrackName
 from evaluation.formats.query.conformance.launcher import LaunchedPlayer
-from evaluation.formats.query.conformance.session import Session
+from evaluation.formats.query.conformance.session import ConformanceSession
 from evaluation.formats.query.conformance.steps import Step, UnmetError
 from evaluation.formats.query.rules import QueryRules
 from evaluation.protocol.channel import ChannelError, Layout
@@ -109,4 +109,4 @@ def _assorted_images(rules: QueryRules) -> Images:
     return np.clip(levels + noise, 0, 255).astype(np.uint8)
 
 
-MODEL_SESSIONS = (Session(Track.MODEL, 0, _answers), Session(Track.MODEL, 0, _close))
+MODEL_SESSIONS = (ConformanceSession(TrackName.MODEL, 0, _answers), ConformanceSession(TrackName.MODEL, 0, _close))

@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from evaluation.formats.query.conformance.attack_sessions import ATTACK_SESSIONS
 from evaluation.formats.query.conformance.launcher import CommandError, LaunchedPlayer
 from evaluation.formats.query.conformance.model_sessions import MODEL_SESSIONS
-from evaluation.formats.query.conformance.session import Session
+from evaluation.formats.query.conformance.session import ConformanceSession
 from evaluation.formats.query.conformance.steps import Check, UnmetError, run_steps
 from evaluation.formats.query.rules import QueryRules
 from gauntlet import frames
 
-_SESSIONS: dict[int, tuple[Session, Session]] = {
+_SESSIONS: dict[int, tuple[ConformanceSession, ConformanceSession]] = {
     frames.ROLE_MODEL: MODEL_SESSIONS,
     frames.ROLE_ATTACK: ATTACK_SESSIONS,
 }

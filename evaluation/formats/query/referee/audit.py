@@ -52,7 +52,7 @@ MOST_ALONE = 16
 
 
 @dataclass(frozen=True, eq=False)
-class Replay:
+class ReplayedImage:
     """A forwarded image, (bytes of an image,), its label at that time, and its squared distance to the clean image."""
 
     image: Image
@@ -105,7 +105,7 @@ class Audit:
         """Prepare for a piece in which at most `most_queries` images are forwarded."""
         self._rng = random.Random(seed)
         self._sizes: list[int] = []
-        self._images = Reservoir[Replay](max(LEAST_PER_PIECE, int(most_queries * RATE)), self._rng)
+        self._images = Reservoir[ReplayedImage](max(LEAST_PER_PIECE, int(most_queries * RATE)), self._rng)
         self._frames = Reservoir[KeptFrame](MOST_FRAMES, self._rng)
         self._report = AuditReport()
 
@@ -119,7 +119,7 @@ class Audit:
         for index, label in enumerate(labels):
             slot = self._images.slot()
             if slot is not None:
-                self._images.put(slot, Replay(images[index].copy(), label, squared[index]))
+                self._images.put(slot, ReplayedImage(images[index].copy(), label, squared[index]))
         slot = self._frames.slot() if whole else None
         if slot is not None:
             self._make_room(images.nbytes)
@@ -131,7 +131,7 @@ class Audit:
         while kept and sum(frame.images.nbytes for frame in kept) + size > MOST_FRAME_BYTES:
             kept.pop(self._rng.randrange(len(kept)))
 
-    def replays(self) -> list[Replay]:
+    def replays(self) -> list[ReplayedImage]:
         """Return the images to replay, in random order."""
         return self._rng.sample(self._images.kept, len(self._images.kept))
 

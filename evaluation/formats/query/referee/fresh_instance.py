@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 
-from evaluation.domain.players import Track
+from evaluation.domain.players import TrackName
 from evaluation.formats.query.kept_frames import KeptFrame, KeptFrames
 from evaluation.formats.query.referee.audit import fresh_report, lone_report
 from evaluation.formats.query.referee.player_connection import PlayerConnection
@@ -21,7 +21,7 @@ STARTS = 2
 def ask_fresh_model(
     connection: PlayerConnection,
     *,
-    track: Track,
+    track: TrackName,
     rules: QueryRules,
     kept: Sequence[KeptFrames],
     seed: int,

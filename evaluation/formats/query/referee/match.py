@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import chain, repeat
 
-from evaluation.domain.players import Side, Track
+from evaluation.domain.players import Side, TrackName
 from evaluation.domain.samples import Sample
-from evaluation.formats.query.referee.exchange import MatchContext
-from evaluation.formats.query.referee.piece import Piece
+from evaluation.formats.query.referee.piece import RefereedPiece
 from evaluation.formats.query.referee.player_connection import PlayerConnection
 from evaluation.formats.query.referee.players import ConnectedPlayer, Model
+from evaluation.formats.query.referee.query_exchange import MatchContext
 from evaluation.formats.query.referee.seeds import derive_seed
 from evaluation.formats.query.results import Failure, PieceResult
 from evaluation.formats.query.rules import QueryRules
 
 
-class Match:
+class RefereedMatch:
     """A match that keeps its model over all pieces, so that the weights stay loaded. Always close it.
 
     A piece does not depend on other pieces: it has its own attack process, its own audit, and a seed that follows from
@@ -27,7 +27,7 @@ class Match:
         self,
         *,
         rules: QueryRules,
-        track: Track,
+        track: TrackName,
         model: PlayerConnection,
         attack: PlayerConnection,
         seed: int,
@@ -77,7 +77,7 @@ class Match:
         first = samples[0].number
         # the attack learns the first seed: the referee's own random choices must not follow from it
         seed, own_seed = derive_seed(self._seed, "piece", first), derive_seed(self._seed, "referee", first)
-        result = Piece(self._table, samples, seed, own_seed, more=more).play()
+        result = RefereedPiece(self._table, samples, seed, own_seed, more=more).play()
         # a player that failed in set-up has failed once, however many pieces that costs
         self._failures += [f for f in result.failures if not (f.in_setup and f in self._failures)]
         return result

@@ -6,24 +6,24 @@ import time
 
 import numpy as np
 
+from evaluation.domain.failure_reasons import Reason
 from evaluation.domain.images import Image, grey_image
-from evaluation.domain.players import Track
-from evaluation.domain.reasons import Reason
+from evaluation.domain.players import TrackName
 from evaluation.domain.samples import Sample
 from evaluation.formats.query.kept_frames import KeptFrames, NearestAnswer
 from evaluation.formats.query.referee.audit import Audit
-from evaluation.formats.query.referee.exchange import Exchange, MatchContext
 from evaluation.formats.query.referee.players import PlayerFailedError
+from evaluation.formats.query.referee.query_exchange import Exchange, MatchContext
 from evaluation.formats.query.referee.query_record import Candidate, is_adversarial
 from evaluation.formats.query.referee.seeds import derive_seed
 from evaluation.formats.query.referee.verdict import Verdict, ask_or_none
-from evaluation.formats.query.results import Failure, Outcome, PieceResult, SampleResult
+from evaluation.formats.query.results import Failure, Outcome, PieceResult, RefereedSample
 from evaluation.protocol.channel import ChannelError
 from evaluation.scoring.distances import worst_case
 from gauntlet import frames
 
 
-class Piece:
+class RefereedPiece:
     """One play of `samples`; `play` returns the result whatever the players do."""
 
     def __init__(self, context: MatchContext, samples: list[Sample], seed: int, own_seed: int, *, more: bool) -> None:
@@ -144,16 +144,16 @@ class Piece:
         except PlayerFailedError as failed:
             self._cut_short = failed.failure
 
-    def _row(self, sample: Sample, accepted: Candidate | None, seconds: float) -> tuple[SampleResult, Image]:
+    def _row(self, sample: Sample, accepted: Candidate | None, seconds: float) -> tuple[RefereedSample, Image]:
         """Return the row of one sample and the image that was scored."""
         worst = worst_case(sample.image)
         outcome, distance, reason, image = self._judge(sample, accepted, worst)
         budget = self._exchange.budget
         used = budget.used(sample.number) if sample.number in budget else 0
-        row = SampleResult(
+        row = RefereedSample(
             sample=sample.number,
             label=sample.label,
-            target=sample.target if self._context.track is Track.TARGETED else None,
+            target=sample.target if self._context.track is TrackName.TARGETED else None,
             outcome=outcome,
             distance=distance,
             worst_case=worst,

@@ -9,8 +9,8 @@ import socket
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
+from evaluation.domain.failure_reasons import Reason
 from evaluation.domain.processor_use import ProcessorUse
-from evaluation.domain.reasons import Reason
 
 
 @dataclass(frozen=True)

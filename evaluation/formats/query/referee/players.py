@@ -10,8 +10,8 @@ from collections import deque
 from contextlib import ExitStack
 
 from evaluation.domain.errors import Fault
-from evaluation.domain.players import Side, Track
-from evaluation.domain.reasons import Reason
+from evaluation.domain.failure_reasons import Reason
+from evaluation.domain.players import Side, TrackName
 from evaluation.formats.query.referee import handshake
 from evaluation.formats.query.referee.early_start import BackgroundEnd, EarlyStart
 from evaluation.formats.query.referee.player_connection import PlayerConnection
@@ -19,7 +19,7 @@ from evaluation.formats.query.referee.processor_time import CLOCK_FACTOR, CLOCK_
 from evaluation.formats.query.referee.time_limits import MODEL_GRACE_SECONDS, TimeBank
 from evaluation.formats.query.results import Failure
 from evaluation.formats.query.rules import QueryRules
-from evaluation.protocol.channel import Channel, ChannelError, Frame, Layout
+from evaluation.protocol.channel import Channel, ChannelError, Layout, ReceivedFrame
 from gauntlet import frames
 
 RESTARTS = 2
@@ -50,7 +50,7 @@ class ConnectedPlayer:
     """One side of a match over all its instances and connections."""
 
     def __init__(
-        self, side: Side, connection: PlayerConnection, track: Track, rules: QueryRules, calibration: float
+        self, side: Side, connection: PlayerConnection, track: TrackName, rules: QueryRules, calibration: float
     ) -> None:
         self.side = side
         self.rules = rules
@@ -159,7 +159,7 @@ class ConnectedPlayer:
 class Model(ConnectedPlayer):
     """The model: images in, labels out."""
 
-    def __init__(self, connection: PlayerConnection, track: Track, rules: QueryRules, calibration: float) -> None:
+    def __init__(self, connection: PlayerConnection, track: TrackName, rules: QueryRules, calibration: float) -> None:
         super().__init__(Side.MODEL, connection, track, rules, calibration)
         self.seconds = 0.0
         self.images = 0
@@ -250,7 +250,7 @@ class Model(ConnectedPlayer):
             self._return_taken_time()
         return self.seconds / self.images if self.images else 0.0
 
-    def _check(self, reply: Frame, count: int) -> None:
+    def _check(self, reply: ReceivedFrame, count: int) -> None:
         if reply.count != count:
             raise ChannelError(Reason.BAD_COUNT, f"{reply.count} labels for {count} images")
         if reply.sequence != self._sequence:

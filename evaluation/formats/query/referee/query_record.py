@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from evaluation.domain.images import Image, Images
-from evaluation.domain.players import Track
+from evaluation.domain.players import TrackName
 from evaluation.domain.samples import Sample
 from evaluation.formats.query.results import Failure, Trace
 from gauntlet import frames
@@ -21,11 +21,11 @@ _ENTRY = struct.Struct("<HHIhf")
 _ENTRY_TYPE = np.dtype([("sample", "<u2"), ("charged", "<u2"), ("query", "<u4"), ("label", "<i2"), ("distance", "<f4")])
 
 
-def is_adversarial(label: int, sample: Sample, track: Track) -> bool:
+def is_adversarial(label: int, sample: Sample, track: TrackName) -> bool:
     """Return True if `label` meets the criterion; without a valid label it does (Brendel et al. 2020, section 4.2)."""
     if label == frames.UNCLASSIFIED:
         return True
-    return label == sample.target if track is Track.TARGETED else label != sample.label
+    return label == sample.target if track is TrackName.TARGETED else label != sample.label
 
 
 @dataclass(eq=False)
@@ -41,7 +41,7 @@ class Candidate:
 class QueryRecord:
     """The answered queries of a piece. Its size is bounded by the budget, not by what the players do."""
 
-    def __init__(self, samples: Sequence[Sample], track: Track, budget: int) -> None:
+    def __init__(self, samples: Sequence[Sample], track: TrackName, budget: int) -> None:
         self._track = track
         self._samples = {sample.number: sample for sample in samples}
         self._entries = bytearray(len(samples) * budget * _ENTRY.size)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from evaluation.domain.images import Image, Images
-from evaluation.domain.players import Track
+from evaluation.domain.players import TrackName
 from evaluation.domain.samples import Sample
 from evaluation.formats.query.referee.audit import LEAST_PER_PIECE, Audit
 from evaluation.formats.query.referee.players import Model, PlayerFailedError
@@ -19,7 +19,7 @@ from evaluation.formats.query.referee.query_record import CANDIDATES, Candidate,
 
 
 @dataclass(frozen=True, eq=False)
-class _Question:
+class _VerdictQuestion:
     """One image to ask about again: a candidate of a sample, or a replay (`number` is None).
 
     A replay with `counts` False only fills the frame: its answer was counted before.
@@ -34,7 +34,7 @@ class _Question:
 class Verdict:
     """The verdict of a piece: asks about candidates, nearest first, with audit replays in the same frames."""
 
-    def __init__(self, model: Model, audit: Audit, samples: list[Sample], track: Track) -> None:
+    def __init__(self, model: Model, audit: Audit, samples: list[Sample], track: TrackName) -> None:
         self._model = model
         self._audit = audit
         self._samples = {sample.number: sample for sample in samples}
@@ -55,10 +55,10 @@ class Verdict:
                     standing[number] = candidates[rank]
             # later ranks need replays around them, too: a frame that repeats one image would reveal the verdict
             company = replays if rank == 0 else replays[:LEAST_PER_PIECE] if standing else []
-            self._ask(standing, [_Question(None, replay.image, replay.label, rank == 0) for replay in company])
+            self._ask(standing, [_VerdictQuestion(None, replay.image, replay.label, rank == 0) for replay in company])
 
-    def _ask(self, standing: dict[int, Candidate], company: list[_Question]) -> None:
-        questions = [_Question(number, c.image, c.label) for number, c in standing.items()]
+    def _ask(self, standing: dict[int, Candidate], company: list[_VerdictQuestion]) -> None:
+        questions = [_VerdictQuestion(number, c.image, c.label) for number, c in standing.items()]
         asked = {question.image.tobytes() for question in questions}
         for question in company:  # no image twice: the attack's own frames hold no repetitions
             if question.image.tobytes() not in asked:
@@ -78,7 +78,7 @@ class Verdict:
             # the model classifies nothing any more, so images that were not asked about count as adversarial
             self.accepted |= {n: c for n, c in standing.items() if n not in self.accepted}
 
-    def _settle(self, question: _Question, label: int | None, standing: dict[int, Candidate]) -> None:
+    def _settle(self, question: _VerdictQuestion, label: int | None, standing: dict[int, Candidate]) -> None:
         """Count one answer; `label` is None where the model failed, which is not another label."""
         if label is not None and question.counts:
             self._audit.count(question.label, label)

@@ -6,19 +6,19 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from evaluation.domain.images import Image
-from evaluation.domain.players import Track
+from evaluation.domain.players import TrackName
 from evaluation.domain.samples import Sample
-from evaluation.formats.query.results import MatchResult, Outcome, SampleResult
-from evaluation.report.pictures import Item, class_name, first, pictures_of
+from evaluation.formats.query.results import MatchResult, Outcome, RefereedSample
+from evaluation.report.pictures import PicturedSample, class_name, first, pictures_of
 
 
 @dataclass(frozen=True)
-class GalleryItem(Item):
+class GalleryItem(PicturedSample):
     """A sample of a match: its row, and the name of its target class."""
 
     model: str
     attack: str
-    row: SampleResult
+    row: RefereedSample
     target: str
 
 
@@ -38,7 +38,7 @@ def of_tournament(
     return first(_item(*each, samples, class_names) for each in smallest)
 
 
-def _adversarials(result: MatchResult) -> Iterable[tuple[MatchResult, SampleResult, Image]]:
+def _adversarials(result: MatchResult) -> Iterable[tuple[MatchResult, RefereedSample, Image]]:
     for piece in result.pieces:
         for row, image in zip(piece.samples, piece.perturbed, strict=True):
             if row.outcome is Outcome.ADVERSARIAL:
@@ -46,7 +46,7 @@ def _adversarials(result: MatchResult) -> Iterable[tuple[MatchResult, SampleResu
 
 
 def _item(
-    result: MatchResult, row: SampleResult, perturbed: Image, samples: Sequence[Sample], class_names: Sequence[str]
+    result: MatchResult, row: RefereedSample, perturbed: Image, samples: Sequence[Sample], class_names: Sequence[str]
 ) -> GalleryItem:
     clean = next(sample.image for sample in samples if sample.number == row.sample)
     return GalleryItem(
@@ -55,6 +55,6 @@ def _item(
         row=row,
         label=class_name(class_names, row.label),
         found=class_name(class_names, row.found_label),
-        target=class_name(class_names, row.target) if result.track == Track.TARGETED else "",
+        target=class_name(class_names, row.target) if result.track == TrackName.TARGETED else "",
         pictures=pictures_of(clean, perturbed),
     )

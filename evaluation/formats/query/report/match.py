@@ -7,11 +7,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from evaluation.charts import of_match
-from evaluation.charts.bars import Histogram
-from evaluation.charts.lines import LineChart
-from evaluation.charts.table import Table
-from evaluation.domain.players import Track
+from evaluation.charts import match_charts
+from evaluation.charts.histogram import Histogram
+from evaluation.charts.line_chart import LineChart
+from evaluation.charts.table import ChartTable
+from evaluation.domain.players import TrackName
 from evaluation.domain.samples import Sample
 from evaluation.formats.query.results import MatchResult, Outcome, Trace
 from evaluation.formats.query.scoring.curves import ByQuery, answered, budgets, closest, query_counts, successes
@@ -29,15 +29,15 @@ def charts(result: MatchResult, samples: Sequence[Sample]) -> list[LineChart | H
     over_queries: list[LineChart] = []
     if recorded is not None:
         middle = float(np.median(values))
-        within = {distance: recorded.within(distance) for distance in of_match.around(distances, middle)}
+        within = {distance: recorded.within(distance) for distance in match_charts.around(distances, middle)}
         over_queries = [
-            of_match.distance_against_queries(recorded.counts, recorded.quartiles()),
-            of_match.success_against_queries(recorded.counts, within, len(rows)),
+            match_charts.distance_against_queries(recorded.counts, recorded.quartiles()),
+            match_charts.success_against_queries(recorded.counts, within, len(rows)),
         ]
     return [
-        of_match.success_against_distance(found, len(rows), distances),
+        match_charts.success_against_distance(found, len(rows), distances),
         *over_queries,
-        of_match.distribution(values),
+        match_charts.distribution(values),
     ]
 
 
@@ -56,9 +56,9 @@ def facts(result: MatchResult) -> list[tuple[str, str]]:
     ]
 
 
-def table(result: MatchResult) -> Table:
+def table(result: MatchResult) -> ChartTable:
     """Return the rows of a match, with the digits of `result.json`."""
-    return Table(
+    return ChartTable(
         _COLUMNS,
         [
             (
@@ -78,5 +78,5 @@ def by_query(result: MatchResult, samples: Sequence[Sample]) -> ByQuery | None:
     whole = Trace(*(np.concatenate([getattr(trace, name) for trace in traces]) for name in Trace.__annotations__))
     rows, counts = result.samples, query_counts(result.rules.query_budget)
     worst = {row.sample: row.worst_case for row in rows}
-    queries = answered(whole, samples, worst, targeted=result.track == Track.TARGETED)
+    queries = answered(whole, samples, worst, targeted=result.track == TrackName.TARGETED)
     return ByQuery(counts, closest(queries, [row.outcome for row in rows], counts))

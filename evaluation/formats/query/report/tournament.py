@@ -7,13 +7,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from evaluation.charts import of_match
-from evaluation.charts.bars import Histogram
+from evaluation.charts import match_charts
 from evaluation.charts.heat_colours import HeatColours, Pair, colours_for
-from evaluation.charts.lines import Line, LineChart
+from evaluation.charts.histogram import Histogram
+from evaluation.charts.line_chart import Curve, LineChart
 from evaluation.charts.scales import LogScale, linear_to, shares
-from evaluation.charts.table import Table
-from evaluation.domain.players import Track
+from evaluation.charts.table import ChartTable
+from evaluation.domain.players import TrackName
 from evaluation.domain.samples import Sample
 from evaluation.formats.query.report import match
 from evaluation.formats.query.results import MatchResult, Outcome
@@ -27,7 +27,7 @@ _PAIRS = ("track", "attack", "model", "median_distance", "held", "samples", "mea
 
 
 @dataclass(frozen=True)
-class Side:
+class HeatMapSide:
     """A row or column of a heat map: a player, and its score, None for models that met no untargeted attack."""
 
     name: str
@@ -35,31 +35,33 @@ class Side:
 
 
 @dataclass(frozen=True)
-class HeatMap:
+class TournamentHeatMap:
     """Models from top to bottom and attacks from left to right, best first; `pairs` is by model and attack."""
 
-    track: Track
-    models: Sequence[Side]
-    attacks: Sequence[Side]
+    track: TrackName
+    models: Sequence[HeatMapSide]
+    attacks: Sequence[HeatMapSide]
     pairs: Mapping[tuple[str, str], Pair]
     colours: HeatColours
 
 
-def heat_maps(results: Sequence[MatchResult]) -> list[HeatMap]:
+def heat_maps(results: Sequence[MatchResult]) -> list[TournamentHeatMap]:
     """Return the matrix of each attack track, all in the colours of the same distances."""
-    sides = {board.track: [Side(row.name, row.score.value) for row in board.rows] for board in boards(results)}
-    models = sides.get(Track.MODEL) or [Side(name, None) for name in sorted({result.model for result in results})]
+    sides = {board.track: [HeatMapSide(row.name, row.score.value) for row in board.rows] for board in boards(results)}
+    models = sides.get(TrackName.MODEL) or [
+        HeatMapSide(name, None) for name in sorted({result.model for result in results})
+    ]
     pairs = {(result.track, result.model, result.attack): _pair(result) for result in results}
     colours = colours_for(pairs.values())
     return [
-        HeatMap(
+        TournamentHeatMap(
             track,
             models,
             sides[track],
             {(model, attack): pair for (of, model, attack), pair in pairs.items() if of == track},
             colours,
         )
-        for track in (Track.UNTARGETED, Track.TARGETED)
+        for track in (TrackName.UNTARGETED, TrackName.TARGETED)
         if track in sides
     ]
 
@@ -69,17 +71,17 @@ def charts(results: Sequence[MatchResult], samples: Sequence[Sample]) -> list[Li
     distances = budgets(results[0].rules.shape)
     shown = boards(results)
     success = [_success(board, results, distances) for board in shown]
-    over_queries = [_against_queries(board, results, samples) for board in shown if board.track is not Track.MODEL]
+    over_queries = [_against_queries(board, results, samples) for board in shown if board.track is not TrackName.MODEL]
     return [
         *success,
         *(chart for chart in over_queries if chart is not None),
-        of_match.distribution([row.distance for result in results for row in result.samples]),
+        match_charts.distribution([row.distance for result in results for row in result.samples]),
     ]
 
 
-def table(results: Sequence[MatchResult]) -> Table:
+def table(results: Sequence[MatchResult]) -> ChartTable:
     """Return a row for each match."""
-    return Table(
+    return ChartTable(
         _PAIRS,
         [
             (
@@ -97,12 +99,12 @@ def _pair(result: MatchResult) -> Pair:
     return Pair(float(np.median([row.distance for row in rows])), held, len(rows))
 
 
-TITLES = {Track.MODEL: "Models", Track.UNTARGETED: "Untargeted attacks", Track.TARGETED: "Targeted attacks"}
+TITLES = {TrackName.MODEL: "Models", TrackName.UNTARGETED: "Untargeted attacks", TrackName.TARGETED: "Targeted attacks"}
 _WORDS = {
-    Track.MODEL: "Share of samples on which any untargeted attack found an adversarial within a distance. A model is "
-    "better the further its curve is to the right.",
-    Track.UNTARGETED: "Share of pairs of model and sample with an adversarial within a distance. An attack is better "
-    "the further its curve is to the left.",
+    TrackName.MODEL: "Share of samples on which any untargeted attack found an adversarial within a distance. A model "
+    "is better the further its curve is to the right.",
+    TrackName.UNTARGETED: "Share of pairs of model and sample with an adversarial within a distance. An attack is "
+    "better the further its curve is to the left.",
 }
 
 
@@ -117,9 +119,9 @@ def _success(board: Board, results: Sequence[MatchResult], distances: Sequence[f
     return LineChart(
         key=f"success-{board.track}",
         title=f"{TITLES[board.track]}: success against distance",
-        description=_WORDS.get(board.track, _WORDS[Track.UNTARGETED]) + more,
-        table=of_match.success_table(columns, distances),
-        lines=[Line(name, number) for number, name in enumerate(names, start=1)],
+        description=_WORDS.get(board.track, _WORDS[TrackName.UNTARGETED]) + more,
+        table=match_charts.success_table(columns, distances),
+        lines=[Curve(name, number) for number, name in enumerate(names, start=1)],
         x=LogScale(distances[0], distances[-1]),
         y=shares(),
         x_name="distance",
@@ -141,12 +143,12 @@ def _against_queries(board: Board, results: Sequence[MatchResult], samples: Sequ
     if not medians:
         return None
     return LineChart(
-        key=f"{of_match.QUERIES}-{board.track}",
+        key=f"{match_charts.QUERIES}-{board.track}",
         title=f"{TITLES[board.track]}: distance against queries",
         description="Median over pairs of model and sample of the closest adversarial after a number of queries; the "
         "worst case before the first one.",
-        table=Table(("queries", *medians), list(zip(counts, *medians.values(), strict=True))),
-        lines=[Line(name, number) for number, name in enumerate(medians, start=1)],
+        table=ChartTable(("queries", *medians), list(zip(counts, *medians.values(), strict=True))),
+        lines=[Curve(name, number) for number, name in enumerate(medians, start=1)],
         x=LogScale(1.0, float(max(counts[-1], 2))),
         y=linear_to(max(value for values in medians.values() for value in values)),
         x_name="queries",
@@ -154,18 +156,18 @@ def _against_queries(board: Board, results: Sequence[MatchResult], samples: Sequ
     )
 
 
-def _closest(name: str, track: Track, results: Sequence[MatchResult]) -> Sequence[float]:
+def _closest(name: str, track: TrackName, results: Sequence[MatchResult]) -> Sequence[float]:
     """Return the distances that the curve of a player counts.
 
     For a model those of its samples, each with the closest adversarial of the untargeted attacks; for an attack those
     of all pairs of model and sample. So each is what the score is the median of.
     """
-    if track is not Track.MODEL:
+    if track is not TrackName.MODEL:
         own = (result for result in results if result.track == track and result.attack == name)
         return [success_distance(row.outcome, row.distance) for result in own for row in result.samples]
     best: dict[int, float] = {}
     for result in results:
-        if result.track == Track.UNTARGETED and result.model == name:
+        if result.track == TrackName.UNTARGETED and result.model == name:
             for row in result.samples:
                 distance = success_distance(row.outcome, row.distance)
                 best[row.sample] = min(best.get(row.sample, np.inf), distance)

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from evaluation.domain.players import Player, Track
+from evaluation.domain.players import QueryPlayer, TrackName
 from evaluation.domain.samples import Sample
-from evaluation.formats.query.referee.match import Match
+from evaluation.formats.query.referee.match import RefereedMatch
 from evaluation.formats.query.referee.seeds import derive_seed
 from evaluation.formats.query.results import MatchResult, PieceResult, sum_reports, with_inconsistency
 from evaluation.formats.query.rules import QueryRules
-from evaluation.formats.query.runner.audit import audit_model, with_audits
+from evaluation.formats.query.runner.audit_after_match import audit_model, with_audits
 from evaluation.formats.query.runner.sandboxed_player import SandboxedPlayer
 from evaluation.sandbox.base import Resources, Sandbox
 
@@ -27,8 +27,8 @@ class Played:
 
 def play(
     *,
-    model: Player,
-    attack: Player,
+    model: QueryPlayer,
+    attack: QueryPlayer,
     samples: Sequence[Sample],
     rules: QueryRules,
     sandbox: Sandbox,
@@ -43,17 +43,17 @@ def play(
 ) -> Played:
     """Play `attack` against `model` on `samples`, in the attack's track.
 
-    `fresh_audit` and `reuse_attack` are those of `Match`, `sizes` those of its `play`, `level_caches` that of
+    `fresh_audit` and `reuse_attack` are those of `RefereedMatch`, `sizes` those of its `play`, `level_caches` that of
     `audit_model`; a bundled model needs neither audit nor levelling. A failure of a player is part of
     the result; a failure of the host raises `Fault`, after both players were ended. `on_piece` gets each piece before
     its audit, which follows when both players have ended.
     """
     track = attack.track
-    if model.track is not Track.MODEL or track is Track.MODEL:
+    if model.track is not TrackName.MODEL or track is TrackName.MODEL:
         raise ValueError(f"a match needs a model and an attack, not {model.track} and {track}")
     model_player = SandboxedPlayer(sandbox, model, resources or Resources())
     attack_player = SandboxedPlayer(sandbox, attack, resources or Resources())
-    match = Match(
+    match = RefereedMatch(
         rules=rules,
         track=track,
         model=model_player,

@@ -11,17 +11,17 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from evaluation.domain.errors import Fault
-from evaluation.domain.players import Player
+from evaluation.domain.failure_reasons import Reason
+from evaluation.domain.players import QueryPlayer
 from evaluation.domain.processor_use import ProcessorUse
-from evaluation.domain.reasons import Reason
 from evaluation.formats.query.referee.player_connection import PlayerConnection, PlayerExit
 from evaluation.formats.query.runner.line_splitter import LineSplitter
 from evaluation.formats.query.runner.player_lock import InstanceLock
 from evaluation.protocol.listener import Listener
-from evaluation.sandbox.base import SOCKET_NAME, Ending, Folder, Resources, Run, Sandbox
+from evaluation.sandbox.base import SOCKET_NAME, Ending, Folder, PlayerRun, Resources, Sandbox
+from evaluation.sandbox.directory_removal import remove_trees
 from evaluation.sandbox.host_evidence import require_working_host
-from evaluation.sandbox.own_files import copy_files, remove_copy
-from evaluation.sandbox.trees import remove_trees
+from evaluation.sandbox.private_copies import copy_files, remove_copy
 
 
 class SandboxedPlayer(PlayerConnection):
@@ -30,7 +30,7 @@ class SandboxedPlayer(PlayerConnection):
     def __init__(
         self,
         sandbox: Sandbox,
-        player: Player,
+        player: QueryPlayer,
         resources: Resources,
         on_log: Callable[[str], None] | None = None,
         *,
@@ -44,7 +44,7 @@ class SandboxedPlayer(PlayerConnection):
         self._sandbox = sandbox
         self._player = player
         self._resources = resources
-        self._run: Run | None = None
+        self._run: PlayerRun | None = None
         self._directory: Path | None = None
         self._copy: Path | None = None
         self._connected = False
@@ -130,7 +130,7 @@ class SandboxedPlayer(PlayerConnection):
             raise Fault(f"this host cannot copy {self._player.name}: {failure}") from failure
         return (Folder(self._copy, str(directory.resolve()), working=True),)
 
-    def _wait(self, run: Run, patience: float) -> None:
+    def _wait(self, run: PlayerRun, patience: float) -> None:
         deadline = time.monotonic() + patience
         while not run.ended() and time.monotonic() < deadline:
             time.sleep(0.01)

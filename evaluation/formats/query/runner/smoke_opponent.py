@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from evaluation.domain.errors import DatasetRefusal
-from evaluation.domain.players import Player
+from evaluation.domain.players import QueryPlayer
 from evaluation.domain.samples import Sample
 from evaluation.formats.query.referee.player_connection import PlayerConnection
 from evaluation.formats.query.runner.in_process_player import InProcessPlayer
@@ -23,7 +23,7 @@ NAME = "nearest-mean"
 
 
 @dataclass(frozen=True, eq=False)
-class Opponent:
+class SmokeOpponent:
     """A connection to a model, and the samples on which attacks are tried against it, in order."""
 
     name: str
@@ -32,13 +32,13 @@ class Opponent:
 
 
 def player_opponent(
-    player: Player, sandbox: Sandbox, samples: Sequence[Sample], resources: Resources | None = None
-) -> Opponent:
+    player: QueryPlayer, sandbox: Sandbox, samples: Sequence[Sample], resources: Resources | None = None
+) -> SmokeOpponent:
     """Return a submission as the opponent; the match shows which of `samples` it labels right."""
-    return Opponent(player.name, SandboxedPlayer(sandbox, player, resources or Resources()), tuple(samples))
+    return SmokeOpponent(player.name, SandboxedPlayer(sandbox, player, resources or Resources()), tuple(samples))
 
 
-def nearest_mean_opponent(development: Sequence[Sample]) -> Opponent:
+def nearest_mean_opponent(development: Sequence[Sample]) -> SmokeOpponent:
     """Return a model made of the first `MADE_FROM` development samples. It is trusted and needs no sandbox.
 
     Its samples are those that it labels right. Targets are classes of these samples: if a sample has another target,
@@ -56,7 +56,7 @@ def nearest_mean_opponent(development: Sequence[Sample]) -> Opponent:
             "smoke_opponent in the competition's file",
         )
     connection = InProcessPlayer(lambda connected: serve_model(model.predict, connected=connected))
-    return Opponent(NAME, connection, tuple(_with_known_target(sample, known) for sample in right))
+    return SmokeOpponent(NAME, connection, tuple(_with_known_target(sample, known) for sample in right))
 
 
 def _with_known_target(sample: Sample, known: Sequence[int]) -> Sample:

@@ -8,22 +8,22 @@ from typing import Any
 
 import numpy as np
 
-from evaluation.builder.last_exception import LastException, last_exception
+from evaluation.builder.exception_in_output import LastException, last_exception
 from evaluation.domain.errors import Refusal
-from evaluation.domain.players import Player, Side, Track
-from evaluation.domain.reasons import Reason
+from evaluation.domain.failure_reasons import Reason
+from evaluation.domain.players import QueryPlayer, Side, TrackName
 from evaluation.domain.samples import Sample
 from evaluation.domain.smoke_checks import SmokeCheck, SmokeTestResult, not_reached
-from evaluation.formats.query.referee.match import Match
+from evaluation.formats.query.referee.match import RefereedMatch
 from evaluation.formats.query.referee.seeds import derive_seed
-from evaluation.formats.query.results import Failure, Outcome, PieceResult, SampleResult, sum_reports
+from evaluation.formats.query.results import Failure, Outcome, PieceResult, RefereedSample, sum_reports
 from evaluation.formats.query.rules import QueryRules
-from evaluation.formats.query.runner.audit import audit_model, with_audits
-from evaluation.formats.query.runner.checks import check_rules, describe_failure, suggest_fix
+from evaluation.formats.query.runner.audit_after_match import audit_model, with_audits
 from evaluation.formats.query.runner.in_process_player import InProcessPlayer
 from evaluation.formats.query.runner.sample_disguise import disguise
 from evaluation.formats.query.runner.sandboxed_player import SandboxedPlayer
-from evaluation.formats.query.runner.smoke_opponent import Opponent
+from evaluation.formats.query.runner.smoke_opponent import SmokeOpponent
+from evaluation.formats.query.runner.smoke_test_checks import check_rules, describe_failure, suggest_fix
 from evaluation.sandbox.base import Resources, Sandbox
 from evaluation.sandbox.host_paths import HostPaths
 from gauntlet import serve_attack
@@ -52,7 +52,7 @@ def smoke_samples(samples: Sequence[Sample], seed: int, most: int = SAMPLES) -> 
 
 
 def check_model(
-    player: Player,
+    player: QueryPlayer,
     *,
     samples: Sequence[Sample],
     rules: QueryRules,
@@ -73,8 +73,8 @@ def check_model(
     connection = SandboxedPlayer(sandbox, player, resources or Resources(), on_log)
     rules = replace(rules, query_budget=PROBE_QUERIES)
     probe = InProcessPlayer(lambda connected: serve_attack(_probe, connected=connected))
-    match = Match(
-        rules=rules, track=Track.UNTARGETED, model=connection, attack=probe, seed=seed, calibration=calibration
+    match = RefereedMatch(
+        rules=rules, track=TrackName.UNTARGETED, model=connection, attack=probe, seed=seed, calibration=calibration
     )
     try:
         pieces = _pieces(match, smoke_samples(samples, seed, most), on_piece)
@@ -83,7 +83,7 @@ def check_model(
         match.close()
     reports = audit_model(
         model=player,
-        track=Track.UNTARGETED,
+        track=TrackName.UNTARGETED,
         rules=rules,
         kept=[piece.kept for piece in pieces if piece.kept],
         sandbox=sandbox,
@@ -116,9 +116,9 @@ def check_model(
 
 
 def check_attack(
-    player: Player,
+    player: QueryPlayer,
     *,
-    opponent: Opponent,
+    opponent: SmokeOpponent,
     rules: QueryRules,
     sandbox: Sandbox,
     seed: int,
@@ -135,7 +135,7 @@ def check_attack(
     image right.
     """
     connection = SandboxedPlayer(sandbox, player, resources or Resources(), on_log)
-    match = Match(
+    match = RefereedMatch(
         rules=rules,
         track=player.track,
         model=opponent.connection,
@@ -161,7 +161,7 @@ def check_attack(
 
 
 def _pieces(
-    match: Match, samples: Sequence[Sample], on_piece: Callable[[PieceResult], None] | None
+    match: RefereedMatch, samples: Sequence[Sample], on_piece: Callable[[PieceResult], None] | None
 ) -> tuple[PieceResult, ...]:
     pieces: list[PieceResult] = []
     for piece in match.play(samples):
@@ -175,7 +175,7 @@ def _of(failures: Sequence[Failure], side: Side) -> list[Failure]:
     return [failure for failure in failures if failure.side is side]
 
 
-def _require_opponent(failures: Sequence[Failure], rows: Sequence[SampleResult], name: str) -> None:
+def _require_opponent(failures: Sequence[Failure], rows: Sequence[RefereedSample], name: str) -> None:
     """Raise `Refusal` if the opponent, not the attack, is the cause of a missing result."""
     fix = "name a model for these images: --model DIR, or smoke_opponent in the competition's file"
     problems = dict.fromkeys(describe_failure(failure) for failure in _of(failures, Side.MODEL))
@@ -186,7 +186,7 @@ def _require_opponent(failures: Sequence[Failure], rows: Sequence[SampleResult],
 
 
 def _success(
-    rows: Sequence[SampleResult], rules: QueryRules, raised: LastException | None, paths: HostPaths
+    rows: Sequence[RefereedSample], rules: QueryRules, raised: LastException | None, paths: HostPaths
 ) -> list[SmokeCheck]:
     attacked = [row for row in rows if row.outcome is not Outcome.CLEAN_WRONG]
     found = [row for row in attacked if row.outcome is Outcome.ADVERSARIAL]

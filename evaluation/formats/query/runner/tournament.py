@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
 
-from evaluation.domain.players import Player
+from evaluation.domain.players import QueryPlayer
 from evaluation.domain.samples import Sample
 from evaluation.formats.query.catalogue import is_bundled
 from evaluation.formats.query.results import MatchResult
@@ -20,12 +20,12 @@ from evaluation.sandbox.base import Resources, Sandbox
 class Pairing:
     """One match to play. `fresh_audit` is that of `play`."""
 
-    model: Player
-    attack: Player
+    model: QueryPlayer
+    attack: QueryPlayer
     fresh_audit: bool
 
 
-def pairings(models: Sequence[Player], attacks: Sequence[Player]) -> list[Pairing]:
+def pairings(models: Sequence[QueryPlayer], attacks: Sequence[QueryPlayer]) -> list[Pairing]:
     """Return every attack against every model. Each model is audited on a fresh start once, in its first match."""
     return [Pairing(model, attack, index == 0) for index, attack in enumerate(attacks) for model in models]
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from evaluation.domain.players import Side
-from evaluation.formats.query.scoring.v1 import interval, resampled_medians
+from evaluation.formats.query.scoring.scores_v1 import interval, resampled_medians
 from evaluation.scoring.distances import Distances
 
 

@@ -11,15 +11,15 @@ from pathlib import Path
 
 from evaluation.builder.base import Builder, LogLine
 from evaluation.builder.choose_builder import choose_builder
+from evaluation.builder.docker_build_settings import BuildSettings, build_settings_from_environment
 from evaluation.builder.docker_builder import DockerBuilder
 from evaluation.builder.layer_store import LayerStore
 from evaluation.builder.manifest import MANIFEST_NAME
 from evaluation.builder.pack_detection import CONFIGURATION_FILES
-from evaluation.builder.settings import BuildSettings, build_settings_from_environment
 from evaluation.builder.source_tree import BINDER_DIRECTORIES, IGNORED_NAMES, tree_entries
 from evaluation.builder.tree_digest import tree_digest
 from evaluation.domain.errors import BuildRefusal
-from evaluation.domain.players import Player
+from evaluation.domain.players import QueryPlayer
 from evaluation.formats.query.submissions_2018.crowdai import FILE_NAME, Submission2018, is_2018, read_submission
 from evaluation.formats.query.submissions_2018.program_check import MODULES_FOLDER, check_program
 from evaluation.formats.query.submissions_2018.requirements_2018 import Replacement, replacements
@@ -46,7 +46,7 @@ class LegacyBuilder(Builder):
         self._usual = usual
         self._environment = environment
 
-    def build(self, source: Path, *, on_log: LogLine) -> Player:
+    def build(self, source: Path, *, on_log: LogLine) -> QueryPlayer:
         """Return the checkout `source` as a player; everything that is replaced is a line of the log."""
         if not is_2018(source):
             return self._usual.build(source, on_log=on_log)
@@ -54,7 +54,7 @@ class LegacyBuilder(Builder):
         submission = _checked(source, environment, on_log)
         modules = PLAYER_MODULES.kept()
         parts = (tree_digest(source), environment.digest(), PLAYER_MODULES.digest())
-        return Player(
+        return QueryPlayer(
             name=submission.title,
             track=submission.track,
             command=(str(environment.python), "-u", str(modules / START), str(submission.track.side)),
@@ -79,7 +79,7 @@ class LegacyDockerBuilder(DockerBuilder):
         self._image = image
         self._on_legacy_image = DockerBuilder(replace(settings, base_image=image), store=store)
 
-    def build(self, source: Path, *, on_log: LogLine) -> Player:
+    def build(self, source: Path, *, on_log: LogLine) -> QueryPlayer:
         """Build the submission in `source`; see `LegacyBuilder.build` for those of 2018."""
         if not is_2018(source):
             return super().build(source, on_log=on_log)

@@ -10,7 +10,7 @@ from typing import Any
 
 from evaluation.builder.manifest import MANIFEST_NAME, MAX_TITLE_CHARACTERS
 from evaluation.domain.errors import ManifestRefusal
-from evaluation.domain.players import Track
+from evaluation.domain.players import TrackName
 from evaluation.legacy.licence_file import licence_of
 from evaluation.parsing.limited_process import Fields, ask_once
 
@@ -25,10 +25,10 @@ _MOST_SHOWN = 80
 
 # "untargeted" contains "targeted", so the order counts
 _WORDS = (
-    ("untargeted", Track.UNTARGETED),
-    ("targeted", Track.TARGETED),
-    ("robust", Track.MODEL),
-    ("model", Track.MODEL),
+    ("untargeted", TrackName.UNTARGETED),
+    ("targeted", TrackName.TARGETED),
+    ("robust", TrackName.MODEL),
+    ("model", TrackName.MODEL),
 )
 
 
@@ -36,7 +36,7 @@ _WORDS = (
 class Submission2018:
     """What a submission of 2018 says about itself, in the terms of a manifest. `gpu` and the authors are not used."""
 
-    track: Track
+    track: TrackName
     title: str
     licence: str
 
@@ -58,7 +58,7 @@ def read_submission(source: Path) -> Submission2018:
         seconds=_SECONDS,
         memory_bytes=_MEMORY_BYTES,
     )
-    return Submission2018(**fields | {"track": Track(fields["track"])})
+    return Submission2018(**fields | {"track": TrackName(fields["track"])})
 
 
 def read_request(fields: Fields, _: bytes) -> tuple[Fields, bytes]:
@@ -81,7 +81,7 @@ def _table(content: bytes) -> dict[str, Any]:
     return table
 
 
-def _track(table: dict[str, Any]) -> Track:
+def _track(table: dict[str, Any]) -> TrackName:
     """Find the track in `challenge_id`, else in the fields `track` and `grader_id` of earlier versions."""
     for key in ("challenge_id", "track", "grader_id"):
         text = str(table.get(key, "")).lower()

@@ -8,9 +8,9 @@ from pathlib import Path, PurePosixPath
 from evaluation.builder.source_tree import TreeEntry
 from evaluation.domain.errors import BuildRefusal
 from evaluation.legacy.environment import LegacyEnvironment
-from evaluation.legacy.imports import Imports
+from evaluation.legacy.missing_weights import require_weights
+from evaluation.legacy.program_imports import Imports
 from evaluation.legacy.shell_script import started_scripts
-from evaluation.legacy.weights import require_weights
 
 START = "run.sh"
 

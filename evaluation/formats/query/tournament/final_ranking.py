@@ -9,16 +9,16 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from evaluation.domain.players import Side, Track
-from evaluation.formats.query.scoring.v1 import Score, attack_score, model_score
-from evaluation.formats.query.tournament.entrants import Field, Played
+from evaluation.domain.players import Side, TrackName
+from evaluation.formats.query.scoring.scores_v1 import Score, attack_score, model_score
 from evaluation.formats.query.tournament.prize_order import prize_order
-from evaluation.formats.query.tournament.schedule import Plan, Stage
+from evaluation.formats.query.tournament.schedule_input import Field, Played
+from evaluation.formats.query.tournament.schedule_output import Plan, Stage
 from evaluation.scoring.rank_intervals import rank_intervals
 
 
 @dataclass(frozen=True)
-class Place:
+class FinalPlace:
     """A player's place in its track at the end of the round, from 1.
 
     For a player that was eliminated before the last stage, the other columns are None or False, and `stage` is the one
@@ -31,7 +31,7 @@ class Place:
     `worst_opponent` is a player. `inconsistent`: a model that left because its audits failed; it has no score.
     """
 
-    track: Track
+    track: TrackName
     player: str
     place: int
     stage: int
@@ -51,7 +51,9 @@ class Place:
     inconsistent: bool = False
 
 
-def places(track: Track, field: Field, plan: Plan, played: Played, failed: NDArray[np.bool_]) -> tuple[Place, ...]:
+def places(
+    track: TrackName, field: Field, plan: Plan, played: Played, failed: NDArray[np.bool_]
+) -> tuple[FinalPlace, ...]:
     """Return the places of one track, best first, once `plan` has its result.
 
     Scores follow Brendel et al. 2020, eq. 2 to 5, over all samples and against the counted opponents of the last stage;
@@ -59,13 +61,14 @@ def places(track: Track, field: Field, plan: Plan, played: Played, failed: NDArr
     """
     if plan.result is None:
         raise ValueError("the tournament has no result yet")
-    order = plan.result.models if track is Track.MODEL else plan.result.attacks
+    order = plan.result.models if track is TrackName.MODEL else plan.result.attacks
     last = plan.stages[-1]
-    gone = plan.result.inconsistent if track is Track.MODEL else ()
+    gone = plan.result.inconsistent if track is TrackName.MODEL else ()
     in_last = {decision.name for decision in last.decisions if decision.side is track.side}.difference(gone)
     reached = {decision.name: stage.number for stage in plan.stages for decision in stage.decisions}
     found = [
-        Place(track, name, number, reached[name], inconsistent=name in gone) for number, name in enumerate(order, 1)
+        FinalPlace(track, name, number, reached[name], inconsistent=name in gone)
+        for number, name in enumerate(order, 1)
     ]
     finalists = [place for place in found if place.player in in_last]
     scored = _scored(finalists, field, last, played, failed)
@@ -97,13 +100,13 @@ def counted_opponents(field: Field, stage: Stage, side: Side) -> list[int]:
 
 
 def _scored(
-    finalists: Sequence[Place], field: Field, last: Stage, played: Played, failed: NDArray[np.bool_]
-) -> dict[str, Place]:
+    finalists: Sequence[FinalPlace], field: Field, last: Stage, played: Played, failed: NDArray[np.bool_]
+) -> dict[str, FinalPlace]:
     """Return the `finalists` that have a score, by name, with the score and the rank intervals."""
     if not finalists:
         return {}
     side = finalists[0].track.side
-    filled: dict[str, Place] = {}
+    filled: dict[str, FinalPlace] = {}
     scores: dict[str, Score] = {}
     for place in finalists:
         opponents = counted_against(field, last, side, place.player)
@@ -138,14 +141,14 @@ def _score(
 
 
 def _filled(
-    place: Place,
+    place: FinalPlace,
     score: Score,
     field: Field,
     last: Stage,
     played: Played,
     failed: NDArray[np.bool_],
     opponents: Sequence[int],
-) -> Place:
+) -> FinalPlace:
     side = place.track.side
     all_counted = counted_opponents(field, last, side)
     rivals = field.attacks if side is Side.MODEL else field.models

@@ -15,9 +15,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from evaluation.formats.query.tournament.entrants import Field, Played
-from evaluation.formats.query.tournament.replay import Cut, Replay
-from evaluation.formats.query.tournament.schedule import OrderedBy, Plan
+from evaluation.formats.query.tournament.replay import Cut, TournamentReplay
+from evaluation.formats.query.tournament.schedule_input import Field, Played
+from evaluation.formats.query.tournament.schedule_output import OrderedBy, Plan
 
 FIRST_SAMPLES = 10
 FINALISTS = 10
@@ -40,7 +40,7 @@ class Halving:
 
     def plan(self, field: Field, played: Played) -> Plan:
         """Return the state of the tournament, given everything played so far (in any order)."""
-        replay = Replay(field, played)
+        replay = TournamentReplay(field, played)
         rounds = _rounds(len(field.models), len(field.attacks), field.samples, field.models_given)
         for step in rounds:
             measured = replay.measure(replay.models, replay.attacks, step.samples, OrderedBy.MEDIAN)

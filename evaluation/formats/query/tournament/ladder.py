@@ -41,10 +41,10 @@ from math import comb
 import numpy as np
 
 from evaluation.domain.players import Side
-from evaluation.formats.query.tournament.entrants import TOP, Field, Played
-from evaluation.formats.query.tournament.ordering import Ranked
-from evaluation.formats.query.tournament.replay import Cut, Measured, Replay
-from evaluation.formats.query.tournament.schedule import OrderedBy, Plan
+from evaluation.formats.query.tournament.ordering import RankedSide
+from evaluation.formats.query.tournament.replay import Cut, Measured, TournamentReplay
+from evaluation.formats.query.tournament.schedule_input import TOP, Field, Played
+from evaluation.formats.query.tournament.schedule_output import OrderedBy, Plan
 
 FINALISTS = 10
 
@@ -53,7 +53,7 @@ _SIGNIFICANT = 20
 
 
 @dataclass(frozen=True)
-class _Step:
+class _LadderStep:
     """A stage before the last: it keeps one in `part` of a side, at least `least`."""
 
     samples: int
@@ -67,7 +67,12 @@ class _Step:
         return max(self.least, share)
 
 
-_STEPS = (_Step(8, 2, 20, 10), _Step(16, 4, 16, 10), _Step(40, 7, 14, 10), _Step(100, None, FINALISTS, 10))
+_STEPS = (
+    _LadderStep(8, 2, 20, 10),
+    _LadderStep(16, 4, 16, 10),
+    _LadderStep(40, 7, 14, 10),
+    _LadderStep(100, None, FINALISTS, 10),
+)
 
 
 @dataclass(frozen=True)
@@ -78,7 +83,7 @@ class Ladder:
 
     def plan(self, field: Field, played: Played) -> Plan:
         """Return the state of the tournament, given everything played so far (in any order)."""
-        replay = Replay(field, played)
+        replay = TournamentReplay(field, played)
         began = {Side.MODEL: len(field.models), Side.ATTACK: len(field.attacks)}
         before: Measured | None = None
         for step in _steps(len(field.models), len(field.attacks), field.models_given):
@@ -132,7 +137,7 @@ class Ladder:
             before, factor = count, 1
         yield in_models * in_attacks, samples - (before if models_given else 0)
 
-    def _cut(self, order: Ranked, places: int) -> Cut:
+    def _cut(self, order: RankedSide, places: int) -> Cut:
         players = len(order.players)
         if places >= players or not self.guard:
             return Cut(min(places, players))
@@ -143,14 +148,16 @@ class Ladder:
         return places * 13 // 10 if self.guard else places
 
 
-def _steps(models: int, attacks: int, models_given: bool) -> Iterator[_Step]:
+def _steps(models: int, attacks: int, models_given: bool) -> Iterator[_LadderStep]:
     """Yield the stages before the last that eliminate players."""
     for step in _STEPS:
         if step.places(attacks) < attacks or (step.places(models) < models and not models_given):
             yield step
 
 
-def _stage(replay: Replay, played: Played, step: _Step, before: Measured | None) -> tuple[Measured | None, bool]:
+def _stage(
+    replay: TournamentReplay, played: Played, step: _LadderStep, before: Measured | None
+) -> tuple[Measured | None, bool]:
     """Return what a stage before the last measured, None where triples lack; and True if its panels were renewed."""
     field, samples = replay.field, min(step.samples, replay.field.samples)
     if field.models_given:
@@ -169,7 +176,7 @@ def _stage(replay: Replay, played: Played, step: _Step, before: Measured | None)
     return replay.measure(renewed[0], renewed[1], samples, OrderedBy.MEAN_RANK), True
 
 
-def _ties(order: Ranked) -> bool:
+def _ties(order: RankedSide) -> bool:
     """Return True if all players of a side that met an opponent have the same value."""
     values = [value for value in order.values if value is not None]
     return len(values) > 1 and len(set(values)) == 1
@@ -199,7 +206,7 @@ def _panel(
     return tuple(order[row] for row in chosen)
 
 
-def not_behind(order: Ranked) -> Iterator[int]:
+def not_behind(order: RankedSide) -> Iterator[int]:
     """Yield those of `order` that the sign test does not separate from the fifth; none without an opponent."""
     series = order.per_sample()
     ahead = series - series[TOP - 1]

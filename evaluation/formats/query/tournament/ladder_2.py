@@ -25,9 +25,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from evaluation.domain.players import Side
-from evaluation.formats.query.tournament.entrants import Field, Played
-from evaluation.formats.query.tournament.replay import Cut, Replay
-from evaluation.formats.query.tournament.schedule import OrderedBy, Plan
+from evaluation.formats.query.tournament.replay import Cut, TournamentReplay
+from evaluation.formats.query.tournament.schedule_input import Field, Played
+from evaluation.formats.query.tournament.schedule_output import OrderedBy, Plan
 
 FINALISTS = 10
 
@@ -45,7 +45,7 @@ class _Places:
 
 
 @dataclass(frozen=True)
-class _Step:
+class _Ladder2Step:
     """A stage: its samples, and the players that enter it and that stay."""
 
     samples: int
@@ -69,7 +69,7 @@ class Ladder2:
 
     def plan(self, field: Field, played: Played) -> Plan:
         """Return the state of the tournament, given everything played so far (in any order)."""
-        replay = Replay(field, played)
+        replay = TournamentReplay(field, played)
         for step in _steps(len(field.models), len(field.attacks), field.samples, field.models_given):
             by = OrderedBy.MEDIAN if step.last else OrderedBy.MEAN_RANK
             measured = replay.measure(replay.models, replay.attacks, step.samples, by)
@@ -99,13 +99,13 @@ class Ladder2:
         return models * attacks
 
 
-def _steps(models: int, attacks: int, samples: int, models_given: bool) -> Iterator[_Step]:
+def _steps(models: int, attacks: int, samples: int, models_given: bool) -> Iterator[_Ladder2Step]:
     left = {Side.MODEL: models, Side.ATTACK: attacks}
     for count, of_models, of_attacks in _CUTS:
         kept = {Side.MODEL: models if models_given else of_models.of(models), Side.ATTACK: of_attacks.of(attacks)}
         if kept != left:
             entering = left[Side.MODEL], left[Side.ATTACK]
-            yield _Step(min(count, samples), *entering, kept[Side.MODEL], kept[Side.ATTACK], last=False)
+            yield _Ladder2Step(min(count, samples), *entering, kept[Side.MODEL], kept[Side.ATTACK], last=False)
             left = kept
     models, attacks = left[Side.MODEL], left[Side.ATTACK]
-    yield _Step(samples, models, attacks, models, attacks, last=True)
+    yield _Ladder2Step(samples, models, attacks, models, attacks, last=True)

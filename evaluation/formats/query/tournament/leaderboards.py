@@ -13,19 +13,19 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from evaluation.domain.players import Track
-from evaluation.formats.query.results import MatchResult, Outcome, SampleResult
+from evaluation.domain.players import TrackName
+from evaluation.formats.query.results import MatchResult, Outcome, RefereedSample
 from evaluation.formats.query.scoring.ranking import ranking
-from evaluation.formats.query.scoring.v1 import Score, attack_score, model_score
+from evaluation.formats.query.scoring.scores_v1 import Score, attack_score, model_score
 from evaluation.scoring.rank_intervals import rank_intervals
 from evaluation.scoring.separation import sentence
 
-_Grid: TypeAlias = dict[tuple[str, str], tuple[SampleResult, ...]]
+_Grid: TypeAlias = dict[tuple[str, str], tuple[RefereedSample, ...]]
 """(attack, model) to rows."""
 
 
 @dataclass(frozen=True)
-class Row:
+class LeaderboardRow:
     """One row of a leaderboard. `worst_opponent` and the opponents in `Score.per_opponent` are names.
 
     `rank_low` and `rank_high` bound the 95 % rank interval.
@@ -43,8 +43,8 @@ class Row:
 class Board:
     """The leaderboard of one track, best first, and its opponents by name."""
 
-    track: Track
-    rows: tuple[Row, ...]
+    track: TrackName
+    rows: tuple[LeaderboardRow, ...]
     opponents: tuple[str, ...]
 
     @property
@@ -55,10 +55,10 @@ class Board:
 
 
 @dataclass(frozen=True)
-class Matrix:
+class DistanceMatrix:
     """Median distances of one track: `medians[i][j]` is that of `attacks[i]` against `models[j]`."""
 
-    track: Track
+    track: TrackName
     attacks: tuple[str, ...]
     models: tuple[str, ...]
     medians: tuple[tuple[float, ...], ...]
@@ -71,22 +71,22 @@ def boards(matches: Sequence[MatchResult], seed: int = 0) -> tuple[Board, ...]:
     leaderboard. `seed` determines the intervals.
     """
     models = _models(matches)
-    untargeted = _grid(matches, Track.UNTARGETED, models)
-    targeted = _grid(matches, Track.TARGETED, models)
+    untargeted = _grid(matches, TrackName.UNTARGETED, models)
+    targeted = _grid(matches, TrackName.TARGETED, models)
     made = []
     if untargeted:
-        made.append(_board(Track.MODEL, untargeted, models, _attacks(untargeted), seed))
-        made.append(_board(Track.UNTARGETED, untargeted, _attacks(untargeted), models, seed))
+        made.append(_board(TrackName.MODEL, untargeted, models, _attacks(untargeted), seed))
+        made.append(_board(TrackName.UNTARGETED, untargeted, _attacks(untargeted), models, seed))
     if targeted:
-        made.append(_board(Track.TARGETED, targeted, _attacks(targeted), models, seed))
+        made.append(_board(TrackName.TARGETED, targeted, _attacks(targeted), models, seed))
     return tuple(made)
 
 
-def matrices(matches: Sequence[MatchResult]) -> tuple[Matrix, ...]:
+def matrices(matches: Sequence[MatchResult]) -> tuple[DistanceMatrix, ...]:
     """Return the table of median distances of each attack track that was played."""
     models = _models(matches)
     made = []
-    for track in (Track.UNTARGETED, Track.TARGETED):
+    for track in (TrackName.UNTARGETED, TrackName.TARGETED):
         grid = _grid(matches, track, models)
         attacks = _attacks(grid)
         medians = tuple(
@@ -94,7 +94,7 @@ def matrices(matches: Sequence[MatchResult]) -> tuple[Matrix, ...]:
             for attack in attacks
         )
         if attacks:
-            made.append(Matrix(track, attacks, models, medians))
+            made.append(DistanceMatrix(track, attacks, models, medians))
     return tuple(made)
 
 
@@ -106,7 +106,7 @@ def _attacks(grid: _Grid) -> tuple[str, ...]:
     return tuple(sorted({attack for attack, _ in grid}))
 
 
-def _grid(matches: Sequence[MatchResult], track: Track, models: Sequence[str]) -> _Grid:
+def _grid(matches: Sequence[MatchResult], track: TrackName, models: Sequence[str]) -> _Grid:
     """Return the matches of one track, checked to be complete, unique and comparable."""
     grid: _Grid = {}
     first: MatchResult | None = None
@@ -133,25 +133,27 @@ def _asked(match: MatchResult) -> tuple[tuple[int, int, int | None], ...]:
     return tuple((row.sample, row.label, row.target) for row in match.samples)
 
 
-def _board(track: Track, grid: _Grid, names: Sequence[str], opponents: tuple[str, ...], seed: int) -> Board:
+def _board(track: TrackName, grid: _Grid, names: Sequence[str], opponents: tuple[str, ...], seed: int) -> Board:
     scores = {}
     for name in names:
-        pairs = [(rival, name) if track is Track.MODEL else (name, rival) for rival in opponents]
+        pairs = [(rival, name) if track is TrackName.MODEL else (name, rival) for rival in opponents]
         scores[name] = _score(track, [grid[pair] for pair in pairs], seed)
     values = {name: score.value for name, score in scores.items()}
     fits = rank_intervals(values, {name: score.resampled for name, score in scores.items()}, track.side).intervals
     rows = tuple(
-        Row(rank, name, scores[name], opponents[scores[name].worst_opponent], fits[name].low, fits[name].high)
+        LeaderboardRow(
+            rank, name, scores[name], opponents[scores[name].worst_opponent], fits[name].low, fits[name].high
+        )
         for rank, name in ranking(values, track.side)
     )
     return Board(track, rows, opponents)
 
 
-def _score(track: Track, played: Sequence[Sequence[SampleResult]], seed: int) -> Score:
-    def column(read: Callable[[SampleResult], Any]) -> NDArray[Any]:
+def _score(track: TrackName, played: Sequence[Sequence[RefereedSample]], seed: int) -> Score:
+    def column(read: Callable[[RefereedSample], Any]) -> NDArray[Any]:
         return np.array([[read(row) for row in rows] for rows in played])
 
-    compute = model_score if track is Track.MODEL else attack_score
+    compute = model_score if track is TrackName.MODEL else attack_score
     return compute(
         column(lambda row: float(row.distance)),
         failed=column(lambda row: row.outcome is Outcome.FAILED),

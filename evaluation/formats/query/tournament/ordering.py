@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evaluation.domain.players import Side
-from evaluation.formats.query.tournament.schedule import OrderedBy
+from evaluation.formats.query.tournament.schedule_output import OrderedBy
 
 Seen: TypeAlias = NDArray[np.float64]
 """(players, opponents, samples): distances of one side, NaN where they do not count for it."""
@@ -29,7 +29,7 @@ _Key: TypeAlias = Fraction | float | None
 
 
 @dataclass(frozen=True)
-class Ranked:
+class RankedSide:
     """A side in order: `players` (positions) best first, and for each of them its value and its row of `seen`."""
 
     side: Side
@@ -44,7 +44,7 @@ class Ranked:
         return median_of_present(self.seen.transpose(0, 2, 1))
 
 
-def ranked(side: Side, players: Sequence[int], seen: Seen, by: OrderedBy) -> Ranked:
+def ranked(side: Side, players: Sequence[int], seen: Seen, by: OrderedBy) -> RankedSide:
     """Return the order of `players` (positions in order of entry), whose distances are the rows of `seen`.
 
     The values are mean ranks (from 1, ties share their places) or medians. A model is measured on each sample by its
@@ -68,7 +68,7 @@ def ranked(side: Side, players: Sequence[int], seen: Seen, by: OrderedBy) -> Ran
 
     rows = sorted(range(len(players)), key=place)
     values = tuple(None if (key := keys[row]) is None else float(key) for row in rows)
-    return Ranked(side, tuple(players[row] for row in rows), values, seen[rows])
+    return RankedSide(side, tuple(players[row] for row in rows), values, seen[rows])
 
 
 def median_of_present(values: NDArray[np.float64]) -> NDArray[np.float64]:

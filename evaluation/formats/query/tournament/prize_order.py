@@ -12,8 +12,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from evaluation.domain.players import Side
-from evaluation.formats.query.tournament.entrants import Field, Played
-from evaluation.formats.query.tournament.schedule import Stage
+from evaluation.formats.query.tournament.schedule_input import Field, Played
+from evaluation.formats.query.tournament.schedule_output import Stage
 
 
 def prize_order(side: Side, field: Field, last: Stage, played: Played, order: Sequence[str]) -> tuple[str, ...]:

@@ -15,11 +15,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evaluation.domain.players import Side
-from evaluation.formats.query.tournament.audits import NobodyLeftError, distrusted
 from evaluation.formats.query.tournament.counted_players import Counted, counted
-from evaluation.formats.query.tournament.entrants import Field, Played
-from evaluation.formats.query.tournament.ordering import Ranked, ranked
-from evaluation.formats.query.tournament.schedule import Decision, Demand, OrderedBy, Plan, Result, Stage, Wanted
+from evaluation.formats.query.tournament.failed_audit_rule import NobodyLeftError, distrusted
+from evaluation.formats.query.tournament.ordering import RankedSide, ranked
+from evaluation.formats.query.tournament.schedule_input import Field, Played
+from evaluation.formats.query.tournament.schedule_output import (
+    Demand,
+    OrderedBy,
+    Plan,
+    ScheduleResult,
+    Stage,
+    StageDecision,
+    Wanted,
+)
 
 
 @dataclass(frozen=True)
@@ -31,8 +39,8 @@ class Measured:
     panel_models: tuple[int, ...]
     panel_attacks: tuple[int, ...]
     counted: Counted
-    models: Ranked | None
-    attacks: Ranked
+    models: RankedSide | None
+    attacks: RankedSide
 
 
 @dataclass(frozen=True)
@@ -43,7 +51,7 @@ class Cut:
     spared: int = 0
 
 
-class Replay:
+class TournamentReplay:
     """The state of a replayed tournament. `models` and `attacks` are the remaining positions, best first.
 
     Raise `ValueError` where `played` does not have the shape of the field.
@@ -145,7 +153,7 @@ class Replay:
         """Return what is decided and what is wanted; the result where nothing is wanted."""
         result = None
         if not self._wanted:
-            result = Result(
+            result = ScheduleResult(
                 self._names(Side.MODEL, self.models + self._out_models + self._left),
                 self._names(Side.ATTACK, self.attacks + self._out_attacks),
                 self._names(Side.MODEL, self._left),
@@ -185,14 +193,14 @@ class Replay:
         block: NDArray[np.float64] = self._played[:, :, :samples][np.ix_(models, attacks)]
         return block
 
-    def _decisions(self, order: Ranked | None, cut: Cut | None) -> Iterable[Decision]:
+    def _decisions(self, order: RankedSide | None, cut: Cut | None) -> Iterable[StageDecision]:
         if order is None:
             return
         places = cut.places if cut else len(order.players)
         stay = places + (cut.spared if cut else 0)
         names = self._names(order.side, order.players)
         for index, (name, value) in enumerate(zip(names, order.values, strict=True)):
-            yield Decision(
+            yield StageDecision(
                 side=order.side,
                 name=name,
                 place=index + 1,
@@ -202,10 +210,10 @@ class Replay:
                 spared=places <= index < stay,
             )
 
-    def _departures(self, others: int) -> Iterable[Decision]:
+    def _departures(self, others: int) -> Iterable[StageDecision]:
         """Yield a line for each model that leaves as inconsistent, after the `others`."""
         for place, name in enumerate(self._names(Side.MODEL, self._leaving), start=others + 1):
-            yield Decision(Side.MODEL, name, place, value=None, kept=False, cut_line=None, inconsistent=True)
+            yield StageDecision(Side.MODEL, name, place, value=None, kept=False, cut_line=None, inconsistent=True)
 
     def _names(self, side: Side, positions: Iterable[int]) -> tuple[str, ...]:
         entrants = self.field.models if side is Side.MODEL else self.field.attacks

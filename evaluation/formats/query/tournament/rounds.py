@@ -9,12 +9,12 @@ from itertools import chain, product
 import numpy as np
 from numpy.typing import NDArray
 
-from evaluation.domain.players import Track
+from evaluation.domain.players import TrackName
 from evaluation.formats.query.results import Outcome
-from evaluation.formats.query.tournament.entrants import TOP, Entrant, Field, Played
-from evaluation.formats.query.tournament.final_ranking import Place, places
-from evaluation.formats.query.tournament.schedule import Plan
+from evaluation.formats.query.tournament.final_ranking import FinalPlace, places
+from evaluation.formats.query.tournament.schedule_input import TOP, Field, Played, ScheduledPlayer
 from evaluation.formats.query.tournament.schedule_names import schedule_named
+from evaluation.formats.query.tournament.schedule_output import Plan
 from evaluation.formats.query.tournament.warning_sweep import Warned, sweep_samples, swept, warnings
 
 
@@ -26,7 +26,7 @@ class RoundEntrant:
     so keep the attack from being scored by its model. A `bundled` player has no owner, even if teams submit copies.
     """
 
-    track: Track
+    track: TrackName
     player: str
     teams: tuple[str, ...]
     bundled: bool = False
@@ -61,17 +61,17 @@ class RoundFacts:
     samples: int
     sweep: bool
     entrants: tuple[RoundEntrant, ...]
-    priors: Mapping[Track, tuple[str, ...]]
+    priors: Mapping[TrackName, tuple[str, ...]]
     results: Mapping[tuple[str, str], Mapping[int, SampleRow]]
     failed_audits: Mapping[tuple[str, str], tuple[int, ...]] = field(default_factory=dict)
     kept: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
-class Bracket:
+class BracketPlan:
     """One tournament of the round: models and untargeted attacks, then the five best models and targeted attacks."""
 
-    track: Track
+    track: TrackName
     """The track of its attacks: `UNTARGETED` (which also ranks the models) or `TARGETED`."""
     plan: Plan
 
@@ -89,9 +89,9 @@ class Request:
 class RoundState:
     """The state of a round: either `requests` (not empty), or `places` and `warnings` at its end."""
 
-    brackets: tuple[Bracket, ...]
+    brackets: tuple[BracketPlan, ...]
     requests: tuple[Request, ...] = ()
-    places: tuple[Place, ...] = ()
+    places: tuple[FinalPlace, ...] = ()
     warnings: tuple[Warned, ...] = ()
     sweeping: bool = False
 
@@ -109,14 +109,14 @@ def advance(facts: RoundFacts) -> RoundState:
     `NobodyLeftError` where every model left, and `ValueError` where `facts` contradict themselves or one side of the
     untargeted bracket is empty.
     """
-    main = _bracket_data(facts, Track.UNTARGETED, _named(facts, Track.MODEL))
-    brackets = [Bracket(Track.UNTARGETED, main.plan)]
+    main = _bracket_data(facts, TrackName.UNTARGETED, _named(facts, TrackName.MODEL))
+    brackets = [BracketPlan(TrackName.UNTARGETED, main.plan)]
     if main.plan.result is None:
         return RoundState(tuple(brackets), _wanted(main))
     targeted = None
-    if any(entrant.track is Track.TARGETED for entrant in facts.entrants):
-        targeted = _bracket_data(facts, Track.TARGETED, main.plan.result.best_models)
-        brackets.append(Bracket(Track.TARGETED, targeted.plan))
+    if any(entrant.track is TrackName.TARGETED for entrant in facts.entrants):
+        targeted = _bracket_data(facts, TrackName.TARGETED, main.plan.result.best_models)
+        brackets.append(BracketPlan(TrackName.TARGETED, targeted.plan))
         if targeted.plan.result is None:
             return RoundState(tuple(brackets), _wanted(targeted))
         main = replace(main, plan=_without(main.plan, targeted.plan))
@@ -130,7 +130,7 @@ def advance(facts: RoundFacts) -> RoundState:
 def ceiling(facts: RoundFacts) -> int:
     """Return the upper bound of the triples of the whole round: both brackets and the sweep."""
     schedule = schedule_named(facts.schedule, guard=facts.guard)
-    models, attacks, targeted = (len(_named(facts, track)) for track in Track)
+    models, attacks, targeted = (len(_named(facts, track)) for track in TrackName)
     most = schedule.ceiling(models, attacks, facts.samples)
     if targeted:
         most += schedule.ceiling(min(TOP, models), targeted, facts.samples, models_given=True)
@@ -143,7 +143,7 @@ def ceiling(facts: RoundFacts) -> int:
 def most_pairs(facts: RoundFacts) -> int:
     """Return how many pairs the whole round never exceeds: both brackets and the sweep, whatever is played."""
     schedule = schedule_named(facts.schedule, guard=facts.guard)
-    models, attacks, targeted = (len(_named(facts, track)) for track in Track)
+    models, attacks, targeted = (len(_named(facts, track)) for track in TrackName)
     most = schedule.most_pairs(models, attacks, facts.samples)
     if facts.sweep:
         most = min(most + min(TOP, models) * max(0, attacks - TOP), models * attacks)
@@ -160,9 +160,9 @@ def demanded(facts: RoundFacts, state: RoundState) -> dict[tuple[str, str], int]
     """Return every pair (model, attack) demanded up to `state`, with its number of samples, from the first."""
     asked: dict[tuple[str, str], int] = {}
     main, *targeted = state.brackets
-    fields = [_field(facts, main.track, _named(facts, Track.MODEL))]
+    fields = [_field(facts, main.track, _named(facts, TrackName.MODEL))]
     if targeted and main.plan.result:
-        fields.append(_field(facts, Track.TARGETED, main.plan.result.best_models))
+        fields.append(_field(facts, TrackName.TARGETED, main.plan.result.best_models))
     for bracket, entered in zip(state.brackets, fields, strict=True):
         for demand in bracket.plan.demands:
             for model, attack in product(demand.models, demand.attacks):
@@ -200,7 +200,7 @@ class _BracketData:
         return failed
 
 
-def _bracket_data(facts: RoundFacts, track: Track, models: Sequence[str]) -> _BracketData:
+def _bracket_data(facts: RoundFacts, track: TrackName, models: Sequence[str]) -> _BracketData:
     field = _field(facts, track, models)
     rows = _rows(facts, field)
     played = _played(field, rows)
@@ -216,10 +216,12 @@ def _without(main: Plan, targeted: Plan) -> Plan:
     return replace(main, result=replace(main.result, models=(*stayed, *gone), inconsistent=gone))
 
 
-def _field(facts: RoundFacts, track: Track, models: Sequence[str]) -> Field:
+def _field(facts: RoundFacts, track: TrackName, models: Sequence[str]) -> Field:
     """Return the field of the bracket of `models` (best first, where they are given) and the attacks of `track`."""
-    given = track is Track.TARGETED
-    ranked = tuple(entrant for entrant in facts.entrants if entrant.track is Track.MODEL and entrant.player in models)
+    given = track is TrackName.TARGETED
+    ranked = tuple(
+        entrant for entrant in facts.entrants if entrant.track is TrackName.MODEL and entrant.player in models
+    )
     rivals = tuple(entrant for entrant in facts.entrants if entrant.track is track)
     if not ranked or not rivals:
         raise ValueError(
@@ -228,9 +230,9 @@ def _field(facts: RoundFacts, track: Track, models: Sequence[str]) -> Field:
     if len({entrant.player for entrant in facts.entrants}) < len(facts.entrants):
         raise ValueError("a player is listed twice in the round")
     return Field(
-        models=tuple(Entrant(entrant.player, entrant.owners) for entrant in ranked),
-        attacks=tuple(Entrant(entrant.player, entrant.owners) for entrant in rivals),
-        model_prior=_positions(ranked, models if given else facts.priors.get(Track.MODEL, ())),
+        models=tuple(ScheduledPlayer(entrant.player, entrant.owners) for entrant in ranked),
+        attacks=tuple(ScheduledPlayer(entrant.player, entrant.owners) for entrant in rivals),
+        model_prior=_positions(ranked, models if given else facts.priors.get(TrackName.MODEL, ())),
         attack_prior=_positions(rivals, facts.priors.get(track, ())),
         samples=facts.samples,
         models_given=given,
@@ -251,7 +253,7 @@ def _failed_audits(
     }
 
 
-def _named(facts: RoundFacts, track: Track) -> tuple[str, ...]:
+def _named(facts: RoundFacts, track: TrackName) -> tuple[str, ...]:
     return tuple(entrant.player for entrant in facts.entrants if entrant.track is track)
 
 
@@ -303,11 +305,11 @@ def _sweep_requests(main: _BracketData) -> tuple[Request, ...]:
     )
 
 
-def _all_places(main: _BracketData, targeted: _BracketData | None) -> tuple[Place, ...]:
+def _all_places(main: _BracketData, targeted: _BracketData | None) -> tuple[FinalPlace, ...]:
     failed = main.failed()
-    found = [*places(Track.MODEL, main.field, main.plan, main.played, failed)]
-    found += places(Track.UNTARGETED, main.field, main.plan, main.played, failed)
+    found = [*places(TrackName.MODEL, main.field, main.plan, main.played, failed)]
+    found += places(TrackName.UNTARGETED, main.field, main.plan, main.played, failed)
     if targeted:
         failed = targeted.failed()
-        found += places(Track.TARGETED, targeted.field, targeted.plan, targeted.played, failed)
+        found += places(TrackName.TARGETED, targeted.field, targeted.plan, targeted.played, failed)
     return tuple(found)

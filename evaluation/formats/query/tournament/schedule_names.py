@@ -5,7 +5,7 @@ from __future__ import annotations
 from evaluation.formats.query.tournament.halving import Halving
 from evaluation.formats.query.tournament.ladder import Ladder
 from evaluation.formats.query.tournament.ladder_2 import Ladder2
-from evaluation.formats.query.tournament.schedule import Schedule
+from evaluation.formats.query.tournament.schedule_output import Schedule
 
 
 def schedule_named(name: str, *, guard: bool = False) -> Schedule:

@@ -16,9 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evaluation.domain.players import Side
-from evaluation.formats.query.tournament.entrants import TOP
 from evaluation.formats.query.tournament.ordering import ranked
-from evaluation.formats.query.tournament.schedule import OrderedBy
+from evaluation.formats.query.tournament.schedule_input import TOP
+from evaluation.formats.query.tournament.schedule_output import OrderedBy
 
 PLAYERS = 100
 EVERYBODY = tuple(range(PLAYERS))

@@ -21,12 +21,12 @@ from numpy.typing import NDArray
 
 from evaluation.domain.players import Side
 from evaluation.formats.query.tournament.counted_players import Counted, counted
-from evaluation.formats.query.tournament.entrants import TOP, Entrant, Field
 from evaluation.formats.query.tournament.halving import Halving
 from evaluation.formats.query.tournament.ladder import Ladder
 from evaluation.formats.query.tournament.ladder_2 import Ladder2
 from evaluation.formats.query.tournament.ordering import ranked
-from evaluation.formats.query.tournament.schedule import Demand, OrderedBy, Plan, Schedule
+from evaluation.formats.query.tournament.schedule_input import TOP, Field, ScheduledPlayer
+from evaluation.formats.query.tournament.schedule_output import Demand, OrderedBy, Plan, Schedule
 from evaluation.formats.query.tournament.simulated_players import EVERYBODY, PLAYERS, tournament_world
 
 SAMPLES = 200
@@ -123,7 +123,7 @@ def _play(task: _Task) -> list[Finding]:
     """Play one tournament under all schedules. `halving` pays each of its rounds in full, as the paper counts."""
     world = tournament_world(task.regime, task.seed, task.number)
     distances = world.draw(EVERYBODY, EVERYBODY, SAMPLES)
-    entrants, priors = tuple(Entrant(str(number)) for number in EVERYBODY), world.prior()
+    entrants, priors = tuple(ScheduledPlayer(str(number)) for number in EVERYBODY), world.prior()
     everybody = _all_against_all(distances).found
     found: dict[str, tuple[int, _Found]] = {"everybody": (PLAYERS * PLAYERS * SAMPLES, everybody)}
     for name, schedule in _SCHEDULES.items():

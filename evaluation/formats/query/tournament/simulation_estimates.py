@@ -20,7 +20,7 @@ COMPARED = (
 
 
 @dataclass(frozen=True)
-class Estimate:
+class MeanEstimate:
     """A mean over tournaments and its standard error, None where a regime has one tournament only."""
 
     mean: float
@@ -28,15 +28,15 @@ class Estimate:
 
 
 @dataclass(frozen=True)
-class Line:
+class ScheduleEstimate:
     """The mean cost and result of a schedule, or of a difference (`schedule` is `FIRST - SECOND`)."""
 
     regime: str
     schedule: str
-    estimates: Mapping[str, Estimate]
+    estimates: Mapping[str, MeanEstimate]
 
 
-def averages(findings: Sequence[Finding], regime: str | None = None) -> list[Line]:
+def averages(findings: Sequence[Finding], regime: str | None = None) -> list[ScheduleEstimate]:
     """Return one line per schedule over all regimes (called `all`), or over one."""
     by_schedule = _by_schedule(findings, regime)
     return [
@@ -45,7 +45,7 @@ def averages(findings: Sequence[Finding], regime: str | None = None) -> list[Lin
     ]
 
 
-def differences(findings: Sequence[Finding], regime: str | None = None) -> list[Line]:
+def differences(findings: Sequence[Finding], regime: str | None = None) -> list[ScheduleEstimate]:
     """Return one line per comparison. Both schedules played the same tournaments, so their errors are paired."""
     by_schedule = _by_schedule(findings, regime)
     lines = []
@@ -58,10 +58,10 @@ def differences(findings: Sequence[Finding], regime: str | None = None) -> list[
     return lines
 
 
-def _line(regime: str | None, schedule: str, values: Sequence[tuple[str, Mapping[str, float]]]) -> Line:
+def _line(regime: str | None, schedule: str, values: Sequence[tuple[str, Mapping[str, float]]]) -> ScheduleEstimate:
     """Return the line of (regime, measures) of each tournament."""
     estimates = {name: _estimate([(of, measures[name]) for of, measures in values]) for name in MEASURES}
-    return Line(regime or "all", schedule, estimates)
+    return ScheduleEstimate(regime or "all", schedule, estimates)
 
 
 def _by_schedule(findings: Sequence[Finding], regime: str | None) -> Mapping[str, Sequence[Finding]]:
@@ -70,7 +70,7 @@ def _by_schedule(findings: Sequence[Finding], regime: str | None) -> Mapping[str
     return {name: [finding for finding in chosen if finding.schedule == name] for name in names}
 
 
-def _estimate(values: Sequence[tuple[str, float]]) -> Estimate:
+def _estimate(values: Sequence[tuple[str, float]]) -> MeanEstimate:
     """Return the estimate of (regime, value). Regimes are fixed, so only the spread within each is an error."""
     strata: dict[str, list[float]] = {}
     for regime, value in values:
@@ -78,5 +78,5 @@ def _estimate(values: Sequence[tuple[str, float]]) -> Estimate:
     total = len(values)
     mean = math.fsum(value for _, value in values) / total
     if any(len(stratum) < 2 for stratum in strata.values()):
-        return Estimate(mean, None)
-    return Estimate(mean, math.sqrt(sum(len(one) * statistics.variance(one) for one in strata.values())) / total)
+        return MeanEstimate(mean, None)
+    return MeanEstimate(mean, math.sqrt(sum(len(one) * statistics.variance(one) for one in strata.values())) / total)

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from evaluation.domain.players import Side
-from evaluation.formats.query.tournament.entrants import Field, Played
 from evaluation.formats.query.tournament.final_ranking import counted_against
-from evaluation.formats.query.tournament.schedule import Plan
+from evaluation.formats.query.tournament.schedule_input import Field, Played
+from evaluation.formats.query.tournament.schedule_output import Plan
 
 SAMPLES = 8
 """Number of samples, from the first, on which an eliminated attack meets a winning model."""

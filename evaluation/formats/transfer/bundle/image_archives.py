@@ -11,7 +11,7 @@ from typing import IO
 import numpy as np
 from PIL import Image as Picture
 
-from evaluation.bundle.fields import quoted
+from evaluation.bundle.checked_fields import quoted
 from evaluation.bundle.released_zip import BROKEN, read_file
 from evaluation.formats.transfer.bundle.reader import TransferBundle
 from evaluation.formats.transfer.bundle.records import BundleAttackRun

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from evaluation.bundle.canonical_json import MOST_SAMPLES, canonical, commitment_of, decode
-from evaluation.bundle.fields import Fields, quoted
+from evaluation.bundle.checked_fields import Fields, quoted
 from evaluation.bundle.line_order import in_order
+from evaluation.bundle.player_submissions import read_submission
 from evaluation.bundle.sample_hash import NO_TARGET
-from evaluation.bundle.submissions import read_submission
 from evaluation.domain.images import ImageShape
 from evaluation.formats.transfer.bundle.records import (
     VERSION,
@@ -72,7 +72,7 @@ def read(content: bytes) -> TransferBundle:
     Raise `BundleRefusal` for the first line that is malformed, misplaced, or contradicts the lines before it.
     """
     lines = in_order(decode(content), _ORDER)
-    reading = _Reading(Fields(1, next(lines), names=_HEAD))
+    reading = _TransferBundleReading(Fields(1, next(lines), names=_HEAD))
     standings = []
     for number, line in enumerate(lines, start=2):
         if line["kind"] == "standing":
@@ -82,7 +82,7 @@ def read(content: bytes) -> TransferBundle:
     return TransferBundle(reading.record(), tuple(standings), reading.attacks_at)
 
 
-class _Reading:
+class _TransferBundleReading:
     """The state of reading the given lines one after the other."""
 
     def __init__(self, head: Fields) -> None:

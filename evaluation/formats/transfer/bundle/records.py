@@ -13,7 +13,7 @@ from hashlib import sha256
 from typing import Any
 
 from evaluation.bundle.canonical_json import MOST_SAMPLES, canonical, check_readable, encode
-from evaluation.bundle.submissions import BundleSubmission
+from evaluation.bundle.player_submissions import BundleSubmission
 from evaluation.formats.transfer.results import PairCounts
 from evaluation.formats.transfer.rules import TransferRules, TransferTrack
 from evaluation.formats.transfer.scoring.intervals import (

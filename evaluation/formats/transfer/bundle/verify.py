@@ -12,7 +12,7 @@ from typing import IO, Any
 
 from evaluation.bundle.body_report import about_commitments, differences
 from evaluation.bundle.canonical_json import canonical
-from evaluation.bundle.fields import quoted
+from evaluation.bundle.checked_fields import quoted
 from evaluation.bundle.sample_hash import NO_TARGET
 from evaluation.bundle.secret_images import check_images
 from evaluation.bundle.signature_check import Checked, Problem, Report, not_committed, verify_signed

@@ -11,15 +11,15 @@ from numpy.typing import NDArray
 from evaluation.formats.transfer.results import NO_LABEL, AttackBatch
 from evaluation.formats.transfer.rules import TransferTrack
 from evaluation.formats.transfer.runner.batches import Batch
-from evaluation.formats.transfer.runner.result import TransferResult
-from evaluation.report.pictures import Item, class_name, first, pictures_of
+from evaluation.formats.transfer.runner.match_result import TransferResult
+from evaluation.report.pictures import PicturedSample, class_name, first, pictures_of
 
 Labels = Mapping[str, NDArray[np.int16]]
 """The labels of a batch by defence."""
 
 
 @dataclass(frozen=True)
-class TransferItem(Item):
+class TransferItem(PicturedSample):
     """An image of an attack: the sample, the target of a targeted attack, and the label of each defence by its name."""
 
     attack: str

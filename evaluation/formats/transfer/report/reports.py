@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from dataclasses import astuple, fields
 
 from evaluation.charts.heat_colours import share_colour, share_legend
-from evaluation.charts.lines import Line, LineChart
+from evaluation.charts.line_chart import Curve, LineChart
 from evaluation.charts.scales import LinearScale, shares
-from evaluation.charts.table import Table
+from evaluation.charts.table import ChartTable
 from evaluation.formats.transfer.report import gallery
 from evaluation.formats.transfer.results import PairCounts
 from evaluation.formats.transfer.rules import TransferTrack
 from evaluation.formats.transfer.runner.match_problems import problems
-from evaluation.formats.transfer.runner.result import TransferResult
+from evaluation.formats.transfer.runner.match_result import TransferResult
 from evaluation.formats.transfer.scoring.tables import accuracy, class_errors, separated, share_text, success_by_epsilon
 from evaluation.report.page import Context, render
 from evaluation.report.pictures import class_name
@@ -70,10 +70,10 @@ def charts(result: TransferResult) -> list[LineChart]:
     ]
 
 
-def table(result: TransferResult) -> Table:
+def table(result: TransferResult) -> ChartTable:
     """Return a row for each pair at each epsilon."""
     rows = [(epsilon, *astuple(pair)) for epsilon, pairs in result.pairs_by_epsilon().items() for pair in pairs]
-    return Table(
+    return ChartTable(
         ("epsilon", *(field.name for field in fields(PairCounts))),
         [tuple(str(cell).lower() if isinstance(cell, bool) else cell for cell in row) for row in rows],
     )
@@ -86,14 +86,14 @@ def _success(track: TransferTrack, columns: dict[str, list[float | None]], epsil
         title=f"{TITLES[track]}: success by epsilon",
         description=f"Share of images that all defences together gave {goal}. Each epsilon has images of its own, so a "
         f"curve can fall. At most the best {CURVES}.",
-        table=Table(
+        table=ChartTable(
             ("epsilon", *columns),
             [
                 (epsilon, *(None if share is None else round(share, 4) for share in values))
                 for epsilon, *values in zip(epsilons, *columns.values(), strict=True)
             ],
         ),
-        lines=[Line(name, number) for number, name in enumerate(columns, start=1)],
+        lines=[Curve(name, number) for number, name in enumerate(columns, start=1)],
         x=LinearScale(0.0, float(epsilons[-1]), [(float(epsilon), str(epsilon)) for epsilon in epsilons]),
         y=shares(),
         x_name="epsilon",

@@ -10,7 +10,7 @@ from typing import Any
 
 from evaluation.formats.transfer.results import NO_LABEL, AttackBatch, DefenceBatch, ImageNote
 from evaluation.formats.transfer.rules import FIRST_LABEL, TransferTrack
-from evaluation.formats.transfer.runner.result import TransferResult
+from evaluation.formats.transfer.runner.match_result import TransferResult
 from evaluation.formats.transfer.runner.toolkit_files import (
     ALL_CLASSIFICATION,
     ALL_CLASSIFICATION_COLUMNS,

@@ -13,7 +13,6 @@ from evaluation.formats.transfer.results import AttackBatch, BatchReason, BatchR
 from evaluation.formats.transfer.rules import TransferRules, TransferTrack
 from evaluation.formats.transfer.runner.adversarial_images import pixel_hash, read_all, read_file
 from evaluation.formats.transfer.runner.batches import Batch, anonymous_names, png
-from evaluation.formats.transfer.runner.player import TransferPlayer
 from evaluation.formats.transfer.runner.result_file import read_result_file
 from evaluation.formats.transfer.runner.run_batch import (
     OUTPUT_DATA,
@@ -22,6 +21,7 @@ from evaluation.formats.transfer.runner.run_batch import (
     RunEnvironment,
     run_batch,
 )
+from evaluation.formats.transfer.runner.transfer_player import TransferPlayer
 
 _TARGETS = "target_class.csv"
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from evaluation.formats.transfer.results import ImageNote
-from evaluation.formats.transfer.runner.result import TransferResult
+from evaluation.formats.transfer.runner.match_result import TransferResult
 
 
 def problems(result: TransferResult) -> list[tuple[str, str]]:

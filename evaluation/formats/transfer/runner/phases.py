@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 from evaluation.formats.transfer.results import AttackBatch, DefenceBatch
 from evaluation.formats.transfer.runner.batch_runner import BatchRunner
+from evaluation.formats.transfer.runner.batch_store import BatchStore, images_digest, key_of
 from evaluation.formats.transfer.runner.batches import Batch
-from evaluation.formats.transfer.runner.player import TransferPlayer
-from evaluation.formats.transfer.runner.store import BatchStore, images_digest, key_of
+from evaluation.formats.transfer.runner.transfer_player import TransferPlayer
 
 
 @dataclass(frozen=True, eq=False)

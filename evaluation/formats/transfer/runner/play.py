@@ -14,12 +14,12 @@ from evaluation.domain.samples import Sample
 from evaluation.formats.transfer.results import AttackBatch, DefenceBatch
 from evaluation.formats.transfer.rules import TransferRules
 from evaluation.formats.transfer.runner.batch_runner import BatchRunner, OnLog
+from evaluation.formats.transfer.runner.batch_store import BatchStore
 from evaluation.formats.transfer.runner.batches import Batch, make_batches
+from evaluation.formats.transfer.runner.match_result import TransferResult
 from evaluation.formats.transfer.runner.phases import Phases
-from evaluation.formats.transfer.runner.player import TransferPlayer
-from evaluation.formats.transfer.runner.result import TransferResult
 from evaluation.formats.transfer.runner.run_batch import RunEnvironment
-from evaluation.formats.transfer.runner.store import BatchStore
+from evaluation.formats.transfer.runner.transfer_player import TransferPlayer
 from evaluation.formats.transfer.runner.workspace import sweep_workspaces
 from evaluation.sandbox.base import Resources, Sandbox
 
@@ -30,7 +30,7 @@ OnBatch = Callable[[AttackBatch | DefenceBatch | None], None]
 
 
 @dataclass(frozen=True, eq=False)
-class Match:
+class TransferMatch:
     """What is played: attacks of both tracks, defences, samples, and how."""
 
     rules: TransferRules
@@ -46,7 +46,7 @@ class Match:
 
 
 def play(
-    match: Match,
+    match: TransferMatch,
     *,
     sandbox: Sandbox,
     directory: Path,

@@ -17,10 +17,10 @@ from evaluation.domain.errors import Fault
 from evaluation.domain.players import Program
 from evaluation.formats.transfer.results import BatchReason, BatchRun
 from evaluation.formats.transfer.runner.disk_use import LEAST_FREE_BYTES, DiskAllowance, allowance_beyond
-from evaluation.formats.transfer.runner.player import TransferPlayer
+from evaluation.formats.transfer.runner.transfer_player import TransferPlayer
 from evaluation.formats.transfer.runner.workspace import workspace
 from evaluation.legacy.player_modules import START_2017
-from evaluation.sandbox.base import Ending, Folder, Resources, Run, Sandbox
+from evaluation.sandbox.base import Ending, Folder, PlayerRun, Resources, Sandbox
 from evaluation.sandbox.host_evidence import require_working_host
 
 CODE, INPUT_IMAGES, OUTPUT_IMAGES, OUTPUT_DATA = "/code", "/input_images", "/output_images", "/output_data"
@@ -154,7 +154,9 @@ def _make_readable(stage: RunEnvironment, program: Program, socket_directory: Pa
         raise Fault(f"the files of {program.name} could not be made readable: {ending.host_failure or 'too slow'}")
 
 
-def _wait(run: Run, deadline: float, allowance: DiskAllowance, stop: threading.Event) -> tuple[BatchReason | None, int]:
+def _wait(
+    run: PlayerRun, deadline: float, allowance: DiskAllowance, stop: threading.Event
+) -> tuple[BatchReason | None, int]:
     """Wait until the run ends, reaches a limit, or the disk is full. Return the limit, and the free bytes then."""
     measured = time.monotonic()
     while not run.ended():

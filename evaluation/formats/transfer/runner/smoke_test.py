@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from evaluation.builder.last_exception import MOST_CHARACTERS, last_exception
+from evaluation.builder.exception_in_output import MOST_CHARACTERS, last_exception
 from evaluation.domain.samples import Sample
 from evaluation.domain.smoke_checks import SmokeCheck, not_reached
 from evaluation.formats.transfer.results import NO_LABEL, AttackBatch, BatchReason, BatchRun, DefenceBatch, ImageNote
@@ -17,8 +17,8 @@ from evaluation.formats.transfer.rules import TransferRules
 from evaluation.formats.transfer.runner.adversarial_images import pixel_hash
 from evaluation.formats.transfer.runner.batch_runner import BatchRunner
 from evaluation.formats.transfer.runner.batches import Batch, make_batches
-from evaluation.formats.transfer.runner.player import TransferPlayer
 from evaluation.formats.transfer.runner.run_batch import CODE, OUTPUT_IMAGES, RunEnvironment
+from evaluation.formats.transfer.runner.transfer_player import TransferPlayer
 from evaluation.sandbox.host_paths import HostPaths
 
 SAMPLES = 10

@@ -14,7 +14,7 @@ from evaluation.scoring.separation import sentence
 
 
 @dataclass(frozen=True)
-class Matrix:
+class AttackDefenceMatrix:
     """Attacks against defences in the given order; `epsilon` is None over all batches. `images` are those of a pair."""
 
     epsilon: int | None
@@ -92,7 +92,7 @@ def separated(rows: Sequence[TransferStanding], images: int) -> str:
 
 def matrices(
     by_epsilon: Mapping[int, Sequence[PairCounts]], *, attacks: Sequence[str], defences: Sequence[str]
-) -> list[Matrix]:
+) -> list[AttackDefenceMatrix]:
     """Return the matrix of each epsilon, ascending; if there are several, the one over all of them comes first.
 
     Every attack has a pair with every defence at every epsilon.
@@ -135,9 +135,11 @@ def class_errors(given: Iterable[GivenLabels]) -> list[ClassErrors]:
     return sorted(errors, key=lambda row: (-(row.total.share or 0.0), row.label))
 
 
-def _matrix(epsilon: int | None, pairs: Mapping[tuple[str, str], PairCounts]) -> Matrix:
+def _matrix(epsilon: int | None, pairs: Mapping[tuple[str, str], PairCounts]) -> AttackDefenceMatrix:
     attacks, defences = (tuple(dict.fromkeys(place[side] for place in pairs)) for side in (0, 1))
-    return Matrix(epsilon, max((pair.images for pair in pairs.values()), default=0), attacks, defences, pairs)
+    return AttackDefenceMatrix(
+        epsilon, max((pair.images for pair in pairs.values()), default=0), attacks, defences, pairs
+    )
 
 
 def _sum(one: PairCounts, other: PairCounts) -> PairCounts:

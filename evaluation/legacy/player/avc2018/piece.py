@@ -14,7 +14,7 @@ from gauntlet.connection import Connection, Frame
 
 
 @dataclass
-class Sample:
+class PieceSample:
     """One sample: the referee's number of it, its clean image, and the state of the attack on it."""
 
     number: int
@@ -52,7 +52,7 @@ class Sample:
         return not (self.queried or self.stored or self.status)
 
 
-class Piece:
+class AttackPiece:
     """The samples of one PIECE frame, by their place in it. `sequence` is the last number used."""
 
     def __init__(self, connection: Connection, frame: Frame, sequence: int) -> None:
@@ -68,7 +68,7 @@ class Piece:
         offset += frame.count * frames.PIECE_SAMPLE.size
         images = np.frombuffer(frame.payload, np.uint8, offset=offset).reshape((frame.count, *welcome.shape)).copy()
         self.samples = [
-            Sample(
+            PieceSample(
                 number,
                 image,
                 label if label >= 0 else None,

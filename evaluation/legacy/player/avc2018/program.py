@@ -33,7 +33,7 @@ def program_environment(scratch: Path) -> Dict[str, str]:
     }
 
 
-class Program:
+class ProgramRun:
     """One run of the program, in a process group of its own."""
 
     def __init__(self, environment: Dict[str, str]) -> None:

@@ -27,7 +27,7 @@ class QueriesUsedUp(Exception):
 class SampleList(List[Entry]):
     """The samples. It tells the supervisor which of them the program's loop is at: a query of 2018 never said."""
 
-    def __init__(self, entries: List[Entry], owner: Session) -> None:
+    def __init__(self, entries: List[Entry], owner: ProgramSession) -> None:
         super().__init__(entries)
         self._owner = owner
 
@@ -48,7 +48,7 @@ class SampleList(List[Entry]):
         return list, (list(super().__iter__()),)
 
 
-class Session:
+class ProgramSession:
     """What the supervisor said of the match, and requests to it. Threads take turns."""
 
     def __init__(self) -> None:
@@ -124,16 +124,16 @@ class Session:
                 raise SystemExit("the supervisor has ended this attack") from None
 
 
-_sessions: Dict[int, Session] = {}
+_sessions: Dict[int, ProgramSession] = {}
 _making = threading.RLock()
 
 
-def session() -> Session:
+def session() -> ProgramSession:
     """Return the session of this process; a forked process makes its own."""
     with _making:
         process = os.getpid()
         if process not in _sessions:
-            _sessions[process] = Session()
+            _sessions[process] = ProgramSession()
         return _sessions[process]
 
 

@@ -17,8 +17,8 @@ from typing import Dict, List, Optional
 import numpy as np
 
 from avc2018 import messages
-from avc2018.piece import Piece
-from avc2018.program import PATIENCE, Program, program_environment
+from avc2018.piece import AttackPiece
+from avc2018.program import PATIENCE, ProgramRun, program_environment
 from avc2018.sample_choice import SampleChoice
 from gauntlet import frames
 from gauntlet.connection import Connection
@@ -27,7 +27,7 @@ _POLL_SECONDS = 0.05
 _MOST_BYTES = 1 << 26
 
 
-class Supervisor:
+class AttackSupervisor:
     """Plays pieces until the match is over."""
 
     def __init__(self, scratch: Path) -> None:
@@ -37,7 +37,7 @@ class Supervisor:
         self._environment = {**program_environment(scratch), messages.SOCKET_VARIABLE: address}
         self._referee_socket: Optional[socket.socket] = None
         self._referee: Optional[Connection] = None
-        self._piece: Optional[Piece] = None
+        self._piece: Optional[AttackPiece] = None
         # of the program that runs now
         self._offered: Optional[List[int]] = None
         self._choices: Dict[socket.socket, SampleChoice] = {}
@@ -93,7 +93,7 @@ class Supervisor:
     def _run_program(self) -> int:
         """Run the program once and serve it. Return its exit status; after `attack_complete`, 0."""
         self._offered, self._in_hand, self._complete = None, None, False
-        program = Program(self._environment)
+        program = ProgramRun(self._environment)
         try:
             while True:
                 code = program.exit_code()
@@ -160,7 +160,7 @@ class Supervisor:
         else:
             raise ValueError("a message of kind {}".format(kind))
 
-    def _image(self, piece: Piece, content: bytes) -> np.ndarray:
+    def _image(self, piece: AttackPiece, content: bytes) -> np.ndarray:
         if len(content) != piece.clean[0].size:
             raise ValueError("an image of {} bytes".format(len(content)))
         return np.frombuffer(content, np.uint8).reshape(piece.clean[0].shape)
@@ -184,7 +184,7 @@ class Supervisor:
             ],
         }
 
-    def _write(self, piece: Piece, offered: List[int]) -> None:
+    def _write(self, piece: AttackPiece, offered: List[int]) -> None:
         for variable in ("INPUT_IMG_PATH", "OUTPUT_ADVERSARIAL_PATH"):
             shutil.rmtree(self._environment[variable], ignore_errors=True)
             os.mkdir(self._environment[variable])
@@ -206,7 +206,7 @@ class Supervisor:
         frame = referee.receive()
         if frame.type == frames.BYE:
             raise SystemExit(0)
-        self._piece = Piece(referee, frame, sequence)
+        self._piece = AttackPiece(referee, frame, sequence)
 
     def _drop(self, connection: socket.socket) -> None:
         del self._choices[connection]

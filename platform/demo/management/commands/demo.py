@@ -18,7 +18,7 @@ from core.errors import GauntletError
 from demo.credentials import CredentialStore
 from demo.demo_site import COMPETITION_FILE, ORGANISER, DemoSite
 from demo.full_season import Season
-from demo.supervisor import Supervisor, host_processes
+from demo.supervisor import SiteSupervisor, host_processes
 
 
 class Command(BaseCommand):
@@ -54,7 +54,7 @@ class Command(BaseCommand):
             signal.signal(number, _interrupt)
         if given["data"] is not None:
             os.environ["GAUNTLET_DATA"] = str(given["data"].resolve())
-        supervisor = Supervisor(port=given["port"], processes=given["processes"], logs=settings.STATE / "logs")
+        supervisor = SiteSupervisor(port=given["port"], processes=given["processes"], logs=settings.STATE / "logs")
         site = DemoSite(
             supervisor=supervisor,
             credentials=CredentialStore(settings.STATE / "demo.json"),
@@ -71,7 +71,7 @@ class Command(BaseCommand):
         finally:
             supervisor.stop()
 
-    def _run(self, site: DemoSite, supervisor: Supervisor, given: dict[str, Any]) -> None:
+    def _run(self, site: DemoSite, supervisor: SiteSupervisor, given: dict[str, Any]) -> None:
         rounds = site.season() if given["full"] else None
         competition = site.open()
         supervisor.start()

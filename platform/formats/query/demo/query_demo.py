@@ -10,7 +10,7 @@ from rich.console import Console
 
 from competitions.models import Competition
 from demo.formats import SeasonFormat
-from demo.results import Result
+from demo.submission_result import DemoResult
 from demo.virtual_teams import VirtualTeam
 from formats.query.demo.season import QuerySeason
 from formats.query.demo.tables import print_boards
@@ -40,14 +40,14 @@ class QueryDemo:
         waiting = Q(state__in=Submission.UNDER_WAY) | (Q(state=Submission.State.READY) & ~Exists(ended))
         return Submission.objects.filter(waiting, repository__track__competition=competition).count()
 
-    def results(self, competition: Competition) -> Iterator[Result]:
+    def results(self, competition: Competition) -> Iterator[DemoResult]:
         ended = Evaluation.objects.filter(submission__repository__track__competition=competition)
         place = ("submission__repository__entry__team", "submission__repository__track")
         ended = ended.exclude(state=Evaluation.State.PLAYING).order_by("finished_at")
         for row in ended.select_related(*place):
             standing = row.standings.first()
             scored = row.value is not None
-            yield Result(
+            yield DemoResult(
                 key=str(row),
                 submission=row.submission,
                 score=f"{row.value:.2f}" if scored else f"void: {row.problem}",

@@ -8,7 +8,7 @@ from rich.console import Console
 
 from competitions.models import SampleSet
 from competitions.selectors import sample_set_for
-from core.times import duration
+from core.time_format import duration
 from formats.query.demo.tables import print_preview, print_standings
 from formats.query.leaderboards.evaluation_basis import unevaluated
 from formats.query.leaderboards.models import Evaluation

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from rich.console import Console
 from rich.table import Table
 
-from demo.tables import board_table, print_table, rank_cell
+from demo.terminal_tables import board_table, print_table, rank_cell
 from evaluation.domain.score_decimals import decimals
 from formats.query.leaderboards.models import Evaluation, Standing
 from formats.query.tracks import MODEL

@@ -27,7 +27,7 @@ from formats.query.leaderboards.models import (
     SubmissionChoice,
 )
 from formats.query.leaderboards.rejudging import begin_rejudging, discard_rejudging, publish_rejudging, replay_rejudging
-from formats.query.leaderboards.rejudging_changes import Compared, comparison, scored_again
+from formats.query.leaderboards.rejudging_changes import RejudgedSubmission, comparison, scored_again
 from formats.query.matches.admin import MatchAdmin
 from repositories.admin import RepositoryAdmin
 from submissions.admin import PlayerAdmin, SubmissionAdmin
@@ -255,12 +255,12 @@ class RejudgingAdmin(ReadOnlyAdmin):
         )
 
 
-def _compared_once(row: Rejudging) -> tuple[list[Compared], list[Submission]]:
+def _compared_once(row: Rejudging) -> tuple[list[RejudgedSubmission], list[Submission]]:
     """Compute once: the template reads a column several times."""
     known = vars(row)
     if "_compared" not in known:
         known["_compared"] = comparison(row), scored_again(row)
-    compared: tuple[list[Compared], list[Submission]] = known["_compared"]
+    compared: tuple[list[RejudgedSubmission], list[Submission]] = known["_compared"]
     return compared
 
 

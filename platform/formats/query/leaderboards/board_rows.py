@@ -11,7 +11,7 @@ from django.db.models import Case, Count, F, OuterRef, Q, QuerySet, Subquery, Va
 from django.db.models.functions import Coalesce
 
 from competitions.models import Track
-from core.rank_range import rank_range
+from core.rank_interval_text import rank_range
 from formats.query.leaderboards.evaluation_basis import EvaluationBasis, key_in_force, measured_under
 from formats.query.leaderboards.models import Evaluation, PoolPlace, Standing
 from formats.query.matches.models import Match
@@ -56,7 +56,7 @@ class BoardRow:
     pool: int | None = None
     rank_low: int | None = None
     rank_high: int | None = None
-    """The 95 % rank interval; see `formats.query.leaderboards.ranking.Place`."""
+    """The 95 % rank interval; see `formats.query.leaderboards.ranking.BoardPlace`."""
     separated: bool | None = None
     hardest_match: int | None = None
     """The match against the hardest opponent."""

@@ -16,7 +16,7 @@ from core import faults
 from core.errors import Fault
 from formats.query import NAME
 from formats.query.leaderboards.models import Evaluation, Pool
-from formats.query.leaderboards.ranking import BasisKey, Scored, order, order_before
+from formats.query.leaderboards.ranking import BasisKey, ScoredEvaluation, order, order_before
 from formats.query.leaderboards.submission_choices import chosen_at, chosen_submissions
 from formats.query.matches.models import Match
 from formats.query.matches.selectors import waiting_for_live
@@ -171,7 +171,7 @@ def _newer() -> Q:
     return newer
 
 
-def scored_rows(track: Track, seen: Q = COUNTED, teams: Iterable[str] | None = None) -> list[Scored]:
+def scored_rows(track: Track, seen: Q = COUNTED, teams: Iterable[str] | None = None) -> list[ScoredEvaluation]:
     """Return the scores that the leaderboard of a track follows from; `seen` selects the evaluations.
 
     `teams`: only those of the teams with these slugs.
@@ -186,7 +186,7 @@ def scored_rows(track: Track, seen: Q = COUNTED, teams: Iterable[str] | None = N
     found = rows.order_by().values_list(*columns, *BASIS)
     bases: dict[BasisKey, BasisKey] = {}  # thousands of rows share a few
     return [
-        Scored(entry, submission, pk, at, value, bases.setdefault(key := (pool, rules, samples), key))
+        ScoredEvaluation(entry, submission, pk, at, value, bases.setdefault(key := (pool, rules, samples), key))
         for entry, submission, pk, at, value, pool, rules, samples in found
     ]
 

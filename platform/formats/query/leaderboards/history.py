@@ -15,10 +15,10 @@ from typing import NamedTuple, TypeAlias
 
 from competitions.models import Entry, SampleSet, Track
 from competitions.selectors import imported_sets
-from evaluation.domain.text import Text
+from evaluation.domain.translatable_text import Text
 from formats.query.leaderboards.evaluation_basis import COUNTED, counted_at, opposing_pools, scored_rows
 from formats.query.leaderboards.models import Evaluation
-from formats.query.leaderboards.ranking import BasisKey, Choice, Scored, counts_before
+from formats.query.leaderboards.ranking import BasisKey, Choice, ScoredEvaluation, counts_before
 from formats.query.leaderboards.submission_choices import choice_changes
 from formats.query.tracks import MODEL
 
@@ -34,7 +34,7 @@ class BasisChange(NamedTuple):
     what: Text
 
 
-Happening: TypeAlias = BasisChange | Choice | Scored
+Happening: TypeAlias = BasisChange | Choice | ScoredEvaluation
 
 Moment: TypeAlias = tuple[datetime, Iterator[Happening]]
 """A time with the new bases, choices and scores that became known then."""
@@ -45,9 +45,9 @@ class Leaderboard:
 
     def __init__(self, track_name: str) -> None:
         self._sign = -1 if track_name == MODEL else 1
-        self._rows: dict[int, list[Scored]] = {}
+        self._rows: dict[int, list[ScoredEvaluation]] = {}
         self._chosen: dict[int, int | None] = {}
-        self._counting: dict[int, Scored] = {}
+        self._counting: dict[int, ScoredEvaluation] = {}
         self.in_force: BasisKey | None = None
 
     def add(self, event: Happening) -> bool:
@@ -67,32 +67,32 @@ class Leaderboard:
         self._rows.setdefault(event.entry, []).append(event)
         return self._take(event)
 
-    def _take(self, row: Scored) -> bool:
+    def _take(self, row: ScoredEvaluation) -> bool:
         rival = self._counting.get(row.entry)
         if rival is not None and not counts_before(row, rival, self._chosen.get(row.entry)):
             return False
         self._counting[row.entry] = row
         return True
 
-    def of(self, entry: int) -> Scored | None:
+    def of(self, entry: int) -> ScoredEvaluation | None:
         """Return the score of an entry that counts."""
         return self._counting.get(entry)
 
-    def is_better(self, row: Scored | None, other: Scored | None) -> bool:
+    def is_better(self, row: ScoredEvaluation | None, other: ScoredEvaluation | None) -> bool:
         """Return whether a score is on the basis in force, and better than another one; any is better than None."""
         if row is None or row.basis != self.in_force:
             return False
         return other is None or self._sign * row.value < self._sign * other.value
 
-    def better_than(self, other: Scored) -> int:
+    def better_than(self, other: ScoredEvaluation) -> int:
         """Return the number of entries with a better score on the basis in force."""
         return sum(self.is_better(row, other) for row in self._counting.values())
 
-    def first(self, count: int) -> list[tuple[Scored, int]]:
+    def first(self, count: int) -> list[tuple[ScoredEvaluation, int]]:
         """Return the first rows with their ranks, best first."""
         ranked = (row for row in self._counting.values() if row.basis == self.in_force)
         rows = nsmallest(count, ranked, key=lambda row: (self._sign * row.value, row.entry))
-        found: list[tuple[Scored, int]] = []
+        found: list[tuple[ScoredEvaluation, int]] = []
         for number, row in enumerate(rows, start=1):
             tied = found and found[-1][0].value == row.value
             found.append((row, found[-1][1] if tied else number))
@@ -112,10 +112,10 @@ def standings_over_time(
     for at, together in events:
         for event in together:
             own = board.of(entry)
-            rival = board.of(event.entry) if isinstance(event, Scored) else None
+            rival = board.of(event.entry) if isinstance(event, ScoredEvaluation) else None
             if not board.add(event):
                 continue
-            if own is None or better is None or not isinstance(event, Scored) or event.entry == entry:
+            if own is None or better is None or not isinstance(event, ScoredEvaluation) or event.entry == entry:
                 better = None
             else:
                 better += board.is_better(event, own) - board.is_better(rival, own)
@@ -131,7 +131,9 @@ def standings_over_time(
             yield at, *now
 
 
-def moments(rows: Iterable[Scored], changes: Iterable[BasisChange], choices: Iterable[Choice] = ()) -> Iterator[Moment]:
+def moments(
+    rows: Iterable[ScoredEvaluation], changes: Iterable[BasisChange], choices: Iterable[Choice] = ()
+) -> Iterator[Moment]:
     """Yield what happened at each moment, oldest first: new bases, then choices, then scores."""
     events: list[Happening] = [*changes, *choices, *rows]
     events.sort(key=_time_of)
@@ -139,7 +141,7 @@ def moments(rows: Iterable[Scored], changes: Iterable[BasisChange], choices: Ite
 
 
 def _time_of(event: Happening) -> datetime:
-    return event.scored_at if isinstance(event, Scored) else event.at
+    return event.scored_at if isinstance(event, ScoredEvaluation) else event.at
 
 
 def basis_changes(track: Track, until: datetime | None) -> list[BasisChange]:
@@ -171,7 +173,7 @@ class TrackHistory:
     """The scores of a track up to a time, the bases that they were ranked under, and the choices of the teams."""
 
     track: Track
-    rows: Sequence[Scored]
+    rows: Sequence[ScoredEvaluation]
     changes: Sequence[BasisChange]
     choices: Sequence[Choice] = ()
 
@@ -190,13 +192,13 @@ class TrackHistory:
         """
         board = Leaderboard(self.track.name)
         found: list[tuple[datetime, int | None]] = []
-        best: Scored | None = None
+        best: ScoredEvaluation | None = None
         for at, together in self._moments():
             changed = False
             for event in together:
                 if board.add(event) and not changed:
-                    own = best is not None and isinstance(event, Scored) and event.entry == best.entry
-                    changed = own or not isinstance(event, Scored) or board.is_better(event, best)
+                    own = best is not None and isinstance(event, ScoredEvaluation) and event.entry == best.entry
+                    changed = own or not isinstance(event, ScoredEvaluation) or board.is_better(event, best)
             if not changed:
                 continue
             first = next((row for row, _ in board.first(1)), None)
@@ -208,10 +210,10 @@ class TrackHistory:
                 found.append((at, first.evaluation if first else None))
         return found
 
-    def at(self, times: Sequence[datetime], count: int) -> list[list[tuple[Scored, int]]]:
+    def at(self, times: Sequence[datetime], count: int) -> list[list[tuple[ScoredEvaluation, int]]]:
         """Return the first rows of the leaderboard with their ranks at each of `times`, which ascend."""
         board = Leaderboard(self.track.name)
-        found: list[list[tuple[Scored, int]]] = []
+        found: list[list[tuple[ScoredEvaluation, int]]] = []
         for at, together in self._moments():
             while len(found) < len(times) and times[len(found)] < at:
                 found.append(board.first(count))
@@ -248,7 +250,7 @@ def history_of(track: Track, until: datetime | None) -> TrackHistory:
     return TrackHistory(track, scored_rows(track, seen), basis_changes(track, until), choice_changes(track, until))
 
 
-def scores_of(track: Track, teams: Iterable[str], until: datetime | None) -> list[list[Scored]]:
+def scores_of(track: Track, teams: Iterable[str], until: datetime | None) -> list[list[ScoredEvaluation]]:
     """Return for each of the teams with these slugs the scores that counted up to `until`, oldest first.
 
     In two queries, and a third one where teams chose submissions.
@@ -256,7 +258,7 @@ def scores_of(track: Track, teams: Iterable[str], until: datetime | None) -> lis
     seen = COUNTED if until is None else counted_at(until)
     rows = sorted(scored_rows(track, seen, teams), key=lambda row: row.evaluation)
     board = Leaderboard(track.name)
-    found: dict[int, list[Scored]] = {}
+    found: dict[int, list[ScoredEvaluation]] = {}
     for _, together in moments(rows, (), choice_changes(track, until)):
         for event in together:
             if board.add(event) and not isinstance(event, BasisChange) and (row := board.of(event.entry)):

@@ -13,7 +13,7 @@ from formats.query.leaderboards.board_rows import BoardRow, evaluation_columns, 
 from formats.query.leaderboards.evaluation_basis import counted_at, scored_rows
 from formats.query.leaderboards.history import basis_changes
 from formats.query.leaderboards.models import Evaluation
-from formats.query.leaderboards.ranking import Place, places
+from formats.query.leaderboards.ranking import BoardPlace, places
 from formats.query.leaderboards.submission_choices import choice_changes
 
 
@@ -24,7 +24,7 @@ class PastBoard:
     Submissions that were withdrawn or disqualified since then are missing. There are no rank intervals.
     """
 
-    places: Sequence[Place]
+    places: Sequence[BoardPlace]
 
     @property
     def highest(self) -> float:
@@ -40,7 +40,7 @@ class PastBoard:
         return [standing_row(columns[place.evaluation] | _ranks(place)) for place in part]
 
     @staticmethod
-    def _evaluations(places: Sequence[Place]) -> QuerySet[Evaluation]:
+    def _evaluations(places: Sequence[BoardPlace]) -> QuerySet[Evaluation]:
         return Evaluation.objects.filter(pk__in=[place.evaluation for place in places])
 
 
@@ -53,7 +53,7 @@ def board_at(track: Track, at: datetime) -> PastBoard:
     return PastBoard(sorted(board.values(), key=lambda place: (place.place, slugs[place.entry])))
 
 
-def _ranks(place: Place) -> dict[str, object]:
+def _ranks(place: BoardPlace) -> dict[str, object]:
     return {
         "rank": place.rank,
         "previous_rank": place.previous_rank,

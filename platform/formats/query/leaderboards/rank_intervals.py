@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from formats.query.leaderboards.models import Resamples
-from formats.query.leaderboards.ranking import COMPARED, Place
-from formats.query.leaderboards.scoring_adapter import Ranked, rank_columns
+from formats.query.leaderboards.ranking import COMPARED, BoardPlace
+from formats.query.leaderboards.scoring_adapter import RankedEvaluation, rank_columns
 
 
-def with_intervals(board: Mapping[int, Place], standing: Mapping[int, Place], track_name: str) -> dict[int, Place]:
+def with_intervals(
+    board: Mapping[int, BoardPlace], standing: Mapping[int, BoardPlace], track_name: str
+) -> dict[int, BoardPlace]:
     """Return the board with the rank intervals of its first `COMPARED` ranked rows.
 
     Intervals of the stored rows `standing` are reused where they compare the same scores. There are none if the
@@ -32,13 +34,13 @@ def with_intervals(board: Mapping[int, Place], standing: Mapping[int, Place], tr
     }
 
 
-def _derived(compared: Mapping[int, Place], track_name: str, *, more: bool) -> dict[int, Place]:
+def _derived(compared: Mapping[int, BoardPlace], track_name: str, *, more: bool) -> dict[int, BoardPlace]:
     if not compared:
         return {}
     rows = Resamples.objects.filter(evaluation__in=compared).values_list("evaluation", "evaluation__value", "medians")
     ranks = {evaluation: row.place for evaluation, row in compared.items()}
     scores = [
-        Ranked(evaluation, ranks[evaluation], value, bytes(medians))
+        RankedEvaluation(evaluation, ranks[evaluation], value, bytes(medians))
         for evaluation, value, medians in rows
         if value is not None
     ]

@@ -20,7 +20,7 @@ BasisKey: TypeAlias = tuple[int, int, int]
 """Basis of a score: the keys of its pool, rules and sample set. Keys only grow, so a later basis is larger."""
 
 
-class Scored(NamedTuple):
+class ScoredEvaluation(NamedTuple):
     """Scored evaluation of a submission that counts (see `formats.query.leaderboards.evaluation_basis.counting`).
 
     `submission` and `evaluation` are numbers that grow with time; `entry` is their owner.
@@ -48,7 +48,7 @@ Chosen: TypeAlias = Mapping[int, int | None]
 NOTHING_CHOSEN: Chosen = MappingProxyType({})
 
 
-class Place(NamedTuple):
+class BoardPlace(NamedTuple):
     """One row of a leaderboard: `place` is where it is listed; equal scores share it.
 
     `rank` is None for a score on another basis than the current one; such rows are listed below the ranked ones.
@@ -75,8 +75,8 @@ def chosen_by(choices: Iterable[Choice]) -> Chosen:
 
 
 def places(
-    rows: Iterable[Scored], track_name: str, in_force: BasisKey | None, choices: Sequence[Choice] = ()
-) -> dict[int, Place]:
+    rows: Iterable[ScoredEvaluation], track_name: str, in_force: BasisKey | None, choices: Sequence[Choice] = ()
+) -> dict[int, BoardPlace]:
     """Return the board of the track `track_name` by entry, from rows in any order and choices, oldest first.
 
     For each entry the chosen or else the newest scored submission counts, with its newest evaluation on the latest
@@ -96,7 +96,7 @@ def places(
     for entry, row in counting.items():
         ranked = row.basis == in_force
         comparable = ranked and entry in counted_before and counted_before[entry].basis == in_force
-        board[entry] = Place(
+        board[entry] = BoardPlace(
             entry,
             row.evaluation,
             place=now[entry],
@@ -107,13 +107,13 @@ def places(
     return board
 
 
-def order(rows: Iterable[Scored], track_name: str, chosen: Chosen = NOTHING_CHOSEN) -> dict[int, int]:
+def order(rows: Iterable[ScoredEvaluation], track_name: str, chosen: Chosen = NOTHING_CHOSEN) -> dict[int, int]:
     """Return the place of each entry by the score that counts: the latest basis first, then earlier ones."""
     return _places(_counting(rows, chosen), track_name, None)
 
 
 def order_before(
-    rows: Iterable[Scored], track_name: str, in_force: BasisKey, chosen: Chosen = NOTHING_CHOSEN
+    rows: Iterable[ScoredEvaluation], track_name: str, in_force: BasisKey, chosen: Chosen = NOTHING_CHOSEN
 ) -> dict[int, int]:
     """Return the place of each entry on the board before the basis `in_force`: the order of the new evaluations.
 
@@ -122,8 +122,8 @@ def order_before(
     return order((row for row in rows if row.basis != in_force), track_name, chosen)
 
 
-def _counting(rows: Iterable[Scored], chosen: Chosen) -> dict[int, Scored]:
-    found: dict[int, Scored] = {}
+def _counting(rows: Iterable[ScoredEvaluation], chosen: Chosen) -> dict[int, ScoredEvaluation]:
+    found: dict[int, ScoredEvaluation] = {}
     for row in rows:
         rival = found.get(row.entry)
         if rival is None or counts_before(row, rival, chosen.get(row.entry)):
@@ -131,14 +131,14 @@ def _counting(rows: Iterable[Scored], chosen: Chosen) -> dict[int, Scored]:
     return found
 
 
-def counts_before(row: Scored, rival: Scored, chosen: int | None) -> bool:
+def counts_before(row: ScoredEvaluation, rival: ScoredEvaluation, chosen: int | None) -> bool:
     """Return whether of two scores of an entry the first one counts: the chosen submission, or else the newer one."""
     if row.submission != rival.submission:
         return chosen != rival.submission and (chosen == row.submission or row.submission > rival.submission)
     return (row.basis, row.evaluation) > (rival.basis, rival.evaluation)
 
 
-def _places(counting: dict[int, Scored], track_name: str, in_force: BasisKey | None) -> dict[int, int]:
+def _places(counting: dict[int, ScoredEvaluation], track_name: str, in_force: BasisKey | None) -> dict[int, int]:
     """Return ranks within each basis; those of other bases come after those of the basis `in_force`."""
     by_terms: dict[BasisKey, dict[int, float]] = {}
     for entry, row in counting.items():

@@ -10,7 +10,7 @@ from accounts.models import Team
 from competitions.models import Track
 from formats.query.leaderboards.evaluation_basis import COUNTED, key_in_force, scored_rows
 from formats.query.leaderboards.models import Rejudging
-from formats.query.leaderboards.ranking import Place, places
+from formats.query.leaderboards.ranking import BoardPlace, places
 from formats.query.leaderboards.replaced_matches import evaluations_using, replaced_matches
 from formats.query.leaderboards.submission_choices import choice_changes
 from formats.query.matches.models import SampleResult
@@ -18,7 +18,7 @@ from submissions.models import Submission
 
 
 @dataclass(frozen=True)
-class Compared:
+class RejudgedSubmission:
     """A submission of a rejudging: `changed` counts the samples, over all opponents, with another outcome or distance.
 
     Values are None where an evaluation has no score, ranks where it is on no leaderboard or not on the current basis.
@@ -34,7 +34,7 @@ class Compared:
     problem: str
 
 
-def comparison(rejudging: Rejudging) -> list[Compared]:
+def comparison(rejudging: Rejudging) -> list[RejudgedSubmission]:
     """Return each submission of the set with its ranks without and with the set, by track and submission.
 
     Ranks are those among the scores that count now, also after the set was published or discarded.
@@ -45,7 +45,7 @@ def comparison(rejudging: Rejudging) -> list[Compared]:
         ).order_by("submission__repository__track", "submission")
     )
     without, changed = COUNTED & ~Q(rejudging=rejudging), _changed(rejudging)
-    boards: dict[Track, tuple[dict[int, Place], dict[int, Place]]] = {}
+    boards: dict[Track, tuple[dict[int, BoardPlace], dict[int, BoardPlace]]] = {}
     for track in {each.submission.repository.track for each in evaluations}:
         in_force, choices = key_in_force(track), choice_changes(track)
         boards[track] = (
@@ -57,7 +57,7 @@ def comparison(rejudging: Rejudging) -> list[Compared]:
         repository = each.submission.repository
         before, after = boards[repository.track]
         rows.append(
-            Compared(
+            RejudgedSubmission(
                 each.submission,
                 repository.entry.team,
                 value_before=each.replaces.value if each.replaces else None,
@@ -78,7 +78,7 @@ def scored_again(rejudging: Rejudging) -> list[Submission]:
     return list(Submission.objects.filter(pk__in=concerned.values("submission")).order_by("pk"))
 
 
-def _rank(board: dict[int, Place], entry: int, evaluation: int | None) -> int | None:
+def _rank(board: dict[int, BoardPlace], entry: int, evaluation: int | None) -> int | None:
     place = board.get(entry)
     return place.rank if place and place.evaluation == evaluation else None
 

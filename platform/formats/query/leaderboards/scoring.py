@@ -28,8 +28,8 @@ from formats.query.leaderboards.evaluation_basis import (
 from formats.query.leaderboards.models import Evaluation, Resamples, Standing
 from formats.query.leaderboards.player_owners import left_out
 from formats.query.leaderboards.rank_intervals import with_intervals
-from formats.query.leaderboards.ranking import Place, places
-from formats.query.leaderboards.scoring_adapter import Opponent, PlayedSample, Scores, score_columns
+from formats.query.leaderboards.ranking import BoardPlace, places
+from formats.query.leaderboards.scoring_adapter import PlayedSample, PoolOpponent, Scores, score_columns
 from formats.query.leaderboards.submission_choices import choice_changes
 from formats.query.matches.models import Match, SampleResult
 from formats.query.tracks import MODEL
@@ -42,7 +42,7 @@ log = logging.getLogger(__name__)
 OVERDUE = timedelta(days=7)
 """An evaluation that plays longer lacks workers: its slot is refunded, and it continues."""
 
-RANKS = Place._fields[2:]
+RANKS = BoardPlace._fields[2:]
 """The columns of a standing that depend on the whole board."""
 
 AUDIT_COUNTS = tuple(count.name for count in fields(AuditReport))
@@ -210,7 +210,7 @@ def scores_of(evaluation: Evaluation) -> Scores:
     if missing := evaluation.pool.places.exclude(player__in=match_of).first():
         raise Fault(f"it has no match with {missing.player}")
     opponents = [
-        Opponent(place.player_id, place.player.title, rows[match_of[place.player_id]], place.player_id in own)
+        PoolOpponent(place.player_id, place.player.title, rows[match_of[place.player_id]], place.player_id in own)
         for place in evaluation.pool.places.select_related("player")
     ]
     return score_columns(track_name, opponents, evaluation.sample_set.count)
@@ -275,10 +275,10 @@ def recompute(track: Track, *, again: bool = False) -> int:
     return len(changed) + len(gone)
 
 
-def difference_of(track: Track, *, again: bool = False) -> tuple[list[Place], list[int]]:
+def difference_of(track: Track, *, again: bool = False) -> tuple[list[BoardPlace], list[int]]:
     """Return the places that are missing or wrong in the track's standings, and the entries to remove."""
-    columns = Standing.objects.filter(track=track).values_list(*Place._fields)
-    standing = {row[0]: Place(*row) for row in columns}
+    columns = Standing.objects.filter(track=track).values_list(*BoardPlace._fields)
+    standing = {row[0]: BoardPlace(*row) for row in columns}
     board = places(scored_rows(track), track.name, key_in_force(track), choice_changes(track))
     board = with_intervals(board, {} if again else standing, track.name)
     changed = [place for entry, place in board.items() if standing.get(entry) != place]

@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.errors import Fault
-from evaluation.domain.players import Track
+from evaluation.domain.players import TrackName
 from evaluation.formats.query.results import Outcome
 from evaluation.formats.query.scoring.ranking import ranking
 from evaluation.formats.query.scoring.scored_distances import scored_distance
-from evaluation.formats.query.scoring.v1 import attack_score, model_score
+from evaluation.formats.query.scoring.scores_v1 import attack_score, model_score
 from evaluation.scoring.rank_intervals import rank_intervals
 
 SEED = 0
@@ -33,7 +33,7 @@ class PlayedSample(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Opponent:
+class PoolOpponent:
     """A player of the pool, and the samples played against it, in order. `own`: it is a model of the scored attack's
     own team, which the score excludes."""
 
@@ -50,7 +50,7 @@ class Scores(NamedTuple):
     resampled: bytes
 
 
-class Ranked(NamedTuple):
+class RankedEvaluation(NamedTuple):
     """A ranked row of a board: key of its evaluation, rank, score, and score in each resample."""
 
     evaluation: int
@@ -68,7 +68,7 @@ class RankColumns(NamedTuple):
     separated: bool | None
 
 
-def score_columns(track_name: str, opponents: Sequence[Opponent], count: int) -> Scores:
+def score_columns(track_name: str, opponents: Sequence[PoolOpponent], count: int) -> Scores:
     """Score the rows of an evaluation of the track `track_name`; `opponents` in the pool's order.
 
     A model's score counts all opponents, an attack's all except models of its own team. Raise `Fault` where an opponent
@@ -81,7 +81,7 @@ def score_columns(track_name: str, opponents: Sequence[Opponent], count: int) ->
     def column(read: Callable[[PlayedSample], Any]) -> NDArray[Any]:
         return np.array([[read(row) for row in opponent.samples] for opponent in opponents])
 
-    is_model = track_name == Track.MODEL
+    is_model = track_name == TrackName.MODEL
     counted = [place for place, opponent in enumerate(opponents) if is_model or not opponent.own]
     distances = column(lambda row: scored_distance(Outcome(row.outcome), float(row.distance), float(row.worst_case)))
     failed = column(lambda row: row.outcome == Outcome.FAILED)
@@ -118,7 +118,7 @@ def score_columns(track_name: str, opponents: Sequence[Opponent], count: int) ->
 
 
 def _per_opponent(
-    opponents: Sequence[Opponent], distances: NDArray[np.float64], failed: NDArray[np.bool_], counted: Sequence[int]
+    opponents: Sequence[PoolOpponent], distances: NDArray[np.float64], failed: NDArray[np.bool_], counted: Sequence[int]
 ) -> list[dict[str, Any]]:
     """Return the median against each opponent alone; `own` marks those that the score excludes."""
     medians, failures = np.median(distances, axis=1), failed.sum(axis=1)
@@ -131,18 +131,18 @@ def _per_opponent(
 
 def ranks(values: Mapping[int, float], track_name: str) -> dict[int, int]:
     """Return the rank of each key of `values` on the board of the track `track_name`; equal values share the better."""
-    ranked = ranking({str(key): value for key, value in values.items()}, Track(track_name).side)
+    ranked = ranking({str(key): value for key, value in values.items()}, TrackName(track_name).side)
     return {int(name): rank for rank, name in ranked}
 
 
-def rank_columns(rows: Sequence[Ranked], track_name: str) -> dict[int, RankColumns]:
+def rank_columns(rows: Sequence[RankedEvaluation], track_name: str) -> dict[int, RankColumns]:
     """Return the rank intervals of `rows`, measured on the same samples, by evaluation."""
     found = rank_intervals(
         {str(row.evaluation): row.value for row in rows},
         {str(row.evaluation): np.frombuffer(row.resampled, "<f8") for row in rows},
-        Track(track_name).side,
+        TrackName(track_name).side,
     )
-    by_rank: dict[int, list[Ranked]] = {}
+    by_rank: dict[int, list[RankedEvaluation]] = {}
     for row in sorted(rows, key=lambda row: row.rank):
         by_rank.setdefault(row.rank, []).append(row)
     following = dict(zip(by_rank, [*list(by_rank.values())[1:], []], strict=True))

@@ -13,8 +13,7 @@ from django.db.models import Count, QuerySet, Subquery
 from competitions.board_freezes import frozen_since
 from competitions.models import Entry, SampleSet, Track
 from competitions.selectors import imported_sets
-from evaluation.domain.players import Side
-from evaluation.domain.players import Track as EngineTrack
+from evaluation.domain.players import Side, TrackName
 from evaluation.formats.query.results import Outcome
 from evaluation.formats.query.scoring.paired_test import ScoreDifference, paired_difference
 from evaluation.formats.query.scoring.scored_distances import scored_distance
@@ -50,7 +49,7 @@ class BoardLuck:
 
 
 @dataclass(frozen=True)
-class Compared:
+class SubmissionDifference:
     """Score difference between a submission and an earlier one on the same basis."""
 
     older: int
@@ -70,7 +69,7 @@ class TrackLuck:
     samples: int
     chance: Chance
     newest: int | None
-    compared: Compared | None
+    compared: SubmissionDifference | None
 
 
 def luck_on(track: Track, teams: Collection[str], *, until: datetime | None = None) -> BoardLuck | None:
@@ -88,7 +87,7 @@ def luck_on(track: Track, teams: Collection[str], *, until: datetime | None = No
     found = list(counts)
     if not found:
         return None
-    samples, side = found[0][1], EngineTrack(track.name).side
+    samples, side = found[0][1], TrackName(track.name).side
     chances = tuple(_chance(side, count, samples) for count in EXAMPLES)
     return BoardLuck(samples, chances, {team: measured for team, _, measured in found})
 
@@ -101,7 +100,7 @@ def luck_of(entry: Entry, *, inside: bool) -> list[TrackLuck]:
     found = []
     until = None if inside else frozen_since(entry.competition)
     for track in entry.competition.tracks.all():
-        basis, side = ranking_basis(track), EngineTrack(track.name).side
+        basis, side = ranking_basis(track), TrackName(track.name).side
         if basis is None:
             continue
         own = _scored(track, until).filter(submission__repository__entry=entry)
@@ -124,7 +123,7 @@ def _chance(side: Side, submissions: int, samples: int) -> Chance:
     return Chance(submissions, gain_by_luck(side, submissions, samples) if submissions else 0.0)
 
 
-def _compared(newest: Evaluation, own: QuerySet[Evaluation], side: Side) -> Compared | None:
+def _compared(newest: Evaluation, own: QuerySet[Evaluation], side: Side) -> SubmissionDifference | None:
     """Compare with the previous submission among those measured on the same basis."""
     basis = {name: getattr(newest, name) for name in ("pool", "rules", "sample_set")}
     older = own.filter(**basis, submission__lt=newest.submission_id).order_by("-submission_id", "-pk").first()
@@ -141,7 +140,7 @@ def _compared(newest: Evaluation, own: QuerySet[Evaluation], side: Side) -> Comp
             return None  # it met only models of its own team
         difference = paired_difference(*rows, side, SEED)
         cache.set(key, asdict(difference), _KEPT_SECONDS)
-    return Compared(older.submission_id, difference, better=(difference.value > 0) == (side is Side.MODEL))
+    return SubmissionDifference(older.submission_id, difference, better=(difference.value > 0) == (side is Side.MODEL))
 
 
 def _distances(evaluation: Evaluation, side: Side) -> Distances:

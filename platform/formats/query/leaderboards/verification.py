@@ -13,7 +13,7 @@ from django.db import transaction
 
 from competitions.models import Competition, Track
 from core import faults
-from core.difference import Difference, Verified
+from core.data_difference import Difference, Verified
 from core.errors import Fault
 from formats.query.leaderboards.evaluation_basis import COUNTED, unresolved
 from formats.query.leaderboards.models import Evaluation, Resamples, Standing

@@ -14,7 +14,7 @@ from core.administration.permissions import ReadOnlyAdmin, model_field_names
 from formats.query.matches import services
 from formats.query.matches.extension_points import replay_notes
 from formats.query.matches.models import Match, Piece, SampleResult
-from formats.query.matches.work import pieces
+from formats.query.matches.piece_work import pieces
 from submissions.admin import PlayerAdmin
 from workers.admin import WorkerAdmin
 

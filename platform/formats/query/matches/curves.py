@@ -17,7 +17,7 @@ from django.db.models import QuerySet
 from competitions.models import RulesVersion
 from competitions.sample_store import samples_of
 from core import object_store
-from evaluation.domain.players import Track
+from evaluation.domain.players import TrackName
 from evaluation.formats.query.results import Outcome, Trace
 from evaluation.formats.query.scoring.curves import (
     Answered,
@@ -35,7 +35,7 @@ from formats.query.matches.rules import query_rules
 
 __all__ = [
     "ByQuery",
-    "Row",
+    "MatchSampleRow",
     "Share",
     "Summary",
     "by_query",
@@ -52,7 +52,7 @@ _KEPT_SECONDS = 86_400
 _COLUMNS = ("sample", "charged", "query", "label", "distance")
 
 
-class Row(NamedTuple):
+class MatchSampleRow(NamedTuple):
     """A sample of a match; `distance` is the one that counts."""
 
     sample: int
@@ -81,7 +81,7 @@ class Summary:
         return self.outcomes.get(Outcome.FAILED, 0)
 
 
-def rows_of(match: Match, samples: int | None = None) -> list[Row]:
+def rows_of(match: Match, samples: int | None = None) -> list[MatchSampleRow]:
     """Return the rows of a match in the order of its samples, or of the first `samples`; one query."""
     results = match.sample_results.order_by("sample")
     if samples is not None:
@@ -89,20 +89,20 @@ def rows_of(match: Match, samples: int | None = None) -> list[Row]:
     return [row for _, row in _rows(results)]
 
 
-def rows_of_samples(matches: Collection[int], samples: Collection[int]) -> list[tuple[int, Row]]:
+def rows_of_samples(matches: Collection[int], samples: Collection[int]) -> list[tuple[int, MatchSampleRow]]:
     """Return the rows of some samples in several matches, each with the key of its match; one query."""
     return _rows(SampleResult.objects.filter(match__in=matches, sample__in=samples))
 
 
-def _rows(results: QuerySet[SampleResult]) -> list[tuple[int, Row]]:
+def _rows(results: QuerySet[SampleResult]) -> list[tuple[int, MatchSampleRow]]:
     columns = ("match", "sample", "outcome", "distance", "worst_case", "queries", "seconds", "reason", "found_label")
     return [
-        (match, Row(sample, outcome, scored_distance(Outcome(outcome), distance, worst), *others))
+        (match, MatchSampleRow(sample, outcome, scored_distance(Outcome(outcome), distance, worst), *others))
         for match, sample, outcome, distance, worst, *others in results.values_list(*columns)
     ]
 
 
-def summary(rows: Sequence[Row]) -> Summary | None:
+def summary(rows: Sequence[MatchSampleRow]) -> Summary | None:
     """Return the numbers of some rows, None for none."""
     if not rows:
         return None
@@ -126,7 +126,7 @@ def distances_under(rules: RulesVersion) -> tuple[float, ...]:
     return budgets(query_rules(rules).shape)
 
 
-def within(rows: Sequence[Row], distances: Sequence[float]) -> tuple[int, ...]:
+def within(rows: Sequence[MatchSampleRow], distances: Sequence[float]) -> tuple[int, ...]:
     """Return for each distance the number of samples with a success within it."""
     return successes([row.outcome for row in rows], [row.distance for row in rows], distances)
 
@@ -162,7 +162,7 @@ class Share:
     total: int
 
 
-def by_query(match: Match, rows: Sequence[Row]) -> ByQuery:
+def by_query(match: Match, rows: Sequence[MatchSampleRow]) -> ByQuery:
     """Return how the distances of `rows` fell with the queries, from the traces of a played match; cached.
 
     The referee's verdict comes after the last query, so an adversarial that it did not confirm is still in the curve.
@@ -176,10 +176,10 @@ def by_query(match: Match, rows: Sequence[Row]) -> ByQuery:
     return ByQuery(counts, np.array(kept))
 
 
-def _answered(match: Match, rows: Sequence[Row]) -> dict[int, Answered]:
+def _answered(match: Match, rows: Sequence[MatchSampleRow]) -> dict[int, Answered]:
     worst = dict(match.sample_results.filter(sample__lte=rows[-1].sample).values_list("sample", "worst_case"))
     samples = samples_of(match.sample_set)
-    targeted = match.attack.track_name == Track.TARGETED
+    targeted = match.attack.track_name == TrackName.TARGETED
     result: dict[int, Answered] = {}
     played = match.pieces.filter(state=Piece.State.PLAYED, first__lte=rows[-1].sample).order_by("first")
     for first, count, artefact in played.values_list("first", "count", "artefact"):

@@ -14,20 +14,20 @@ from numpy.typing import NDArray
 
 from competitions.sample_store import samples_of
 from core import object_store
-from evaluation.domain.players import Track
-from evaluation.domain.reasons import Reason
+from evaluation.domain.failure_reasons import Reason
+from evaluation.domain.players import TrackName
 from evaluation.formats.query.kept_frames import KeptFrames
 from evaluation.formats.query.referee.fresh_instance import STARTS
-from evaluation.formats.query.referee.kept_frames import pack as pack_kept
-from evaluation.formats.query.referee.kept_frames import unpack as unpack_kept
-from evaluation.formats.query.referee.kept_frames import with_audit
-from evaluation.formats.query.referee.match import Match as Refereed
+from evaluation.formats.query.referee.kept_frame_bytes import pack as pack_kept
+from evaluation.formats.query.referee.kept_frame_bytes import unpack as unpack_kept
+from evaluation.formats.query.referee.kept_frame_bytes import with_audit
+from evaluation.formats.query.referee.match import RefereedMatch
 from evaluation.formats.query.referee.players import RESTARTS
 from evaluation.formats.query.referee.seeds import derive_seed
 from evaluation.formats.query.referee.time_limits import MODEL_GRACE_SECONDS
-from evaluation.formats.query.results import AuditReport, Failure, Outcome, PieceResult, SampleResult, Trace
+from evaluation.formats.query.results import AuditReport, Failure, Outcome, PieceResult, RefereedSample, Trace
 from evaluation.formats.query.rules import QueryRules
-from evaluation.formats.query.runner.audit import audit_model
+from evaluation.formats.query.runner.audit_after_match import audit_model
 from evaluation.formats.query.runner.sandboxed_player import SandboxedPlayer
 from formats.query.matches import kept_frames
 from formats.query.matches.models import Match, Piece
@@ -48,7 +48,7 @@ _FOUND_NOTHING = -1
 _MARGIN_SECONDS = 3600.0
 
 
-class Session:
+class MatchSession:
     """A match whose players keep running over all pieces that one worker plays in a row. A context manager."""
 
     def __init__(self, match: Match, worker: Worker) -> None:
@@ -56,9 +56,9 @@ class Session:
         model, attack = (ready_player(player, log.debug) for player in (match.model, match.attack))
         self._samples = samples_of(match.sample_set)
         sandbox, share = open_sandbox(), resources(worker.device or None)
-        self._refereed = Refereed(
+        self._refereed = RefereedMatch(
             rules=query_rules(match.rules),
-            track=Track(match.attack.track_name),
+            track=TrackName(match.attack.track_name),
             model=SandboxedPlayer(sandbox, model, share),
             attack=SandboxedPlayer(sandbox, attack, share),
             seed=match.seed,
@@ -104,7 +104,7 @@ def audit(match: Match, worker: Worker) -> list[AuditedPiece]:
     sandbox = open_sandbox()
     reports = audit_model(
         model=ready_player(match.model, log.debug),
-        track=Track(match.attack.track_name),
+        track=TrackName(match.attack.track_name),
         rules=query_rules(match.rules),
         kept=kept,
         sandbox=sandbox,
@@ -130,9 +130,9 @@ def _stored(match: Match, piece: Piece) -> PieceResult:
     samples = {
         sample.number: sample for sample in samples_of(match.sample_set)[piece.first : piece.first + piece.count]
     }
-    targeted = match.attack.track_name == Track.TARGETED
+    targeted = match.attack.track_name == TrackName.TARGETED
     rows = tuple(
-        SampleResult(
+        RefereedSample(
             sample=row.sample,
             label=samples[row.sample].label,
             target=samples[row.sample].target if targeted else None,

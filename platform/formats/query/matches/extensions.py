@@ -7,10 +7,10 @@ from django.db.models import Q, QuerySet
 from competitions.extension_points import sets_in_use
 from competitions.models import SampleSet
 from formats.query.matches.models import Match
-from formats.query.matches.work import pieces
+from formats.query.matches.piece_work import pieces
 from submissions.extension_points import players_in_use
 from submissions.models import Player
-from workers.work import kinds
+from workers.work_kind import kinds
 
 kinds.append(pieces)
 

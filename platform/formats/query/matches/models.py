@@ -10,8 +10,8 @@ from django.utils.translation import gettext_noop
 
 from competitions.models import Entry, RulesVersion, SampleSet
 from submissions.models import Player
-from workers.items import WorkItem
 from workers.models import Worker
+from workers.work_items import WorkItem
 
 
 class Match(models.Model):

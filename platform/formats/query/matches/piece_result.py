@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from evaluation.formats.query.results import AuditReport, SampleResult, sum_reports
+from evaluation.formats.query.results import AuditReport, RefereedSample, sum_reports
 
 
 @dataclass(frozen=True, eq=False)
@@ -17,7 +17,7 @@ class PlayedPiece:
     audit (see `formats.query.matches.kept_frames`), empty if there is none.
     """
 
-    samples: tuple[SampleResult, ...]
+    samples: tuple[RefereedSample, ...]
     seconds: float
     audit: AuditReport
     failures: list[dict[str, Any]]
@@ -33,7 +33,7 @@ class AuditedPiece:
     kept: str
     audit: AuditReport
     artefact: str
-    samples: tuple[SampleResult, ...] = ()
+    samples: tuple[RefereedSample, ...] = ()
 
 
 def sum_audits(audits: Iterable[Mapping[str, int]]) -> dict[str, int | bool]:

@@ -13,8 +13,7 @@ from evaluation.builder.base import Builder
 from evaluation.builder.choose_builder import choose_builder
 from evaluation.builder.tree_digest import tree_digest
 from evaluation.domain.errors import ManifestRefusal
-from evaluation.domain.players import Player as EnginePlayer
-from evaluation.domain.players import Track as EngineTrack
+from evaluation.domain.players import QueryPlayer, TrackName
 from evaluation.formats.query.submissions_2018.builders import any_year_builder
 from submissions.models import Player, Submission
 from submissions.player_builds import (
@@ -52,7 +51,7 @@ def baseline_player(track: Track, name: str, on_log: LogLine) -> Player:
     return row_of(track, _rebuilt(_builder(), source, on_log), baseline=name)
 
 
-def ready_player(player: Player, on_log: LogLine) -> EnginePlayer:
+def ready_player(player: Player, on_log: LogLine) -> QueryPlayer:
     """Return `player` as the engine starts it here.
 
     A player that Docker built is the image of its first successful build, fetched from the store if this host does not
@@ -62,9 +61,9 @@ def ready_player(player: Player, on_log: LogLine) -> EnginePlayer:
     builder = _builder()
     if player.image:
         require_images(builder).fetch(player.image)
-        return EnginePlayer(
+        return QueryPlayer(
             name=player.title,
-            track=EngineTrack(player.track_name),
+            track=TrackName(player.track_name),
             command=tuple(player.command),
             digest=player.digest,
             image=player.image,
@@ -81,13 +80,13 @@ def ready_player(player: Player, on_log: LogLine) -> EnginePlayer:
     return replace(built, team=_team_of(player))
 
 
-def trusted_model(name: str) -> EnginePlayer:
+def trusted_model(name: str) -> QueryPlayer:
     """Build the bundled model `name` for the process sandbox, whatever sandbox the players of teams use."""
-    source = bundled_repository(EngineTrack.MODEL, name).repository()
+    source = bundled_repository(TrackName.MODEL, name).repository()
     return _rebuilt(choose_builder("process"), source, lambda line: None)
 
 
-def model_of(source: Path) -> EnginePlayer:
+def model_of(source: Path) -> QueryPlayer:
     """Build a model that organisers gave as a team's submission is built; raise `Fault`."""
     return _rebuilt(_builder(), source, lambda line: None)
 
@@ -101,7 +100,7 @@ def _builder() -> Builder:
     return host_builder(any_year_builder)
 
 
-def _rebuilt(builder: Builder, source: Path, on_log: LogLine) -> EnginePlayer:
+def _rebuilt(builder: Builder, source: Path, on_log: LogLine) -> QueryPlayer:
     return rebuilt(source, partial(builder.build, on_log=on_log))
 
 

@@ -1,6 +1,6 @@
 """Claims and commits of pieces, and the end of a match with its last piece.
 
-A piece is written only by the holder of its newest fence (`workers.item_queue`).
+A piece is written only by the holder of its newest fence (`workers.work_item_queue`).
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from formats.query.matches.queue_order import IN_ORDER, held_matches, share_of, 
 from formats.query.matches.selectors import waiting
 from formats.query.matches.signals import match_ended
 from workers.fair_order import charge
-from workers.item_queue import take
 from workers.lease import LostClaimError
 from workers.models import Worker
-from workers.work import Turn
+from workers.work_item_queue import take
+from workers.work_kind import Turn
 from workers.worker_slot import host_of
 
 log = logging.getLogger(__name__)

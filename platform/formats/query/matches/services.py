@@ -10,7 +10,7 @@ from core import clock, events, notify
 from core.errors import Refusal
 from formats.query.matches.models import Match, Piece
 from formats.query.matches.queue import OPEN_MATCH, finish_played
-from workers.item_queue import requeue_failed
+from workers.work_item_queue import requeue_failed
 
 
 def suspend(matches: QuerySet[Match]) -> int:

@@ -12,12 +12,13 @@ from django.utils.translation import gettext
 
 from accounts.models import User
 from competitions.models import Competition, Entry, RulesVersion, Track
-from evaluation.charts.lines import LineChart
-from evaluation.charts.table import Table
+from evaluation.charts.line_chart import LineChart
+from evaluation.charts.table import ChartTable
 from formats.query.matches.selectors import stuck_pieces
 from formats.query.pages import (
     board,
     bracket_view,
+    challenge_2018,
     choice_views,
     curves,
     history,
@@ -25,7 +26,6 @@ from formats.query.pages import (
     introduction,
     match_views,
     matrix,
-    origin,
     overview,
     round_gallery,
     rounds,
@@ -102,7 +102,7 @@ class QueryPages:
         """Return a page of the leaderboard, sorted, searched, filtered, or of a past time, as the address asks for."""
         return board.board_content(request, track)
 
-    def board_table(self, request: HttpRequest, track: Track) -> Table:
+    def board_table(self, request: HttpRequest, track: Track) -> ChartTable:
         """Return the whole leaderboard, now or at a past time."""
         return board.board_table(request, track)
 
@@ -132,7 +132,7 @@ class QueryPages:
         """Return success against distance of submissions, and their scores side by side."""
         return curves.curves_content(request, track)
 
-    def curves_table(self, request: HttpRequest, track: Track) -> Table | None:
+    def curves_table(self, request: HttpRequest, track: Track) -> ChartTable | None:
         """Return success against distance of submissions."""
         return curves.curves_table(request, track)
 
@@ -140,7 +140,7 @@ class QueryPages:
         """Return the best scores of all tracks over time, and the ranks of the best teams of one."""
         return history.history_content(request, track)
 
-    def history_table(self, request: HttpRequest, track: Track, name: str) -> Table | None:
+    def history_table(self, request: HttpRequest, track: Track, name: str) -> ChartTable | None:
         """Return the table of one of these charts."""
         return history.history_table(request, track, name)
 
@@ -158,7 +158,7 @@ class QueryPages:
 
     def origin(self) -> Origin:
         """Return the challenge of 2018."""
-        return origin.origin()
+        return challenge_2018.origin()
 
     def overview(self, competition: Competition) -> Overview:
         """Return the pools in force."""

@@ -16,9 +16,9 @@ from competitions.models import Track
 from competitions.rules import teams_may_choose
 from core import clock, rounding
 from core.errors import Refusal
-from core.resolution import distances_separated
-from evaluation.charts.axis import axis_to
-from evaluation.charts.table import Table
+from core.resolution_text import distances_separated
+from evaluation.charts.interval_bar_axis import axis_to
+from evaluation.charts.table import ChartTable
 from evaluation.domain.score_decimals import decimals
 from formats.query.leaderboards import visibility
 from formats.query.leaderboards.board_rows import BoardRow
@@ -96,7 +96,7 @@ def board_content(request: HttpRequest, track: Track) -> BoardContent:
     )
 
 
-def board_table(request: HttpRequest, track: Track) -> Table:
+def board_table(request: HttpRequest, track: Track) -> ChartTable:
     """Return the whole leaderboard of a track, now or at a past time (`?at=`). Raise `Refusal` for another text."""
     at = _past_time(request)
     _, rows, _ = whole_board(track, frozen=not sees_live(request.user, track.competition), at=at)

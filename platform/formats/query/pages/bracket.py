@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from evaluation.domain.text import Text
+from evaluation.domain.translatable_text import Text
 from formats.query.rounds.decision_text import why
-from formats.query.rounds.stages import BracketView, Line, Name, StageView
+from formats.query.rounds.stages import BracketView, DecisionLogLine, Name, StageView
 from formats.query.tracks import MODEL, TARGETED, UNTARGETED
 from rounds.selectors import StandingRow
 
@@ -17,7 +17,7 @@ NO_MATCHES: Mapping[tuple[int, int], int] = {}
 
 
 @dataclass(frozen=True)
-class Opponent:
+class PanelOpponent:
     """A member of the panel that the players of the track met. `counts`: its results were scored."""
 
     name: Name
@@ -25,7 +25,7 @@ class Opponent:
 
 
 @dataclass(frozen=True)
-class Column:
+class BracketStage:
     """A stage of one track: `kept` of `players` advanced. `cut_line` is "" if no player was cut.
 
     `panel` is None while it is secret.
@@ -37,7 +37,7 @@ class Column:
     players: int
     kept: int
     cut_line: str
-    panel: Sequence[Opponent] | None
+    panel: Sequence[PanelOpponent] | None
     counting: int
     """The number of opponents that count."""
     loop: int
@@ -45,7 +45,7 @@ class Column:
 
 
 @dataclass(frozen=True)
-class Cell:
+class BracketCell:
     """The decision of a stage about one player. `matches`: those against the opponents that counted, where public."""
 
     place: int
@@ -57,11 +57,11 @@ class Cell:
 
 
 @dataclass(frozen=True)
-class Row:
+class BracketRow:
     """The stages of one player; `missing` counts the stages after its elimination."""
 
     name: Name
-    cells: Sequence[Cell]
+    cells: Sequence[BracketCell]
     missing: int
 
 
@@ -72,8 +72,8 @@ class Bracket:
     `cuts` maps the key of each eliminated player to the stage and the reason, as text.
     """
 
-    columns: Sequence[Column]
-    rows: Sequence[Row]
+    columns: Sequence[BracketStage]
+    rows: Sequence[BracketRow]
     cuts: Mapping[int, str]
 
 
@@ -112,7 +112,7 @@ def bracket(
     for player in dict.fromkeys(row.player for row in standings):
         played = [stage[player] for stage in cells if player in stage]
         if played:
-            rows.append(Row(played[0][0], [cell for _, cell in played], len(stages) - len(played)))
+            rows.append(BracketRow(played[0][0], [cell for _, cell in played], len(stages) - len(played)))
     return Bracket(columns, rows, cuts)
 
 
@@ -128,36 +128,36 @@ def _eliminated_by_targeted(brackets: Sequence[BracketView]) -> Mapping[int, str
     }
 
 
-def _lines(stage: StageView, track_name: str) -> Sequence[Line]:
+def _lines(stage: StageView, track_name: str) -> Sequence[DecisionLogLine]:
     return stage.models if track_name == MODEL else stage.attacks
 
 
-def _column(stage: StageView, track_name: str, lines: Sequence[Line]) -> Column:
+def _column(stage: StageView, track_name: str, lines: Sequence[DecisionLogLine]) -> BracketStage:
     against_attacks = track_name == MODEL
     panel = stage.panel_attacks if against_attacks else stage.panel_models
     counted = {name.player for name in (stage.counted_attacks if against_attacks else stage.counted_models)}
     by_median = stage.ordered_by == MEDIAN
     kept = sum(line.kept for line in lines)
     line = next((line.cut_line for line in lines), None) if kept < len(lines) else None
-    return Column(
+    return BracketStage(
         number=stage.number,
         samples=stage.samples,
         by_median=by_median,
         players=len(lines),
         kept=kept,
         cut_line=_number(line, by_median=by_median),
-        panel=[Opponent(name, name.player in counted) for name in panel],
+        panel=[PanelOpponent(name, name.player in counted) for name in panel],
         counting=len(counted),
         loop=stage.loop,
         renewed=stage.renewed,
     )
 
 
-def _cell(line: Line, column: Column, matches: Mapping[tuple[int, int], int]) -> Cell:
+def _cell(line: DecisionLogLine, column: BracketStage, matches: Mapping[tuple[int, int], int]) -> BracketCell:
     pairs = [(line.name.player, opponent.name.player) for opponent in column.panel or () if opponent.counts]
     met = [matches[pair] for pair in pairs if pair in matches]
     value = _number(line.value, by_median=column.by_median)
-    return Cell(line.place, value, line.kept, line.spared, line.inconsistent, met)
+    return BracketCell(line.place, value, line.kept, line.spared, line.inconsistent, met)
 
 
 def _number(value: float | None, *, by_median: bool) -> str:

@@ -8,9 +8,8 @@ from functools import cached_property
 
 from django.utils.translation import gettext
 
-from evaluation.charts.table import Cell, Table
-from formats.query.pages.bracket import Bracket
-from formats.query.pages.bracket import Cell as StageCell
+from evaluation.charts.table import Cell, ChartTable
+from formats.query.pages.bracket import Bracket, BracketCell
 from pages.language import translated
 
 WIDTH, LEFT, RIGHT, TOP, STEP = 400, 150, 388, 48, 15
@@ -89,7 +88,7 @@ class BracketPicture:
         return self.bracket.cuts.get(player, gettext("played every stage"))
 
 
-def table_of(bracket: Bracket) -> Table:
+def table_of(bracket: Bracket) -> ChartTable:
     """Return a row for each player and stage: what the picture and the table of the page show."""
     rows: list[Sequence[Cell]] = []
     for row in bracket.rows:
@@ -98,10 +97,10 @@ def table_of(bracket: Bracket) -> Table:
             why = bracket.cuts.get(row.name.player) if not cell.kept else None
             teams = ", ".join(row.name.teams)
             rows.append((row.name.title, teams, column.number, column.samples, cell.place, cell.value, outcome, why))
-    return Table(("player", "teams", "stage", "samples", "place", "value", "outcome", "because"), rows)
+    return ChartTable(("player", "teams", "stage", "samples", "place", "value", "outcome", "because"), rows)
 
 
-def _outcome(cell: StageCell) -> str:
+def _outcome(cell: BracketCell) -> str:
     if cell.inconsistent:
         return "inconsistent"
     if not cell.kept:

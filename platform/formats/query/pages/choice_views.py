@@ -9,7 +9,7 @@ from django.utils.translation import gettext
 from django.views.decorators.http import require_POST
 
 from core.errors import Refusal
-from formats.query.leaderboards import choosing
+from formats.query.leaderboards import choose_submission
 from pages import flash_messages
 from pages.access import own_entry_of, signed_in_user
 from pages.submission.views import change
@@ -21,7 +21,7 @@ from repositories.models import Repository
 def choose(request: HttpRequest, number: int) -> HttpResponse:
     """Make a submission count for its team."""
     done = gettext("Submission %(number)s counts now.")
-    return change(request, number, lambda shown, by: choosing.choose(submission=shown, by=by), done)
+    return change(request, number, lambda shown, by: choose_submission.choose(submission=shown, by=by), done)
 
 
 @require_POST
@@ -31,7 +31,7 @@ def choose_newest(request: HttpRequest, slug: str, track_name: str) -> HttpRespo
     entry = own_entry_of(request, slug)
     repository = get_object_or_404(Repository, entry=entry, track__name=track_name)
     try:
-        choosing.choose_newest(repository=repository, by=signed_in_user(request))
+        choose_submission.choose_newest(repository=repository, by=signed_in_user(request))
     except Refusal as refusal:
         flash_messages.show_refusal(request, refusal)
     else:

@@ -9,7 +9,7 @@ from datetime import datetime
 from competitions.models import Competition, Entry
 from competitions.rules import teams_may_choose
 from core import clock
-from formats.query.leaderboards.choosing import choosable
+from formats.query.leaderboards.choose_submission import choosable
 from formats.query.leaderboards.models import SubmissionChoice
 from formats.query.leaderboards.submission_choices import choice_of, newest_choices
 from submissions.models import Submission

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from competitions.models import Track
-from evaluation.charts.axis import Axis, axis_to
+from evaluation.charts.interval_bar_axis import Axis, axis_to
 from formats.query.leaderboards.board_rows import BoardRow
 from formats.query.leaderboards.models import Evaluation
 from formats.query.leaderboards.visibility import row_of
@@ -17,7 +17,7 @@ from pages.players import PlayerName, names_of
 
 
 @dataclass(frozen=True)
-class Column:
+class ComparedSubmission:
     """A submission of the comparison: its score, and its row on the leaderboard if it is the one that counts."""
 
     evaluation: Evaluation
@@ -37,7 +37,7 @@ class Against:
 
 
 @dataclass(frozen=True)
-class Opponent:
+class ComparedOpponent:
     """An opponent and its result against each submission, None for those that did not meet it."""
 
     name: PlayerName
@@ -48,8 +48,8 @@ class Opponent:
 class Comparison:
     """Submissions to one track side by side, on one axis, and their results against each opponent."""
 
-    columns: Sequence[Column]
-    opponents: Sequence[Opponent]
+    columns: Sequence[ComparedSubmission]
+    opponents: Sequence[ComparedOpponent]
 
     @cached_property
     def axis(self) -> Axis:
@@ -67,7 +67,7 @@ class Comparison:
 
 def side_by_side(track: Track, evaluations: Sequence[Evaluation], *, frozen: bool) -> Comparison:
     """Return the comparison of scored evaluations; `frozen`: the ranks are those of the frozen leaderboard."""
-    columns = [Column(each, _row(track, each, frozen=frozen)) for each in evaluations]
+    columns = [ComparedSubmission(each, _row(track, each, frozen=frozen)) for each in evaluations]
     return Comparison(columns, _opponents(evaluations, larger_is_better=track.name == MODEL))
 
 
@@ -76,7 +76,7 @@ def _row(track: Track, evaluation: Evaluation, *, frozen: bool) -> BoardRow | No
     return row if row and row.submission == evaluation.submission_id else None
 
 
-def _opponents(evaluations: Sequence[Evaluation], *, larger_is_better: bool) -> list[Opponent]:
+def _opponents(evaluations: Sequence[Evaluation], *, larger_is_better: bool) -> list[ComparedOpponent]:
     comparable = len({(each.rules_id, each.sample_set_id) for each in evaluations}) == 1
     medians: dict[int, dict[int, float]] = {}
     for evaluation in evaluations:
@@ -93,5 +93,5 @@ def _opponents(evaluations: Sequence[Evaluation], *, larger_is_better: bool) -> 
             else (each, None)
             for each in evaluations
         ]
-        found.append(Opponent(names[player], results))
+        found.append(ComparedOpponent(names[player], results))
     return found

@@ -13,11 +13,11 @@ from django.utils.http import urlencode
 from accounts.models import User
 from competitions.board_freezes import sees_live
 from competitions.models import Track
-from evaluation.charts.lines import Line, LineChart
-from evaluation.charts.of_match import BUDGETS, SUCCESS, share, success_table
+from evaluation.charts.line_chart import Curve, LineChart
+from evaluation.charts.match_charts import BUDGETS, SUCCESS, share, success_table
 from evaluation.charts.scales import LogScale, shares
-from evaluation.charts.table import Table
-from evaluation.domain.text import Text
+from evaluation.charts.table import ChartTable
+from evaluation.domain.translatable_text import Text
 from formats.query.leaderboards.models import Evaluation
 from formats.query.leaderboards.visibility import board
 from formats.query.matches import curves
@@ -64,7 +64,7 @@ def curves_content(request: HttpRequest, track: Track) -> Content:
     return Content(template="formats/query/curves.html", context=context)
 
 
-def curves_table(request: HttpRequest, track: Track) -> Table | None:
+def curves_table(request: HttpRequest, track: Track) -> ChartTable | None:
     """Return the curves of submissions as a table, None without any played sample."""
     chosen = first_of(request.GET.getlist("submission"))
     chart = of_submissions(track, newest(track, chosen, request.user), "")
@@ -146,7 +146,7 @@ def _against_distance(
         title=Text("Success against distance"),
         description=words,
         table=table,
-        lines=[Line(name, number) for number, name in enumerate(columns, start=1)],
+        lines=[Curve(name, number) for number, name in enumerate(columns, start=1)],
         x=LogScale(distances[0], distances[-1]),
         y=shares(),
         x_name=Text("distance"),
@@ -230,8 +230,8 @@ def _against_queries(found: Mapping[str, curves.ByQuery | None], distance: float
         description=Text(
             "Share of samples with an adversarial within %(distance)s, after a number of queries.", distance=distance
         ),
-        table=Table((Text("queries"), *known), rows),
-        lines=[Line(name, number) for number, name in enumerate(known, start=1)],
+        table=ChartTable((Text("queries"), *known), rows),
+        lines=[Curve(name, number) for number, name in enumerate(known, start=1)],
         x=LogScale(1.0, float(max(counts[-1], 2))),
         y=shares(),
         x_name=Text("queries"),

@@ -10,9 +10,9 @@ from django.urls import reverse
 
 from competitions.sample_pictures import CLEAN, PERTURBED, difference_name
 from competitions.sample_store import samples_of
-from evaluation.charts.pictures import AMPLIFICATIONS
+from evaluation.charts.sample_pictures import AMPLIFICATIONS
 from evaluation.formats.query.results import Outcome
-from formats.query.matches.curves import Row
+from formats.query.matches.curves import MatchSampleRow
 from formats.query.matches.models import Match
 from formats.query.tracks import TARGETED
 from pages.competition.development_samples import class_name
@@ -22,10 +22,10 @@ PER_PAGE = 12
 
 
 @dataclass(frozen=True)
-class Exhibit:
+class GallerySample:
     """A sample in the gallery: the names of its classes, its row, and the addresses of its three pictures."""
 
-    row: Row
+    row: MatchSampleRow
     label: str
     found: str
     target: str
@@ -38,13 +38,13 @@ class Exhibit:
 class Gallery:
     """A page of the adversarials of a match, with the amplification of their differences."""
 
-    exhibits: Sequence[Exhibit]
-    page: Page[Row]
+    samples: Sequence[GallerySample]
+    page: Page[MatchSampleRow]
     factor: int
     factors: Sequence[int] = AMPLIFICATIONS
 
 
-def gallery(match: Match, rows: Sequence[Row], factor: str, page: str) -> Gallery | None:
+def gallery(match: Match, rows: Sequence[MatchSampleRow], factor: str, page: str) -> Gallery | None:
     """Return a page of the gallery, None if there is no adversarial; for people who see all images."""
     found = sorted((row for row in rows if row.outcome == Outcome.ADVERSARIAL), key=lambda row: row.distance)
     if not found:
@@ -54,13 +54,15 @@ def gallery(match: Match, rows: Sequence[Row], factor: str, page: str) -> Galler
     samples, names = samples_of(match.sample_set), match.sample_set.class_names
     targeted = match.attack.track_name == TARGETED
 
-    def exhibit(row: Row) -> Exhibit:
+    def gallery_sample(row: MatchSampleRow) -> GallerySample:
         sample = samples[row.sample]
         pictures = (
             reverse("pages:match_image", args=[match.pk, row.sample, name])
             for name in (CLEAN, PERTURBED, difference_name(chosen))
         )
         target = class_name(names, sample.target) if targeted else ""
-        return Exhibit(row, class_name(names, sample.label), class_name(names, row.found_label), target, *pictures)
+        return GallerySample(
+            row, class_name(names, sample.label), class_name(names, row.found_label), target, *pictures
+        )
 
-    return Gallery([exhibit(row) for row in shown], shown, chosen)
+    return Gallery([gallery_sample(row) for row in shown], shown, chosen)

@@ -13,11 +13,11 @@ from accounts.models import User
 from competitions.board_freezes import known_until
 from competitions.models import Entry, Track
 from core import clock, rounding
-from core.times import for_programs, on_axis
-from evaluation.charts.lines import BumpChart, Line, LineChart
+from core.time_format import for_programs, on_axis
+from evaluation.charts.line_chart import BumpChart, Curve, LineChart
 from evaluation.charts.scales import RankScale, TimeScale, linear_to
-from evaluation.charts.table import Cell, Table
-from evaluation.domain.text import Text, listed
+from evaluation.charts.table import Cell, ChartTable
+from evaluation.domain.translatable_text import Text, listed
 from formats.query.leaderboards.board_rows import BoardRow
 from formats.query.leaderboards.history import Shown, TrackHistory, history_of, scores_of, shown
 from formats.query.tracks import MODEL, TARGETED, UNTARGETED
@@ -45,7 +45,7 @@ def history_content(request: HttpRequest, track: Track) -> Content:
     return Content(template="formats/query/history.html", context=context)
 
 
-def history_table(request: HttpRequest, track: Track, name: str) -> Table | None:
+def history_table(request: HttpRequest, track: Track, name: str) -> ChartTable | None:
     """Return the table of one of these charts, None for an unknown name and without scores."""
     until = known_until(request.user, track.competition)
     chart: LineChart | None = None
@@ -109,8 +109,8 @@ def _scores(history: TrackHistory, steps: Steps, x: TimeScale, csv: str) -> Line
         key=f"{SCORE}-{track.name}",
         title=Text("%(track)s: score", track=track.title),
         description=larger if track.name == MODEL else smaller,
-        table=Table(_SCORE_COLUMNS, rows),
-        lines=[Line(Text("score"), 1, band=(2, 3))],
+        table=ChartTable(_SCORE_COLUMNS, rows),
+        lines=[Curve(Text("score"), 1, band=(2, 3))],
         x=x,
         y=linear_to(highest),
         x_name="UTC",
@@ -124,7 +124,7 @@ def _scores(history: TrackHistory, steps: Steps, x: TimeScale, csv: str) -> Line
 def _ranks(history: TrackHistory, steps: Steps, x: TimeScale, csv: str) -> LineChart:
     track = history.track
     rows = [(at, rank) for number, (at, _, rank) in enumerate(steps) if not number or steps[number - 1][2] != rank]
-    table = Table(
+    table = ChartTable(
         (Text("time"), Text("rank")), [(for_programs(at), rank) for at, rank in [*rows, (x.end, rows[-1][1])]]
     )
     return LineChart(
@@ -135,7 +135,7 @@ def _ranks(history: TrackHistory, steps: Steps, x: TimeScale, csv: str) -> LineC
             "earlier samples."
         ),
         table=table,
-        lines=[Line(Text("rank"), 1)],
+        lines=[Curve(Text("rank"), 1)],
         x=x,
         y=RankScale(max((2, *(rank for _, rank in rows if rank)))),
         x_name="UTC",
@@ -183,9 +183,9 @@ def best_scores(histories: Sequence[TrackHistory], until: datetime | None, csv: 
             "The distance of the best score of each track: models want it large, attacks want it small. A vertical "
             "line marks a new pool, new rules or new samples, before and after which scores are not comparable."
         ),
-        table=Table((Text("time"), *(name for of in names for name in of), Text("event")), rows),
+        table=ChartTable((Text("time"), *(name for of in names for name in of), Text("event")), rows),
         lines=[
-            Line(track.title, 1 + 3 * number, number=_COLOURS.get(track.name)) for number, track in enumerate(tracks)
+            Curve(track.title, 1 + 3 * number, number=_COLOURS.get(track.name)) for number, track in enumerate(tracks)
         ],
         x=TimeScale(min(starts), end, on_axis),
         y=linear_to(max((of.value for of in details.values() if not of.not_broken), default=1.0)),
@@ -232,8 +232,8 @@ def best_teams(history: TrackHistory, until: datetime | None, csv: str) -> BumpC
             "among the first %(count)s.",
             count=TOP_TEAMS,
         ),
-        table=Table((Text("time"), *(names[entry] for entry in entries)), rows),
-        lines=[Line(names[entry], number) for number, entry in enumerate(entries, start=1)],
+        table=ChartTable((Text("time"), *(names[entry] for entry in entries)), rows),
+        lines=[Curve(names[entry], number) for number, entry in enumerate(entries, start=1)],
         x=TimeScale(times[0], end, on_axis),
         y=RankScale(max(len(entries), 2)),
         x_name="UTC",

@@ -10,13 +10,13 @@ from django.urls import reverse
 
 from core import faults, rounding
 from core.errors import Fault
-from evaluation.charts import of_match
-from evaluation.charts.bars import Histogram
-from evaluation.charts.lines import LineChart
-from evaluation.charts.of_match import BUDGETS, DISTRIBUTION, QUERIES, SUCCESS
-from evaluation.charts.table import Table
+from evaluation.charts import match_charts
+from evaluation.charts.histogram import Histogram
+from evaluation.charts.line_chart import LineChart
+from evaluation.charts.match_charts import BUDGETS, DISTRIBUTION, QUERIES, SUCCESS
+from evaluation.charts.table import ChartTable
 from formats.query.matches import curves
-from formats.query.matches.curves import ByQuery, Row, Summary
+from formats.query.matches.curves import ByQuery, MatchSampleRow, Summary
 from formats.query.matches.models import Match
 from formats.query.rounds.match_visibility import Sight
 
@@ -34,10 +34,10 @@ class MatchPage:
     success: LineChart | None
     by_query: Sequence[LineChart] = ()
     distribution: Histogram | None = None
-    rows: Sequence[Row] = ()
+    rows: Sequence[MatchSampleRow] = ()
 
     @property
-    def tables(self) -> Mapping[str, Table]:
+    def tables(self) -> Mapping[str, ChartTable]:
         """Every table that the reader may download, by name."""
         charts = [self.success, *self.by_query, self.distribution]
         found = {chart.key: chart.table for chart in charts if chart is not None}
@@ -58,22 +58,22 @@ def match_page(match: Match, sight: Sight) -> MatchPage:
     return MatchPage(numbers, success, by_query, _distribution(match, rows), rows)
 
 
-def samples_table(rows: Sequence[Row]) -> Table:
+def samples_table(rows: Sequence[MatchSampleRow]) -> ChartTable:
     """Return the rows of a match as a table."""
-    return Table(Row._fields, [tuple(row) for row in rows])
+    return ChartTable(MatchSampleRow._fields, [tuple(row) for row in rows])
 
 
 def _address(match: Match, name: str) -> str:
     return reverse("pages:match_table", args=[match.pk, name])
 
 
-def _success(match: Match, rows: Sequence[Row]) -> LineChart:
+def _success(match: Match, rows: Sequence[MatchSampleRow]) -> LineChart:
     distances = curves.distances_of(match)
     found = curves.within(rows, distances)
-    return of_match.success_against_distance(found, len(rows), distances, _address(match, SUCCESS))
+    return match_charts.success_against_distance(found, len(rows), distances, _address(match, SUCCESS))
 
 
-def by_query(match: Match, rows: Sequence[Row]) -> ByQuery | None:
+def by_query(match: Match, rows: Sequence[MatchSampleRow]) -> ByQuery | None:
     """Return the curves of a match over its queries, None if they are not complete or their file is missing."""
     if match.state != Match.State.PLAYED or not rows:
         return None
@@ -84,19 +84,19 @@ def by_query(match: Match, rows: Sequence[Row]) -> ByQuery | None:
         return None
 
 
-def _by_query(match: Match, rows: Sequence[Row], numbers: Summary) -> Sequence[LineChart]:
+def _by_query(match: Match, rows: Sequence[MatchSampleRow], numbers: Summary) -> Sequence[LineChart]:
     found = by_query(match, rows)
     if found is None:
         return ()
     quartiles = [[rounding.distance(value) for value in values] for values in found.quartiles()]
     within = {
-        distance: found.within(distance) for distance in of_match.around(curves.distances_of(match), numbers.median)
+        distance: found.within(distance) for distance in match_charts.around(curves.distances_of(match), numbers.median)
     }
     return (
-        of_match.distance_against_queries(found.counts, quartiles, _address(match, QUERIES)),
-        of_match.success_against_queries(found.counts, within, len(rows), _address(match, BUDGETS)),
+        match_charts.distance_against_queries(found.counts, quartiles, _address(match, QUERIES)),
+        match_charts.success_against_queries(found.counts, within, len(rows), _address(match, BUDGETS)),
     )
 
 
-def _distribution(match: Match, rows: Sequence[Row]) -> Histogram:
-    return of_match.distribution([row.distance for row in rows], _address(match, DISTRIBUTION))
+def _distribution(match: Match, rows: Sequence[MatchSampleRow]) -> Histogram:
+    return match_charts.distribution([row.distance for row in rows], _address(match, DISTRIBUTION))

@@ -13,7 +13,7 @@ from django.views.decorators.http import require_safe
 from competitions.models import Competition
 from competitions.sample_pictures import CLEAN, PERTURBED
 from core.errors import Refusal
-from evaluation.charts.of_match import BUDGETS, SUCCESS
+from evaluation.charts.match_charts import BUDGETS, SUCCESS
 from evaluation.formats.query.results import AuditReport, Outcome
 from formats.query import NAME
 from formats.query.leaderboards.models import Evaluation

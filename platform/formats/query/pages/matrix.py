@@ -18,9 +18,9 @@ from accounts.models import User
 from competitions.board_freezes import sees_live
 from competitions.models import Competition, Track
 from core import rounding
-from core.numbers import local
+from core.number_format import local
 from evaluation.charts.heat_colours import HeatColours, Pair, colours_for
-from evaluation.charts.table import Table
+from evaluation.charts.table import ChartTable
 from formats.query.leaderboards.models import Evaluation, Pool
 from formats.query.leaderboards.visibility import board
 from formats.query.matches.models import Match
@@ -41,7 +41,7 @@ MOST = 100
 
 
 @dataclass(slots=True)
-class Cell(Pair):
+class MatrixCell(Pair):
     """A model against an attack, with their match."""
 
     match: int | None
@@ -51,7 +51,7 @@ class Cell(Pair):
 class DistanceMap(HeatMap):
     """Models from top to bottom and attacks from left to right: the median distance of each pair."""
 
-    cells: Mapping[tuple[int, int], Cell] = field(default_factory=dict)
+    cells: Mapping[tuple[int, int], MatrixCell] = field(default_factory=dict)
 
     @property
     def is_empty(self) -> bool:
@@ -74,7 +74,7 @@ class DistanceMap(HeatMap):
         return self.colours.legend
 
     @property
-    def table(self) -> Table:
+    def table(self) -> ChartTable:
         """A row for each pair."""
         columns = ("model", "model team", "attack", "attack team", "median distance", "held", "samples", "match")
         rows = [
@@ -86,7 +86,7 @@ class DistanceMap(HeatMap):
             for attack in self.across
             if (cell := self.cells.get((model.player, attack.player))) is not None
         ]
-        return Table(columns, rows)
+        return ChartTable(columns, rows)
 
     def colour(self, down: int, across: int) -> str:
         """Return the colour of a model and an attack, "" where they did not meet."""
@@ -160,7 +160,7 @@ def _newest(submissions: Sequence[int], competition: Competition, user: User | A
     return list(dict(oldest_first.values_list("submission", "pk")).values())
 
 
-def _cells(evaluations: Sequence[int]) -> dict[tuple[int, int], Cell]:
+def _cells(evaluations: Sequence[int]) -> dict[tuple[int, int], MatrixCell]:
     """Return the pairs of these evaluations, each from its newest match, in two queries."""
     # 1. both sides of a pair have its match: their figures are the same, and those of one are enough
     matches = Match.objects.filter(evaluations__in=evaluations).values("pk", "model", "attack")
@@ -178,7 +178,7 @@ def _cells(evaluations: Sequence[int]) -> dict[tuple[int, int], Cell]:
         opponents[evaluation] = {row["player"]: row for row in rows}
         samples[evaluation] = count or 0
     return {
-        pair: Cell(known["median"], known["failures"], samples[evaluation], match)
+        pair: MatrixCell(known["median"], known["failures"], samples[evaluation], match)
         for pair, (match, evaluation) in of_pair.items()
         if (known := opponents[evaluation].get(pair[0]) or opponents[evaluation].get(pair[1]))
     }
@@ -204,7 +204,7 @@ def of_round(played: Round, attack_track: Track) -> DistanceMap:
     rows = RoundMatch.objects.filter(round=played, samples__gt=0, match__attack__track_name=attack_track.name)
     columns = ("match__model", "match__attack", "median", "held", "samples", "match")
     cells = {
-        (model, attack): Cell(median, held or 0, samples, match)
+        (model, attack): MatrixCell(median, held or 0, samples, match)
         for model, attack, median, held, samples, match in rows.values_list(*columns)
         if median is not None
     }

@@ -14,7 +14,7 @@ from formats.query.matches.rules import query_rules
 from formats.query.rounds.match_visibility import Sight
 from pages.competition.development_samples import development_set
 from rounds.models import Release, Round
-from rounds.release.parts import released_tags
+from rounds.release.released_parts import released_tags
 from submissions.models import Player
 
 _DEFAULT_PIECE = QueryRules.piece_samples

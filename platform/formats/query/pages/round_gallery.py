@@ -20,7 +20,7 @@ from competitions.models import Track
 from competitions.sample_pictures import CLEAN, PERTURBED, difference_name
 from competitions.sample_store import samples_of
 from evaluation.formats.query.results import Outcome
-from formats.query.matches.curves import Row, rows_of_samples
+from formats.query.matches.curves import MatchSampleRow, rows_of_samples
 from formats.query.pages.rules_table import scale
 from formats.query.rounds.models import RoundMatch
 from formats.query.tracks import TARGETED
@@ -98,7 +98,7 @@ def round_gallery(
     samples = Paginator(range(max((pair.samples for pair in pairs), default=0)), SAMPLES_PER_PAGE).get_page(page)
     names = names_in(played, {*models, *attacks})
     results = _results(pairs, list(samples))
-    lines = _Lines(
+    lines = _QueryGalleryLines(
         played,
         columns,
         names,
@@ -135,7 +135,7 @@ def _sides(pairs: Iterable[_Pair]) -> tuple[set[int], set[int]]:
     return {pair.model for pair in pairs}, {pair.attack for pair in pairs}
 
 
-Result: TypeAlias = tuple[_Pair, Row]
+Result: TypeAlias = tuple[_Pair, MatchSampleRow]
 
 
 def _results(pairs: Sequence[_Pair], samples: Sequence[int]) -> Mapping[int, Sequence[Result]]:
@@ -149,7 +149,7 @@ def _results(pairs: Sequence[_Pair], samples: Sequence[int]) -> Mapping[int, Seq
 
 
 @dataclass(frozen=True)
-class _Lines:
+class _QueryGalleryLines:
     """What the lines of a page have in common."""
 
     played: Round
@@ -173,7 +173,7 @@ class _Lines:
             cells=[self._cell(*own[player]) if player in own else None for player in self.columns],
         )
 
-    def _cell(self, pair: _Pair, row: Row) -> PerturbationCell:
+    def _cell(self, pair: _Pair, row: MatchSampleRow) -> PerturbationCell:
         drawn = row.outcome == Outcome.ADVERSARIAL
         return PerturbationCell(
             found=self._class(row.found_label),

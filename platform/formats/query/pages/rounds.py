@@ -13,9 +13,9 @@ from django.utils.translation import gettext
 
 from competitions.board_freezes import frozen_since, sees_live
 from competitions.models import Track
-from evaluation.charts.axis import Axis, axis_to
+from evaluation.charts.interval_bar_axis import Axis, axis_to
 from formats.query.pages import match_links
-from formats.query.pages.bracket import NO_MATCHES, Bracket, Column, bracket
+from formats.query.pages.bracket import NO_MATCHES, Bracket, BracketStage, bracket
 from formats.query.pages.bracket_picture import BracketPicture
 from formats.query.pages.rules_table import scale
 from formats.query.rounds.downloads import pairs_of
@@ -41,7 +41,7 @@ class Special:
 
 
 @dataclass(frozen=True)
-class Row:
+class StandingsRow:
     """A row of the standings of a round.
 
     `cut` names the stage and the reason of the elimination, "" for the players of the last stage. `shares`: another
@@ -75,12 +75,12 @@ class WarningRow:
 
 
 @dataclass(frozen=True)
-class Results:
+class RoundResults:
     """Results of a published round: the top five of each track, and one track in full."""
 
     top: Sequence[tuple[Track, Sequence[StandingRow], int]]
     track: Track
-    rows: Sequence[Row]
+    rows: Sequence[StandingsRow]
     bracket: Bracket
     warnings: Sequence[WarningRow]
 
@@ -98,7 +98,7 @@ class Results:
         return "is" if scored[TOP - 1].separated_from_next else "is not"
 
     @property
-    def last_stage(self) -> Column | None:
+    def last_stage(self) -> BracketStage | None:
         """The last stage of the track's bracket."""
         return self.bracket.columns[-1] if self.bracket.columns else None
 
@@ -164,7 +164,7 @@ def results(
     *,
     sees_live: bool,
     matches: Mapping[tuple[int, int], int] = NO_MATCHES,
-) -> Results:
+) -> RoundResults:
     """Return the results of a published round, with the track `shown` in full, in four queries.
 
     If the leaderboards were frozen before the round, the first panel shows their secret order. It is then visible
@@ -179,11 +179,11 @@ def results(
     warned = _warnings(played, [*standings[MODEL], *standings[UNTARGETED]])
     special = _special(warned)
     sharing = Counter(row.player for row in rows)
-    return Results(
+    return RoundResults(
         top=[(track, _top(standings[track.name]), len(standings[track.name])) for track in tracks],
         track=shown,
         rows=[
-            Row(
+            StandingsRow(
                 row,
                 sharing[row.player] > 1,
                 drawn.cuts.get(row.player, ""),

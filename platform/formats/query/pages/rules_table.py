@@ -10,8 +10,8 @@ from django.utils.translation import gettext, gettext_noop
 
 from competitions.models import RulesVersion
 from competitions.rules import teams_may_choose
-from core.numbers import local
-from core.times import duration
+from core.number_format import local
+from core.time_format import duration
 from formats.query.matches.rules import query_rules
 from pages.competition.rules_table import RuleRow, clean_accuracy, images
 

@@ -10,7 +10,7 @@ from typing import Any
 from django.http import HttpRequest
 
 from competitions.board_freezes import frozen_since, sees_live
-from evaluation.charts.axis import axis_to
+from evaluation.charts.interval_bar_axis import axis_to
 from formats.query.leaderboards.board_rows import BoardRow
 from formats.query.leaderboards.evaluation_basis import opposing_pool
 from formats.query.leaderboards.models import Evaluation
@@ -27,7 +27,7 @@ from submissions.models import Build, Submission
 
 
 @dataclass(frozen=True)
-class Opponent:
+class EvaluationOpponent:
     """An opponent of an evaluation: its row there, its name, and the match against it."""
 
     row: dict[str, Any]
@@ -112,16 +112,16 @@ def status_of(submission: Submission, *, inside: bool) -> SubmissionStatus:
     return SubmissionStatus(evaluation, played, queue_place, missing, no_worker, since)
 
 
-def _opponents(evaluation: Evaluation) -> list[Opponent]:
+def _opponents(evaluation: Evaluation) -> list[EvaluationOpponent]:
     names = names_of(row["player"] for row in evaluation.per_opponent)
     matches = by_opponent(evaluation)
     return [
-        Opponent(row, names.get(row["player"], PlayerName(row["title"])), matches.get(row["player"]))
+        EvaluationOpponent(row, names.get(row["player"], PlayerName(row["title"])), matches.get(row["player"]))
         for row in evaluation.per_opponent
     ]
 
 
-def _hardest_match(evaluation: Evaluation | None, opponents: list[Opponent]) -> int | None:
+def _hardest_match(evaluation: Evaluation | None, opponents: list[EvaluationOpponent]) -> int | None:
     """Return the match against the hardest opponent, None where there is none."""
     hardest = evaluation.worst_opponent_id if evaluation else None
     return next((each.match for each in opponents if each.row["player"] == hardest), None)

@@ -16,7 +16,7 @@ from workers.selectors import live_workers
 
 
 @dataclass(frozen=True)
-class Estimate:
+class CostEstimate:
     """Maximal cost of a round, from its start.
 
     `triples_most` is never exceeded, and is 0 if a side is missing. `hours` is for the workers that are live now; None
@@ -30,7 +30,7 @@ class Estimate:
     workers: int
 
 
-def estimate(round_: Round) -> Estimate:
+def estimate(round_: Round) -> CostEstimate:
     """Return the maximal cost of the round; before its freeze, as if it were frozen now."""
     entries = eligible_entries(round_, clock.now()) if round_.state == Round.State.PLANNED else frozen(round_)
     tracks = {entry.track.name for entry in entries}
@@ -38,7 +38,7 @@ def estimate(round_: Round) -> Estimate:
     triples = ceiling(field_of(round_, entries)) if playable else 0
     workers = live_workers().count()
     seconds, size = _measured()
-    return Estimate(
+    return CostEstimate(
         triples_most=triples,
         hours=triples * seconds / workers / 3600 if workers and seconds is not None else None,
         disk_bytes=math.ceil(triples * size) if size is not None else None,

@@ -9,12 +9,12 @@ from django.urls import reverse
 from django.utils.html import format_html
 
 from core.administration.columns import link_to
-from core.times import duration
+from core.time_format import duration
 from formats.query.matches.models import Match
 from formats.query.rounds.audit_overrides import OVERRIDABLE
-from formats.query.rounds.cost_estimate import Estimate, estimate
+from formats.query.rounds.cost_estimate import CostEstimate, estimate
 from formats.query.rounds.progress import TripleProgress, progress
-from formats.query.rounds.stages import BracketView, Line, Name, StageView, stages
+from formats.query.rounds.stages import BracketView, DecisionLogLine, Name, StageView, stages
 from formats.query.rounds.suspicious_models import suspicious_models
 from formats.query.tracks import MODEL
 from rounds.models import Round
@@ -22,8 +22,8 @@ from rounds.publishing.preview import Preview
 from rounds.running.dashboard_tables import (
     BEFORE_SCORE,
     DashboardPart,
+    DashboardTable,
     Section,
-    Table,
     linked_title,
     places,
     prizes,
@@ -75,7 +75,7 @@ def _cut(brackets: Iterable[BracketView]) -> dict[tuple[str, int], int]:
     }
 
 
-def _cost(maximum: Estimate | None, played: TripleProgress) -> Table:
+def _cost(maximum: CostEstimate | None, played: TripleProgress) -> DashboardTable:
     rows: list[tuple[str, object]] = [
         ("Samples played", f"{played.done:,}"),
         ("Requested, not yet played", f"{played.left:,}"),
@@ -91,10 +91,10 @@ def _cost(maximum: Estimate | None, played: TripleProgress) -> Table:
             ),
             ("Live workers", maximum.workers),
         ]
-    return Table("", (), rows)
+    return DashboardTable("", (), rows)
 
 
-def _time(maximum: Estimate) -> str:
+def _time(maximum: CostEstimate) -> str:
     if maximum.hours is None:
         return "unknown: nothing played yet" if maximum.workers else "unknown: no live worker"
     return duration(3600 * maximum.hours)
@@ -104,7 +104,7 @@ def _size(size: int) -> str:
     return str(filesizeformat(size)).replace("\xa0", " ")
 
 
-def _faults(failed: Iterable[Match]) -> Table:
+def _faults(failed: Iterable[Match]) -> DashboardTable:
     rows = [
         (
             link_to(match),
@@ -114,10 +114,10 @@ def _faults(failed: Iterable[Match]) -> Table:
         )
         for match in failed
     ]
-    return Table("", ("match", "of", "failure", ""), rows)
+    return DashboardTable("", ("match", "of", "failure", ""), rows)
 
 
-def _failed_audits(round_: Round) -> list[Table]:
+def _failed_audits(round_: Round) -> list[DashboardTable]:
     rows = []
     for each in suspicious_models(round_):
         state = "audit overridden" if each.kept else f"eliminated in {each.left_in}" if each.left_in else "in"
@@ -126,13 +126,13 @@ def _failed_audits(round_: Round) -> list[Table]:
             override = reverse("admin:rounds_roundentry_override_audit", args=[each.entry])
             button = format_html('<a class="text-link" href="{}">Override audit</a>', override)
         rows.append((each.team, each.title, f"{each.failed} of {each.matches} matches", state, button))
-    return [Table("", ("team", "title", "audit failed in", "state", ""), rows)] if rows else []
+    return [DashboardTable("", ("team", "title", "audit failed in", "state", ""), rows)] if rows else []
 
 
-def _previews(views: Iterable[Preview]) -> list[Table]:
+def _previews(views: Iterable[Preview]) -> list[DashboardTable]:
     made = []
     for view in views:
-        made.append(Table(f"{view.track.title}: pool", ("place", "now", "after"), _pools(view)))
+        made.append(DashboardTable(f"{view.track.title}: pool", ("place", "now", "after"), _pools(view)))
         made += places([view], titled=False)
     return made
 
@@ -150,10 +150,10 @@ def _pools(view: Preview) -> list[tuple[object, ...]]:
     return rows
 
 
-def _standings(round_: Round, titles: Mapping[str, str]) -> list[Table]:
+def _standings(round_: Round, titles: Mapping[str, str]) -> list[DashboardTable]:
     headers = ("place", "ranks", "team", "title", "score", "95 % interval", "failures", "cut in stage", "prizes", "")
     return [
-        Table(titles[track_name], headers, [_standing(row) for row in rows])
+        DashboardTable(titles[track_name], headers, [_standing(row) for row in rows])
         for track_name, rows in standings(round_).items()
         if rows
     ]
@@ -184,7 +184,7 @@ def _stages(round_: Round, titles: Mapping[str, str], brackets: Iterable[Bracket
         for stage in bracket.stages:
             title = f"{titles[bracket.track_name]}, stage {stage.number}: {stage.samples} samples"
             sides = ((titles[MODEL], stage.models), (titles[bracket.track_name], stage.attacks))
-            tables = [Table(side, HEADERS, [_line(line) for line in lines]) for side, lines in sides if lines]
+            tables = [DashboardTable(side, HEADERS, [_line(line) for line in lines]) for side, lines in sides if lines]
             made.append(Section(title, tables, format_html("{} {}", _panels(stage), link), folded=True))
     return made
 
@@ -192,7 +192,7 @@ def _stages(round_: Round, titles: Mapping[str, str], brackets: Iterable[Bracket
 HEADERS = ("place", "player", "teams", "measure", "threshold", "")
 
 
-def _line(line: Line) -> tuple[object, ...]:
+def _line(line: DecisionLogLine) -> tuple[object, ...]:
     return (
         line.place,
         line.name.title,
@@ -217,12 +217,12 @@ def _names(names: Iterable[Name]) -> str:
     return ", ".join(name.title for name in names) or "none"
 
 
-def _warnings(round_: Round) -> list[Table]:
+def _warnings(round_: Round) -> list[DashboardTable]:
     rows = [
         (row.attack.title, row.model.title, f"nearer on {row.nearer} of {row.samples} samples{_with_it(row.median)}")
         for row in round_.warnings.select_related("model", "attack")
     ]
-    return [Table("", ("attack", "would have broken", ""), rows)] if rows else []
+    return [DashboardTable("", ("attack", "would have broken", ""), rows)] if rows else []
 
 
 def _with_it(median: float | None) -> str:

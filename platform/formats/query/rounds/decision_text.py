@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from evaluation.domain.text import Text
+from evaluation.domain.translatable_text import Text
 
 
 class StageWords(Protocol):

@@ -10,8 +10,8 @@ from competitions.models import RulesVersion
 from competitions.pseudonyms import public_name
 from competitions.sample_store import sample_hashes, worst_cases
 from core.errors import Fault
-from evaluation.bundle.submissions import BundleSubmission
-from evaluation.domain.players import Track
+from evaluation.bundle.player_submissions import BundleSubmission
+from evaluation.domain.players import TrackName
 from evaluation.formats.query.bundle.pseudonymisation import rename_facts, rename_pairs, rename_players
 from evaluation.formats.query.bundle.records import FORMAT as BUNDLE_FORMAT
 from evaluation.formats.query.bundle.records import (
@@ -23,10 +23,10 @@ from evaluation.formats.query.bundle.records import (
     body,
     field_commitment_of,
 )
-from evaluation.formats.query.bundle.size import check_size
+from evaluation.formats.query.bundle.size_limit import check_size
 from evaluation.formats.query.results import Outcome
 from evaluation.formats.query.scoring.scored_distances import scored_distance
-from evaluation.formats.query.tournament.audits import NobodyLeftError
+from evaluation.formats.query.tournament.failed_audit_rule import NobodyLeftError
 from evaluation.formats.query.tournament.rounds import (
     RoundEntrant,
     RoundFacts,
@@ -174,15 +174,15 @@ def _submissions(entries: Iterable[RoundEntry]) -> dict[str, list[BundleSubmissi
 
 
 def _facts(round_: Round, entries: Iterable[RoundEntry], results: Results) -> RoundFacts:
-    teams: dict[tuple[Track, str], dict[str, None]] = {}
-    prior: dict[tuple[Track, str], int] = {}
+    teams: dict[tuple[TrackName, str], dict[str, None]] = {}
+    prior: dict[tuple[TrackName, str], int] = {}
     kept: dict[str, str] = {}
     frozen_baselines = round_.bundle_format != NARROW_FIELD
     bundled = {
         entry.player.digest for entry in entries if (entry.bundled if frozen_baselines else entry.player.baseline)
     }
     for entry in sorted(entries, key=lambda entry: entry.order):
-        key = Track(entry.track.name), entry.player.digest
+        key = TrackName(entry.track.name), entry.player.digest
         teams.setdefault(key, {})[entry.submission.repository.entry.team.slug] = None
         prior[key] = min(entry.prior, prior.get(key, entry.prior))
         if entry.audit_override_reason:
@@ -194,13 +194,13 @@ def _facts(round_: Round, entries: Iterable[RoundEntry], results: Results) -> Ro
         sweep=round_.bundle_format != NARROW_FIELD or round_.kind == Round.Kind.FINAL,
         entrants=tuple(
             RoundEntrant(track, player, tuple(of), player in bundled)
-            for side in Track
+            for side in TrackName
             for (track, player), of in teams.items()
             if track is side
         ),
         priors={
             side: tuple(player for track, player in sorted(prior, key=prior.__getitem__) if track is side)
-            for side in Track
+            for side in TrackName
         },
         results=results,
         kept=kept,

@@ -12,7 +12,7 @@ from django.forms import Field
 
 from competitions.board_freezes import frozen_since
 from competitions.models import Competition, RulesVersion, SampleSet
-from core.difference import Verified
+from core.data_difference import Verified
 from formats.query.leaderboards.evaluation_basis import counted_at, counting, places_at
 from formats.query.leaderboards.submission_choices import chosen_submissions
 from formats.query.matches import services as matches

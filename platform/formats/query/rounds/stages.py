@@ -25,7 +25,7 @@ class Name:
 
 
 @dataclass(frozen=True)
-class Line:
+class DecisionLogLine:
     """A line of the decision log, as in `models.Decision`."""
 
     name: Name
@@ -50,8 +50,8 @@ class StageView:
     counted_attacks: tuple[Name, ...]
     loop: int
     renewed: bool
-    models: tuple[Line, ...]
-    attacks: tuple[Line, ...]
+    models: tuple[DecisionLogLine, ...]
+    attacks: tuple[DecisionLogLine, ...]
 
 
 @dataclass(frozen=True)
@@ -75,12 +75,12 @@ def standings_and_stages(round_: Round) -> tuple[dict[str, list[StandingRow]], l
 
 def _brackets(round_: Round, entries: Iterable[Mapping[str, Any]]) -> list[BracketView]:
     by_digest, by_player = _names(entries)
-    lines: dict[int, tuple[list[Line], list[Line]]] = {}
+    lines: dict[int, tuple[list[DecisionLogLine], list[DecisionLogLine]]] = {}
     columns = ("stage", "track__name", "player", "place", "value", "cut_line", "kept", "spared", "inconsistent")
     made = Decision.objects.filter(stage__round=round_).order_by("stage", "place")
     for stage, track_name, player, *values in made.values_list(*columns):
         sides = lines.setdefault(stage, ([], []))
-        sides[track_name != MODEL].append(Line(by_player[player], *values))
+        sides[track_name != MODEL].append(DecisionLogLine(by_player[player], *values))
     brackets: dict[str, list[StageView]] = {}
     for row in round_.stages.order_by("number"):
         models, attacks = lines.get(row.pk, ([], []))

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from django.db.models import QuerySet
 
 from competitions.models import Competition, Track
-from core.difference import Difference, Verified
+from core.data_difference import Difference, Verified
 from formats.query.leaderboards.models import Pool
 from formats.query.leaderboards.verification import verify_boards
 from formats.query.rounds.preview import pool_after, reasons_of

@@ -13,7 +13,7 @@ from evaluation.builder.manifest import (
     missing_manifest,
     parse_apart,
 )
-from evaluation.builder.run_script import require_script
+from evaluation.builder.run_script_check import require_script
 from formats.query.submissions.preflight_2018 import check_2018, is_2018
 from repositories.git_reader import GitReader, TreeFile
 from submissions.build_plans import PLAIN_FILES, plan_of

@@ -15,7 +15,7 @@ from competitions.models import RulesVersion
 from core.errors import Fault
 from evaluation.domain.smoke_checks import SmokeCheck
 from evaluation.formats.query.rules import QueryRules
-from evaluation.formats.query.runner.smoke_opponent import Opponent, nearest_mean_opponent, player_opponent
+from evaluation.formats.query.runner.smoke_opponent import SmokeOpponent, nearest_mean_opponent, player_opponent
 from evaluation.formats.query.runner.smoke_test import SAMPLES, check_attack, check_model
 from formats.query.matches.player_builds import model_of, ready_player, trusted_model
 from formats.query.matches.rules import query_rules
@@ -66,7 +66,7 @@ class QuerySmokeTest(SmokeTest[QueryRules]):
             return check_model(ready, samples=self.samples, least_accuracy=self.least_accuracy, **common).checks
         return check_attack(ready, opponent=self._opponent(), **common).checks
 
-    def _opponent(self) -> Opponent:
+    def _opponent(self) -> SmokeOpponent:
         """Return the organisers' model, or one made from the competition's images."""
         name = opponent_name(self.competition)
         if not name:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from rich.console import Console
 
-from demo.tables import board_table, rank_cell
+from demo.terminal_tables import board_table, rank_cell
 from formats.transfer.tournaments.boards import TransferBoard, TransferBoardRow
 
 

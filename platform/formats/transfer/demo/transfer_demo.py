@@ -10,7 +10,7 @@ from rich.console import Console
 
 from competitions.models import Competition
 from demo.formats import SeasonFormat
-from demo.results import Result
+from demo.submission_result import DemoResult
 from demo.virtual_teams import VirtualTeam
 from evaluation.formats.transfer.rules import TransferRules
 from formats.transfer.demo.tables import print_boards
@@ -49,14 +49,14 @@ class TransferDemo:
         not_built = baselines - len(baseline_players(competition))
         return submitted.filter(state__in=Submission.UNDER_WAY).count() + outside + not_built
 
-    def results(self, competition: Competition) -> Iterator[Result]:
+    def results(self, competition: Competition) -> Iterator[DemoResult]:
         tournament = tournament_in_force(competition)
         if tournament is None:
             return
         for entrant in current_entrants(tournament).order_by("entered_at", "pk"):
             if entrant.submission is not None and entrant.score is not None:
                 score = f"{entrant.score:.1%} (opponents so far: {entrant.opponents})"
-                yield Result(str(entrant.pk), entrant.submission, score, rank=entrant.rank)
+                yield DemoResult(str(entrant.pk), entrant.submission, score, rank=entrant.rank)
 
     def print_boards(self, competition: Competition, console: Console) -> None:
         print_boards(((track.title, board_of(track)) for track in competition.tracks.all()), console)

@@ -10,14 +10,14 @@ from django.urls import URLPattern, path, reverse
 from django.utils.translation import gettext
 
 from competitions.models import Competition, Entry, RulesVersion, Track
-from evaluation.charts.table import Table
+from evaluation.charts.table import ChartTable
 from evaluation.formats.transfer.rules import FIRST_LABEL
 from formats.transfer.pages import (
     board,
+    competition_2017,
     incidents,
     introduction,
     matrix,
-    origin,
     pair_views,
     round_gallery,
     rounds,
@@ -85,7 +85,7 @@ class TransferPages(WithoutHistory):
         """Return who counts, and who is being evaluated."""
         return board.board_content(request, track)
 
-    def board_table(self, request: HttpRequest, track: Track) -> Table:
+    def board_table(self, request: HttpRequest, track: Track) -> ChartTable:
         """Return the whole leaderboard, without rows while it is hidden."""
         return board.board_table(request, track)
 
@@ -131,7 +131,7 @@ class TransferPages(WithoutHistory):
 
     def origin(self) -> Origin:
         """Return the competition of 2017."""
-        return origin.origin()
+        return competition_2017.origin()
 
     def overview(self, competition: Competition) -> Overview:
         """Return that there are no pools, and a link to the matrix."""

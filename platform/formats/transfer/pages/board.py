@@ -8,9 +8,9 @@ from django.http import HttpRequest
 from django.utils.translation import gettext
 
 from competitions.models import Competition, Track
-from core.resolution import shares_separated
-from evaluation.charts.axis import axis_to
-from evaluation.charts.table import Table
+from core.resolution_text import shares_separated
+from evaluation.charts.interval_bar_axis import axis_to
+from evaluation.charts.table import ChartTable
 from evaluation.formats.transfer.rules import Opponents
 from formats.transfer.pages.board_csv import COLUMNS
 from formats.transfer.tournaments.boards import TransferBoard, TransferBoardRow, best_of, board_of
@@ -50,7 +50,7 @@ def board_content(request: HttpRequest, track: Track) -> BoardContent:
     )
 
 
-def board_table(request: HttpRequest, track: Track) -> Table:
+def board_table(request: HttpRequest, track: Track) -> ChartTable:
     """Return the whole leaderboard of a track, without rows while it is hidden."""
     found = TransferBoard() if freeze_of(track.competition, request.user) else board_of(track)
     return table_of(found.rows, COLUMNS)

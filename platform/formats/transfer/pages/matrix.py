@@ -10,14 +10,14 @@ from django.urls import reverse
 from django.utils.translation import gettext
 
 from competitions.models import Competition, Track
-from core.numbers import local
+from core.number_format import local
 from evaluation.charts.heat_colours import HeatColours, Pair
-from evaluation.charts.table import Table
+from evaluation.charts.table import ChartTable
 from evaluation.formats.transfer.results import PairCounts
 from formats.transfer.pages.board_csv import share
 from formats.transfer.pages.entrants import best_first, name_of
 from formats.transfer.rounds.progression import frozen_tournament
-from formats.transfer.tournaments import totals
+from formats.transfer.tournaments import pair_totals
 from formats.transfer.tournaments.boards import row_of, tournament_in_force
 from formats.transfer.tournaments.models import Entrant, Tournament
 from formats.transfer.tournaments.pair_tables import epsilons_of, success, success_interval
@@ -55,7 +55,7 @@ class ShareMap(HeatMap):
         return [(colour, f"{float(start):.0%}".replace("%", "\u00a0%")) for colour, start in _COLOURS.legend]
 
     @property
-    def table(self) -> Table:
+    def table(self) -> ChartTable:
         """A row for each pair."""
         columns = ("attack", "attack team", "defence", "defence team", "epsilon", "images", "made", "labelled")
         rows = [
@@ -68,7 +68,7 @@ class ShareMap(HeatMap):
             for defence in self.across
             if (cell := self.cells.get((attack.player, defence.player))) is not None
         ]
-        return Table((*columns, "correct", "hits", "share", "low", "high"), rows)
+        return ChartTable((*columns, "correct", "hits", "share", "low", "high"), rows)
 
     def colour(self, down: int, across: int) -> str:
         """Return the colour of an attack and a defence, "" where there is no share."""
@@ -145,7 +145,7 @@ def _filled(
     attacks = best_first(each for each in inside if each.track_id == track.pk)
     defences = best_first(each for each in inside if each.track.name == DEFENCE)
     sides = [e.player for e in attacks], [e.player for e in defences]
-    pairs = counts_from_runs(tournament, *sides, epsilon) if epsilon else totals.pair_counts(tournament, *sides)
+    pairs = counts_from_runs(tournament, *sides, epsilon) if epsilon else pair_totals.pair_counts(tournament, *sides)
     return replace(
         empty,
         down=[_side(each) for each in attacks],

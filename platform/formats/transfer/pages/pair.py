@@ -11,7 +11,7 @@ from competitions.models import Track
 from evaluation.formats.transfer.results import PairCounts
 from formats.transfer.pages.entrants import best_first, name_of
 from formats.transfer.pages.runs import RUNS_PER_PAGE, notes_of, row_notes_of
-from formats.transfer.tournaments import totals
+from formats.transfer.tournaments import pair_totals
 from formats.transfer.tournaments.boards import row_of
 from formats.transfer.tournaments.models import AttackRun, DefenceRun, Tournament
 from formats.transfer.tournaments.pair_tables import class_errors, counts_by_epsilon, success, success_interval
@@ -88,7 +88,7 @@ def pair_page(
         return None
     if sides[0].track_name not in ATTACK_TRACKS or sides[1].track_name != DEFENCE:
         return None
-    whole = totals.pair_counts(tournament, [sides[0]], [sides[1]])
+    whole = pair_totals.pair_counts(tournament, [sides[0]], [sides[1]])
     return _page(tournament, sides[0], sides[1], whole[0], names, errors=errors, page=page) if whole else None
 
 

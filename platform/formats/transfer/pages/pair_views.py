@@ -20,7 +20,7 @@ from pages.access import competition_of, round_of
 from pages.board.freeze import freeze_of
 from rounds.models import Release, Round
 from rounds.publishing.visibility import images_seen, pairs_public
-from rounds.release.parts import released
+from rounds.release.released_parts import released
 
 
 @require_safe

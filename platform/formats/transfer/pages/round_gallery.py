@@ -69,7 +69,7 @@ def round_gallery(played: Round, track: Track, *, chosen: str, factor: str, page
     met = next((player for player, _ in choices if str(player) == chosen), None)
     shown = Paginator(range(tournament.sample_set.count), SAMPLES_PER_PAGE).get_page(page)
     columns = [each.player_id for each in attacks]
-    lines = _Lines(
+    lines = _TransferGalleryLines(
         played=played,
         tournament=tournament,
         columns=columns,
@@ -113,7 +113,7 @@ def _made(tournament: Tournament, attacks: Sequence[int], batches: set[int]) -> 
 
 
 @dataclass(frozen=True)
-class _Lines:
+class _TransferGalleryLines:
     """What the lines of a page have in common."""
 
     played: Round

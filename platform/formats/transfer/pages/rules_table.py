@@ -8,7 +8,7 @@ from django.contrib.humanize.templatetags.humanize import intcomma
 from django.utils.translation import gettext, gettext_noop
 
 from competitions.models import RulesVersion
-from core.times import duration
+from core.time_format import duration
 from evaluation.formats.transfer.rules import Opponents
 from formats.transfer.tournaments.rules import transfer_rules
 from pages.competition.rules_table import RuleRow, clean_accuracy, images

@@ -15,7 +15,7 @@ from competitions.board_freezes import frozen_since, sees_live
 from evaluation.formats.transfer.results import PairCounts
 from formats.transfer.pages.entrants import name_of
 from formats.transfer.pages.runs import RUNS_PER_PAGE, notes_of, row_notes_of
-from formats.transfer.tournaments import totals
+from formats.transfer.tournaments import pair_totals
 from formats.transfer.tournaments.boards import (
     TransferBoardRow,
     in_order,
@@ -165,7 +165,7 @@ def _met(
     attacks = player.track_name in ATTACK_TRACKS
     sides = ([player], others.values()) if attacks else (others.values(), [player])
     found = []
-    for pair in totals.pair_counts(tournament, *sides):
+    for pair in pair_totals.pair_counts(tournament, *sides):
         attack, defence = int(pair.attack), int(pair.defence)
         share = success(pair) if attacks else (pair.correct / pair.labelled if pair.labelled else None)
         found.append(Met(names[defence if attacks else attack], attack, defence, pair, share))

@@ -7,15 +7,15 @@ from collections.abc import Iterable, Sequence
 from core.administration.columns import link_to
 from formats.transfer.rounds.progression import NO_WORKER, tournament_of
 from formats.transfer.rounds.standings import TransferPlace, standings
-from formats.transfer.tournaments.fixed_fields import failed_runs, run_counts
+from formats.transfer.tournaments.round_tournaments import failed_runs, run_counts
 from formats.transfer.tournaments.selectors import AnyRun
 from rounds.models import Round
 from rounds.publishing.preview import Preview
 from rounds.running.dashboard_tables import (
     BEFORE_SCORE,
     DashboardPart,
+    DashboardTable,
     Section,
-    Table,
     linked_title,
     places,
     prizes,
@@ -40,7 +40,7 @@ def dashboard_part(round_: Round, views: Sequence[Preview]) -> DashboardPart:
     failed = failed_runs(tournament) if tournament else []
     live = live_workers().count() if runs else 0
     counts = [("Runs played", f"{played:,}"), ("Runs needed", f"{needed:,}")] if tournament else []
-    cost = Table("", (), [*counts, *([("Live workers", live)] if runs else [])])
+    cost = DashboardTable("", (), [*counts, *([("Live workers", live)] if runs else [])])
     waits = round_.state in (Round.State.PLANNED, Round.State.FROZEN) and not live
     return DashboardPart(
         work=[
@@ -54,18 +54,18 @@ def dashboard_part(round_: Round, views: Sequence[Preview]) -> DashboardPart:
     )
 
 
-def _faults(failed: Iterable[AnyRun]) -> Table:
+def _faults(failed: Iterable[AnyRun]) -> DashboardTable:
     rows = [
         (link_to(run), run.fault, replay_button(f"tournaments_{run._meta.model_name}_replay", run.pk)) for run in failed
     ]
-    return Table("", ("run", "failure", ""), rows)
+    return DashboardTable("", ("run", "failure", ""), rows)
 
 
-def _standings(round_: Round) -> list[Table]:
+def _standings(round_: Round) -> list[DashboardTable]:
     """Return the standings of a round whose scores are shares of images."""
     titles = track_titles(round_)
     return [
-        Table(titles[track_name], _COLUMNS, [_standing(row) for row in rows])
+        DashboardTable(titles[track_name], _COLUMNS, [_standing(row) for row in rows])
         for track_name, rows in standings(round_).items()
         if rows
     ]

@@ -11,8 +11,8 @@ from competitions.pseudonyms import public_name
 from competitions.sample_store import sample_hashes, samples_of
 from core import object_store
 from core.errors import Fault
+from evaluation.bundle.player_submissions import BundleSubmission
 from evaluation.bundle.sample_hash import NO_TARGET
-from evaluation.bundle.submissions import BundleSubmission
 from evaluation.formats.transfer.bundle.reader import written_version
 from evaluation.formats.transfer.bundle.records import (
     VERSION,
@@ -28,7 +28,7 @@ from evaluation.formats.transfer.bundle.records import (
     places_of,
     transfer_field_commitment,
 )
-from evaluation.formats.transfer.bundle.size import check_size as check_outcome_size
+from evaluation.formats.transfer.bundle.size_limit import check_size as check_outcome_size
 from evaluation.formats.transfer.results import NO_LABEL
 from evaluation.formats.transfer.rules import TransferTrack
 from formats.transfer.tournaments.engine_adapter import rules_of, sizes_of

@@ -11,7 +11,7 @@ from django.db.models import Exists, OuterRef, QuerySet
 
 from competitions.models import Competition, RulesVersion, SampleSet
 from core import object_store
-from core.difference import Verified
+from core.data_difference import Verified
 from core.errors import Fault
 from formats.transfer.rounds.dashboard import dashboard_part
 from formats.transfer.rounds.downloads import attack_runs_of, attack_runs_table
@@ -20,7 +20,7 @@ from formats.transfer.rounds.field import check_sides, participants, players_of
 from formats.transfer.rounds.preview import preview
 from formats.transfer.rounds.progression import advance_round, frozen_tournament, tournament_of
 from formats.transfer.rounds.verification import verify
-from formats.transfer.tournaments import fixed_fields
+from formats.transfer.tournaments import round_tournaments
 from formats.transfer.tournaments.selectors import ever_held, held_by_workers, with_open_runs
 from rounds.formats import Counting, LeaderboardsContinue
 from rounds.models import Round, RoundEntry
@@ -53,23 +53,23 @@ class TransferRounds(LeaderboardsContinue):
         if round_.rules is None:
             raise Fault(f"{round_} has no rules")
         field = participants(round_.competition, entries)
-        fixed_fields.make(round_, round_.rules, field)
+        round_tournaments.make(round_, round_.rules, field)
 
     def commitment_to_field(self, round_: Round, entries: Sequence[RoundEntry], salt: str) -> str:
         return commitment_to_field(round_, entries, frozen_tournament(round_), salt)
 
     def start(self, round_: Round) -> None:
-        fixed_fields.resume(frozen_tournament(round_))
+        round_tournaments.resume(frozen_tournament(round_))
 
     def suspend(self, round_: Round) -> None:
-        fixed_fields.suspend(frozen_tournament(round_))
+        round_tournaments.suspend(frozen_tournament(round_))
 
     def resume(self, round_: Round) -> None:
-        fixed_fields.resume(frozen_tournament(round_))
+        round_tournaments.resume(frozen_tournament(round_))
 
     def cancel(self, round_: Round) -> None:
         if tournament := tournament_of(round_):
-            fixed_fields.end(tournament)
+            round_tournaments.end(tournament)
 
     def advance(self, round_: Round) -> None:
         advance_round(round_)

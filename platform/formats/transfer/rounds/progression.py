@@ -14,7 +14,7 @@ from competitions.pseudonyms import public_name
 from core import object_store
 from core.errors import Fault
 from formats.transfer.rounds.engine_adapter import Placed, body_of, places_of, record_of
-from formats.transfer.tournaments import fixed_fields
+from formats.transfer.tournaments import round_tournaments
 from formats.transfer.tournaments.models import Tournament
 from formats.transfer.tournaments.selectors import AnyRun
 from rounds.models import Round, RoundEntry
@@ -55,15 +55,15 @@ def advance_round(round_: Round) -> None:
     if not Round.objects.filter(pk=round_.pk, state=Round.State.PLAYING).exists():
         return
     tournament = frozen_tournament(round_)
-    requested = fixed_fields.request_missing(tournament)
-    if failed := fixed_fields.failed_runs(tournament):
+    requested = round_tournaments.request_missing(tournament)
+    if failed := round_tournaments.failed_runs(tournament):
         record_problem(
             round_,
             f"A platform error occurred in {_listed(failed)}. The first: {failed[0].fault}. "
             "Fix the host, then replay them in the list of runs.",
         )
         return
-    if requested or not fixed_fields.is_over(tournament):
+    if requested or not round_tournaments.is_over(tournament):
         record_problem(round_, _missing(tournament))
         return
     # before the lock, from rows that no longer change
@@ -76,7 +76,7 @@ def advance_round(round_: Round) -> None:
         # a licence review meanwhile changes the outcome: the next step writes it
         if current.state != Round.State.PLAYING or prizes_of(entries) != prizes_of(committed):
             return
-        fixed_fields.end_ranked(tournament)
+        round_tournaments.end_ranked(tournament)
         _score(current, entries, placed)
         current.outcome = outcome
         move(current, "score", by=None, reason="", outcome=outcome)
@@ -84,7 +84,7 @@ def advance_round(round_: Round) -> None:
 
 def _missing(tournament: Tournament) -> str:
     """Return what the open runs lack, "" if nothing."""
-    if stuck := fixed_fields.stuck_run(tournament):
+    if stuck := round_tournaments.stuck_run(tournament):
         return STUCK.format(stuck, "runs")
     return "" if live_workers().exists() else f"{NO_WORKER} The round then continues by itself."
 

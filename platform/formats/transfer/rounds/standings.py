@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from django.db import transaction
 
 from competitions.pseudonyms import public_name
-from core.difference import Difference
+from core.data_difference import Difference
 from core.errors import Fault
-from core.rank_range import rank_range
+from core.rank_interval_text import rank_range
 from formats.transfer.rounds.engine_adapter import body_of, places_of, record_of, version_of
 from formats.transfer.rounds.progression import frozen_tournament, result_of
 from formats.transfer.tournaments import verification

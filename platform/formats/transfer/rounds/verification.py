@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from django.db.models import QuerySet
 
 from competitions.models import Competition
-from core.difference import Difference, Verified
+from core.data_difference import Difference, Verified
 from formats.transfer.rounds import standings
 from formats.transfer.tournaments.boards import tournaments_in_force
 from formats.transfer.tournaments.models import Entrant

@@ -10,7 +10,7 @@ from core.administration.actions import AdminAction, confirmed_action
 from core.administration.columns import labelled, linked
 from core.administration.permissions import ReadOnlyAdmin, model_field_names
 from formats.transfer.tournaments.models import AttackRun, DefenceRun, Entrant, PairTotal, RepeatRun, Tournament
-from formats.transfer.tournaments.work import runs
+from formats.transfer.tournaments.run_work import runs
 from submissions.admin import PlayerAdmin
 
 RulesVersionAdmin.add_counts("tournaments")

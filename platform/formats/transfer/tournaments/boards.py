@@ -13,7 +13,7 @@ from datetime import datetime
 from django.db.models import F, OuterRef, QuerySet, Subquery
 
 from competitions.models import Competition, Entry, RulesVersion, SampleSet, Track
-from core.rank_range import rank_range
+from core.rank_interval_text import rank_range
 from evaluation.formats.transfer.results import RepeatCounts
 from formats.transfer.tournaments.engine_adapter import sizes_of
 from formats.transfer.tournaments.models import Entrant, Tournament

@@ -28,14 +28,14 @@ from evaluation.formats.transfer.runner.adversarial_images import pixel_hash
 from evaluation.formats.transfer.runner.batch_runner import BatchRunner
 from evaluation.formats.transfer.runner.batches import Batch, batch_sizes, make_batches, png
 from evaluation.formats.transfer.runner.limits import resources
-from evaluation.formats.transfer.runner.player import TransferPlayer
-from evaluation.formats.transfer.runner.repeats import (
+from evaluation.formats.transfer.runner.repeated_images import (
     LabelledImages,
     count_changes,
     file_names,
     repeats_due,
 )
 from evaluation.formats.transfer.runner.run_batch import RunEnvironment
+from evaluation.formats.transfer.runner.transfer_player import TransferPlayer
 from evaluation.formats.transfer.runner.workspace import sweep_workspaces
 from evaluation.formats.transfer.scoring.scores import TransferStanding, standings
 from formats.transfer.tournaments.models import AttackRun, DefenceRun, RepeatRun, Tournament

@@ -9,11 +9,11 @@ from competitions.models import SampleSet
 from core import notify
 from formats.transfer.tournaments.engine_adapter import remove_leftovers
 from formats.transfer.tournaments.models import Entrant, Run
-from formats.transfer.tournaments.work import runs
+from formats.transfer.tournaments.run_work import runs
 from submissions.extension_points import players_in_use
 from submissions.models import Player, Submission
 from workers.extension_points import housekeeping
-from workers.work import kinds
+from workers.work_kind import kinds
 
 kinds.append(runs)
 housekeeping.add(remove_leftovers)

@@ -22,8 +22,8 @@ from evaluation.formats.transfer.scoring.scores import TransferStanding, opponen
 from evaluation.scoring.rank_intervals import RankInterval
 from formats.transfer.tournaments.engine_adapter import rules_of, sizes_of
 from formats.transfer.tournaments.models import Tournament
-from formats.transfer.tournaments.pair_images import images_of
-from formats.transfer.tournaments.pair_sums import keep_sums, kept_sums
+from formats.transfer.tournaments.pair_labels import images_of
+from formats.transfer.tournaments.resampled_pairs import keep_sums, kept_sums
 from submissions.models import Player
 
 __all__ = [

@@ -8,7 +8,7 @@ from django.db.models import Q, UniqueConstraint
 from competitions.models import Competition, RulesVersion, SampleSet, Track
 from rounds.models import Round
 from submissions.models import Player, Submission
-from workers.items import HostedItem
+from workers.work_items import HostedItem
 
 
 class Tournament(models.Model):
@@ -218,7 +218,7 @@ class PairTotal(models.Model):
     seconds = models.BinaryField(default=b"")
     """The seconds of each run, ascending, as 64-bit floats: their median over all opponents is exact."""
     resampled = models.BinaryField(default=b"")
-    """What the resamples of intervals draw of the pair (`pair_sums`), once all its runs are played."""
+    """What the resamples of intervals draw of the pair (`resampled_pairs`), once all its runs are played."""
 
     class Meta:
         ordering = ["tournament", "attack", "defence"]

@@ -14,8 +14,8 @@ from evaluation.builder.tree_digest import tree_digest
 from evaluation.domain.errors import BuildRefusal, HostRefusal, ManifestRefusal
 from evaluation.domain.players import Program
 from evaluation.formats.transfer.rules import TransferTrack
-from evaluation.formats.transfer.runner.build import build_player
-from evaluation.formats.transfer.runner.player import TransferPlayer
+from evaluation.formats.transfer.runner.player_build import build_player
+from evaluation.formats.transfer.runner.transfer_player import TransferPlayer
 from evaluation.legacy.environment import legacy_environment
 from submissions.models import Player, Submission
 from submissions.player_builds import (

@@ -1,6 +1,6 @@
 """Claims and commits of runs, attacks before defences of the same team.
 
-A run is written only by the holder of its newest fence (`workers.item_queue`).
+A run is written only by the holder of its newest fence (`workers.work_item_queue`).
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from django.db.models import OuterRef, QuerySet, Subquery
 from competitions.models import Entry
 from core import clock
 from formats.transfer import NAME
-from formats.transfer.tournaments import totals
+from formats.transfer.tournaments import pair_totals
 from formats.transfer.tournaments.models import AttackRun, DefenceRun, RepeatRun, Run, Tournament
 from formats.transfer.tournaments.selectors import KINDS, AnyRun, open_runs
 from workers.fair_order import charge
-from workers.item_queue import take
 from workers.lease import LostClaimError
 from workers.models import Priority, Worker
-from workers.work import Held, Turn
+from workers.work_item_queue import take
+from workers.work_kind import Held, Turn
 
 PLAYED_WITH = {
     AttackRun: ("tournament__rules__competition", "tournament__sample_set", "attack__repository"),
@@ -80,7 +80,7 @@ def claim(worker: Worker, turn: Turn, now: datetime) -> AnyRun | None:
 
 
 def commit(run: AnyRun, result: Mapping[str, Any]) -> None:
-    """Write the result of a claimed run, and add it to the totals; `follow_ups.announce` is to follow.
+    """Write the result of a claimed run, and add it to the totals; `step_notifications.announce` is to follow.
 
     Raise `LostClaimError` if another worker holds it now.
     """
@@ -89,7 +89,7 @@ def commit(run: AnyRun, result: Mapping[str, Any]) -> None:
         if not run.release(state=Run.State.PLAYED, played_at=now, fault="", **result):
             raise LostClaimError(f"{run} was lost")
         if isinstance(run, DefenceRun):
-            totals.add(run, result)
+            pair_totals.add(run, result)
         charge(Held(run.priority, run.entry_id, run.claimed_at), now)
 
 

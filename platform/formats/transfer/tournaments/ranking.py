@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 from django.db import transaction
 
 from core.errors import Fault
-from formats.transfer.tournaments import totals
+from formats.transfer.tournaments import pair_totals
 from formats.transfer.tournaments.engine_adapter import PairCounts, TransferStanding, standings_of
 from formats.transfer.tournaments.intervals import (
     RankInterval,
@@ -112,8 +112,8 @@ def _field_of(tournament: Tournament) -> _Field:
 
 def _totals_of(field: _Field) -> _Counted:
     with _contradictions(field.tournament):
-        pairs = totals.pair_counts(field.tournament, field.attacks, field.defences)
-    return pairs, totals.seconds_of(field.tournament, field.attacks, field.defences)
+        pairs = pair_totals.pair_counts(field.tournament, field.attacks, field.defences)
+    return pairs, pair_totals.seconds_of(field.tournament, field.attacks, field.defences)
 
 
 def _scored(field: _Field, counted: _Counted) -> tuple[list[TransferStanding], list[tuple[Entrant, dict[str, Any]]]]:

@@ -10,7 +10,7 @@ from typing import Any
 from django.db.models import Count, F, Q, QuerySet
 
 from core import clock, events, notify
-from formats.transfer.tournaments import queue, totals
+from formats.transfer.tournaments import pair_totals, queue
 from formats.transfer.tournaments.engine_adapter import NO_LABEL, LabelledImages, repeats_due
 from formats.transfer.tournaments.models import AttackRun, DefenceRun, RepeatRun, Run, Tournament
 from formats.transfer.tournaments.selectors import Participant, RequestSide, unplayed_of_pairs
@@ -155,7 +155,7 @@ def _lacking_defences(
     attacks, defences = [each.player for each in taking_part if each.attacks], _defences_of(taking_part)
     made = tournament.attack_runs.filter(attack__in=attacks, state=Run.State.PLAYED, made__gt=0).order_by()
     needed = dict(made.values_list("attack").annotate(Count("pk")))
-    played, unplayed = totals.labelled_batches(tournament), unplayed_of_pairs(tournament)
+    played, unplayed = pair_totals.labelled_batches(tournament), unplayed_of_pairs(tournament)
     groups: dict[frozenset[int], list[int]] = defaultdict(list)
     for attack, count in needed.items():
         pairs = ((attack, defence) for defence in defences)
@@ -174,7 +174,7 @@ def _request_repeats(tournament: Tournament, taking_part: Sequence[Participant],
     defences = {each.player.pk: each.player for each in taking_part if not each.attacks}
     under_way = {defence for _, defence in unplayed_of_pairs(tournament)}
     done: Counter[int] = Counter()
-    for (_, defence), count in totals.labelled_batches(tournament, defences).items():
+    for (_, defence), count in pair_totals.labelled_batches(tournament, defences).items():
         if defence in defences and defence not in under_way:
             done[defence] += count
     known = Counter(tournament.repeat_runs.filter(defence__in=done).values_list("defence", flat=True))

@@ -13,7 +13,7 @@ from django.db.models import Count, Exists, Min, OuterRef, Q, QuerySet, Sum
 from competitions.bundled_baselines import bundled_digest
 from competitions.models import Competition, SampleSet, Track
 from evaluation.formats.transfer.results import PairCounts, RepeatCounts
-from formats.transfer.tournaments import totals
+from formats.transfer.tournaments import pair_totals
 from formats.transfer.tournaments.models import AttackRun, DefenceRun, Entrant, RepeatRun, Run, Tournament
 from formats.transfer.tracks import ATTACK_TRACKS
 from submissions.models import Player, Submission
@@ -189,7 +189,7 @@ def unplayed_of_pairs(tournament: Tournament) -> dict[tuple[int, int], int]:
 
 def progress_of(tournament: Tournament, batches: int) -> RunProgress:
     """Return which runs are played; `batches` is the number of batches of the tournament."""
-    return _progress(batches, tournament.attack_runs.all(), totals.labelled_batches(tournament))
+    return _progress(batches, tournament.attack_runs.all(), pair_totals.labelled_batches(tournament))
 
 
 def progress_of_players(
@@ -200,7 +200,7 @@ def progress_of_players(
     Runs of other attacks are counted only where there are defences, which meet all of them.
     """
     runs = tournament.attack_runs.all() if defences else tournament.attack_runs.filter(attack__in=attacks)
-    return _progress(batches, runs, totals.labelled_batches(tournament, {*attacks, *defences}))
+    return _progress(batches, runs, pair_totals.labelled_batches(tournament, {*attacks, *defences}))
 
 
 def _progress(batches: int, runs: QuerySet[AttackRun], labelled: dict[tuple[int, int], int]) -> RunProgress:
@@ -221,7 +221,7 @@ def ever_held(source: SampleSet) -> bool:
 def counts_from_runs(
     tournament: Tournament, attacks: Iterable[Player], defences: Iterable[Player], epsilon: int | None = None
 ) -> list[PairCounts]:
-    """Return the same as `totals.pair_counts` from the runs themselves, all of them or those of one `epsilon`."""
+    """Return the same as `pair_totals.pair_counts` from the runs themselves, all of them or those of one `epsilon`."""
     attacks, defences = list(attacks), list(defences)
     attack_runs = tournament.attack_runs.filter(attack__in=[each.pk for each in attacks], state=Run.State.PLAYED)
     defence_runs = DefenceRun.objects.filter(
@@ -238,11 +238,11 @@ def counts_from_runs(
         .values_list("attack_run__attack", "defence")
         .annotate(labels_given=Sum("labelled"), right=Sum("correct"), hit=Sum("hits"))
     }
-    return totals.paired(attacks, defences, made, answers)
+    return pair_totals.paired(attacks, defences, made, answers)
 
 
 def seconds_from_runs(tournament: Tournament, players: Iterable[Player]) -> dict[str, list[float]]:
-    """Return the same as `totals.seconds_of` from the runs themselves."""
+    """Return the same as `pair_totals.seconds_of` from the runs themselves."""
     keys = [player.pk for player in players]
     found: dict[str, list[float]] = defaultdict(list)
     played = Q(state=Run.State.PLAYED)

@@ -13,7 +13,7 @@ from competitions.models import Competition, Track
 from competitions.selectors import rules_in_force, sample_set_for
 from core import clock, events, faults, notify
 from formats.transfer import NAME
-from formats.transfer.tournaments import fixed_fields, follow_ups, queue
+from formats.transfer.tournaments import queue, round_tournaments, step_notifications
 from formats.transfer.tournaments.engine_adapter import sizes_of, tournament_seed
 from formats.transfer.tournaments.intervals import lacks_intervals
 from formats.transfer.tournaments.models import Entrant, Tournament
@@ -114,14 +114,15 @@ def advance(tournament: Tournament) -> None:
 
     Safe to repeat and concurrently. A submission enters when it has met every entrant on every batch; it replaces the
     earlier one of its team. So scores on one leaderboard are always over the same opponents. If the field is fixed,
-    runs are only requested (see `formats.transfer.tournaments.fixed_fields`). Nothing happens in one that has ended.
+    runs are only requested (see `formats.transfer.tournaments.round_tournaments`). Nothing happens in one that has
+    ended.
 
     It looks at all runs: after a commit, `follow_up` takes the step that may follow from it.
     """
     if tournament.fixed:
-        fixed_fields.advance(tournament)
+        round_tournaments.advance(tournament)
         return
-    follow_ups.begin(tournament)
+    step_notifications.begin(tournament)
     sizes = sizes_of(tournament)
     with transaction.atomic():
         current = _locked(tournament)
@@ -149,9 +150,9 @@ def follow_up(tournament: Tournament) -> None:
 
     It reads the totals and what is new, never all runs. `advance` finds what it does not look at.
     """
-    follow_ups.begin(tournament)
+    step_notifications.begin(tournament)
     if tournament.fixed:
-        fixed_fields.follow_up(tournament)
+        round_tournaments.follow_up(tournament)
         return
     with transaction.atomic():
         current = _locked(tournament)

@@ -8,10 +8,10 @@ from typing import Any
 from django.db import transaction
 
 from competitions.sample_store import samples_of
-from core.difference import Difference
+from core.data_difference import Difference
 from core.errors import Fault
 from evaluation.formats.transfer.results import NO_LABEL
-from formats.transfer.tournaments import totals
+from formats.transfer.tournaments import pair_totals
 from formats.transfer.tournaments.engine_adapter import sizes_of
 from formats.transfer.tournaments.models import DefenceRun, Entrant, Run, Tournament
 from formats.transfer.tournaments.ranking import INTERVALS, fill_intervals, rank, standings
@@ -25,7 +25,7 @@ def differing(tournament: Tournament, *, repair: bool = False) -> Iterator[Diffe
     """
     yield from _attacks(tournament)
     yield from _defences(tournament)
-    for total, columns in totals.differing(tournament, repair=repair):
+    for total, columns in pair_totals.differing(tournament, repair=repair):
         named = "; ".join(_change(name, *map(_shown, (getattr(total, name), value))) for name, value in columns.items())
         yield Difference(f"{total} (total {total.pk})", named, repaired=repair)
     with transaction.atomic():

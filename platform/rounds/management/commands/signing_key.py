@@ -8,7 +8,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from core.errors import GauntletError
-from core.times import for_programs
+from core.time_format import for_programs
 from rounds.release.signing_keys import all_keys, key_id, replace_lost, rotate
 
 

@@ -12,10 +12,10 @@ import pytest
 from evaluation.domain.images import ImageShape
 from evaluation.domain.samples import Sample
 from evaluation.formats.transfer.rules import TransferRules
-from evaluation.formats.transfer.runner.build import build_player
-from evaluation.formats.transfer.runner.play import Match, play
-from evaluation.formats.transfer.runner.player import TransferPlayer
-from evaluation.formats.transfer.runner.result import TransferResult
+from evaluation.formats.transfer.runner.match_result import TransferResult
+from evaluation.formats.transfer.runner.play import TransferMatch, play
+from evaluation.formats.transfer.runner.player_build import build_player
+from evaluation.formats.transfer.runner.transfer_player import TransferPlayer
 from evaluation.legacy.environment import VARIABLE
 from evaluation.sandbox.base import Resources
 from evaluation.sandbox.process import ProcessSandbox
@@ -87,7 +87,7 @@ def played(sandbox: ProcessSandbox, tmp_path: Path, samples: list[Sample]) -> Ca
         rules: TransferRules = RULES,
         workers: int = 1,
     ) -> TransferResult:
-        match = Match(rules, attacks, defences, samples, seed=0, workers=workers)
+        match = TransferMatch(rules, attacks, defences, samples, seed=0, workers=workers)
         return play(
             match,
             sandbox=sandbox,

@@ -17,7 +17,7 @@ from evaluation.charts.heat_colours import STEPS
 from formats.query.leaderboards.models import Evaluation, Pool, Snapshot
 from formats.query.leaderboards.visibility import rows_now
 from formats.query.matches.models import Match
-from formats.query.pages.matrix import Cell, DistanceMap
+from formats.query.pages.matrix import DistanceMap, MatrixCell
 from formats.query.rounds.models import RoundMatch
 from pages.matrix.heat_map import SMALL, HeatMapAxis
 from pages.players import PlayerName
@@ -38,7 +38,7 @@ def heat_map(models: int, attacks: int) -> DistanceMap:
     def sides(count: int) -> list[HeatMapAxis]:
         return [HeatMapAxis(number, PlayerName(f"<{number}>"), "1.000") for number in range(count)]
 
-    cells = {(x, y): Cell(x + y / 10, 0, 20, 7) for x in range(models) for y in range(attacks)}
+    cells = {(x, y): MatrixCell(x + y / 10, 0, 20, 7) for x in range(models) for y in range(attacks)}
     return DistanceMap("M", sides(models), sides(attacks), "", cells)
 
 

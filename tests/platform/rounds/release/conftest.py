@@ -14,7 +14,7 @@ from competitions.models import Competition, Entry, FreezeWindow, RulesVersion, 
 from competitions.sample_draw import commitment_of, draw_samples, keep_draw
 from competitions.sample_store import keep_samples
 from core import clock, object_store
-from evaluation.formats.query.results import Outcome, PieceResult, SampleResult, Trace
+from evaluation.formats.query.results import Outcome, PieceResult, RefereedSample, Trace
 from formats.query.matches.engine_adapter import pack
 from formats.query.matches.models import Match, Piece
 from formats.query.matches.models import SampleResult as SampleRow
@@ -112,7 +112,7 @@ def _entry(round_: Round, track: Track, slug: str, by: User, *, eligible: bool =
 
 def _play(match: Match, first: int, images: np.ndarray[tuple[int, ...], np.dtype[np.uint8]]) -> None:
     rows = tuple(
-        SampleResult(first + place, 3, None, Outcome.ADVERSARIAL, 1.5, 9.0, 50, 0.2, None, found_label=4)
+        RefereedSample(first + place, 3, None, Outcome.ADVERSARIAL, 1.5, 9.0, 50, 0.2, None, found_label=4)
         for place in range(len(images))
     )
     none = np.zeros(0, np.uint16)

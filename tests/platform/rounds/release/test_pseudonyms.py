@@ -28,7 +28,7 @@ from formats.query.matches.queue import Claim
 from formats.query.rounds.models import RoundWarning
 from rounds.models import Release, Round
 from rounds.publishing.publication import publish
-from rounds.release.parts import release
+from rounds.release.released_parts import release
 from rounds.release.signing_keys import public_key
 from submissions.models import Player, Submission
 from tests.platform.rounds.conftest import RoundFixture

@@ -16,16 +16,16 @@ from competitions.services import export_competition, import_competition
 from core import clock, object_store
 from core.errors import Refusal
 from core.models import Event
-from core.times import in_words
+from core.time_format import in_words
 from formats.query.leaderboards.board_freeze import freeze_leaderboards
 from formats.query.matches.models import Match, SampleResult
 from formats.query.rounds.models import RoundMatch
 from repositories.http.limits import ANYBODY, LIMITER, Permit
 from rounds.models import Release, Round, RoundEntry
-from rounds.release import parts as releasing
+from rounds.release import released_parts as releasing
 from rounds.release.archive_limit import AT_A_TIME, making_archive
 from rounds.release.downloads import bundle_of, images_zip
-from rounds.release.parts import open_part, release, released, released_entries, released_tags, withdraw
+from rounds.release.released_parts import open_part, release, released, released_entries, released_tags, withdraw
 from submissions.models import Submission
 
 

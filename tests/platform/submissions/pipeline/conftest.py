@@ -15,10 +15,10 @@ from accounts.models import User
 from core import notify
 from evaluation.builder.base import LogLine
 from evaluation.builder.in_place_builder import InPlaceBuilder
-from evaluation.domain.players import Player as EnginePlayer
+from evaluation.domain.players import QueryPlayer
 from formats.query.matches import player_builds
 from repositories.models import Repository
-from submissions import pipeline, timeouts
+from submissions import pipeline, state_timeouts
 from submissions.models import QuotaSlot, Submission
 from workers import fault_record, host_health, lease
 
@@ -58,7 +58,7 @@ def submit(repositories: dict[str, Repository], alice: User, tmp_path: Path) -> 
             title="A try",
             licence="MIT",
             state_since=now,
-            deadline=now + timeouts.RECEIVED,
+            deadline=now + state_timeouts.RECEIVED,
         )
         QuotaSlot.objects.create(
             repository=repository,
@@ -104,7 +104,7 @@ def build_with(monkeypatch: pytest.MonkeyPatch) -> BuildWith:
 
     def choose(first: Callable[[LogLine], None]) -> None:
         class Builder(InPlaceBuilder):
-            def build(self, source: Path, *, on_log: LogLine) -> EnginePlayer:
+            def build(self, source: Path, *, on_log: LogLine) -> QueryPlayer:
                 first(on_log)
                 return super().build(source, on_log=on_log)
 

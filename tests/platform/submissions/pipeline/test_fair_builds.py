@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import datetime
+from datetime import datetime, timedelta
+from importlib import import_module
 from itertools import count
 from typing import Protocol
 
 import pytest
+from django.apps import apps
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 from pytest_django import Settings
 
 from accounts.models import Team, User
@@ -18,7 +22,7 @@ from submissions import build_faults, build_order, build_queue
 from submissions.models import Build, Submission
 from workers import queue
 from workers.fault_record import PAUSES
-from workers.models import Worker
+from workers.models import Worker, WorkerTime
 
 
 class Clock(Protocol):
@@ -54,6 +58,12 @@ def push(competition: Competition, tracks: dict[str, Track], alice: User, the_cl
         ]
 
     return make
+
+
+def charged() -> dict[tuple[str, datetime], float]:
+    """The build time of each team and hour."""
+    rows = WorkerTime.objects.filter(role="build").values_list("entry__team__slug", "hour", "seconds")
+    return {(slug, hour): seconds for slug, hour, seconds in rows}
 
 
 def claimed() -> Build | None:
@@ -132,3 +142,77 @@ def test_a_submission_waits_after_a_platform_error(push: Push, the_clock: Clock)
     assert list(build_order.waiting_builds(the_clock.at)) == [second]
     the_clock.forward(seconds=PAUSES[0].total_seconds())
     assert list(build_order.waiting_builds(the_clock.at)) == [first, second]
+
+
+def test_a_withdrawn_build_counts_until_then(push: Push, the_clock: Clock) -> None:
+    push("owls", 1)
+    made = claimed()
+    assert made is not None
+    the_clock.forward(seconds=40)
+    build_queue.stop(made.submission)
+    build_queue.stop(made.submission)
+    assert not build_queue.refuse(made, "build_failed", "too late", "none")
+    assert list(charged().values()) == [40.0]
+
+
+def test_a_submission_waits_longer_after_each_failure_of_a_host(push: Push, the_clock: Clock) -> None:
+    (only,) = push("owls", 1)
+    for pause in (timedelta(0), *PAUSES, PAUSES[-1]):
+        made = claimed()
+        assert made is not None
+        build_queue.release_claim(made, build_faults.HOST, "a test")
+        if pause:
+            the_clock.forward(seconds=pause.total_seconds() - 1)
+            assert list(build_order.waiting_builds(the_clock.at)) == []
+            the_clock.forward(seconds=1)
+        assert list(build_order.waiting_builds(the_clock.at)) == [only]
+
+
+def test_the_oldest_submission_of_a_team_goes_first_whatever_its_track(
+    push: Push, tracks: dict[str, Track], the_clock: Clock
+) -> None:
+    later, earlier = push("owls", 2)
+    other = Repository.objects.create(
+        entry=earlier.repository.entry, track=tracks["untargeted"], created_at=clock.now()
+    )
+    Submission.objects.filter(pk=later.pk).update(repository=other)
+    assert [made.submission_id for made in iter(claimed, None)] == [later.pk, earlier.pk]
+
+
+def test_a_claim_takes_a_constant_number_of_queries(push: Push, build: Callable[..., str]) -> None:
+    counts = []
+    for slug in ("owls", "newts", "rats"):
+        push(slug, 4)
+        push(f"{slug}-too", 4)
+        assert build()
+        with CaptureQueriesContext(connection) as queries:
+            assert claimed() is not None
+        counts.append(len(queries))
+    assert len(set(counts)) == 1
+
+
+def test_an_upgrade_counts_the_builds_of_the_last_day(push: Push, build: Callable[..., str], the_clock: Clock) -> None:
+    push("owls", 4)
+    (waiting, *_) = push("newts", 4)
+    assert build()
+    long_ago = charged()
+    the_clock.forward(hours=25)
+    assert all(build(seconds=seconds) for seconds in (50.0, 70.0))
+    the_clock.forward(hours=1)
+    assert build(seconds=20.0)
+    assert build(seconds=90.0, outcome=build_faults.FAULT)
+    held = claimed()
+    assert held is not None
+    WorkerTime.objects.create(role="play", entry=waiting.repository.entry, hour=the_clock.at, seconds=7.0)
+    before = {key: seconds for key, seconds in charged().items() if key not in long_ago}
+    assert sorted(before.values()) == [20.0, 50.0, 70.0]
+    migration = import_module("submissions.migrations.0008_time_of_builds")
+    migration.forget_builds(apps, None)
+    assert charged() == {}
+    migration.count_builds(apps, None)
+    assert charged() == before
+    assert WorkerTime.objects.get(role="play").seconds == 7.0
+    the_clock.forward(seconds=30)
+    held.renew()
+    assert build_queue.refuse(held, "build_failed", "a test", "none")
+    assert sum(charged().values()) == sum(before.values()) + 30.0

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from pytest_django import Settings
 
-from evaluation.domain.players import Player, Track
+from evaluation.domain.players import QueryPlayer, TrackName
 from evaluation.sandbox.base import SOCKET_NAME, Sandbox
 from workers import sandboxes
 
@@ -56,8 +56,8 @@ def test_a_player_cannot_read_keys_samples_or_the_database(
         socket_directory.mkdir()
         (socket_directory / SOCKET_NAME).touch()
         asked = [*secrets, settings.ROOT / "manage.py", checkout / "main.py"]
-        player = Player(
-            "nosy", ("python", "main.py", *map(str, asked)), "digest", directory=checkout, track=Track.MODEL
+        player = QueryPlayer(
+            "nosy", ("python", "main.py", *map(str, asked)), "digest", directory=checkout, track=TrackName.MODEL
         )
         run = opened().start(player, socket_directory=socket_directory, resources=sandboxes.resources())
         deadline = time.monotonic() + 30.0

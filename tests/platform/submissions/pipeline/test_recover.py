@@ -27,7 +27,7 @@ from evaluation.builder.base import LogLine
 from evaluation.domain.errors import SlowBuildRefusal
 from evaluation.formats.query.catalogue import find_baseline
 from repositories.models import Repository
-from submissions import build_queue, pipeline, quota_ledger, services, timeouts
+from submissions import build_queue, pipeline, quota_ledger, services, state_timeouts
 from submissions.models import Build, Player, QuotaSlot, Submission
 from submissions.player_builds import build_limit
 from submissions.quota import REFUNDED_FAULTS
@@ -94,7 +94,7 @@ def test_an_endless_build_is_a_platform_error_at_its_deadline(
 def test_a_submission_without_a_builder_stays_in_the_queue_and_is_refunded(
     submission: Submission, the_clock: FakeClock, caplog: pytest.LogCaptureFixture
 ) -> None:
-    Submission.objects.update(state_since=the_clock.at, deadline=the_clock.at + timeouts.RECEIVED)
+    Submission.objects.update(state_since=the_clock.at, deadline=the_clock.at + state_timeouts.RECEIVED)
     for _ in range(2):
         the_clock.forward(days=1, minutes=1)
         build_queue.sweep()

@@ -18,7 +18,7 @@ from pytest_django.live_server_helper import LiveServer
 from accounts.models import User
 from accounts.services import issue_token
 from competitions.terms import accept_terms, publish_terms
-from core.times import in_words
+from core.time_format import in_words
 from submissions.models import QuotaSlot, Submission
 
 if TYPE_CHECKING:

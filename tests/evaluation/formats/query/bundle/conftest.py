@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from evaluation.bundle.canonical_json import commitment_of
+from evaluation.bundle.player_submissions import BundleSubmission
 from evaluation.bundle.signing import sign
-from evaluation.bundle.submissions import BundleSubmission
-from evaluation.domain.players import Track
+from evaluation.domain.players import TrackName
 from evaluation.formats.query.bundle.records import (
     BundleHead,
     BundlePiece,
@@ -30,9 +30,9 @@ TEAMS = {"model-03": ("owls", "larks"), "attack-04": ("owls",)}
 
 
 def _entrants() -> tuple[RoundEntrant, ...]:
-    named = [(Track.MODEL, f"model-{number:02}") for number in range(12)]
-    named += [(Track.UNTARGETED, f"attack-{number:02}") for number in range(12)]
-    named += [(Track.TARGETED, f"target-{number:02}") for number in range(2)]
+    named = [(TrackName.MODEL, f"model-{number:02}") for number in range(12)]
+    named += [(TrackName.UNTARGETED, f"attack-{number:02}") for number in range(12)]
+    named += [(TrackName.TARGETED, f"target-{number:02}") for number in range(2)]
     return tuple(RoundEntrant(track, name, TEAMS.get(name, (f"Käuze {name}",))) for track, name in named)
 
 
@@ -62,7 +62,7 @@ def played() -> Record:
     worst = [40.0 + number / 7 for number in range(SAMPLES)]
     hashes = [f"{number:064x}" for number in range(SAMPLES)]
     entrants = _entrants()
-    priors = {track: tuple(one.player for one in reversed(entrants) if one.track is track) for track in Track}
+    priors = {track: tuple(one.player for one in reversed(entrants) if one.track is track) for track in TrackName}
     failed = {(model, f"attack-0{number}"): (10,) for model in ("model-02", "model-05") for number in range(4)}
     kept = {"model-05": "its labels at the boundary are those of the rounding"}
     facts = RoundFacts("halving", False, SAMPLES, True, entrants, priors, {}, failed, kept)

@@ -18,8 +18,8 @@ from evaluation.bundle.canonical_json import (
     decode,
     encode,
 )
-from evaluation.bundle.keys import public_key
 from evaluation.bundle.signing import line_hashes, sign
+from evaluation.bundle.signing_keys import public_key
 from evaluation.domain.errors import BundleRefusal, Refusal
 from evaluation.formats.query.bundle.reader import read
 from evaluation.formats.query.bundle.records import Record, body

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from evaluation.domain.errors import Fault
-from evaluation.domain.players import Track
-from evaluation.formats.query.referee.match import Match
+from evaluation.domain.players import TrackName
+from evaluation.formats.query.referee.match import RefereedMatch
 from evaluation.formats.query.referee.player_connection import PlayerExit
 from evaluation.formats.query.runner.in_process_player import InProcessPlayer
 from gauntlet import frames, serve_attack, serve_model
@@ -36,15 +36,15 @@ class WatchedPlayer(InProcessPlayer):
 def test_the_model_is_ended_when_ending_the_attack_fails(game: Any) -> None:
     model = WatchedPlayer(lambda connected: serve_model(game.brightness, connected=connected))
     attack = FaultyPlayer(lambda connected: serve_attack(lambda *_, **__: None, connected=connected))
-    match = Match(rules=game.rules, track=Track.UNTARGETED, model=model, attack=attack, seed=0)
+    match = RefereedMatch(rules=game.rules, track=TrackName.UNTARGETED, model=model, attack=attack, seed=0)
     list(match.play(game.samples(1)))
     with pytest.raises(Fault):
         match.close()
     assert model.dismissed == 1
 
 
-@pytest.mark.parametrize("track", [Track.UNTARGETED, Track.TARGETED])
-def test_a_model_does_not_learn_the_track(game: Any, wire: Any, track: Track) -> None:
+@pytest.mark.parametrize("track", [TrackName.UNTARGETED, TrackName.TARGETED])
+def test_a_model_does_not_learn_the_track(game: Any, wire: Any, track: TrackName) -> None:
     received: list[tuple[int, ...]] = []
 
     def model(connected: socket.socket) -> None:

@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
+from evaluation.domain.failure_reasons import Reason
 from evaluation.domain.players import Side
-from evaluation.domain.reasons import Reason
 from evaluation.formats.query.results import Outcome
 
 HELLO, QUERY, FINISH, LABELS = 1, 2, 3, 4

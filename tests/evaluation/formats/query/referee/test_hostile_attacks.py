@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from evaluation.domain.failure_reasons import Reason
 from evaluation.domain.players import Side
-from evaluation.domain.reasons import Reason
 from evaluation.formats.query.results import Outcome
 
 

@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 
 from evaluation.domain.errors import Fault
+from evaluation.domain.failure_reasons import Reason
 from evaluation.domain.players import Side
-from evaluation.domain.reasons import Reason
 from evaluation.formats.query.kept_frames import KeptFrames
 from evaluation.formats.query.referee import audit, players
-from evaluation.formats.query.referee.kept_frames import pack, unpack, with_audit
+from evaluation.formats.query.referee.kept_frame_bytes import pack, unpack, with_audit
 from evaluation.formats.query.referee.seeds import derive_seed
 from evaluation.formats.query.results import AuditReport, Outcome
 from gauntlet import serve_model

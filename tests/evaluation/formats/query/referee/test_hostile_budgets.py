@@ -13,7 +13,7 @@ import numpy as np
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from evaluation.domain.reasons import Reason
+from evaluation.domain.failure_reasons import Reason
 from evaluation.formats.query.results import Outcome
 
 MODEL = 1

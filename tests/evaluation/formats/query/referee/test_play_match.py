@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from evaluation.domain.players import Track
-from evaluation.domain.reasons import Reason
+from evaluation.domain.failure_reasons import Reason
+from evaluation.domain.players import TrackName
 from evaluation.formats.query.results import Outcome
 from gauntlet import serve_attack
 
@@ -108,7 +108,7 @@ def test_a_targeted_attack_must_reach_the_target(game: Any) -> None:
         seen.append((label, target))
         return brighten(model, image, label, target=target, rng=rng)
 
-    rows = game.play(attack=attack, samples=game.samples(2, target=6), track=Track.TARGETED)
+    rows = game.play(attack=attack, samples=game.samples(2, target=6), track=TrackName.TARGETED)
     assert seen == [(None, 6)] * 2
     assert [row.outcome for row in rows] == [Outcome.ADVERSARIAL] * 2
     assert all(game.brightness(image[None])[0] == 6 for image in game.pieces[0].perturbed)

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from evaluation.domain.players import Track
+from evaluation.domain.failure_reasons import Reason
+from evaluation.domain.players import TrackName
 from evaluation.domain.processor_use import HostLoad, ProcessorUse, ThreadUse
-from evaluation.domain.reasons import Reason
 from evaluation.formats.query.referee import players
 from evaluation.formats.query.referee.players import Model, PlayerFailedError
 from evaluation.formats.query.referee.processor_time import TimeTakenByHost
@@ -49,7 +49,7 @@ def make(game: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
 
     def build(meter: Meter) -> Model:
         connection = Metered(lambda connected: serve_model(predict, connected=connected), meter)
-        return Model(connection, Track.UNTARGETED, rules, 1.0)
+        return Model(connection, TrackName.UNTARGETED, rules, 1.0)
 
     return build
 

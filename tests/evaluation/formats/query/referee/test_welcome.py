@@ -9,9 +9,9 @@ from collections.abc import Iterator
 
 import pytest
 
+from evaluation.domain.failure_reasons import Reason
 from evaluation.domain.images import ImageShape
-from evaluation.domain.players import Side, Track
-from evaluation.domain.reasons import Reason
+from evaluation.domain.players import Side, TrackName
 from evaluation.formats.query.referee.handshake import welcome
 from evaluation.formats.query.rules import QueryRules
 from evaluation.protocol.channel import ChannelError
@@ -36,13 +36,15 @@ def hello(magic: bytes = b"GNTL", version: int = 1, role: int = 1) -> bytes:
 @pytest.mark.parametrize(
     ("side", "track", "fields"),
     [
-        (Side.MODEL, Track.MODEL, (1, 1, 8, 6, 3, 10, 64, 0, 0)),
-        (Side.MODEL, Track.UNTARGETED, (1, 1, 8, 6, 3, 10, 64, 0, 0)),
-        (Side.ATTACK, Track.UNTARGETED, (1, 2, 8, 6, 3, 10, 64, 0, 77)),
-        (Side.ATTACK, Track.TARGETED, (1, 2, 8, 6, 3, 10, 64, 1, 77)),
+        (Side.MODEL, TrackName.MODEL, (1, 1, 8, 6, 3, 10, 64, 0, 0)),
+        (Side.MODEL, TrackName.UNTARGETED, (1, 1, 8, 6, 3, 10, 64, 0, 0)),
+        (Side.ATTACK, TrackName.UNTARGETED, (1, 2, 8, 6, 3, 10, 64, 0, 77)),
+        (Side.ATTACK, TrackName.TARGETED, (1, 2, 8, 6, 3, 10, 64, 1, 77)),
     ],
 )
-def test_it_works(pair: tuple[socket.socket, socket.socket], side: Side, track: Track, fields: tuple[int, ...]) -> None:
+def test_it_works(
+    pair: tuple[socket.socket, socket.socket], side: Side, track: TrackName, fields: tuple[int, ...]
+) -> None:
     ours, theirs = pair
     theirs.sendall(hello(role=fields[1]))
     welcome(ours, side, track, RULES, time.monotonic() + 5)
@@ -67,7 +69,7 @@ def test_it_rejects_a_wrong_hello(pair: tuple[socket.socket, socket.socket], sen
     ours, theirs = pair
     theirs.sendall(sent)
     with pytest.raises(ChannelError) as raised:
-        welcome(ours, Side.MODEL, Track.MODEL, RULES, time.monotonic() + 5)
+        welcome(ours, Side.MODEL, TrackName.MODEL, RULES, time.monotonic() + 5)
     assert raised.value.reason is Reason.BAD_HELLO
     assert seen in raised.value.detail
     reply = theirs.recv(1024)
@@ -91,7 +93,7 @@ def test_it_rejects_a_hello_that_is_not_one_whole_frame(
     ours, theirs = pair
     theirs.sendall(sent)
     with pytest.raises(ChannelError) as raised:
-        welcome(ours, Side.MODEL, Track.MODEL, RULES, time.monotonic() + 0.2)
+        welcome(ours, Side.MODEL, TrackName.MODEL, RULES, time.monotonic() + 0.2)
     assert raised.value.reason is reason
 
 
@@ -99,5 +101,5 @@ def test_it_rejects_a_player_that_hangs_up(pair: tuple[socket.socket, socket.soc
     ours, theirs = pair
     theirs.close()
     with pytest.raises(ChannelError) as raised:
-        welcome(ours, Side.ATTACK, Track.UNTARGETED, RULES, time.monotonic() + 5)
+        welcome(ours, Side.ATTACK, TrackName.UNTARGETED, RULES, time.monotonic() + 5)
     assert raised.value.reason is Reason.DISCONNECTED

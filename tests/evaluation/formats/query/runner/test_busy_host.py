@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from evaluation.domain.players import Player, Track
-from evaluation.domain.reasons import Reason
+from evaluation.domain.failure_reasons import Reason
+from evaluation.domain.players import QueryPlayer, TrackName
 from evaluation.formats.query.referee import players
 from evaluation.formats.query.referee.players import Model, PlayerFailedError
 from evaluation.formats.query.referee.processor_time import CLOCK_GRACE_FACTOR
@@ -68,7 +68,7 @@ def connect(tmp_path: Path, sandbox: Sandbox) -> Callable[..., SandboxedPlayer]:
         image = sandbox.base_image if isinstance(sandbox, DockerSandbox) else None
         directory = None if image else tmp_path
         command = ("python3", "-c", source)
-        player = Player("computing", command, "digest", directory, image, gpu=gpu, track=Track.MODEL)
+        player = QueryPlayer("computing", command, "digest", directory, image, gpu=gpu, track=TrackName.MODEL)
         return SandboxedPlayer(sandbox, player, Resources(memory_bytes=512 << 20))
 
     return build
@@ -80,7 +80,7 @@ def make(connect: Callable[..., SandboxedPlayer], monkeypatch: pytest.MonkeyPatc
     reserve = CLOCK_GRACE_FACTOR * MODEL_GRACE_SECONDS
     monkeypatch.setattr(players, "MODEL_GRACE_SECONDS", GRACE)
     monkeypatch.setattr(players, "CLOCK_GRACE_FACTOR", reserve / GRACE)
-    return lambda *computing: Model(connect(*computing), Track.UNTARGETED, RULES, 1.0)
+    return lambda *computing: Model(connect(*computing), TrackName.UNTARGETED, RULES, 1.0)
 
 
 @contextlib.contextmanager

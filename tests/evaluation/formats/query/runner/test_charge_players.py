@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from evaluation.domain.errors import Fault
-from evaluation.domain.players import Player, Side, Track
-from evaluation.domain.reasons import Reason
+from evaluation.domain.failure_reasons import Reason
+from evaluation.domain.players import QueryPlayer, Side, TrackName
 from evaluation.formats.query.referee.players import ConnectedPlayer, PlayerFailedError
 from evaluation.formats.query.rules import QueryRules
 from evaluation.formats.query.runner.sandboxed_player import SandboxedPlayer
@@ -73,21 +73,21 @@ def sandbox(request: pytest.FixtureRequest) -> Sandbox:
 
 
 @pytest.fixture
-def make_player(tmp_path: Path) -> Callable[..., Player]:
-    def make(sandbox: Sandbox, *command: str) -> Player:
+def make_player(tmp_path: Path) -> Callable[..., QueryPlayer]:
+    def make(sandbox: Sandbox, *command: str) -> QueryPlayer:
         checkout = tmp_path / "checkout"
         checkout.mkdir(exist_ok=True)
         image = sandbox.base_image if isinstance(sandbox, DockerSandbox) else None
         directory = None if image else checkout
-        return Player("some player", command, "digest", directory=directory, image=image, track=Track.MODEL)
+        return QueryPlayer("some player", command, "digest", directory=directory, image=image, track=TrackName.MODEL)
 
     return make
 
 
-def failure_of(sandbox: Sandbox, player: Player, rules: QueryRules = LONG) -> Any:
+def failure_of(sandbox: Sandbox, player: QueryPlayer, rules: QueryRules = LONG) -> Any:
     """How the referee names the failure of a player in its first start."""
     connected_player = ConnectedPlayer(
-        Side.MODEL, SandboxedPlayer(sandbox, player, RESOURCES), Track.UNTARGETED, rules, 1.0
+        Side.MODEL, SandboxedPlayer(sandbox, player, RESOURCES), TrackName.UNTARGETED, rules, 1.0
     )
     with pytest.raises(PlayerFailedError) as failed:
         connected_player.channel()
@@ -96,7 +96,7 @@ def failure_of(sandbox: Sandbox, player: Player, rules: QueryRules = LONG) -> An
 
 @pytest.mark.parametrize("end", ENDS)
 def test_a_player_cannot_pass_its_end_for_the_hosts(
-    sandbox: Sandbox, make_player: Callable[..., Player], end: str
+    sandbox: Sandbox, make_player: Callable[..., QueryPlayer], end: str
 ) -> None:
     command, reason = ENDS[end]
     rules = SHORT if reason is Reason.NEVER_CONNECTED else LONG
@@ -112,7 +112,7 @@ def test_a_player_cannot_pass_its_end_for_the_hosts(
     ids=["exits", "kills itself", "ends in order"],
 )
 def test_a_player_that_hangs_up_is_charged_as_before(
-    sandbox: Sandbox, make_player: Callable[..., Player], end: str, reason: Reason
+    sandbox: Sandbox, make_player: Callable[..., QueryPlayer], end: str, reason: Reason
 ) -> None:
     player = make_player(sandbox, "python3", "-c", textwrap.dedent(CRASHING).format(end=end))
     expected = Reason.EXITED_IN_SETUP if reason is Reason.CRASHED else reason
@@ -120,7 +120,7 @@ def test_a_player_that_hangs_up_is_charged_as_before(
 
 
 def test_no_control_player_is_started_for_a_player_that_is_just_sent_away(
-    sandbox: Sandbox, make_player: Callable[..., Player], monkeypatch: pytest.MonkeyPatch
+    sandbox: Sandbox, make_player: Callable[..., QueryPlayer], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     started: list[object] = []
     monkeypatch.setattr(type(sandbox), "prove", lambda *arguments, **options: started.append(arguments))
@@ -137,10 +137,10 @@ def test_no_control_player_is_started_for_a_player_that_is_just_sent_away(
     assert started == []
 
 
-def broken(sandbox: Sandbox, player: Player, rules: QueryRules = LONG) -> str:
+def broken(sandbox: Sandbox, player: QueryPlayer, rules: QueryRules = LONG) -> str:
     """What is said of the host on which a player cannot start."""
     connected_player = ConnectedPlayer(
-        Side.MODEL, SandboxedPlayer(sandbox, player, RESOURCES), Track.UNTARGETED, rules, 1.0
+        Side.MODEL, SandboxedPlayer(sandbox, player, RESOURCES), TrackName.UNTARGETED, rules, 1.0
     )
     with pytest.raises(Fault) as fault:
         connected_player.channel()
@@ -149,7 +149,7 @@ def broken(sandbox: Sandbox, player: Player, rules: QueryRules = LONG) -> str:
 
 
 def test_a_sandbox_program_that_is_gone_is_the_hosts_cause(
-    sandbox_program: Any, make_player: Callable[..., Player]
+    sandbox_program: Any, make_player: Callable[..., QueryPlayer]
 ) -> None:
     sandbox = ProcessSandbox(bubblewrapped=True)
     sandbox.prove(RESOURCES)
@@ -161,7 +161,7 @@ def test_a_sandbox_program_that_is_gone_is_the_hosts_cause(
 
 @pytest.mark.parametrize("script", ["exit 1", "exit 137", "kill -9 $$", "echo 'bwrap: out of order'; exit 0"])
 def test_a_sandbox_program_that_fails_only_now_is_found_although_control_players_start(
-    sandbox_program: Any, make_player: Callable[..., Player], script: str
+    sandbox_program: Any, make_player: Callable[..., QueryPlayer], script: str
 ) -> None:
     sandbox = ProcessSandbox(bubblewrapped=True)
     sandbox_program.replace(f'[ $COUNT = 1 ] && {{ {script}; }}; exec $REAL "$@"')
@@ -170,7 +170,7 @@ def test_a_sandbox_program_that_fails_only_now_is_found_although_control_players
 
 
 def test_a_sandbox_program_that_hangs_is_the_hosts_cause(
-    sandbox_program: Any, make_player: Callable[..., Player]
+    sandbox_program: Any, make_player: Callable[..., QueryPlayer]
 ) -> None:
     sandbox = ProcessSandbox(bubblewrapped=True)
     sandbox_program.replace('[ $COUNT = 1 ] && exec sleep 60; exec $REAL "$@"')
@@ -178,7 +178,7 @@ def test_a_sandbox_program_that_hangs_is_the_hosts_cause(
 
 
 def test_a_control_player_that_is_not_answered_in_time_is_the_hosts_cause(
-    sandbox_program: Any, make_player: Callable[..., Player], monkeypatch: pytest.MonkeyPatch
+    sandbox_program: Any, make_player: Callable[..., QueryPlayer], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(control_proof, "_SECONDS", 1.0)
     sandbox = ProcessSandbox(bubblewrapped=True)
@@ -187,7 +187,7 @@ def test_a_control_player_that_is_not_answered_in_time_is_the_hosts_cause(
         sandbox.prove(RESOURCES)
 
 
-def test_a_player_cannot_write_to_the_report_of_bubblewrap(make_player: Callable[..., Player]) -> None:
+def test_a_player_cannot_write_to_the_report_of_bubblewrap(make_player: Callable[..., QueryPlayer]) -> None:
     seen = "import os; print([n for n in os.listdir('/proc/self/fd') if n not in '012'])"
     sandbox = ProcessSandbox(bubblewrapped=True)
     connection = SandboxedPlayer(sandbox, make_player(sandbox, "python3", "-c", seen), RESOURCES)

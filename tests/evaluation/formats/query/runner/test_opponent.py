@@ -9,9 +9,9 @@ import pytest
 
 from evaluation.domain.errors import DatasetRefusal
 from evaluation.domain.images import ImageShape
-from evaluation.domain.players import Track
+from evaluation.domain.players import TrackName
 from evaluation.domain.samples import Sample
-from evaluation.formats.query.referee.match import Match
+from evaluation.formats.query.referee.match import RefereedMatch
 from evaluation.formats.query.rules import QueryRules
 from evaluation.formats.query.runner.in_process_player import InProcessPlayer
 from evaluation.formats.query.runner.nearest_mean import NearestMean
@@ -67,8 +67,8 @@ def test_a_target_of_which_no_image_is_known_gives_way_to_one_that_can_be_reache
     assert [sample.target for sample in nearest_mean_opponent(few).samples] == [1, 2, 1]
 
 
-@pytest.mark.parametrize("track", [Track.UNTARGETED, Track.TARGETED])
-def test_it_can_be_broken(track: Track) -> None:
+@pytest.mark.parametrize("track", [TrackName.UNTARGETED, TrackName.TARGETED])
+def test_it_can_be_broken(track: TrackName) -> None:
     samples = noise((32, 32, 3), 4, 3)
     by_label = {sample.label: sample.image.astype(float) for sample in samples}
 
@@ -80,7 +80,7 @@ def test_it_can_be_broken(track: Track) -> None:
     opponent = nearest_mean_opponent(samples)
     rules = QueryRules(shape=ImageShape(32, 32, 3), classes=4, query_budget=10)
     connection = InProcessPlayer(lambda connected: serve_attack(attack, connected=connected))
-    match = Match(rules=rules, track=track, model=opponent.connection, attack=connection, seed=1)
+    match = RefereedMatch(rules=rules, track=track, model=opponent.connection, attack=connection, seed=1)
     try:
         rows = [row for piece in match.play(opponent.samples) for row in piece.samples]
     finally:

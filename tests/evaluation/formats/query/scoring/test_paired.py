@@ -5,7 +5,7 @@ import pytest
 
 from evaluation.domain.players import Side
 from evaluation.formats.query.scoring.paired_test import paired_difference
-from evaluation.formats.query.scoring.v1 import attack_score, model_score
+from evaluation.formats.query.scoring.scores_v1 import attack_score, model_score
 
 
 def players(seed: int, *strengths: float, samples: int = 200, noise: float = 0.1) -> list[np.ndarray]:

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from evaluation.formats.query.tournament.entrants import Entrant, Field
-from evaluation.formats.query.tournament.schedule import Plan, Schedule
+from evaluation.formats.query.tournament.schedule_input import Field, ScheduledPlayer
+from evaluation.formats.query.tournament.schedule_output import Plan, Schedule
 
 MakeField = Callable[..., Field]
 PlayOut = Callable[[Schedule, Field, NDArray[np.float64], int], tuple[Plan, NDArray[np.float64]]]
@@ -28,10 +28,10 @@ def make_field() -> MakeField:
         attack_teams: Sequence[int] = (),
         models_given: bool = False,
     ) -> Field:
-        def entrants(letter: str, count: int, teams: Sequence[int]) -> tuple[Entrant, ...]:
+        def entrants(letter: str, count: int, teams: Sequence[int]) -> tuple[ScheduledPlayer, ...]:
             names = [f"{letter}{number}" for number in range(count)]
             return tuple(
-                Entrant(name, frozenset({f"team {teams[number]}"}) if number < len(teams) else frozenset())
+                ScheduledPlayer(name, frozenset({f"team {teams[number]}"}) if number < len(teams) else frozenset())
                 for number, name in enumerate(names)
             )
 

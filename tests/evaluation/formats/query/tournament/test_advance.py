@@ -9,11 +9,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from evaluation.domain.players import Side, Track
+from evaluation.domain.players import Side, TrackName
 from evaluation.formats.query.results import Outcome
 from evaluation.formats.query.tournament import rounds
-from evaluation.formats.query.tournament.entrants import Field, Played
-from evaluation.formats.query.tournament.final_ranking import Place
+from evaluation.formats.query.tournament.final_ranking import FinalPlace
 from evaluation.formats.query.tournament.rounds import (
     Request,
     RoundEntrant,
@@ -24,14 +23,15 @@ from evaluation.formats.query.tournament.rounds import (
     ceiling,
     piece_ends,
 )
-from evaluation.formats.query.tournament.schedule import (
-    Decision,
+from evaluation.formats.query.tournament.schedule_input import Field, Played
+from evaluation.formats.query.tournament.schedule_output import (
     Demand,
     OrderedBy,
     Plan,
-    Result,
     Schedule,
+    ScheduleResult,
     Stage,
+    StageDecision,
     Wanted,
 )
 from evaluation.formats.query.tournament.warning_sweep import Warned
@@ -40,7 +40,7 @@ WORST = 100.0
 TEAMS = {"strong": ("owls",), "dull": ("owls", "larks")}
 BASE = {"weak": 1.0, "strong": 8.0, "middle": 4.0}
 FACTOR = {"dull": 10.0, "sharp": 1.0, "blunt": 2.0, "drift": 5.0, "aim": 3.0}
-TRACKS = {"drift": Track.TARGETED, "aim": Track.TARGETED, **dict.fromkeys(BASE, Track.MODEL)}
+TRACKS = {"drift": TrackName.TARGETED, "aim": TrackName.TARGETED, **dict.fromkeys(BASE, TrackName.MODEL)}
 
 
 class TwoStages:
@@ -66,10 +66,10 @@ class TwoStages:
             kept, stay = (best, nearest) if last else (best[:2], nearest[:2])
             names, rivals = [field.models[m].name for m in best], [field.attacks[a].name for a in nearest]
             lines = [
-                Decision(Side.MODEL, name, place, values[m], m in kept, None if last else values[best[1]])
+                StageDecision(Side.MODEL, name, place, values[m], m in kept, None if last else values[best[1]])
                 for place, (m, name) in enumerate(zip(best, names, strict=True), 1)
             ] + [
-                Decision(Side.ATTACK, name, place, reached[a], a in stay, None if last else reached[nearest[1]])
+                StageDecision(Side.ATTACK, name, place, reached[a], a in stay, None if last else reached[nearest[1]])
                 for place, (a, name) in enumerate(zip(nearest, rivals, strict=True), 1)
             ]
             seats = (tuple(names), tuple(rivals))
@@ -81,7 +81,7 @@ class TwoStages:
             cut_models, cut_attacks = names[len(kept) :] + cut_models, rivals[len(stay) :] + cut_attacks
             models, attacks = kept, stay
         last_models, last_attacks = [field.models[m].name for m in models], [field.attacks[a].name for a in attacks]
-        result = Result((*last_models, *cut_models), (*last_attacks, *cut_attacks))
+        result = ScheduleResult((*last_models, *cut_models), (*last_attacks, *cut_attacks))
         return Plan(tuple(stages), tuple(demands), result=result)
 
     def samples_of_stages(self, samples: int) -> tuple[int, ...]:
@@ -112,8 +112,8 @@ def _two_stages(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def facts(*, sweep: bool = True, without: Iterable[str] = ()) -> RoundFacts:
     names = [name for name in (*BASE, *FACTOR) if name not in without]
-    entrants = tuple(RoundEntrant(TRACKS.get(name, Track.UNTARGETED), name, TEAMS.get(name, ())) for name in names)
-    priors = {track: tuple(one.player for one in entrants if one.track is track) for track in Track}
+    entrants = tuple(RoundEntrant(TRACKS.get(name, TrackName.UNTARGETED), name, TEAMS.get(name, ())) for name in names)
+    priors = {track: tuple(one.player for one in entrants if one.track is track) for track in TrackName}
     return RoundFacts("two-stages", False, 4, sweep, entrants, priors, {})
 
 
@@ -144,11 +144,11 @@ def play(known: RoundFacts) -> tuple[RoundFacts, list[RoundState]]:
 def test_it_works() -> None:
     _, states = play(facts())
     assert [[bracket.track for bracket in state.brackets] for state in states] == [
-        [Track.UNTARGETED],
-        [Track.UNTARGETED],
-        [Track.UNTARGETED, Track.TARGETED],
-        [Track.UNTARGETED, Track.TARGETED],
-        [Track.UNTARGETED, Track.TARGETED],
+        [TrackName.UNTARGETED],
+        [TrackName.UNTARGETED],
+        [TrackName.UNTARGETED, TrackName.TARGETED],
+        [TrackName.UNTARGETED, TrackName.TARGETED],
+        [TrackName.UNTARGETED, TrackName.TARGETED],
     ]
     asked = [{(ask.model, ask.attack, ask.upto) for ask in state.requests} for state in states]
     # all against all, the pair of one team too
@@ -161,22 +161,22 @@ def test_it_works() -> None:
 
     places = {(place.track, place.player): place for place in states[-1].places}
     assert [(place.track, place.player, place.place, place.stage, place.value) for place in states[-1].places] == [
-        (Track.MODEL, "strong", 1, 2, 8.0),
-        (Track.MODEL, "middle", 2, 2, 4.0),
-        (Track.MODEL, "weak", 3, 1, None),
-        (Track.UNTARGETED, "sharp", 1, 2, 6.0),
-        (Track.UNTARGETED, "blunt", 2, 2, 12.0),
-        (Track.UNTARGETED, "dull", 3, 1, None),
-        (Track.TARGETED, "aim", 1, 1, 12.0),
-        (Track.TARGETED, "drift", 2, 1, 20.0),
+        (TrackName.MODEL, "strong", 1, 2, 8.0),
+        (TrackName.MODEL, "middle", 2, 2, 4.0),
+        (TrackName.MODEL, "weak", 3, 1, None),
+        (TrackName.UNTARGETED, "sharp", 1, 2, 6.0),
+        (TrackName.UNTARGETED, "blunt", 2, 2, 12.0),
+        (TrackName.UNTARGETED, "dull", 3, 1, None),
+        (TrackName.TARGETED, "aim", 1, 1, 12.0),
+        (TrackName.TARGETED, "drift", 2, 1, 20.0),
     ]
-    assert places[Track.MODEL, "strong"].worst_opponent == "sharp"
-    assert places[Track.UNTARGETED, "sharp"].worst_opponent == "strong"
-    strong = places[Track.MODEL, "strong"]
+    assert places[TrackName.MODEL, "strong"].worst_opponent == "sharp"
+    assert places[TrackName.UNTARGETED, "sharp"].worst_opponent == "strong"
+    strong = places[TrackName.MODEL, "strong"]
     assert (strong.low, strong.high) == (8.0, 8.0)
     assert (strong.met, strong.opponents, strong.value_against_all) == (2, 2, 8.0)
     assert (strong.rank_low, strong.rank_high, strong.separated_from_next, strong.prize_place) == (1, 1, True, 1)
-    assert places[Track.MODEL, "weak"] == Place(Track.MODEL, "weak", 3, 1)
+    assert places[TrackName.MODEL, "weak"] == FinalPlace(TrackName.MODEL, "weak", 3, 1)
     assert states[-1].warnings == (Warned("middle", "dull", 3, 4, 0.5),)
 
 
@@ -188,8 +188,8 @@ def test_without_a_sweep_there_are_no_warnings() -> None:
 
 def test_without_targeted_attacks_there_is_one_bracket() -> None:
     _, states = play(facts(without=("drift", "aim")))
-    assert [bracket.track for bracket in states[-1].brackets] == [Track.UNTARGETED]
-    assert {place.track for place in states[-1].places} == {Track.MODEL, Track.UNTARGETED}
+    assert [bracket.track for bracket in states[-1].brackets] == [TrackName.UNTARGETED]
+    assert {place.track for place in states[-1].places} == {TrackName.MODEL, TrackName.UNTARGETED}
 
 
 def test_the_order_of_arrival_changes_nothing() -> None:
@@ -210,7 +210,7 @@ def test_a_model_that_holds_on_more_than_half_of_the_samples_is_not_broken() -> 
     known, _ = play(facts())
     rows = {pair: dict(of) for pair, of in known.results.items()}
 
-    def held(samples: Iterable[int]) -> dict[str, Place]:
+    def held(samples: Iterable[int]) -> dict[str, FinalPlace]:
         for attack in ("sharp", "blunt"):
             for sample in samples:
                 rows["strong", attack][sample] = SampleRow(Outcome.FAILED, WORST, 1000)
@@ -253,7 +253,7 @@ def test_a_copy_of_an_attack_is_still_scored_by_the_models_of_its_team() -> None
     known = facts(sweep=False)
     known = replace(known, entrants=tuple(replace(one, teams=teams.get(one.player, ())) for one in known.entrants))
     known = replace(known, entrants=tuple(one for one in known.entrants if one.player != "middle"))
-    known = replace(known, priors={**known.priors, Track.MODEL: ("weak", "strong")})
+    known = replace(known, priors={**known.priors, TrackName.MODEL: ("weak", "strong")})
     _, states = play(known)
     places = {place.player: place for place in states[-1].places}
     assert (places["sharp"].met, places["sharp"].value, places["sharp"].value_against_all) == (1, 8.0, 4.5)
@@ -272,7 +272,7 @@ def test_what_a_round_costs_at_most() -> None:
         (facts(without=BASE), "no models"),
         (facts(without=("dull", "sharp", "blunt")), "no untargeted attacks"),
         (replace(facts(), priors={}), "prior of the track model"),
-        (replace(facts(), entrants=(*facts().entrants, RoundEntrant(Track.MODEL, "aim", ()))), "twice"),
+        (replace(facts(), entrants=(*facts().entrants, RoundEntrant(TrackName.MODEL, "aim", ()))), "twice"),
         (replace(facts(), results={("weak", "sharp"): {4: row("weak", "sharp", 4)}}), "outside 0 to 3"),
         (replace(facts(), results={("weak", "sharp"): {-1: row("weak", "sharp", 0)}}), "outside 0 to 3"),
         (replace(facts(), samples=0), "at least one sample"),

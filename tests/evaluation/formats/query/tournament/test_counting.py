@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from evaluation.formats.query.tournament.counted_players import Counted, counted
-from evaluation.formats.query.tournament.schedule import OrderedBy
+from evaluation.formats.query.tournament.schedule_output import OrderedBy
 
 LOOP = [
     [1, 18, 23, 15, 30, 12],

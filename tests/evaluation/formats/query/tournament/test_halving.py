@@ -7,7 +7,7 @@ import pytest
 
 from evaluation.domain.players import Side
 from evaluation.formats.query.tournament.halving import Halving
-from evaluation.formats.query.tournament.schedule import Decision, Demand, OrderedBy
+from evaluation.formats.query.tournament.schedule_output import Demand, OrderedBy, StageDecision
 
 
 def test_it_works(make_field: Any, play_out: Any) -> None:
@@ -26,12 +26,12 @@ def test_it_works(make_field: Any, play_out: Any) -> None:
     assert first.counted_attacks == ("a0", "a1")
     models = [one for one in first.decisions if one.side is Side.MODEL]
     assert [one.name for one in models] == ["m9", "m8", "m7", "m6", "m5", "m4", "m3", "m10", "m2", "m1", "m0"]
-    assert models[7] == Decision(Side.MODEL, "m10", 8, 12.5, True, 11.0)
-    assert models[10] == Decision(Side.MODEL, "m0", 11, 10.0, False, 11.0)
+    assert models[7] == StageDecision(Side.MODEL, "m10", 8, 12.5, True, 11.0)
+    assert models[10] == StageDecision(Side.MODEL, "m0", 11, 10.0, False, 11.0)
     # attacks over the five models that count, 15 16 17 18 19: median 17, and 18; two are never cut
     assert first.decisions[11:] == (
-        Decision(Side.ATTACK, "a0", 1, 17.0, True, 18.0),
-        Decision(Side.ATTACK, "a1", 2, 18.0, True, 18.0),
+        StageDecision(Side.ATTACK, "a0", 1, 17.0, True, 18.0),
+        StageDecision(Side.ATTACK, "a1", 2, 18.0, True, 18.0),
     )
     # on all 30 samples model 10's median is 99; now 99 19 18 17 16 count, median 18 for attack 0
     assert (last.samples, last.counted_models) == (30, ("m10", "m9", "m8", "m7", "m6"))

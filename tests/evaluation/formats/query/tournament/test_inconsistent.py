@@ -7,9 +7,9 @@ from dataclasses import replace
 
 import pytest
 
-from evaluation.domain.players import Side, Track
+from evaluation.domain.players import Side, TrackName
 from evaluation.formats.query.results import Outcome
-from evaluation.formats.query.tournament.audits import NobodyLeftError, distrusted
+from evaluation.formats.query.tournament.failed_audit_rule import NobodyLeftError, distrusted
 from evaluation.formats.query.tournament.rounds import (
     RoundEntrant,
     RoundFacts,
@@ -19,7 +19,7 @@ from evaluation.formats.query.tournament.rounds import (
     ceiling,
     demanded,
 )
-from evaluation.formats.query.tournament.schedule import Stage
+from evaluation.formats.query.tournament.schedule_output import Stage
 
 SAMPLES = 16
 
@@ -28,13 +28,13 @@ def facts(
     models: int, attacks: int, targeted: int = 0, schedule: str = "halving", *, sweep: bool = False
 ) -> RoundFacts:
     """m00 is the hardest model and a00 the strongest attack; nothing is played."""
-    sides = ((Track.MODEL, "m", models), (Track.UNTARGETED, "a", attacks), (Track.TARGETED, "t", targeted))
+    sides = ((TrackName.MODEL, "m", models), (TrackName.UNTARGETED, "a", attacks), (TrackName.TARGETED, "t", targeted))
     entrants = [
         RoundEntrant(track, f"{letter}{number:02}", (f"team {letter}{number}",))
         for track, letter, count in sides
         for number in range(count)
     ]
-    priors = {track: tuple(one.player for one in entrants if one.track is track) for track in Track}
+    priors = {track: tuple(one.player for one in entrants if one.track is track) for track in TrackName}
     return RoundFacts(schedule, False, SAMPLES, sweep, tuple(entrants), priors, {})
 
 
@@ -61,7 +61,7 @@ def failing(
 
 
 def models_of(state: RoundState) -> list[str]:
-    return [place.player for place in state.places if place.track is Track.MODEL]
+    return [place.player for place in state.places if place.track is TrackName.MODEL]
 
 
 def lines(stage: Stage, name: str) -> list[tuple[bool, bool, float | None]]:

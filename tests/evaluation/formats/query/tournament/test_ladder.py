@@ -9,10 +9,10 @@ import pytest
 from numpy.typing import NDArray
 
 from evaluation.domain.players import Side
-from evaluation.formats.query.tournament.entrants import Field
 from evaluation.formats.query.tournament.halving import Halving
 from evaluation.formats.query.tournament.ladder import Ladder
-from evaluation.formats.query.tournament.schedule import Decision, Demand, OrderedBy, Schedule
+from evaluation.formats.query.tournament.schedule_input import Field
+from evaluation.formats.query.tournament.schedule_output import Demand, OrderedBy, Schedule, StageDecision
 
 
 def test_it_works(make_field: Any, play_out: Any) -> None:
@@ -30,9 +30,9 @@ def test_it_works(make_field: Any, play_out: Any) -> None:
     # ranks of model m: 11 - m and 10 - m, mean 10.5 - m; of model 10: 1 and 11, mean 6
     names = ["m9", "m8", "m7", "m6", "m5", "m10", "m4", "m3", "m2", "m1", "m0"]
     assert [one.name for one in first.decisions[:11]] == names
-    assert first.decisions[5] == Decision(Side.MODEL, "m10", 6, 6.0, True, 9.5)
-    assert first.decisions[10] == Decision(Side.MODEL, "m0", 11, 10.5, False, 9.5)
-    assert first.decisions[11:] == (Decision(Side.ATTACK, "a0", 1, 1.0, True, 1.0),)
+    assert first.decisions[5] == StageDecision(Side.MODEL, "m10", 6, 6.0, True, 9.5)
+    assert first.decisions[10] == StageDecision(Side.MODEL, "m0", 11, 10.5, False, 9.5)
+    assert first.decisions[11:] == (StageDecision(Side.ATTACK, "a0", 1, 1.0, True, 1.0),)
     # medians: (100 + 1) / 2 for model 10
     assert (last.samples, last.ordered_by) == (2, OrderedBy.MEDIAN)
     assert [one.value for one in last.decisions[:10]] == [50.5, 19.0, 18.0, 17.0, 16.0, 15.0, 14.0, 13.0, 12.0, 11.0]

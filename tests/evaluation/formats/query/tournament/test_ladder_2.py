@@ -9,7 +9,7 @@ import pytest
 from evaluation.domain.players import Side
 from evaluation.formats.query.tournament.halving import Halving
 from evaluation.formats.query.tournament.ladder_2 import Ladder2
-from evaluation.formats.query.tournament.schedule import OrderedBy
+from evaluation.formats.query.tournament.schedule_output import OrderedBy
 
 
 def test_it_works(make_field: Any, play_out: Any) -> None:

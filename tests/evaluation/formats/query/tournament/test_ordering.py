@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as st_numpy
 
 from evaluation.domain.players import Side
-from evaluation.formats.query.scoring.v1 import attack_score, model_score
+from evaluation.formats.query.scoring.scores_v1 import attack_score, model_score
 from evaluation.formats.query.tournament.ordering import ranked
-from evaluation.formats.query.tournament.schedule import OrderedBy
+from evaluation.formats.query.tournament.schedule_output import OrderedBy
 
 NONE = math.nan
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from evaluation.domain.players import Track
+from evaluation.domain.players import TrackName
 from evaluation.formats.query.results import Outcome
 from evaluation.formats.query.tournament.rounds import (
     RoundEntrant,
@@ -26,10 +26,10 @@ def facts(schedule: str, guard: bool, sides: tuple[int, int, int], sweep: bool) 
     """Put every third player into a team by its number, so that some pairs are of one team."""
     entrants = tuple(
         RoundEntrant(track, f"{track}-{number}", (f"team {number}",) if number % 3 == 0 else ())
-        for track, count in zip(Track, sides, strict=True)
+        for track, count in zip(TrackName, sides, strict=True)
         for number in range(count)
     )
-    priors = {track: tuple(one.player for one in entrants if one.track is track) for track in Track}
+    priors = {track: tuple(one.player for one in entrants if one.track is track) for track in TrackName}
     return RoundFacts(schedule, guard, SAMPLES, sweep, entrants, priors, {})
 
 
@@ -60,7 +60,7 @@ def test_it_works(schedule: str, guard: bool, sides: tuple[int, int, int], sweep
 
     assert demanded(known, state) == {pair: len(rows) for pair, rows in results.items()}
     assert sum(len(rows) for rows in results.values()) <= ceiling(known)
-    for track, count in zip(Track, sides, strict=True):
+    for track, count in zip(TrackName, sides, strict=True):
         places = [place for place in state.places if place.track is track]
         assert [place.place for place in places] == list(range(1, count + 1))
         assert {place.player for place in places} == set(known.priors[track])

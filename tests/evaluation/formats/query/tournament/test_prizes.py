@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from evaluation.domain.players import Side
 from evaluation.formats.query.tournament.prize_order import prize_order
-from evaluation.formats.query.tournament.schedule import OrderedBy, Stage
+from evaluation.formats.query.tournament.schedule_output import OrderedBy, Stage
 
 
 def last_stage(models: int, attacks: int) -> Stage:

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from evaluation.formats.query.tournament.halving import Halving
 from evaluation.formats.query.tournament.ladder import Ladder
 from evaluation.formats.query.tournament.ladder_2 import Ladder2
-from evaluation.formats.query.tournament.schedule import Schedule
 from evaluation.formats.query.tournament.schedule_names import schedule_named
+from evaluation.formats.query.tournament.schedule_output import Schedule
 
 SCHEDULES = {"halving": Halving(), "ladder-2": Ladder2(), "ladder": Ladder(), "ladder with guard": Ladder(guard=True)}
 

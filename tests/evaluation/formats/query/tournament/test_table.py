@@ -7,9 +7,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from evaluation.domain.players import Track
-from evaluation.domain.reasons import Reason
-from evaluation.formats.query.results import AuditReport, MatchResult, Outcome, PieceResult, SampleResult, Trace
+from evaluation.domain.failure_reasons import Reason
+from evaluation.domain.players import TrackName
+from evaluation.formats.query.results import AuditReport, MatchResult, Outcome, PieceResult, RefereedSample, Trace
 from evaluation.formats.query.rules import QueryRules
 from evaluation.formats.query.tournament.leaderboards import boards, matrices
 
@@ -17,15 +17,15 @@ WORST = 50.0
 
 
 def match(
-    track: Track, attack: str, model: str, distances: Sequence[float], rules: QueryRules | None = None
+    track: TrackName, attack: str, model: str, distances: Sequence[float], rules: QueryRules | None = None
 ) -> MatchResult:
     """One match; a distance of 0 is a clean mistake, the worst case a failure. Pieces of two samples."""
-    target = 3 if track is Track.TARGETED else None
+    target = 3 if track is TrackName.TARGETED else None
     rows = []
     for number, distance in enumerate(distances):
         outcome = {0.0: Outcome.CLEAN_WRONG, WORST: Outcome.FAILED}.get(distance, Outcome.ADVERSARIAL)
         reason = {Outcome.CLEAN_WRONG: Reason.MISCLASSIFIED, Outcome.FAILED: Reason.NO_ADVERSARIAL}.get(outcome)
-        rows.append(SampleResult(number, 1, target, outcome, distance, WORST, 10 * number, 0.5, reason))
+        rows.append(RefereedSample(number, 1, target, outcome, distance, WORST, 10 * number, 0.5, reason))
     none = np.zeros(0, np.uint16)
     trace = Trace(none, none, np.zeros(0, np.uint32), np.zeros(0, np.int16), np.zeros(0, np.float32))
     pieces = tuple(
@@ -38,18 +38,18 @@ def match(
 @pytest.fixture
 def matches() -> list[MatchResult]:
     return [
-        match(Track.UNTARGETED, "noise", "plain", [4.0, 2.0, 9.0]),
-        match(Track.UNTARGETED, "noise", "robust", [8.0, 6.0, WORST]),
-        match(Track.UNTARGETED, "walk", "plain", [1.0, 3.0, 2.0]),
-        match(Track.UNTARGETED, "walk", "robust", [5.0, 7.0, 0.0]),
-        match(Track.TARGETED, "blend", "plain", [10.0, 11.0, 12.0]),
-        match(Track.TARGETED, "blend", "robust", [20.0, WORST, 30.0]),
+        match(TrackName.UNTARGETED, "noise", "plain", [4.0, 2.0, 9.0]),
+        match(TrackName.UNTARGETED, "noise", "robust", [8.0, 6.0, WORST]),
+        match(TrackName.UNTARGETED, "walk", "plain", [1.0, 3.0, 2.0]),
+        match(TrackName.UNTARGETED, "walk", "robust", [5.0, 7.0, 0.0]),
+        match(TrackName.TARGETED, "blend", "plain", [10.0, 11.0, 12.0]),
+        match(TrackName.TARGETED, "blend", "robust", [20.0, WORST, 30.0]),
     ]
 
 
 def test_it_works(matches: list[MatchResult]) -> None:
     models, untargeted, targeted = boards(matches)
-    assert [board.track for board in (models, untargeted, targeted)] == list(Track)
+    assert [board.track for board in (models, untargeted, targeted)] == list(TrackName)
 
     assert models.opponents == ("noise", "walk")
     # robust: minima 5 6 0, median 5; plain: minima 1 2 2, median 2; larger is better
@@ -87,8 +87,8 @@ def test_the_order_of_matches_does_not_matter(matches: list[MatchResult]) -> Non
 
 
 def test_a_tournament_of_one_track(matches: list[MatchResult]) -> None:
-    assert [board.track for board in boards(matches[:4])] == [Track.MODEL, Track.UNTARGETED]
-    assert [board.track for board in boards(matches[4:])] == [Track.TARGETED]
+    assert [board.track for board in boards(matches[:4])] == [TrackName.MODEL, TrackName.UNTARGETED]
+    assert [board.track for board in boards(matches[4:])] == [TrackName.TARGETED]
     assert boards([]) == ()
     assert matrices([]) == ()
 
@@ -111,12 +111,12 @@ def test_it_rejects_a_match_that_is_there_twice(matches: list[MatchResult]) -> N
 
 
 def test_it_rejects_other_samples(matches: list[MatchResult]) -> None:
-    matches[3] = match(Track.UNTARGETED, "walk", "robust", [5.0, 7.0])
+    matches[3] = match(TrackName.UNTARGETED, "walk", "robust", [5.0, 7.0])
     with pytest.raises(ValueError, match=r"walk against robust .* over the same samples"):
         matrices(matches)
 
 
 def test_it_rejects_other_rules(matches: list[MatchResult]) -> None:
-    matches[2] = match(Track.UNTARGETED, "walk", "plain", [1.0, 3.0, 2.0], QueryRules(query_budget=10))
+    matches[2] = match(TrackName.UNTARGETED, "walk", "plain", [1.0, 3.0, 2.0], QueryRules(query_budget=10))
     with pytest.raises(ValueError, match=r"walk against plain .* under other rules"):
         boards(matches)

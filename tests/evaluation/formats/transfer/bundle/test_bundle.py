@@ -14,11 +14,11 @@ import numpy as np
 import pytest
 
 from evaluation.bundle.canonical_json import commitment_of, decode, encode
-from evaluation.bundle.keys import public_key
+from evaluation.bundle.player_submissions import BundleSubmission
 from evaluation.bundle.sample_hash import salted_hash
 from evaluation.bundle.signature_check import Report
 from evaluation.bundle.signing import sign
-from evaluation.bundle.submissions import BundleSubmission
+from evaluation.bundle.signing_keys import public_key
 from evaluation.domain.errors import Refusal
 from evaluation.domain.images import ImageShape
 from evaluation.domain.samples import Sample
@@ -36,7 +36,7 @@ from evaluation.formats.transfer.bundle.records import (
     places_of,
     transfer_field_commitment,
 )
-from evaluation.formats.transfer.bundle.size import check_size
+from evaluation.formats.transfer.bundle.size_limit import check_size
 from evaluation.formats.transfer.bundle.verify import verify
 from evaluation.formats.transfer.rules import TransferRules, TransferTrack
 from evaluation.formats.transfer.runner.adversarial_images import pixel_hash

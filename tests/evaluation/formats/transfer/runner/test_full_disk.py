@@ -29,7 +29,7 @@ from evaluation.domain.samples import Sample
 from evaluation.formats.transfer.rules import TransferRules
 from evaluation.sandbox.base import Resources
 from evaluation.sandbox.process import ProcessSandbox
-from evaluation.formats.transfer.runner.build import build_player
+from evaluation.formats.transfer.runner.player_build import build_player
 from evaluation.formats.transfer.runner.play import Match, play
 
 built = [build_player(Path(each), sandbox="process", on_log=lambda line: None) for each in sys.argv[2:]]

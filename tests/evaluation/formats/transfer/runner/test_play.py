@@ -13,9 +13,9 @@ from evaluation.domain.errors import Fault
 from evaluation.domain.samples import Sample
 from evaluation.formats.transfer.results import BatchReason, ImageNote, PairCounts
 from evaluation.formats.transfer.rules import TransferRules
-from evaluation.formats.transfer.runner.play import Match, play
-from evaluation.formats.transfer.runner.player import TransferPlayer
-from evaluation.formats.transfer.runner.result import TransferResult
+from evaluation.formats.transfer.runner.match_result import TransferResult
+from evaluation.formats.transfer.runner.play import TransferMatch, play
+from evaluation.formats.transfer.runner.transfer_player import TransferPlayer
 from evaluation.sandbox.base import Resources
 from evaluation.sandbox.process import ProcessSandbox
 
@@ -192,7 +192,7 @@ def test_an_interruption_ends_every_run(
         raise KeyboardInterrupt
 
     attacks = [submission(NOOP, name="quick"), submission("sleep 86397", name="slow")]
-    match = Match(rules, attacks, [], samples[:3], seed=0, workers=2)
+    match = TransferMatch(rules, attacks, [], samples[:3], seed=0, workers=2)
     with pytest.raises(KeyboardInterrupt):
         play(
             match,

@@ -13,9 +13,9 @@ import pytest
 from evaluation.domain.samples import Sample
 from evaluation.formats.transfer.results import ImageNote, PairCounts
 from evaluation.formats.transfer.rules import TransferRules
-from evaluation.formats.transfer.runner.build import build_player
-from evaluation.formats.transfer.runner.player import TransferPlayer
-from evaluation.formats.transfer.runner.result import TransferResult
+from evaluation.formats.transfer.runner.match_result import TransferResult
+from evaluation.formats.transfer.runner.player_build import build_player
+from evaluation.formats.transfer.runner.transfer_player import TransferPlayer
 from evaluation.legacy.environment import VARIABLE
 
 REPOSITORIES = Path(__file__).resolve().parents[4] / "repos" / "nips2017"

@@ -17,11 +17,11 @@ from evaluation.formats.transfer.results import PairCounts
 from evaluation.formats.transfer.rules import TransferRules
 from evaluation.formats.transfer.runner.batch_runner import BatchRunner
 from evaluation.formats.transfer.runner.batches import make_batches
-from evaluation.formats.transfer.runner.build import build_player
-from evaluation.formats.transfer.runner.play import Match, play
-from evaluation.formats.transfer.runner.player import TransferPlayer
-from evaluation.formats.transfer.runner.result import TransferResult
+from evaluation.formats.transfer.runner.match_result import TransferResult
+from evaluation.formats.transfer.runner.play import TransferMatch, play
+from evaluation.formats.transfer.runner.player_build import build_player
 from evaluation.formats.transfer.runner.run_batch import RunEnvironment
+from evaluation.formats.transfer.runner.transfer_player import TransferPlayer
 from evaluation.legacy.environment import IMAGE_VARIABLE, VARIABLE
 from evaluation.sandbox.base import Resources
 from evaluation.sandbox.docker import DockerSandbox
@@ -60,7 +60,7 @@ def played(
     source = repository(DEFENCE, "defense", "defense")
     (source / "run.sh").chmod(0o700)  # as in the checkouts of a site
     defence = build_player(source, sandbox="docker", on_log=print)
-    match = Match(replace(rules, batch_seconds=60.0), [attack], [defence], samples[:3], seed=0)
+    match = TransferMatch(replace(rules, batch_seconds=60.0), [attack], [defence], samples[:3], seed=0)
     resources = Resources(scratch_bytes=8 << 20)
     return play(
         match,

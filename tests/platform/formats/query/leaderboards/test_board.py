@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from formats.query.leaderboards.ranking import BasisKey, Place, Scored, order_before, places
+from formats.query.leaderboards.ranking import BasisKey, BoardPlace, ScoredEvaluation, order_before, places
 
 NOON = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 NOW: BasisKey = (3, 1, 1)
@@ -24,21 +24,21 @@ def scored(
     hours: float = 0,
     evaluation: int | None = None,
     basis: BasisKey = NOW,
-) -> Scored:
+) -> ScoredEvaluation:
     """A row of `entry` that was scored `hours` after noon."""
-    return Scored(entry, submission, evaluation or submission, NOON + timedelta(hours=hours), value, basis)
+    return ScoredEvaluation(entry, submission, evaluation or submission, NOON + timedelta(hours=hours), value, basis)
 
 
-def ranked(rows: list[Scored], kind: str = "model") -> dict[int, int | None]:
+def ranked(rows: list[ScoredEvaluation], kind: str = "model") -> dict[int, int | None]:
     return {entry: place.rank for entry, place in places(rows, kind, NOW).items()}
 
 
 def test_it_works() -> None:
     rows = [scored(1, 10, 0.5), scored(2, 11, 1.5), scored(3, 12, 1.0)]
     assert places(rows, "model", NOW) == {
-        1: Place(1, 10, place=3, rank=3, previous_rank=None),
-        2: Place(2, 11, place=1, rank=1, previous_rank=None),
-        3: Place(3, 12, place=2, rank=2, previous_rank=None),
+        1: BoardPlace(1, 10, place=3, rank=3, previous_rank=None),
+        2: BoardPlace(2, 11, place=1, rank=1, previous_rank=None),
+        3: BoardPlace(3, 12, place=2, rank=2, previous_rank=None),
     }
 
 
@@ -59,7 +59,7 @@ def test_the_newest_submission_counts_even_where_it_is_worse_and_was_scored_earl
 
 def test_of_a_submission_the_newest_evaluation_counts() -> None:
     rows = [scored(1, 10, 9.0, evaluation=30), scored(1, 10, 0.1, evaluation=31), scored(2, 11, 1.0)]
-    assert places(rows, "model", NOW)[1] == Place(1, 31, place=2, rank=2, previous_rank=None)
+    assert places(rows, "model", NOW)[1] == BoardPlace(1, 31, place=2, rank=2, previous_rank=None)
 
 
 def test_a_rank_change_is_measured_from_a_day_before_the_newest_score() -> None:
@@ -67,9 +67,9 @@ def test_a_rank_change_is_measured_from_a_day_before_the_newest_score() -> None:
     # 24 hours before the newest score, the third was not there yet, and the first two were just scored
     board = places([*day_old, scored(2, 20, 4.0, hours=24)], "model", NOW)
     assert board == {
-        1: Place(1, 10, place=3, rank=3, previous_rank=1),
-        2: Place(2, 20, place=1, rank=1, previous_rank=2),
-        3: Place(3, 12, place=2, rank=2, previous_rank=None),
+        1: BoardPlace(1, 10, place=3, rank=3, previous_rank=1),
+        2: BoardPlace(2, 20, place=1, rank=1, previous_rank=2),
+        3: BoardPlace(3, 12, place=2, rank=2, previous_rank=None),
     }
 
 
@@ -135,14 +135,14 @@ many_rows = st.lists(
 
 
 @given(rows=many_rows, kind=st.sampled_from(["model", "untargeted"]), random=st.randoms(use_true_random=False))
-def test_the_order_of_arrival_never_matters(rows: list[Scored], kind: str, random: object) -> None:
+def test_the_order_of_arrival_never_matters(rows: list[ScoredEvaluation], kind: str, random: object) -> None:
     shuffled = list(rows)
     random.shuffle(shuffled)  # type: ignore[attr-defined]
     assert places(shuffled, kind, NOW) == places(rows, kind, NOW)
 
 
 @given(rows=many_rows)
-def test_every_entry_is_listed_once_below_all_better_ones(rows: list[Scored]) -> None:
+def test_every_entry_is_listed_once_below_all_better_ones(rows: list[ScoredEvaluation]) -> None:
     board = places(rows, "model", NOW)
     assert set(board) == {row.entry for row in rows}
     of = {row.evaluation: (row.basis, row.value) for row in rows}

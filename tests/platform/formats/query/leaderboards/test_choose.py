@@ -14,7 +14,7 @@ from core.errors import Refusal, RefusedForNow
 from core.models import Event
 from formats.query.leaderboards import tasks
 from formats.query.leaderboards.board_freeze import freeze_leaderboards
-from formats.query.leaderboards.choosing import choose, choose_newest
+from formats.query.leaderboards.choose_submission import choose, choose_newest
 from formats.query.leaderboards.evaluation_basis import unevaluated
 from formats.query.leaderboards.history import history_of, scores_of
 from formats.query.leaderboards.models import Evaluation, Pool, SubmissionChoice

@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from competitions.models import Entry, Track
-from evaluation.domain.text import Text
+from evaluation.domain.translatable_text import Text
 from formats.query.leaderboards.history import PERIODS, BasisChange, TrackHistory, moments, standings_over_time
-from formats.query.leaderboards.ranking import BasisKey, Choice, Place, Scored, places
+from formats.query.leaderboards.ranking import BasisKey, BoardPlace, Choice, ScoredEvaluation, places
 from formats.query.tracks import MODEL, TARGETED
 
 START = datetime(2026, 11, 1, tzinfo=UTC)
@@ -40,16 +40,16 @@ choices = st.lists(
 bases = st.lists(st.tuples(st.integers(0, 12), st.sampled_from([None, *BASES])), max_size=4)
 
 
-def rows_of(drawn: Sequence[tuple[int, int, int, float, BasisKey]]) -> list[Scored]:
+def rows_of(drawn: Sequence[tuple[int, int, int, float, BasisKey]]) -> list[ScoredEvaluation]:
     return [
-        Scored(entry, 10 * number + entry, evaluation, moment(hours), value, basis)
+        ScoredEvaluation(entry, 10 * number + entry, evaluation, moment(hours), value, basis)
         for evaluation, (entry, number, hours, value, basis) in enumerate(drawn, start=1)
     ]
 
 
 def slowly(
-    rows: Sequence[Scored], changes: Sequence[BasisChange], made: Sequence[Choice], track_name: str
-) -> list[tuple[datetime, dict[int, Place]]]:
+    rows: Sequence[ScoredEvaluation], changes: Sequence[BasisChange], made: Sequence[Choice], track_name: str
+) -> list[tuple[datetime, dict[int, BoardPlace]]]:
     """The whole leaderboard at every moment, computed from all scores that were known then."""
     times = sorted({*(row.scored_at for row in rows), *(change.at for change in changes), *(each.at for each in made)})
     found = []
@@ -105,9 +105,9 @@ def test_ranks_are_those_of_the_whole_leaderboard_at_every_moment(
 
 @pytest.mark.parametrize("rivals", [0, 400])
 def test_ranks_within_one_period_are_the_last_of_it(rivals: int) -> None:
-    rows = [Scored(1, 1, 1, START, 1.0, BASES[0])]
+    rows = [ScoredEvaluation(1, 1, 1, START, 1.0, BASES[0])]
     rows += [
-        Scored(number, number, number, START + timedelta(minutes=number), 2.0, BASES[0])
+        ScoredEvaluation(number, number, number, START + timedelta(minutes=number), 2.0, BASES[0])
         for number in range(2, 2 + rivals)
     ]
     track = Track(name=MODEL)

@@ -8,7 +8,7 @@ import pytest
 from django.test import Client
 
 from accounts.models import User
-from core.difference import Verified
+from core.data_difference import Verified
 from formats.query.leaderboards import rank_intervals, services
 from formats.query.leaderboards import ranking as boards
 from formats.query.leaderboards.models import Pool, Resamples, Standing

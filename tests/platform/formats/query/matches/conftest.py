@@ -11,7 +11,7 @@ import pytest
 
 from competitions.models import Competition, RulesVersion, SampleSet
 from core import clock, notify
-from evaluation.formats.query.results import AuditReport, Outcome, SampleResult
+from evaluation.formats.query.results import AuditReport, Outcome, RefereedSample
 from formats.query.matches import player_builds
 from formats.query.matches.models import Match, Piece
 from formats.query.matches.piece_result import PlayedPiece
@@ -91,7 +91,7 @@ def played() -> Callable[[Piece], PlayedPiece]:
 
     def play(piece: Piece) -> PlayedPiece:
         rows = tuple(
-            SampleResult(
+            RefereedSample(
                 sample=sample,
                 label=3,
                 target=None,

@@ -9,15 +9,15 @@ from datetime import timedelta
 import pytest
 
 from core import clock
-from evaluation.domain.reasons import Reason
+from evaluation.domain.failure_reasons import Reason
 from evaluation.formats.query.results import AuditReport
 from formats.query.matches import kept_frames, player_builds, queue, services
 from formats.query.matches.audit_placement import IDLE_WAIT, OTHER_HOST_WAIT
 from formats.query.matches.models import Match, Piece
 from formats.query.matches.piece_result import AuditedPiece, PlayedPiece
+from formats.query.matches.piece_work import pieces
 from formats.query.matches.scheduling import ensure_match
 from formats.query.matches.selectors import progress
-from formats.query.matches.work import pieces
 from repositories.models import Repository
 from submissions.models import Player
 from tests.platform.claims import claim_piece

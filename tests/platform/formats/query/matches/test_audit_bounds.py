@@ -19,8 +19,8 @@ from formats.query.matches.audit_placement import OTHER_HOST_WAIT
 from formats.query.matches.engine_adapter import longest_audit_seconds, longest_seconds
 from formats.query.matches.models import Match, Piece
 from formats.query.matches.piece_result import AuditedPiece, PlayedPiece
+from formats.query.matches.piece_work import pieces
 from formats.query.matches.scheduling import ensure_match
-from formats.query.matches.work import pieces
 from submissions.models import Player
 from tests.platform.claims import claim_piece, hold_piece
 from workers.heartbeat import WorkerHeartbeat

@@ -18,10 +18,10 @@ from evaluation.formats.query.results import AuditReport
 from formats.query.matches import queue
 from formats.query.matches.models import Match, Piece, SampleResult
 from formats.query.matches.piece_result import PlayedPiece
+from formats.query.matches.piece_work import pieces
 from formats.query.matches.queue import Claim
 from formats.query.matches.scheduling import ensure_match
 from formats.query.matches.selectors import queue_of, waiting
-from formats.query.matches.work import pieces
 from tests.platform.claims import claim_piece
 from workers.lease import LostClaimError
 from workers.models import Worker

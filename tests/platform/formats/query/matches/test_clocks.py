@@ -11,7 +11,7 @@ from django.db import connection
 
 from core import clock
 from formats.query.matches.models import Match
-from formats.query.matches.work import pieces
+from formats.query.matches.piece_work import pieces
 from tests.platform.claims import claim_piece, hold_piece
 from workers import tasks
 from workers.heartbeat import WorkerHeartbeat

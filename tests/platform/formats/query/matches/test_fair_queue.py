@@ -18,9 +18,9 @@ from core import clock
 from formats.query.matches import queue
 from formats.query.matches.models import Match, Piece
 from formats.query.matches.piece_result import PlayedPiece
+from formats.query.matches.piece_work import pieces
 from formats.query.matches.scheduling import request_matches
 from formats.query.matches.selectors import queue_of
-from formats.query.matches.work import pieces
 from submissions.models import Player
 from tests.platform.claims import claim_piece
 from workers.models import Priority, Worker, WorkerTime
@@ -86,9 +86,8 @@ class Queue:
         )
 
     def spent(self, entry: Entry | None, seconds: float) -> None:
-        WorkerTime.objects.create(
-            entry=entry, hour=self.clock.at.replace(minute=0, second=0, microsecond=0), seconds=seconds
-        )
+        hour = self.clock.at.replace(minute=0, second=0, microsecond=0)
+        WorkerTime.objects.create(role="play", entry=entry, hour=hour, seconds=seconds)
 
 
 @pytest.fixture

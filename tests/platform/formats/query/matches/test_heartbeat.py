@@ -9,8 +9,8 @@ from typing import Protocol
 from evaluation.formats.query.rules import QueryRules
 from formats.query.matches.engine_adapter import longest_seconds
 from formats.query.matches.models import Match
+from formats.query.matches.piece_work import pieces
 from formats.query.matches.rules import query_rules
-from formats.query.matches.work import pieces
 from tests.platform.claims import hold_piece
 from workers.heartbeat import WorkerHeartbeat
 from workers.models import Worker

@@ -13,8 +13,8 @@ from core.errors import Refusal
 from core.models import Event
 from formats.query.matches import queue
 from formats.query.matches.models import Match, Piece
+from formats.query.matches.piece_work import pieces
 from formats.query.matches.selectors import stuck_pieces
-from formats.query.matches.work import pieces
 from submissions.models import Player
 from tests.platform.claims import claim_piece
 from tests.platform.conftest import FakeClock

@@ -188,7 +188,7 @@ def test_the_task_registers_its_process_and_plays(match: Match, settings: Settin
 def test_a_worker_that_plays_cleans_up_its_host_at_intervals(
     db: None, monkeypatch: pytest.MonkeyPatch, settings: Settings
 ) -> None:
-    monkeypatch.setattr(image_collection, "_process", image_collection._Process())
+    monkeypatch.setattr(image_collection, "_process", image_collection._CollectionState())
     old, later = settings.CHECKOUTS / "old", settings.CHECKOUTS / "later"
     for folder in (old, later):
         folder.mkdir(parents=True)

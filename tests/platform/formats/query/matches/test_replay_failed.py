@@ -12,9 +12,9 @@ from django.db import connections, transaction
 from accounts.models import User
 from core import clock
 from formats.query.matches.models import Match
+from formats.query.matches.piece_work import pieces
 from formats.query.matches.queue import Claim
 from formats.query.matches.services import replay_failed
-from formats.query.matches.work import pieces
 from tests.platform.claims import claim_piece
 from workers.models import Worker
 

@@ -11,10 +11,10 @@ from competitions.models import SampleSet
 from formats.query.matches import queue
 from formats.query.matches.models import Match, Piece, SampleResult
 from formats.query.matches.piece_result import PlayedPiece
+from formats.query.matches.piece_work import pieces
 from formats.query.matches.queue import Claim
 from formats.query.matches.selectors import OPEN_PIECES, QueuePlace, ever_played, queue_of, worker_is_missing
 from formats.query.matches.services import cancel, replay_failed, resume, suspend
-from formats.query.matches.work import pieces
 from tests.platform.claims import claim_piece
 from workers.models import Worker
 

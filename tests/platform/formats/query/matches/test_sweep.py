@@ -25,7 +25,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 @pytest.fixture(autouse=True)
 def _fresh_process(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tasks, "_process", tasks._Process())
+    monkeypatch.setattr(tasks, "_process", tasks._WorkerProcessState())
 
 
 def test_it_works(match: Match, the_clock: Clock, make_worker: Callable[..., Worker], notifications: list[str]) -> None:

@@ -15,7 +15,7 @@ from formats.query.matches.piece_result import PlayedPiece
 from formats.transfer.tournaments import queue as tournaments
 from formats.transfer.tournaments.models import AttackRun, Tournament
 from formats.transfer.tournaments.run_requests import cancel_runs
-from formats.transfer.tournaments.work import runs
+from formats.transfer.tournaments.run_work import runs
 from submissions import build_queue
 from submissions import services as submissions
 from submissions.build_faults import PLATFORM_FAULTS

@@ -29,12 +29,12 @@ from competitions.services import enter, import_competition
 from core import clock
 from core.errors import Refusal
 from formats.transfer.rounds.verification import differing_places
-from formats.transfer.tournaments import follow_ups, queue, services, tasks, totals
+from formats.transfer.tournaments import pair_totals, queue, services, step_notifications, tasks
 from formats.transfer.tournaments.models import AttackRun, DefenceRun, Run, Tournament
 from formats.transfer.tournaments.ranking import COLUMNS, standings
+from formats.transfer.tournaments.run_work import runs
 from formats.transfer.tournaments.selectors import KINDS, AnyRun, current_entrants, open_runs
 from formats.transfer.tournaments.verification import differing
-from formats.transfer.tournaments.work import runs
 from formats.transfer.tracks import ATTACK_TRACKS
 from repositories.models import Repository
 from rounds import services as rounds
@@ -223,7 +223,7 @@ class Site(RuleBasedStateMachine):
     @rule()
     def sweep(self) -> None:
         tasks.sweep()
-        assert [each for tournament in Tournament.objects.all() for each in totals.differing(tournament)] == []
+        assert [each for tournament in Tournament.objects.all() for each in pair_totals.differing(tournament)] == []
         board = services.make_tournament(self.competition)
         assert {row.pk: [getattr(row, name) for name in COLUMNS] for row in current_entrants(board)} == {
             row.pk: [values[name] for name in COLUMNS] for row, values in standings(board)
@@ -310,7 +310,7 @@ class Site(RuleBasedStateMachine):
         Site.happened["into an ended tournament"] += Tournament.objects.get(pk=tournament.pk).ended_at is not None
         self.sent.clear()
         with TestCase.captureOnCommitCallbacks(execute=True):
-            follow_ups.announce(run)
+            step_notifications.announce(run)
         if advanced and ("tournaments.follow_up", {"tournament": tournament.pk}) in self.sent:
             tasks.follow_up(tournament.pk)
 

@@ -15,7 +15,7 @@ from competitions.models import Competition
 from competitions.services import enter
 from evaluation.legacy.environment import IMAGE_VARIABLE, VARIABLE
 from evaluation.sandbox.docker import DockerSandbox
-from formats.transfer.tournaments import services, totals
+from formats.transfer.tournaments import pair_totals, services
 from formats.transfer.tournaments.selectors import current_entrants
 from repositories.services import repository_of
 from submissions import pipeline
@@ -84,6 +84,6 @@ def test_it_works(push: Callable[..., str], transfer: Competition) -> None:
     attack, defence = sorted(current_entrants(tournament), key=lambda row: row.track.name)
     assert {attack.submission_id, defence.submission_id} == {row.pk for row in submissions.values()}
     assert (attack.coverage, defence.coverage) == (1.0, 1.0)
-    [counts] = totals.pair_counts(tournament, [attack.player], [defence.player])
+    [counts] = pair_totals.pair_counts(tournament, [attack.player], [defence.player])
     assert (counts.images, counts.made, counts.labelled) == (6, 6, 6)
     assert (attack.raw, defence.raw) == (6 - counts.correct, counts.correct)

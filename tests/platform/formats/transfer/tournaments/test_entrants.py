@@ -10,8 +10,8 @@ from competitions.models import Competition, RulesVersion
 from core import clock
 from formats.transfer.tournaments import queue, services
 from formats.transfer.tournaments.models import AttackRun, DefenceRun, Run, Tournament
+from formats.transfer.tournaments.run_work import runs
 from formats.transfer.tournaments.selectors import current_entrants
-from formats.transfer.tournaments.work import runs
 from submissions.models import Submission
 from tests.platform.claims import claim_run
 from tests.platform.formats.transfer.tournaments.conftest import BRIGHTNESS, COPY

@@ -7,12 +7,14 @@ import subprocess
 import sys
 import textwrap
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 from django.db import connection
+from django.db.models import Sum
 
 from accounts.models import User
 from core import clock
@@ -20,12 +22,12 @@ from tests.platform.conftest import FakeClock
 from tests.platform.formats.transfer.tournaments.kinds import KINDS, Kind
 from tests.platform.other_process import database_url
 from workers import queue
-from workers.fair_order import PLAY, uses
+from workers.fair_order import uses
 from workers.fault_record import MAX_FAULTS, PAUSES
 from workers.lease import BEAT_SECONDS, LostClaimError
 from workers.models import Priority, Worker, WorkerTime
 from workers.queue import Claimed
-from workers.work import Work, kinds
+from workers.work_kind import Work, kinds
 
 
 @pytest.fixture(params=KINDS)
@@ -290,7 +292,63 @@ def test_only_work_that_ends_counts_against_the_share_of_a_team(
     the_clock.forward(seconds=20)
     kind.commit(again)
     assert used() == 20.0
-    assert WorkerTime.objects.exists() == (only.kind.role is PLAY)
+    assert charged(only) == {team: 20.0}
+
+
+def charged(claimed: Claimed) -> dict[int | None, float]:
+    """The hourly rows of the role, summed for each team; there are none of the other role."""
+    assert not WorkerTime.objects.exclude(role=claimed.kind.role.name).exists()
+    return dict(WorkerTime.objects.order_by().values_list("entry").annotate(Sum("seconds")))
+
+
+def test_a_late_commit_is_not_charged_again(
+    kind: Kind, only: Claimed, claim: Claim, worker: Worker, the_clock: FakeClock
+) -> None:
+    entry = kind.entry(only)
+    expires(only, the_clock)
+    again = claimed_by(worker, claim)
+    the_clock.forward(seconds=20)
+    with pytest.raises(LostClaimError):
+        kind.commit(only)
+    kind.commit(again)
+    the_clock.forward(seconds=20)
+    for late in (only, again):
+        with pytest.raises(LostClaimError):
+            kind.commit(late)
+    assert charged(only) == {entry.pk if entry else None: 20.0}
+
+
+def test_faults_and_a_replay_are_not_charged(
+    kind: Kind,
+    only: Claimed,
+    claim: Claim,
+    worker: Worker,
+    other: Worker,
+    the_clock: FakeClock,
+    root_user: User,
+) -> None:
+    entry = kind.entry(only)
+    the_clock.forward(seconds=20)
+    given_up(only, claim, (other, worker), the_clock)
+    kind.replay(kind.item(only), root_user)
+    assert charged(only) == {}
+    again = claimed_by(worker, claim)
+    the_clock.forward(seconds=20)
+    assert again.kind.release(again.claim), "its worker is stopped"
+    assert charged(only) == {}
+    again = claimed_by(worker, claim)
+    the_clock.forward(seconds=20)
+    kind.commit(again)
+    assert charged(only) == {entry.pk if entry else None: 20.0}
+
+
+def test_what_is_held_and_cancelled_is_charged_once(kind: Kind, only: Claimed, the_clock: FakeClock) -> None:
+    entry = kind.entry(only)
+    the_clock.forward(seconds=20)
+    kind.cancel()
+    with suppress(LostClaimError):
+        kind.commit(only)
+    assert charged(only) == {entry.pk if entry else None: 20.0}
 
 
 HOLD = """
@@ -302,7 +360,7 @@ HOLD = """
     from workers import queue
     from workers.lease import Heartbeat
     from workers.models import Worker
-    from workers.work import kinds
+    from workers.work_kind import kinds
     from workers.worker import hold
 
     role = next(kind.role for kind in kinds if kind.name == sys.argv[1])

@@ -11,7 +11,7 @@ from django.utils import timezone
 from accounts.models import User
 from competitions.models import Competition
 from formats.transfer.rounds.verification import differing_places
-from formats.transfer.tournaments import follow_ups, queue, tasks
+from formats.transfer.tournaments import queue, step_notifications, tasks
 from formats.transfer.tournaments.models import AttackRun, DefenceRun, Run
 from formats.transfer.tournaments.selectors import AnyRun
 from rounds import services as rounds
@@ -59,7 +59,7 @@ def test_a_lost_notification_of_a_step_delays_only_that_step(
         run = claimed()
         with TestCase.captureOnCommitCallbacks(execute=True):
             queue.commit(run, true_result(run))
-            follow_ups.announce(run)
+            step_notifications.announce(run)
         assert notifications.count(step) == expected
         advance_round()  # the sweep of rounds, while the notification is lost
     assert DefenceRun.objects.exists()

@@ -11,10 +11,10 @@ import pytest
 from competitions.models import Competition
 from competitions.sample_store import samples_of
 from core.errors import Fault
-from evaluation.formats.transfer.runner.play import Match, play
-from evaluation.formats.transfer.runner.player import TransferPlayer
+from evaluation.formats.transfer.runner.play import TransferMatch, play
+from evaluation.formats.transfer.runner.transfer_player import TransferPlayer
 from evaluation.sandbox.base import Resources
-from formats.transfer.tournaments import services, totals
+from formats.transfer.tournaments import pair_totals, services
 from formats.transfer.tournaments.boards import board_of
 from formats.transfer.tournaments.engine_adapter import rules_of
 from formats.transfer.tournaments.player_builds import ready_player
@@ -49,7 +49,7 @@ def test_it_works(transfer: Competition, submit: Submit, tmp_path: Path) -> None
         return replace(ready_player(player, print), name=str(player.pk))
 
     # the engine by itself, without a database, counts the same
-    match = Match(
+    match = TransferMatch(
         rules_of(tournament),
         [alone(player) for player in attacking],
         [alone(defending.player)],
@@ -60,7 +60,7 @@ def test_it_works(transfer: Competition, submit: Submit, tmp_path: Path) -> None
         match, sandbox=open_sandbox(), directory=tmp_path / "alone", resources=Resources(),
         on_batch=lambda batch: None, on_log=lambda player, text: None,
     )  # fmt: skip
-    assert set(totals.pair_counts(tournament, attacking, [defending.player])) == set(expected.pairs())
+    assert set(pair_totals.pair_counts(tournament, attacking, [defending.player])) == set(expected.pairs())
     fooled = {pair.attack: pair.fooled for pair in expected.pairs()}
     assert {str(row.player_id): row.raw for row in rows.values()} == fooled
     assert defending.opponents == 2

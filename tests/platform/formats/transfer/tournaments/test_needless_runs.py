@@ -14,7 +14,7 @@ from accounts.models import User
 from competitions.models import Competition, RulesVersion, Track
 from competitions.services import import_competition
 from core import clock
-from formats.transfer.tournaments import follow_ups, queue, services, tasks, totals
+from formats.transfer.tournaments import pair_totals, queue, services, step_notifications, tasks
 from formats.transfer.tournaments.extensions import playing_players
 from formats.transfer.tournaments.models import AttackRun, DefenceRun, Run, Tournament
 from formats.transfer.tournaments.player_builds import baseline_player
@@ -253,7 +253,7 @@ def test_a_commit_reads_only_the_runs_that_follow_from_it(tournament: Tournament
     while (run := claim_run("worker")) is not None:
         with CaptureQueriesContext(connection) as queries:
             queue.commit(run, result(run))
-            follow_ups.announce(run)
+            step_notifications.announce(run)
             services.follow_up(tournament)
         own.add(run.pk if isinstance(run, AttackRun) else 0)
         of_runs = [each["sql"] for each in queries if 'FROM "tournaments_defencerun"' in each["sql"]]
@@ -308,4 +308,4 @@ def test_a_sweep_requests_a_run_that_is_lacking_among_others(tournament: Tournam
     services.advance(tournament)
     assert DefenceRun.objects.count() == number
     commit_all(tournament)
-    assert list(totals.differing(tournament)) == []
+    assert list(pair_totals.differing(tournament)) == []

@@ -10,12 +10,12 @@ from core import clock
 from core.extension_point import ExtensionPoint
 from formats.query.matches.models import Match
 from formats.transfer.tournaments.models import AttackRun
-from formats.transfer.tournaments.work import runs
+from formats.transfer.tournaments.run_work import runs
 from submissions.build_order import BUILD
 from tests.platform.conftest import FakeClock
 from workers import queue, tasks
 from workers.models import Priority, Worker, WorkerTime
-from workers.work import kinds
+from workers.work_kind import kinds
 
 
 def claims(worker: Worker) -> list[str]:
@@ -62,7 +62,7 @@ def test_a_team_that_used_the_workers_in_one_format_waits_in_the_other(
 ) -> None:
     """The leaderboard of baselines, which belongs to no team, has used nothing."""
     hour = clock.database_now().replace(minute=0, second=0, microsecond=0)
-    WorkerTime.objects.create(entry=AttackRun.objects.all()[0].entry, hour=hour, seconds=100.0)
+    WorkerTime.objects.create(role="play", entry=AttackRun.objects.all()[0].entry, hour=hour, seconds=100.0)
     assert claims(worker)[0] == "pieces"
     match.pieces.update(state="waiting", lease_until=None)
     AttackRun.objects.update(state="waiting", lease_until=None)

@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from evaluation.formats.transfer.runner.limits import resources
 from formats.transfer.tournaments.player_builds import ready_player
-from submissions import pipeline, timeouts
+from submissions import pipeline, state_timeouts
 from submissions.models import Submission
 from submissions.selectors import whole_log
 from tests.platform.formats.transfer.tournaments.conftest import BRIGHTNESS, COPY
@@ -23,7 +23,7 @@ def advanced(submission: Submission) -> tuple[Submission, str]:
     """Send a submission through the pipeline as if it was just received; return it with its log."""
     now = timezone.now()
     Submission.objects.filter(pk=submission.pk).update(
-        state=Submission.State.RECEIVED, player=None, state_since=now, deadline=now + timeouts.RECEIVED
+        state=Submission.State.RECEIVED, player=None, state_since=now, deadline=now + state_timeouts.RECEIVED
     )
     pipeline.advance()
     submission.refresh_from_db()

@@ -19,8 +19,8 @@ from evaluation.formats.transfer.runner.workspace import workspace
 from evaluation.sandbox.host_process import HostProcess, host_name
 from formats.transfer.tournaments import queue, services
 from formats.transfer.tournaments.models import AttackRun, Run, Tournament
+from formats.transfer.tournaments.run_work import runs
 from formats.transfer.tournaments.selectors import KINDS, AnyRun, stuck_runs
-from formats.transfer.tournaments.work import runs
 from submissions.models import Submission
 from tests.platform.claims import claim_run
 from tests.platform.conftest import FakeClock
@@ -234,7 +234,7 @@ def test_the_sweep_notifies_a_worker_if_nobody_plays(
     monkeypatch: pytest.MonkeyPatch,
     django_capture_on_commit_callbacks: Callable[..., AbstractContextManager[object]],
 ) -> None:
-    monkeypatch.setattr(tasks, "_process", tasks._Process())
+    monkeypatch.setattr(tasks, "_process", tasks._WorkerProcessState())
     notifications.clear()
     with django_capture_on_commit_callbacks(execute=True):
         tasks.sweep()

@@ -19,7 +19,7 @@ from rounds.models import Release, Round
 from rounds.publishing.licence_review import confirm_licence
 from rounds.publishing.preview import preview_digest
 from rounds.publishing.publication import publish
-from rounds.release.parts import release, released_entries, released_tags, withdraw
+from rounds.release.released_parts import release, released_entries, released_tags, withdraw
 from submissions.models import Submission
 from tests.platform.conftest import FakeClock
 from tests.platform.formats.transfer.tournaments.conftest import BRIGHTNESS, COPY

@@ -27,7 +27,7 @@ from formats.transfer.rounds.verification import differing_places
 from formats.transfer.tournaments import services
 from formats.transfer.tournaments.extensions import played_sets, playing_players
 from formats.transfer.tournaments.models import AttackRun, DefenceRun, Entrant
-from formats.transfer.tournaments.work import runs
+from formats.transfer.tournaments.run_work import runs
 from formats.transfer.tracks import ATTACK_TRACKS
 from rounds import services as rounds
 from rounds.formats import format_of
@@ -35,7 +35,7 @@ from rounds.models import Release, Round
 from rounds.planning.freeze import freeze
 from rounds.publishing.preview import preview_digest
 from rounds.publishing.publication import publish
-from rounds.release.parts import open_part, release
+from rounds.release.released_parts import open_part, release
 from rounds.release.signing_keys import public_key
 from rounds.running.dashboard import dashboard as dashboard_of
 from rounds.verification import verify

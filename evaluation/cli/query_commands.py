@@ -1,0 +1,168 @@
+"""The query format in `gauntlet play` and `gauntlet tournament`: attacks against models."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from evaluation.cli import leaderboard_tables
+from evaluation.cli.options import (
+    Chosen,
+    build_players,
+    chosen_samples,
+    open_sandbox,
+    results_directory,
+)
+from evaluation.cli.output import print_error, print_json, print_table, progress_bar, say
+from evaluation.cli.report import context_of, require_writable, write_report
+from evaluation.domain.errors import ManifestRefusal, Refusal
+from evaluation.domain.players import QueryPlayer, Side, TrackName
+from evaluation.formats.query.catalogue import is_bundled
+from evaluation.formats.query.results import MatchResult, Outcome
+from evaluation.formats.query.runner.artefacts import as_dict, median_distance, write_result
+from evaluation.formats.query.runner.play import play
+from evaluation.formats.query.runner.smoke_test_checks import describe_failure
+from evaluation.formats.query.runner.tournament import Pairing, pairings, play_all
+from evaluation.sandbox.docker import DockerSandbox
+from evaluation.sandbox.host_speed import calibrate
+from evaluation.sandbox.process import ProcessSandbox
+
+if TYPE_CHECKING:
+    from evaluation.bundle.signature_check import Report
+
+SHOWN_CHARACTERS = 2000
+"""The number of characters shown of a failed player's output."""
+
+
+def verify_bundle(content: bytes, key: str | None, **published: Any) -> Report:
+    """Verify the bundle of a round of the format; `published` as in `evaluation.formats.query.bundle.verify.verify`."""
+    from evaluation.formats.query.bundle.verify import verify  # only `gauntlet verify` needs it
+
+    return verify(content, key, **published)
+
+
+def play_one(given: argparse.Namespace) -> int:
+    """Run `gauntlet play` in the query format: `given.attack` against `given.model`."""
+    if given.track is None:
+        raise Refusal("the track is not named", fix="add --track untargeted or --track targeted")
+    chosen = chosen_samples(given)
+    require_writable(given.report)
+    out = results_directory(given.out)
+    model, attack = build_players([given.model, given.attack], given.sandbox)
+    require_track(model, TrackName.MODEL, given.model)
+    require_track(attack, TrackName(given.track), given.attack)
+    sandbox = open_sandbox(given.sandbox)
+    with progress_bar(len(chosen.samples), f"{attack.name} against {model.name}") as bar:
+        played = play(
+            model=model,
+            attack=attack,
+            samples=chosen.samples,
+            rules=chosen.rules,
+            sandbox=sandbox,
+            seed=given.seed,
+            calibration=calibrate(),
+            sizes=given.pieces,
+            level_caches=not is_bundled(model.directory),
+            on_piece=lambda piece: bar.step(len(piece.samples)),
+        )
+    result = played.result
+    write_result(result, chosen.samples, out)
+    if given.report:
+        from evaluation.formats.query.report import reports as query  # as in `context_of`
+
+        write_report(
+            query.of_match(result, context_of(given, chosen.dataset, chosen.split, chosen.samples)), given.report
+        )
+    if given.json:
+        print_json(as_dict(result))
+    else:
+        _show(result, given.out)
+    logs = {Side.MODEL: played.model_logs, Side.ATTACK: played.attack_logs}
+    for failure in result.failures:
+        print_error(f"the {failure.side} failed: {describe_failure(failure)}")
+        output = "".join(logs[failure.side]).strip()[-SHOWN_CHARACTERS:]
+        if output:
+            say(f"last output of the {failure.side}:\n{output}")
+    return 3 if any(failure.in_setup for failure in result.failures) else 0
+
+
+def play_all_of(given: argparse.Namespace) -> int:
+    """Run `gauntlet tournament` in the query format: all attacks of `given.players` against all models."""
+    require_writable(given.report)
+    players, chosen = build_players(given.players, given.sandbox), chosen_samples(given)
+    results = play_tournament(players, chosen, given)
+    if given.report:
+        from evaluation.formats.query.report import reports as query  # as in `context_of`
+
+        write_report(
+            query.of_tournament(results, context_of(given, chosen.dataset, chosen.split, chosen.samples)), given.report
+        )
+    if given.json:
+        print_json(leaderboard_tables.for_json(results))
+    else:
+        leaderboard_tables.show(results)
+    return 0
+
+
+def play_tournament(players: list[QueryPlayer], chosen: Chosen, given: argparse.Namespace) -> list[MatchResult]:
+    """Play all pairs with a progress bar; write the matches below `given.out` if that is set."""
+    names = [player.name for player in players]
+    for name in names:
+        if names.count(name) > 1:
+            raise Refusal(f"two players have the name {name}", fix="rename one of the directories")
+    models = [player for player in players if player.track is TrackName.MODEL]
+    attacks = [player for player in players if player.track is not TrackName.MODEL]
+    if not models or not attacks:
+        raise Refusal("a tournament needs a model and an attack", fix="name at least one repository of each side")
+    if given.out:
+        results_directory(given.out)
+    open_sandbox(given.sandbox)
+    sandbox = DockerSandbox if given.sandbox == "docker" else ProcessSandbox
+    matches = pairings(models, attacks)
+    failures: list[str] = []
+    with progress_bar(len(matches), "matches") as bar:
+
+        def on_match(match: Pairing, result: MatchResult) -> None:
+            bar.step(text=f"{match.attack.name} against {match.model.name}")
+            failures.extend(f"{match.attack.name} against {match.model.name}: {f}" for f in result.failures)
+            if given.out:
+                write_result(result, chosen.samples, given.out / f"{match.attack.name}--{match.model.name}")
+
+        results = play_all(
+            matches,
+            samples=chosen.samples,
+            rules=chosen.rules,
+            sandbox=sandbox,
+            seed=given.seed,
+            calibration=calibrate(),
+            workers=given.workers,
+            on_match=on_match,
+        )
+    for failure in failures:
+        print_error(failure)
+    return results
+
+
+def require_track(player: QueryPlayer, track: TrackName, directory: Path) -> None:
+    """Raise `ManifestRefusal` if a submission belongs to another track."""
+    if player.track is not track:
+        raise ManifestRefusal(
+            f"{directory} is a submission to the {player.track} track, not to the {track} track",
+            fix=f'set track = "{track}" in its submission.toml, or name another directory',
+        )
+
+
+def _show(result: MatchResult, out: Path) -> None:
+    counts = (
+        (str(outcome).replace("_", " "), sum(row.outcome is outcome for row in result.samples)) for outcome in Outcome
+    )
+    rows = [
+        ("median distance", f"{median_distance(result):.4f}"),
+        *((name, str(count)) for name, count in counts),
+        ("queries", f"{sum(row.queries for row in result.samples):,}"),
+        ("replayed", f"{result.audit.replayed}, {result.audit.changed} with another label"),
+        ("written to", str(out)),
+    ]
+    title = f"{result.attack} against {result.model}, {result.track}, {len(result.samples)} samples"
+    print_table(title, ("", ""), rows, text=(0, 1))

@@ -1,0 +1,68 @@
+"""Checks of the smoke test: what was seen and, for a failed check, the fix."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+
+from evaluation.builder.exception_in_output import MOST_CHARACTERS, LastException, last_exception
+from evaluation.domain.failure_reasons import Reason
+from evaluation.domain.smoke_checks import SmokeCheck
+from evaluation.formats.query.results import Failure
+from evaluation.sandbox.host_paths import HostPaths
+
+_ENDED = frozenset({Reason.EXITED_IN_SETUP, Reason.CRASHED, Reason.DISCONNECTED})
+"""The referee's reasons that an exception in the player's own code can cause."""
+
+_FIXES: dict[Reason, str] = {
+    Reason.NEVER_CONNECTED: "call `serve_model` or `serve_attack` earlier, and load less before the call",
+    Reason.EXITED_IN_SETUP: "run `serve_model` or `serve_attack` until the match ends; the log shows the output",
+    Reason.CRASHED: "find out why the process ended; the log shows its output",
+    Reason.DISCONNECTED: "keep the connection open until the match ends",
+    Reason.TOO_SLOW: "make it faster: answer within the time limit of the rules, on one processor",
+    Reason.OUT_OF_MEMORY: "use less memory: use smaller batches and fewer copies, and load weights once",
+}
+_PROTOCOL = "use the SDK, or run `gauntlet conformance COMMAND` to test the frames"
+
+
+def check_rules(failures: Sequence[Failure], output: str, directory: Path | None) -> SmokeCheck:
+    """Return the check of a player with these failures and this output; `directory` is its files (None: an image)."""
+    if not failures:
+        return SmokeCheck("rules", True, "connected, followed the protocol, ended normally")
+    paths = HostPaths(directory)
+    times = Counter(map(describe_failure, failures))
+    seen = "; ".join(f"{text}, {count} times" if count > 1 else text for text, count in times.items())
+    raised = last_exception(output, directory)
+    explained = raised is not None and any(failure.reason in _ENDED for failure in failures)
+    first = failures[0]
+    if raised is not None and explained:
+        headline = str(raised)
+    else:
+        headline = (
+            f"The {first.side} failed: {describe_failure(first)}{_last_line(output) if first.reason in _ENDED else ''}"
+        )
+    fixes = [
+        suggest_fix(raised) if raised is not None and reason in _ENDED else _FIXES.get(reason, _PROTOCOL)
+        for reason in dict.fromkeys(failure.reason for failure in failures)
+    ]
+    return SmokeCheck("rules", False, seen, paths.shorten(headline), "\n".join(dict.fromkeys(fixes)))
+
+
+def describe_failure(failure: Failure) -> str:
+    """Return a failure in words, without its side."""
+    return f"{failure.reason.text} ({failure.detail})" if failure.detail else failure.reason.text
+
+
+def suggest_fix(raised: LastException) -> str:
+    """Return the fix for an exception in the player's own code."""
+    if raised.exception.startswith(("ModuleNotFoundError", "ImportError")):
+        return "add the package to `requirements.txt`, or the missing file to the repository"
+    if not raised.file:
+        return "find the cause; the log has the whole traceback"
+    return f"correct `{raised.file}` at line {raised.line}"
+
+
+def _last_line(output: str) -> str:
+    lines = [line.strip() for line in output.splitlines() if line.strip()]
+    return f"; its last output: {lines[-1][:MOST_CHARACTERS]}" if lines else ""

@@ -1,0 +1,135 @@
+"""Every way in which the site writes a time or a duration.
+
+What people wait for is rounded up, so that waiting until the time shown is always enough. Programs get exact times.
+Pages have the language and the time zone of the reader; messages, the admin and programs have English and UTC.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
+from math import ceil
+
+from django.utils.dateformat import format as formatted
+from django.utils.timezone import get_current_timezone
+from django.utils.translation import gettext, ngettext, pgettext
+
+from core import rounding
+from core.number_format import local
+
+_MINUTE = timedelta(minutes=1)
+
+
+def to_minute(at: datetime) -> datetime:
+    """Round `at` up to the minute, in UTC."""
+    at = at.astimezone(UTC)
+    whole = at.replace(second=0, microsecond=0)
+    return whole if whole == at else whole + _MINUTE
+
+
+def in_words(at: datetime) -> str:
+    """Return `at` to the minute for messages: "2026-11-22 12:00 UTC"."""
+    return f"{to_minute(at):%Y-%m-%d %H:%M} UTC"
+
+
+def on_page(at: datetime) -> str:
+    """Return `at` to the minute in the reader's zone: "22 Nov 2026, 12:00 UTC"."""
+    minute = to_minute(at).astimezone(get_current_timezone())
+    # Translators: a format of Django's filter "date", as in "22 Nov 2026, 12:00"
+    return f"{formatted(minute, pgettext('date and time', 'j M Y, H:i'))} {zone_of(minute)}"
+
+
+def zone_of(at: datetime) -> str:
+    """Return the short name of the zone of `at`: "UTC", "CET", or "UTC-03" for zones without one."""
+    name = at.tzname() or ""
+    return f"UTC{name}" if name.startswith(("+", "-")) else name
+
+
+def to_second(at: datetime) -> str:
+    """Return `at` to the second: "2026-11-22 12:00:30 UTC"."""
+    return f"{at.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC"
+
+
+def for_programs(at: datetime) -> str:
+    """Return `at` to the second for HTML attributes and files: "2026-11-22T12:00:30Z"."""
+    return f"{at.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}"
+
+
+def day(at: datetime) -> str:
+    """Return the day of `at` in the reader's zone: "22 Nov 2026"."""
+    return formatted(at.astimezone(get_current_timezone()), pgettext("day", "j M Y"))
+
+
+def on_axis(at: datetime, step: timedelta) -> str:
+    """Return the label of a time on an axis with a tick each `step`: "12:00", "22 Nov" or "Nov 2026"."""
+    if step < timedelta(days=1):
+        return f"{at:%H:%M}"
+    return formatted(at, pgettext("day of an axis", "j M") if step < timedelta(weeks=26) else "M Y")
+
+
+def ago(at: datetime, now: datetime) -> str:
+    """Return how long ago `at` is, rounded down: "3 h ago", or its day after 30 days."""
+    minutes = (now - at) // _MINUTE
+    hours, days = minutes // 60, minutes // (24 * 60)
+    if minutes < 1:
+        return gettext("just now")
+    if hours < 1:
+        return gettext("%(minutes)s min ago") % {"minutes": minutes}
+    if days < 1:
+        return gettext("%(hours)s h ago") % {"hours": hours}
+    if days <= 30:
+        return ngettext("%(days)s day ago", "%(days)s days ago", days) % {"days": days}
+    return day(at)
+
+
+def until(seconds: float) -> str:
+    """Return the time left, rounded up to the last unit shown: "in 2 d 3 h", "in 41 min", "now"."""
+    minutes = ceil(seconds / 60)
+    hours = ceil(minutes / 60)
+    if minutes <= 0:
+        return gettext("now")
+    if minutes < 60:
+        return gettext("in %(minutes)s min") % {"minutes": minutes}
+    if minutes < 24 * 60:
+        return gettext("in %(hours)s h %(minutes)s min") % {"hours": minutes // 60, "minutes": minutes % 60}
+    return gettext("in %(days)s d %(hours)s h") % {"days": hours // 24, "hours": hours % 24}
+
+
+def for_script() -> Mapping[str, str]:
+    """Return the texts of `ago` and `until` for the script that keeps them up to date."""
+    return {
+        "just": gettext("just now"),
+        "minutesAgo": gettext("%(minutes)s min ago"),
+        "hoursAgo": gettext("%(hours)s h ago"),
+        "dayAgo": ngettext("%(days)s day ago", "%(days)s days ago", 1),
+        "daysAgo": ngettext("%(days)s day ago", "%(days)s days ago", 2),
+        "now": gettext("now"),
+        "minutes": gettext("in %(minutes)s min"),
+        "hours": gettext("in %(hours)s h %(minutes)s min"),
+        "days": gettext("in %(days)s d %(hours)s h"),
+    }
+
+
+def duration(seconds: float) -> str:
+    """Return a duration in at most two units: "40 ms", "4.3 s", "4 min 10 s", "3 days"."""
+    seconds = rounding.seconds(seconds)
+    if seconds < 1:
+        return f"{seconds * 1000:.0f} ms"
+    if seconds < 10:
+        return local(f"{seconds:.1f} s")
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    minutes, rest = divmod(whole, 60)
+    if minutes < 60:
+        return f"{minutes} min {rest} s" if rest else f"{minutes} min"
+    hours, minutes = divmod(minutes, 60)
+    if hours < 48:
+        return f"{hours} h {minutes} min" if minutes else f"{hours} h"
+    days = round(hours / 24)
+    return ngettext("%(days)s day", "%(days)s days", days) % {"days": days}
+
+
+def elapsed(seconds: float) -> str:
+    """Return a running time in a column of fixed width: " 4:10"."""
+    return f"{int(seconds) // 60:2d}:{int(seconds) % 60:02d}"

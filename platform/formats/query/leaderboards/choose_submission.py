@@ -1,0 +1,126 @@
+"""A team's choice which of its submissions to a track counts."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from django.db import transaction
+from django.db.models import Exists, OuterRef, QuerySet
+
+from accounts.models import User
+from accounts.selectors import is_member
+from competitions.models import Competition, Entry
+from competitions.rules import teams_may_choose
+from competitions.selectors import rules_in_force
+from core import clock, events
+from core.errors import Refusal, RefusedForNow
+from core.notify import notify
+from core.time_format import in_words
+from evaluation.domain.translatable_text import Text
+from formats.query.leaderboards import services
+from formats.query.leaderboards.board_freeze import time_of_a_result
+from formats.query.leaderboards.evaluation_basis import COUNTED, counting
+from formats.query.leaderboards.models import Evaluation, SubmissionChoice
+from formats.query.leaderboards.submission_choices import choice_of
+from repositories.models import Repository
+from submissions.models import Submission
+
+PERIOD = timedelta(hours=24)
+"""A team chooses as often in this time as it may submit: each choice may cost an evaluation."""
+
+
+def choosable() -> QuerySet[Submission]:
+    """Return the submissions that their teams can choose: those that count and have a score."""
+    scored = Evaluation.objects.filter(COUNTED, submission=OuterRef("pk"), state=Evaluation.State.SCORED)
+    return counting().filter(Exists(scored))
+
+
+def choose(*, submission: Submission, by: User) -> None:
+    """Make a submission of the team count, from now on, instead of its newest one; evaluate it if necessary.
+
+    Rounds that are frozen, and frozen leaderboards, stay as they are. Raise `Refusal` where `by` is not in the team,
+    the rules in force do not allow it, the competition has ended, or the submission cannot count.
+    """
+    repository = submission.repository
+    with transaction.atomic():
+        _check(repository.entry, by)
+        # locked: it cannot be withdrawn meanwhile
+        held = Submission.objects.select_for_update(no_key=True).get(pk=submission.pk)
+        _check_choosable(held)
+        current = choice_of(repository)
+        if current is not None and current.submission_id == held.pk:
+            raise Refusal(
+                Text("submission %(pk)s is already the one that counts", pk=str(held.pk)), fix=Text("no action needed")
+            )
+        _check_limit(repository)
+        _record(repository, held, by)
+        services.evaluate(held)
+
+
+def choose_newest(*, repository: Repository, by: User) -> None:
+    """End the team's choice: its newest submission counts again. Raise `Refusal` as `choose` does."""
+    with transaction.atomic():
+        _check(repository.entry, by)
+        if choice_of(repository) is None:
+            raise Refusal(Text("the newest submission counts already"), fix=Text("no action needed"))
+        newest = counting().filter(repository=repository).order_by("-pk").first()
+        if newest is not None:
+            Submission.objects.select_for_update(no_key=True).get(pk=newest.pk)
+        _record(repository, None, by)
+        if newest is not None:
+            services.evaluate(newest)
+
+
+def _check(entry: Entry, by: User) -> None:
+    """Lock the competition, as the freezes of rounds and leaderboards do, and check that `by` may choose now."""
+    if not is_member(by, entry.team):
+        raise Refusal(
+            Text("only members of %(name)s can choose which submission counts", name=entry.team.name),
+            fix=Text("ask a member"),
+        )
+    competition = Competition.objects.select_for_update(no_key=True).get(pk=entry.competition_id)
+    rules = rules_in_force(competition)
+    if not teams_may_choose(rules.values):
+        raise Refusal(
+            Text("under version %(version)s of the rules the newest submission counts", version=rules.version),
+            fix=Text("withdraw newer submissions to make an older one count"),
+        )
+    if clock.database_now() >= competition.ends_at:
+        raise Refusal(
+            Text("%(title)s ended at %(time)s", title=competition.title, time=in_words(competition.ends_at)),
+            fix=Text("the submission that counted at the end stays"),
+        )
+
+
+def _check_choosable(submission: Submission) -> None:
+    if choosable().filter(pk=submission.pk).exists():
+        return
+    pk = str(submission.pk)
+    if submission.disqualified_at is not None:
+        problem = Text("submission %(pk)s is disqualified", pk=pk)
+    elif submission.state != Submission.State.READY:
+        state = Text(submission.get_state_display())
+        problem = Text("submission %(pk)s is %(state)s", pk=pk, state=state)
+    else:
+        problem = Text("submission %(pk)s has no score", pk=pk)
+    raise Refusal(problem, fix=Text("choose a submission with a score"))
+
+
+def _check_limit(repository: Repository) -> None:
+    """Raise `RefusedForNow` after as many choices in 24 hours as the track has slots."""
+    quota = repository.track.quota
+    recent = repository.submission_choices.filter(
+        submission__isnull=False, made_at__gt=clock.database_now() - PERIOD
+    ).order_by("-made_at")
+    latest = list(recent.values_list("made_at", flat=True)[:quota])
+    if latest and len(latest) == quota:
+        raise RefusedForNow(
+            Text("your team has chosen %(count)s times in 24 hours", count=quota), accepted_from=latest[-1] + PERIOD
+        )
+
+
+def _record(repository: Repository, submission: Submission | None, by: User) -> None:
+    at = time_of_a_result(repository.entry.competition_id)
+    SubmissionChoice.objects.create(repository=repository, submission=submission, made_by=by, made_at=at)
+    events.record("choose", repository, by=by, submission=submission.pk if submission else None)
+    notify("leaderboards.score", track=repository.track_id)

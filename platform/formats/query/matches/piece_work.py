@@ -1,0 +1,84 @@
+"""Pieces and audits as work of the workers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import datetime, timedelta
+from functools import partial
+
+from core.database_failures import persist
+from formats.query.matches import engine_adapter, queue
+from formats.query.matches.models import Piece
+from formats.query.matches.queue import Claim
+from formats.query.matches.selectors import waiting
+from workers.lease import Heartbeat
+from workers.models import Worker
+from workers.work_item_queue import ItemQueue
+from workers.work_kind import PlaySession, Turn
+
+
+class PieceWork(ItemQueue[Claim, Piece]):
+    """Pieces of matches, and the audits that follow them."""
+
+    name = "pieces"
+    tables = (Piece,)
+
+    def waits(self) -> bool:
+        return waiting().exists()
+
+    def turns(self, worker: Worker, now: datetime) -> list[Turn]:
+        return queue.turns(worker, now)
+
+    def claim(self, worker: Worker, turn: Turn, now: datetime) -> Claim | None:
+        return queue.claim(worker, turn, now)
+
+    def row(self, claim: Claim) -> Piece:
+        return claim.piece
+
+    def longest(self, claim: Claim) -> timedelta:
+        return timedelta(seconds=engine_adapter.longest_seconds_of(claim.piece, claim.worker))
+
+    @contextmanager
+    def session(self, claim: Claim, heartbeat: Heartbeat) -> Iterator[PlaySession[Claim]]:
+        if claim.piece.is_audit:
+            yield _AuditSession()
+            return
+        with engine_adapter.MatchSession(claim.piece.match, claim.worker) as players:
+            yield _MatchSession(players, claim)
+
+    def log_ids(self, claim: Claim) -> dict[str, int]:
+        return {"match": claim.piece.match_id, "piece": claim.piece.pk}
+
+    def given_up(self, item: Piece, reason: str) -> None:
+        """Fail its match."""
+        queue.fail_match(item, reason)
+
+
+pieces = PieceWork()
+
+
+class _MatchSession:
+    """The players of one match, over all pieces of it that one worker plays in a row."""
+
+    def __init__(self, players: engine_adapter.MatchSession, first: Claim) -> None:
+        self._players = players
+        self._worker, self._match = first.worker, first.piece.match
+
+    def play(self, claim: Claim) -> None:
+        played = self._players.settle(self._players.play(claim.piece))
+        persist(partial(queue.commit, claim, played))
+
+    def claim_next(self) -> Claim | None:
+        return queue.claim_next(self._worker, self._match)
+
+
+class _AuditSession:
+    """The audit of one model."""
+
+    def play(self, claim: Claim) -> None:
+        audited = engine_adapter.audit(claim.piece.match, claim.worker)
+        persist(partial(queue.commit_audit, claim, audited))
+
+    def claim_next(self) -> Claim | None:
+        return None

@@ -1,0 +1,80 @@
+"""Runs of the transfer format as work of the workers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import datetime, timedelta
+from functools import partial
+from typing import Any
+
+from django.db import transaction
+
+from accounts.models import User
+from core import events, notify
+from core.database_failures import persist
+from core.errors import Refusal
+from formats.transfer.tournaments import engine_adapter, queue, step_notifications
+from formats.transfer.tournaments.selectors import KINDS, AnyRun
+from workers.lease import Heartbeat
+from workers.models import Worker
+from workers.work_item_queue import ItemQueue, requeue_failed
+from workers.work_kind import PlaySession, Turn
+
+
+class RunWork(ItemQueue[AnyRun, AnyRun]):
+    """Runs of attacks and defences."""
+
+    name = "runs"
+    tables = KINDS
+
+    def waits(self) -> bool:
+        return queue.anything_waits()
+
+    def turns(self, worker: Worker, now: datetime) -> list[Turn]:
+        return queue.turns(now)
+
+    def claim(self, worker: Worker, turn: Turn, now: datetime) -> AnyRun | None:
+        return queue.claim(worker, turn, now)
+
+    def row(self, claim: AnyRun) -> AnyRun:
+        return claim
+
+    def longest(self, claim: AnyRun) -> timedelta:
+        return engine_adapter.longest(claim.tournament)
+
+    @contextmanager
+    def session(self, claim: AnyRun, heartbeat: Heartbeat) -> Iterator[PlaySession[AnyRun]]:
+        yield _RunSession()
+
+    def log_ids(self, claim: AnyRun) -> dict[str, int]:
+        return {}
+
+    def fault_columns(self, fault: str) -> dict[str, Any]:
+        return {"fault": fault}
+
+    def given_up(self, item: AnyRun, reason: str) -> None:
+        """Do nothing: without the run, its submission does not enter, and a round waits for an organiser."""
+
+    def replay(self, run: AnyRun, by: User | None, reason: str = "") -> None:
+        """Put a run that was given up back into the queue. Raise `Refusal` for any other."""
+        with transaction.atomic():
+            if not requeue_failed(type(run).objects.filter(pk=run.pk)):
+                raise Refusal(f"{run} has not failed", fix="no action needed")
+            events.record("replay", run, by=by, reason=reason)
+            notify.notify("workers.play")
+
+
+runs = RunWork()
+
+
+class _RunSession:
+    """One run: players of the transfer format are started for each."""
+
+    def play(self, claim: AnyRun) -> None:
+        result = engine_adapter.play(claim)
+        persist(partial(queue.commit, claim, result))
+        step_notifications.announce(claim)
+
+    def claim_next(self) -> AnyRun | None:
+        return None

@@ -1,0 +1,217 @@
+"""Release, withdrawal and download of parts of a published round."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import IO, TYPE_CHECKING
+
+from django.db import transaction
+from django.db.models import QuerySet
+
+from competitions.models import Competition, SampleSet
+from competitions.selectors import require_organiser
+from core import clock, events, object_store
+from core.errors import Refusal
+from core.time_format import in_words
+from repositories.models import Repository
+from repositories.public_copies import drop_copies, public_copy
+from rounds.formats import format_of
+from rounds.models import Release, Round, RoundEntry
+from rounds.planning.open_source_licences import is_open_source
+from rounds.release.downloads import bundle_of, images_zip
+from rounds.release.embargo import embargo_reason
+from rounds.release.signing_keys import public_key
+from rounds.running.transitions import lock_competition, require_reason, require_state
+from submissions.models import Submission
+
+if TYPE_CHECKING:
+    from accounts.models import User
+
+COPIES_REMAIN = "Copies made before may remain: what was public cannot be recalled."
+"""The warning of a withdrawal, also kept in the event log."""
+
+_IMAGES_OF_ROW = re.compile(r"perturbed-([1-9][0-9]{0,17})")
+_ENDINGS = {Release.Part.BUNDLE: "jsonl", Release.Part.IMAGES: "zip", Release.Part.PERTURBED: "csv"}
+_TYPES = {"jsonl": "application/jsonl", "zip": "application/zip", "csv": "text/csv; charset=utf-8"}
+
+
+@dataclass(frozen=True)
+class Download:
+    """A file to download. `open` makes it if it is missing; the caller closes it.
+
+    It raises `ArchivesBusyError` while others have such files made.
+    """
+
+    open: Callable[[], IO[bytes]]
+    name: str
+    content_type: str
+
+
+def release(*, round_: Round, part: str, by: User, reason: str) -> Release:
+    """Release a part of a published round, an action of its organisers.
+
+    Releasing again what was withdrawn gives the same bytes, until the signing key changes. Raise `Refusal` if the part
+    is public already or may not be: images under embargo, and the bundle that describes them; the bundle while
+    leaderboards are frozen; code if none may be cloned or, except for a final, while the competition is running.
+    """
+    require_organiser(by, round_.competition)
+    reason = require_reason(reason, "a release")
+    if part not in Release.Part.values:
+        raise Refusal(f"a round has no part {part!r}", fix=f"release one of {', '.join(Release.Part.values)}")
+    _check_may_be_public(round_, part)
+    key = public_key() if part == Release.Part.BUNDLE else ""
+    content = _made(round_, part)
+    with transaction.atomic():
+        lock_competition(round_)  # not the round alone: a repository can be public by several
+        # checked again under the lock: leaderboards may be frozen by now, or the images be in use again
+        _check_may_be_public(round_, part)
+        row = Release.objects.create(
+            round=round_, part=part, released_at=clock.now(), released_by=by, content=content, key=key
+        )
+        if part in (Release.Part.IMAGES, Release.Part.PERTURBED):
+            shown = SampleSet.objects.filter(pk=round_.sample_set_id, images_public_since=None)
+            shown.update(images_public_since=row.released_at)
+        if part == Release.Part.CODE:
+            # also of disqualified entries, as one may be reinstated: each request checks which tags are released
+            opened = [entry.submission.repository_id for entry in _open_source(RoundEntry.objects.filter(round=round_))]
+            Repository.objects.filter(pk__in=opened, public_since=None).update(public_since=row.released_at)
+        events.record("release", row, by=by, reason=reason, round=round_.pk, part=part, content=content)
+    return row
+
+
+def withdraw(*, release: Release, by: User, reason: str) -> None:
+    """Stop serving a released part: files are removed from the site, repositories are private again."""
+    require_organiser(by, release.round.competition)
+    reason = require_reason(reason, "a withdrawal")
+    is_code = release.part == Release.Part.CODE
+    with transaction.atomic():
+        lock_competition(release.round)
+        if not Release.objects.filter(pk=release.pk, withdrawn_at=None).update(withdrawn_at=clock.now()):
+            raise Refusal(f"the {release} is already withdrawn", fix="no action needed")
+        events.record(
+            "withdraw", release, by=by, reason=reason, round=release.round_id, part=release.part, note=COPIES_REMAIN
+        )
+        left = {of: released_tags(of) for of in _repositories(release.round)} if is_code else {}
+        private = [repository.pk for repository, tags in left.items() if not tags]
+        Repository.objects.filter(pk__in=private).update(public_since=None)
+    for repository, tags in left.items():
+        drop_copies(repository, but=tags)
+    release.refresh_from_db()
+
+
+def released(round_: Round) -> dict[str, Release]:
+    """Return the public parts of a round, by part."""
+    return {each.part: each for each in round_.releases.filter(withdrawn_at=None)}
+
+
+def released_entries(round_: Round) -> list[RoundEntry]:
+    """Return the entries whose code is public once the code of the round is released, by team and track.
+
+    Only a final requires open source, so eligibility is not enough: the licence must be open source, or confirmed by an
+    organiser. Disqualified and withdrawn entries are excluded, also after the release.
+    """
+    return _cloneable(RoundEntry.objects.filter(round=round_))
+
+
+def released_tags(repository: Repository, also: Round | None = None) -> dict[str, str]:
+    """Return the tags of a repository that everyone may clone, with their commits, that of the newest round last.
+
+    They are those of `released_entries` of the rounds whose code is released, and of the round `also`.
+    """
+    open_rounds = Release.objects.filter(part=Release.Part.CODE, withdrawn_at=None).values_list("round", flat=True)
+    rounds_of_tags = {*open_rounds, *([also.pk] if also else [])}
+    entries = _cloneable(RoundEntry.objects.filter(submission__repository=repository, round__in=rounds_of_tags))
+    return {entry.submission.tag: entry.submission.commit for entry in sorted(entries, key=lambda each: each.round_id)}
+
+
+def open_part(round_: Round, part: str) -> Download:
+    """Return a released file: "bundle", "images", "perturbed" (a table), or "perturbed-N" (the images of its row N).
+
+    Raise `Refusal` if it is not released or does not exist.
+    """
+    row_of = _IMAGES_OF_ROW.fullmatch(part)
+    row = released(round_).get(Release.Part.PERTURBED if row_of else part)
+    if row is None:
+        raise Refusal(f"{part} of {round_} is not released")
+    if row.part == Release.Part.CODE:
+        raise Refusal("code is cloned, not downloaded", fix="git clone SITE/git/public/TEAM/KIND.git")
+    if row_of is None:
+        return _download(round_, part, partial(object_store.open_object, row.content), _ENDINGS[Release.Part(row.part)])
+    images = format_of(round_).perturbed_images(round_, int(row_of[1]))
+    if images is None:
+        raise Refusal(f"{round_} has no perturbed images {row_of[1]}", fix="choose a number from its table of them")
+    return _download(round_, part, images, "zip")
+
+
+def _check_may_be_public(round_: Round, part: str) -> None:
+    require_state(Round.objects.get(pk=round_.pk), Round.State.PUBLISHED, act="released")
+    if part in released(round_):
+        raise Refusal(f"the {Release.Part(part).label} of {round_} is already released", fix="no action needed")
+    # the bundle too: a sample's worst case identifies its image to anyone who has the data set
+    if part != Release.Part.CODE and (why := embargo_reason(round_)):
+        raise Refusal(f"the images of {round_} must stay secret: {why}", fix="release it when that ends")
+    # the initial seeding is the order of the leaderboards at the freeze
+    if part == Release.Part.BUNDLE and _current_secret(round_):
+        raise Refusal(f"the bundle of {round_} would reveal frozen leaderboards", fix="unfreeze the leaderboards first")
+    if part == Release.Part.CODE:
+        _check_code(round_)
+
+
+def _current_secret(round_: Round) -> bool:
+    """Return whether the round shows the order of leaderboards that are frozen now."""
+    current = Round.objects.select_related("competition").get(pk=round_.pk)
+    return format_of(current).secret_order_since(current) is not None
+
+
+def _check_code(round_: Round) -> None:
+    competition = Competition.objects.get(pk=round_.competition_id)
+    # the submissions of a final do not compete again; those of other rounds do
+    if round_.kind != Round.Kind.FINAL and clock.database_now() < competition.ends_at:
+        raise Refusal(
+            f"{competition.title} is still running, and others would copy the code of {round_}",
+            fix=f"release it after {in_words(competition.ends_at)}, when the competition has ended",
+        )
+    if not released_entries(round_):
+        raise Refusal(
+            f"no entry of {round_} is eligible with an open-source licence",
+            fix="confirm a licence, or do not release code",
+        )
+
+
+def _made(round_: Round, part: str) -> str:
+    """Make the released content before the transaction, as it is slow; return its digest if it is a file."""
+    if part == Release.Part.CODE:
+        for repository in _repositories(round_):
+            if tags := released_tags(repository, also=round_):
+                public_copy(repository, tags)
+        return ""
+    makers = {
+        Release.Part.BUNDLE: bundle_of,
+        Release.Part.IMAGES: images_zip,
+        Release.Part.PERTURBED: format_of(round_).perturbed_table,
+    }
+    return object_store.put(makers[Release.Part(part)](round_))
+
+
+def _repositories(round_: Round) -> list[Repository]:
+    return list(Repository.objects.filter(submissions__round_entries__round=round_).order_by("pk"))
+
+
+def _cloneable(entries: QuerySet[RoundEntry]) -> list[RoundEntry]:
+    standing = entries.filter(submission__disqualified_at=None)
+    return _open_source(standing.exclude(submission__state=Submission.State.WITHDRAWN))
+
+
+def _open_source(entries: QuerySet[RoundEntry]) -> list[RoundEntry]:
+    rows = entries.filter(eligible=True).select_related("track", "round", "player")
+    with_teams = rows.select_related("submission__repository__entry__team")
+    ordered = with_teams.order_by("submission__repository__entry__team__slug", "track", "round")
+    return [entry for entry in ordered if entry.licence_confirmed_at or is_open_source(entry.submission.licence)]
+
+
+def _download(round_: Round, part: str, file: Callable[[], IO[bytes]], ending: str) -> Download:
+    name = f"{round_.competition.slug}-round-{round_.number}-{part}.{ending}"
+    return Download(open=file, name=name, content_type=_TYPES[ending])

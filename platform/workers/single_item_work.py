@@ -1,0 +1,81 @@
+"""Kinds of work whose items are played one at a time, each by itself: no player stays for the next one."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from datetime import datetime
+from functools import partial
+from typing import Any, Generic
+
+from django.db import transaction
+from django.db.models import Min, QuerySet
+
+from core import clock
+from core.database_failures import persist
+from workers.fair_order import charge
+from workers.lease import Heartbeat, LostClaimError
+from workers.models import Worker
+from workers.work_item_queue import Item, ItemQueue, take
+from workers.work_items import WorkItem
+from workers.work_kind import Held, PlaySession, Turn
+
+
+class RowWork(ItemQueue[Item, Item], Generic[Item]):
+    """A kind of work in which a claimed row is all that is needed to play it."""
+
+    @abstractmethod
+    def playable(self) -> QuerySet[Item]:
+        """Return the rows whose work may go on, in any state, with what is needed to play them."""
+
+    @abstractmethod
+    def play(self, item: Item) -> Mapping[str, Any]:
+        """Play a claimed row; return the columns of its result. Raise anything for a platform error."""
+
+    def waiting(self, now: datetime) -> QuerySet[Item]:
+        """Return the rows that may be claimed."""
+        return self.playable().filter(state=WorkItem.State.WAITING).exclude(paused_until__gt=now)
+
+    def waits(self) -> bool:
+        return self.waiting(clock.database_now()).exists()
+
+    def turns(self, worker: Worker, now: datetime) -> list[Turn]:
+        rows = self.waiting(now).order_by().values_list("priority", "entry").annotate(oldest=Min("queued_at"))
+        return [Turn(*row) for row in rows]
+
+    def claim(self, worker: Worker, turn: Turn, now: datetime) -> Item | None:
+        rows = self.waiting(now).filter(turn.items).order_by("queued_at", "pk")
+        return next((row for row in rows.iterator() if take(row, now, worker=worker.name)), None)
+
+    def row(self, claim: Item) -> Item:
+        return claim
+
+    @contextmanager
+    def session(self, claim: Item, heartbeat: Heartbeat) -> Iterator[PlaySession[Item]]:
+        yield _RowSession(self)
+
+    def log_ids(self, claim: Item) -> dict[str, int]:
+        return {}
+
+    def given_up(self, item: Item, reason: str) -> None:
+        """Do nothing: what needs the row waits for an organiser."""
+
+
+class _RowSession(Generic[Item]):
+    """One row."""
+
+    def __init__(self, work: RowWork[Item]) -> None:
+        self._work = work
+
+    def play(self, claim: Item) -> None:
+        persist(partial(self._commit, claim, self._work.play(claim)))
+
+    def claim_next(self) -> Item | None:
+        return None
+
+    def _commit(self, claim: Item, result: Mapping[str, Any]) -> None:
+        with transaction.atomic():
+            if not claim.release(state=WorkItem.State.PLAYED, **result):
+                raise LostClaimError(f"{claim} was lost")
+            charge(Held(claim.priority, claim.entry_id, claim.claimed_at), clock.database_now())

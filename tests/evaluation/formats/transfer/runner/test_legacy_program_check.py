@@ -1,0 +1,113 @@
+"""What keeps a submission of 2017 from running, in one sentence, before anything is started."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from pathlib import Path
+
+import pytest
+
+from evaluation.domain.errors import BuildRefusal
+from evaluation.formats.transfer.runner import legacy_program_check
+from evaluation.formats.transfer.runner.legacy_program_check import check_program
+from evaluation.legacy.environment import LegacyEnvironment
+
+REPOSITORY = Path(__file__).resolve().parents[4] / "repos" / "nips2017" / "loads-a-network"
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Path:
+    """A copy of a look-alike, to break."""
+    shutil.copytree(REPOSITORY, tmp_path / "repository")
+    return tmp_path / "repository"
+
+
+def check(source: Path) -> list[str]:
+    return check_program(source, "run_defense.sh", LegacyEnvironment(Path(sys.prefix)))
+
+
+def test_it_works(source: Path) -> None:
+    assert [line.partition(" is ")[0] for line in check(source)] == [
+        "defense.py, line 4: numpy",
+        "defense.py, line 5: scipy",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "problem"),
+    [
+        ("run_defense.sh", "#!/bin/sh\npython gone.py", "run_defense.sh: starts 'gone.py', which is not in the"),
+        ("run_defense.sh", "#!/bin/sh\npython2 defense.py", "run_defense.sh: starts python2"),
+        ("run_defense.sh", "#!/usr/bin/python2.7\nx", "run_defense.sh: starts python2"),
+        ("run_defense.sh", "#!/usr/bin/env python\nprint 'x'", "run_defense.sh, line 2: not Python 3"),
+        ("run_defense.sh", "#!/bin/sh\ncd model\npython defense.py", "goes to the folder 'model'"),
+        ("defense.py", "print 'Python 2'", "defense.py, line 1: not Python 3"),
+        ("defense.py", "x = y.cuda(async=True)", "defense.py, line 1: not Python 3"),
+        ("defense.py", "if 1:\n    x = 1\n\ty = 2", "defense.py, line 3: not Python 3: inconsistent use of tabs"),
+        ("defense.py", "import numpy\nimport chainer", "defense.py, line 2: imports 'chainer'"),
+        ("defense.py", "import torch\ntorch.load('a.pth')", "line 2: loads 'a.pth', which is not in the repository"),
+        (
+            "defense.py",
+            "import torch\nFILE = './b.pth'\ndef main():\n    with f:\n        n.load_state_dict(torch.load(FILE))",
+            "line 5: loads './b.pth', which is not in the repository",
+        ),
+        ("defense.py", "import numpy\nsaver.restore(sess, 'v3.ckpt')", "line 2: loads 'v3.ckpt', which is not in"),
+        ("weights.npy", "version https://git-lfs.github.com/spec/v1\noid sha256:0", "weights.npy: a Git LFS pointer"),
+    ],
+)
+def test_it_rejects_what_cannot_run_in_one_sentence(source: Path, name: str, content: str, problem: str) -> None:
+    (source / name).write_text(content)
+    with pytest.raises(BuildRefusal) as refused:
+        check(source)
+    assert problem in refused.value.problem
+    assert "\n" not in refused.value.problem
+
+
+def test_it_rejects_an_option_with_weights_that_are_not_there(source: Path) -> None:
+    (source / "weights.npy").unlink()
+    with pytest.raises(BuildRefusal, match=r"run_defense\.sh: names the weights 'weights\.npy', which are not in the"):
+        check(source)
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "import torch\nif False:\n    torch.load('a.pth')",
+        "import torch\ntry:\n    torch.load('a.pth')\nexcept IOError:\n    pass",
+        "import torch\ndef train():\n    torch.load('a.pth')",
+        "import torch\ntorch.load('/tmp/a.pth')\ntorch.load(path)\njson.load('a.json')",
+    ],
+    ids=["condition", "try", "function", "unknown"],
+)
+def test_weights_that_may_not_be_loaded_are_left_to_the_run(source: Path, code: str) -> None:
+    (source / "defense.py").write_text(code)
+    assert check(source)
+
+
+def test_a_checkpoint_of_tensorflow_is_several_files(source: Path) -> None:
+    script = (source / "run_defense.sh").read_text()
+    (source / "run_defense.sh").write_text(script.replace("weights.npy", "inception_v3.ckpt"))
+    for ending in ("index", "data-00000-of-00001"):
+        (source / f"inception_v3.ckpt.{ending}").touch()
+    assert check(source)
+
+
+def test_a_script_that_makes_files_may_make_its_weights(source: Path) -> None:
+    (source / "weights.npy").rename(source / "packed.npy")
+    script = (source / "run_defense.sh").read_text()
+    (source / "run_defense.sh").write_text(script.replace("INPUT_DIR=$1", "cp packed.npy weights.npy\nINPUT_DIR=$1"))
+    assert check(source)
+
+
+def test_an_imported_module_may_mix_tabs_and_spaces(source: Path) -> None:
+    (source / "net.py").write_text("if 1:\n    x = 1\n    if x:\n\ty = 2\n")
+    (source / "defense.py").write_text("import numpy\nimport net\n")
+    assert check(source)
+
+
+def test_a_slow_file_is_refused(source: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(legacy_program_check, "_SECONDS", 1)
+    (source / "defense.py").write_text('f"' + "{x}" * 87_000 + '"')
+    with pytest.raises(BuildRefusal, match="the program: reading it takes more than 1 s of processor time"):
+        check(source)
