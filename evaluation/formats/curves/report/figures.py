@@ -11,9 +11,9 @@ from enum import StrEnum
 
 import numpy as np
 
-from evaluation.charts.lines import COLOURS, Line, LineChart
+from evaluation.charts.line_chart import COLOURS, Curve, LineChart
 from evaluation.charts.scales import LogScale, Scale, linear_to, shares
-from evaluation.charts.table import Table
+from evaluation.charts.table import ChartTable
 from evaluation.formats.curves.results import Floats, Results
 from evaluation.formats.curves.scoring.curves import (
     accuracy_by_budget,
@@ -114,8 +114,8 @@ def _chart(
         title=first.attack if name(first) == first.model else first.model,
         description=f"{value.capitalize()} by {curve}; {threat}."
         + ("" if curve is Curve.BUDGET else f" Budget {first.fixed_budget:.4g}."),
-        table=Table((x_name, *names), rows),
-        lines=[Line(each, column) for column, each in enumerate(names, start=1)],
+        table=ChartTable((x_name, *names), rows),
+        lines=[Curve(each, column) for column, each in enumerate(names, start=1)],
         x=scale,
         y=shares(),
         x_name=x_name,

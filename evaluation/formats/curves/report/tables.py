@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from evaluation.charts.table import Cell, Table
+from evaluation.charts.table import Cell, ChartTable
 from evaluation.formats.curves.results import Results
 from evaluation.formats.curves.scoring.curves import median_distance
 from evaluation.formats.curves.scoring.suspicions import accuracy_at_fixed
@@ -20,7 +20,7 @@ class NormTable:
     goal: Goal
     norm: Norm
     budget: float
-    table: Table
+    table: ChartTable
 
 
 def table_3(results: Sequence[Results]) -> list[NormTable]:
@@ -34,13 +34,13 @@ def table_3(results: Sequence[Results]) -> list[NormTable]:
     return found
 
 
-def run_table(results: Sequence[Results]) -> Table:
+def run_table(results: Sequence[Results]) -> ChartTable:
     """Return a row for each run, with plain numbers."""
     columns = (
         "model", "attack", "knowledge", "goal", "capability", "norm", "images", "clean accuracy", "median distance",
         "fixed budget", "accuracy at it", "queries per image", "gradients per image",
     )  # fmt: skip
-    return Table(columns, [_row(each) for each in results])
+    return ChartTable(columns, [_row(each) for each in results])
 
 
 def _row(each: Results) -> tuple[Cell, ...]:
@@ -53,7 +53,7 @@ def _row(each: Results) -> tuple[Cell, ...]:
     )  # fmt: skip
 
 
-def _table(results: Sequence[Results]) -> Table:
+def _table(results: Sequence[Results]) -> ChartTable:
     models = list(dict.fromkeys(each.model for each in results))
     attacks = list(dict.fromkeys((each.threat_model.knowledge, each.attack) for each in results))
     by_pair = {(each.attack, each.model): each for each in results}
@@ -61,7 +61,7 @@ def _table(results: Sequence[Results]) -> Table:
     for knowledge, attack in attacks:
         cells = [by_pair.get((attack, model)) for model in models]
         rows.append((f"{knowledge}: {attack}", *(_cell(each) for each in cells)))
-    return Table(("attack", *models), rows)
+    return ChartTable(("attack", *models), rows)
 
 
 def _clean(results: Sequence[Results], model: str) -> str:
