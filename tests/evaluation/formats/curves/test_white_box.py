@@ -165,6 +165,16 @@ def test_an_image_that_is_wrong_already_is_found_at_distance_zero(attack: Attack
     assert batch.model.gradients.max() <= 1
 
 
+@pytest.mark.parametrize("norm", NORMS, ids=named)
+def test_deepfool_crosses_the_boundary_where_its_steps_are_cut_off_at_black_and_white(norm: Norm) -> None:
+    model = LinearModel(seed=1, spread=0.1)
+    model.images = model.images.round()
+    model.labels = model.classifier.labels(model.images)
+    batch = model.batch(DeepFool(), norm)
+    DeepFool().run(batch)
+    assert batch.findings.found.all()
+
+
 def test_attacks_with_random_starts_depend_on_the_seed() -> None:
     model = LinearModel(seed=1, spread=0.1)
     found = []
