@@ -1,4 +1,4 @@
-"""Files of this host that the user of a container wrote: only that user may change them, unless this process is root."""
+"""Files that the user of a container wrote: only that user may change them, unless this process is root."""
 
 from __future__ import annotations
 

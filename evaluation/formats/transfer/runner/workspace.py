@@ -23,8 +23,8 @@ log = logging.getLogger(__name__)
 def workspace(sandbox: Sandbox) -> Iterator[tuple[Path, Path, Path, Path]]:
     """Make four directories: code, input, output and socket, in one that only this user can enter.
 
-    They are removed at the end, with `sandbox` where only the user of its containers may do that. What cannot be removed
-    is logged and left to `sweep_workspaces`: it says nothing about the run.
+    They are removed at the end, in `sandbox` where only the user of its containers may do that. What cannot be
+    removed is logged and left to `sweep_workspaces`: it says nothing about the run.
     """
     made = make_labelled(_PREFIX)
     try:
@@ -54,5 +54,5 @@ def _remove(made: Path, sandbox: Sandbox) -> bool:
     try:
         remove_contents(sandbox, [made / name for name in _PLACES if (made / name).exists()], socket_directory)
     except (Fault, Refusal) as failure:
-        log.error("%s: %s", made, failure)  # noqa: TRY400 - the cause is the message
+        log.error("%s: %s", made, failure)
     return remove_labelled(made)
