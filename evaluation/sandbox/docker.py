@@ -232,6 +232,9 @@ def _limits(
     device = resources.gpu if gpu else None
     return {
         "network_mode": "none",
+        # instead of the host's name servers and domains, which say where it is
+        "dns": ["127.0.0.1"],
+        "dns_search": ["."],
         "read_only": True,
         "binds": {
             str(folder.source.resolve()): {"bind": folder.place, "mode": "rw" if folder.writable else "ro"}
