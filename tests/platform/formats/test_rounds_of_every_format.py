@@ -193,7 +193,7 @@ def _bundle(client: Client, round_: Round, tmp_path: Path) -> None:
 def _pictures(client: Client, competition: Competition) -> None:
     """The competition, the round and each leaderboard have a picture for shared links."""
     slug = competition.slug
-    pictures = {"share_competition": [[slug]], "share_round": [[slug, 1]]}
+    pictures: dict[str, list[list[object]]] = {"share_competition": [[slug]], "share_round": [[slug, 1]]}
     pictures["share_board"] = [[slug, track.name] for track in competition.tracks.all()]
     for page, each in pictures.items():
         for arguments in each:
