@@ -23,6 +23,7 @@ from formats.query.matches.models import Match, Piece, SampleResult
 from formats.query.rounds.cost_estimate import estimate
 from formats.query.rounds.engine_adapter import facts_of
 from formats.query.rounds.models import Decision, RoundMatch, RoundStage
+from formats.query.rounds.planning import Schedule
 from formats.query.rounds.progression import advance_round
 from repositories.models import Repository
 from rounds import services
@@ -61,7 +62,7 @@ def begin() -> Round:
         competition=competition,
         title="The final",
         kind=Round.Kind.FINAL,
-        schedule=Round.Schedule.LADDER,
+        schedule=Schedule.LADDER,
         guard=False,
         source=competition.sample_sets.get(purpose="final"),
         samples=SAMPLES,

@@ -7,13 +7,16 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from evaluation.baselines.bundled import BundledRepository, named
-from evaluation.domain.errors import ManifestRefusal
+from evaluation.domain.errors import ManifestRefusal, Refusal
 from evaluation.formats.base import EngineFormat
 from evaluation.formats.query.format import Query
 from evaluation.formats.transfer.format import Transfer
 
 formats: tuple[EngineFormat, ...] = (Query(), Transfer())
 """All formats. The first is meant where a command, a repository or a bundle names none."""
+
+_MOST_SHOWN = 40
+"""Characters of an unknown name that an error quotes."""
 
 
 def format_called(name: str) -> EngineFormat:
@@ -37,13 +40,23 @@ def format_of_repository(directory: Path) -> EngineFormat:
 
 
 def format_of_bundle(content: bytes) -> EngineFormat:
-    """Return the format that the head of a bundle names, or the first, whose bundles name none."""
+    """Return the format that the head of a bundle names, or the first, whose bundles name none.
+
+    Raise `Refusal` for a name that no format of this engine has.
+    """
     try:
         head = json.loads(content.partition(b"\n")[0])
     except (ValueError, RecursionError):
         return formats[0]
     named = head.get("format") if isinstance(head, dict) else None
-    return next((each for each in formats if each.name == named), formats[0])
+    if not isinstance(named, str):
+        return formats[0]
+    try:
+        return format_called(named)
+    except KeyError:
+        known = ", ".join(each.name for each in formats)
+        problem = f"the bundle is of the format {named[:_MOST_SHOWN]!r}, and this version of gauntlet knows: {known}"
+        raise Refusal(problem, fix="verify it with the version of gauntlet that the organisers name") from None
 
 
 def require_format(directories: Iterable[Path], name: str) -> None:

@@ -24,6 +24,7 @@ from evaluation.domain.players import Program
 from evaluation.sandbox.base import SOCKET_NAME, Folder, Guard, Resources, Sandbox
 from evaluation.sandbox.control_proof import ControlProof
 from evaluation.sandbox.docker_engine import connect_engine, docker_available
+from evaluation.sandbox.docker_examination import Examiner
 from evaluation.sandbox.docker_guards import examine_docker
 from evaluation.sandbox.docker_layers import level_layers
 from evaluation.sandbox.docker_run import DockerRun, as_fault, unless_removed
@@ -184,7 +185,8 @@ class DockerSandbox(Sandbox):
             with contextlib.suppress(DockerException, OSError):
                 self._remove(name)
             raise
-        return DockerRun(container, resources.log_bytes, memory, self._left)
+        examiner = Examiner(self.client, self.base_image, {RUNNER_LABEL: runner_label()})
+        return DockerRun(container, resources.log_bytes, memory, self._left, examiner)
 
     def _check_image(self, image: str) -> None:
         try:
@@ -230,6 +232,9 @@ def _limits(
     device = resources.gpu if gpu else None
     return {
         "network_mode": "none",
+        # instead of the host's name servers and domains, which say where it is
+        "dns": ["127.0.0.1"],
+        "dns_search": ["."],
         "read_only": True,
         "binds": {
             str(folder.source.resolve()): {"bind": folder.place, "mode": "rw" if folder.writable else "ro"}

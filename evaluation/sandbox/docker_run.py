@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -15,6 +16,7 @@ from docker.errors import APIError, DockerException, NotFound
 from evaluation.domain.errors import Fault
 from evaluation.domain.processor_use import ProcessorUse
 from evaluation.sandbox.base import Ending, PlayerRun
+from evaluation.sandbox.docker_examination import Examiner
 from evaluation.sandbox.host_memory import HostMemory
 from evaluation.sandbox.process_tree import deleted_bytes
 from evaluation.sandbox.processor_time import control_group_file, control_group_processes, control_group_seconds
@@ -32,12 +34,15 @@ _NOT_EXECUTED = (126, 127)  # from the init process, if the image lacks the comm
 class DockerRun(PlayerRun):
     """One started container."""
 
-    def __init__(self, container: Container, log_bytes: int, memory: HostMemory, left: set[str]) -> None:
+    def __init__(
+        self, container: Container, log_bytes: int, memory: HostMemory, left: set[str], examiner: Examiner
+    ) -> None:
         """Start to watch `container`; `left` collects its id if it cannot be removed."""
         self._container = container
         self._log_bytes = log_bytes
         self._memory = memory
         self._left = left
+        self._examiner = examiner
         self._lost = False
         self._group: Path | None = None
         self._looked_for_group = False
@@ -67,10 +72,12 @@ class DockerRun(PlayerRun):
 
     def deleted_bytes(self, device: int) -> int:
         try:
-            group = self._control_group_file()
+            if os.geteuid() == 0 and (group := self._control_group_file()) is not None:
+                return deleted_bytes(control_group_processes(group), device)
+            # others may not look into processes of the container's user
+            return self._examiner.deleted_bytes(self.container_id, device)
         except (DockerException, OSError, KeyError):
             return 0
-        return 0 if group is None else deleted_bytes(control_group_processes(group), device)
 
     def follow(self, on_output: Callable[[bytes], None]) -> None:
         self._reader = threading.Thread(target=self._read, args=(on_output,), name="player log", daemon=True)

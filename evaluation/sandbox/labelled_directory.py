@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 
 from evaluation.sandbox.directory_removal import remove_trees
@@ -24,8 +25,11 @@ def remove_labelled(made: Path) -> bool:
     return remove_trees([path for path in made.glob("*") if path.name != _LABEL]) and remove_trees([made])
 
 
-def sweep_labelled(prefix: str) -> int:
-    """Remove the directories of that `prefix` whose processes, of this host, are dead. Return their number."""
+def sweep_labelled(prefix: str, remove: Callable[[Path], bool] = remove_labelled) -> int:
+    """Remove the directories of that `prefix` whose processes, of this host, are dead. Return their number.
+
+    `remove` removes one of them, and returns False if something of it is left.
+    """
     swept = 0
     for made in Path(tempfile.gettempdir()).glob(f"{prefix}*"):
         try:
@@ -33,5 +37,5 @@ def sweep_labelled(prefix: str) -> int:
         except OSError:  # of another user, or removed meanwhile
             continue
         if runner_is_dead(label):
-            swept += remove_labelled(made)
+            swept += remove(made)
     return swept

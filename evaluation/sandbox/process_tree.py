@@ -1,8 +1,12 @@
-"""Processes of a player, and the deleted files that they hold open, from Linux's /proc."""
+"""Processes of a player, and the deleted files that they hold open, from Linux's /proc.
+
+`python process_tree.py DEVICE` prints the `deleted_bytes` of all processes; it needs only the standard library.
+"""
 
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -56,3 +60,8 @@ def deleted_bytes(pids: Iterable[int], device: int) -> int:
                     if found.st_dev == device and not found.st_nlink:
                         sizes[found.st_ino] = found.st_blocks * _BLOCK
     return sum(sizes.values())
+
+
+if __name__ == "__main__":
+    everything = deleted_bytes((int(each.name) for each in Path("/proc").glob("[0-9]*")), int(sys.argv[-1]))
+    sys.stdout.write(f"{everything}\n")

@@ -2,22 +2,116 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
+from django.apps import apps
 from django.templatetags.static import static
-from django.urls import reverse_lazy
+from django.urls import reverse
 
 SUPERUSER = "core.administration.permissions.is_superuser"
 ORGANISER = "core.administration.permissions.is_superuser_or_organiser"
 WAITING_ACCOUNTS = "accounts.admin.waiting_badge"
 
 
-def _item(title: str, icon: str, model: str, permission: str = ORGANISER) -> dict[str, Any]:
-    return {"title": title, "icon": icon, "link": reverse_lazy(f"admin:{model}_changelist"), "permission": permission}
+class AdminPage(NamedTuple):
+    """A list of rows in the sidebar."""
+
+    title: str
+    icon: str
+    """Its name among the Material Symbols."""
+    model: str
+    """Label of its app and name of the model, as in the names of its addresses: "rounds_round"."""
+    permission: str = ORGANISER
+    """The function that decides who sees it."""
+    badge: str = ""
+    """The function that counts what waits there; none if empty."""
+
+    def item(self) -> dict[str, Any]:
+        """Return it as django-unfold takes it."""
+        link = reverse(f"admin:{self.model}_changelist")
+        item = {"title": self.title, "icon": self.icon, "link": link, "permission": self.permission}
+        return item | ({"badge": self.badge} if self.badge else {})
 
 
-def _group(title: str, *items: dict[str, Any]) -> dict[str, Any]:
-    return {"title": title, "separator": True, "collapsible": False, "items": list(items)}
+Groups = Mapping[str, Sequence[AdminPage]]
+"""Pages by the title of their group."""
+
+_FIRST: Groups = {
+    "Competition": (
+        AdminPage("Competitions", "trophy", "competitions_competition"),
+        AdminPage("Tracks", "route", "competitions_track"),
+        AdminPage("Rules", "gavel", "competitions_rulesversion"),
+        AdminPage("Sample sets", "photo_library", "competitions_sampleset"),
+        AdminPage("Freeze windows", "ac_unit", "competitions_freezewindow"),
+        AdminPage("Frozen leaderboards", "lock_clock", "competitions_frozenleaderboards"),
+        AdminPage("Organisers", "badge", "competitions_organiser"),
+        AdminPage("Pages", "article", "competitions_page"),
+        AdminPage("Announcements", "campaign", "competitions_announcement"),
+        AdminPage("Terms", "contract", "competitions_termsversion"),
+        AdminPage("Accepted terms", "order_approve", "competitions_termsacceptance"),
+    ),
+    "Teams": (
+        AdminPage("Entries", "how_to_reg", "competitions_entry"),
+        AdminPage("Teams", "groups", "accounts_team"),
+        AdminPage("Memberships", "group_add", "accounts_membership"),
+        AdminPage("Invitations", "mark_email_unread", "accounts_invitation", SUPERUSER),
+        AdminPage("Repositories", "folder_data", "repositories_repository"),
+        AdminPage("Push costs", "hourglass", "repositories_pushcost"),
+        AdminPage("Account requests", "person_add", "accounts_accountrequest", badge=WAITING_ACCOUNTS),
+        AdminPage("Sign-up links", "add_link", "accounts_signuplink"),
+        AdminPage("Users", "person", "accounts_user", SUPERUSER),
+        AdminPage("Groups", "group", "auth_group", SUPERUSER),
+        AdminPage("Access tokens", "key", "accounts_accesstoken", SUPERUSER),
+        AdminPage("E-mail addresses", "mail", "account_emailaddress", SUPERUSER),
+    ),
+    "Submissions": (
+        AdminPage("Submissions", "upload", "submissions_submission"),
+        AdminPage("Builds", "build", "submissions_build"),
+        AdminPage("Build logs", "receipt_long", "submissions_logchunk"),
+        AdminPage("Players", "smart_toy", "submissions_player"),
+        AdminPage("Quota slots", "confirmation_number", "submissions_quotaslot"),
+    ),
+}
+"""Above what formats add."""
+
+_LAST: Groups = {
+    "Workers": (
+        AdminPage("Worker time", "timer", "workers_workertime"),
+        AdminPage("Workers", "memory", "workers_worker", SUPERUSER),
+        AdminPage("Hosts", "dns", "workers_host", SUPERUSER),
+    ),
+    "Rounds": (
+        AdminPage("Rounds", "emoji_events", "rounds_round"),
+        AdminPage("Round entries", "how_to_vote", "rounds_roundentry"),
+        AdminPage("Releases", "public", "rounds_release"),
+        AdminPage("Signing keys", "key", "rounds_signingkey"),
+    ),
+    "Log": (
+        AdminPage("Events", "history", "core_event", SUPERUSER),
+        AdminPage("Site identity", "fingerprint", "core_siteidentity", SUPERUSER),
+    ),
+}
+"""Below what formats add."""
+
+
+def navigation(request: object) -> list[dict[str, Any]]:
+    """Return the groups of the sidebar: those of shared apps, and the `admin_pages` of the apps of formats.
+
+    Pages that a format adds to a group of shared apps come last in it.
+    """
+    own: dict[str, list[AdminPage]] = {}
+    for app in apps.get_app_configs():
+        added: Groups = getattr(app, "admin_pages", {})
+        for title, pages in added.items():
+            own.setdefault(title, []).extend(pages)
+    titles = dict.fromkeys([*_FIRST, *(title for title in own if title not in _LAST), *_LAST])
+    shared = {**_FIRST, **_LAST}
+    return [_group(title, [*shared.get(title, ()), *own.get(title, ())]) for title in titles]
+
+
+def _group(title: str, pages: Sequence[AdminPage]) -> dict[str, Any]:
+    return {"title": title, "separator": True, "collapsible": False, "items": [each.item() for each in pages]}
 
 
 def _icon(request: object) -> str:
@@ -37,90 +131,7 @@ _UNFOLD = {
     "SIDEBAR": {
         "show_search": True,
         "show_all_applications": False,
-        "navigation": [
-            _group(
-                "Competition",
-                _item("Competitions", "trophy", "competitions_competition"),
-                _item("Tracks", "route", "competitions_track"),
-                _item("Rules", "gavel", "competitions_rulesversion"),
-                _item("Sample sets", "photo_library", "competitions_sampleset"),
-                _item("Freeze windows", "ac_unit", "competitions_freezewindow"),
-                _item("Organisers", "badge", "competitions_organiser"),
-                _item("Pages", "article", "competitions_page"),
-                _item("Announcements", "campaign", "competitions_announcement"),
-                _item("Terms", "contract", "competitions_termsversion"),
-                _item("Accepted terms", "order_approve", "competitions_termsacceptance"),
-            ),
-            _group(
-                "Teams",
-                _item("Entries", "how_to_reg", "competitions_entry"),
-                _item("Teams", "groups", "accounts_team"),
-                _item("Memberships", "group_add", "accounts_membership"),
-                _item("Invitations", "mark_email_unread", "accounts_invitation", SUPERUSER),
-                _item("Repositories", "folder_data", "repositories_repository"),
-                _item("Push costs", "hourglass", "repositories_pushcost"),
-                _item("Account requests", "person_add", "accounts_accountrequest") | {"badge": WAITING_ACCOUNTS},
-                _item("Sign-up links", "add_link", "accounts_signuplink"),
-                _item("Users", "person", "accounts_user", SUPERUSER),
-                _item("Groups", "group", "auth_group", SUPERUSER),
-                _item("Access tokens", "key", "accounts_accesstoken", SUPERUSER),
-                _item("E-mail addresses", "mail", "account_emailaddress", SUPERUSER),
-            ),
-            _group(
-                "Submissions",
-                _item("Submissions", "upload", "submissions_submission"),
-                _item("Builds", "build", "submissions_build"),
-                _item("Build logs", "receipt_long", "submissions_logchunk"),
-                _item("Players", "smart_toy", "submissions_player"),
-                _item("Quota slots", "confirmation_number", "submissions_quotaslot"),
-            ),
-            _group(
-                "Matches",
-                _item("Matches", "sports_kabaddi", "matches_match"),
-                _item("Pieces", "extension", "matches_piece"),
-                _item("Sample results", "analytics", "matches_sampleresult"),
-                _item("Worker time", "timer", "workers_workertime"),
-                _item("Workers", "memory", "workers_worker", SUPERUSER),
-                _item("Hosts", "dns", "workers_host", SUPERUSER),
-            ),
-            _group(
-                "Leaderboards",
-                _item("Standings", "leaderboard", "leaderboards_standing"),
-                _item("Submission choices", "check_circle", "leaderboards_submissionchoice"),
-                _item("Evaluations", "scoreboard", "leaderboards_evaluation"),
-                _item("Resamples", "shuffle", "leaderboards_resamples"),
-                _item("Rejudgings", "balance", "leaderboards_rejudging"),
-                _item("Frozen leaderboards", "lock_clock", "competitions_frozenleaderboards"),
-                _item("Snapshots", "photo_camera", "leaderboards_snapshot"),
-                _item("Pools", "pool", "leaderboards_pool"),
-                _item("Pool places", "format_list_numbered", "leaderboards_poolplace"),
-            ),
-            _group(
-                "Tournaments",
-                _item("Tournaments", "grid_on", "tournaments_tournament"),
-                _item("Entrants", "groups", "tournaments_entrant"),
-                _item("Runs of attacks", "bolt", "tournaments_attackrun"),
-                _item("Runs of defences", "shield", "tournaments_defencerun"),
-                _item("Repeated runs", "replay", "tournaments_repeatrun"),
-                _item("Totals of pairs", "functions", "tournaments_pairtotal"),
-            ),
-            _group(
-                "Rounds",
-                _item("Rounds", "emoji_events", "rounds_round"),
-                _item("Round entries", "how_to_vote", "rounds_roundentry"),
-                _item("Stages", "stairs", "query_rounds_roundstage"),
-                _item("Decision log", "rule", "query_rounds_decision"),
-                _item("Round matches", "join_inner", "query_rounds_roundmatch"),
-                _item("Warnings", "warning", "query_rounds_roundwarning"),
-                _item("Releases", "public", "rounds_release"),
-                _item("Signing keys", "key", "rounds_signingkey"),
-            ),
-            _group(
-                "Log",
-                _item("Events", "history", "core_event", SUPERUSER),
-                _item("Site identity", "fingerprint", "core_siteidentity", SUPERUSER),
-            ),
-        ],
+        "navigation": navigation,
     },
 }
 

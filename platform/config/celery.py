@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from celery import Celery, Task, signals
@@ -30,6 +31,13 @@ def add_tasks_of_apps(**_: Any) -> None:
     """Add what the apps of formats do at intervals: their `beat_schedule`. Django is set up by then."""
     for each in apps.get_app_configs():
         app.conf.beat_schedule.update(getattr(each, "beat_schedule", {}))
+
+
+def route_of_apps(name: str, *_: Any, **__: Any) -> Mapping[str, str] | None:
+    """Return the route of a task that the app of a format has in its `task_routes`; None for all others."""
+    routes: Iterator[Mapping[str, Mapping[str, str]]]
+    routes = (getattr(each, "task_routes", {}) for each in apps.get_app_configs())
+    return next((own[name] for own in routes if name in own), None)
 
 
 @signals.setup_logging.connect  # type: ignore[untyped-decorator]

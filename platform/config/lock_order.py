@@ -5,14 +5,18 @@ Of one table, rows are locked in the order of their keys. The site's tests check
 
 from __future__ import annotations
 
-LOCK_ORDER = (
+from collections.abc import Mapping, Sequence
+
+from django.apps import apps
+from django.core.exceptions import ImproperlyConfigured
+
+SHARED = (
     "workers.Worker",
     "accounts.AccountRequest",
     "accounts.SignUpLink",
     "accounts.Team",
     "accounts.User",
     "accounts.Invitation",
-    "leaderboards.Rejudging",
     "competitions.Competition",
     "rounds.Round",
     "competitions.SampleSet",
@@ -21,18 +25,24 @@ LOCK_ORDER = (
     "submissions.QuotaSlot",
     "submissions.Build",
     "competitions.Track",
-    "tournaments.Tournament",
-    "tournaments.AttackRun",
-    "tournaments.DefenceRun",
-    "tournaments.RepeatRun",
-    "tournaments.PairTotal",
-    "tournaments.Entrant",
-    "matches.Piece",
-    "matches.Match",
-    "leaderboards.Evaluation",
-    "leaderboards.Resamples",
-    "leaderboards.Standing",
-    "query_rounds.RoundMatch",
     "rounds.SigningKey",
 )
-"""Models, first to last. A transaction that holds rows of one locks no rows of an earlier one for the first time."""
+"""Models of shared apps, first to last."""
+
+
+def lock_order() -> tuple[str, ...]:
+    """Return the models, first to last. A transaction that holds rows of one locks no rows of an earlier one.
+
+    An app of a format names its models in `lock_order`, by the model of `SHARED` before which they are locked; those of
+    a later app come first. Raise `ImproperlyConfigured` where it names another model.
+    """
+    before: dict[str, list[str]] = {label: [] for label in SHARED}
+    for app in reversed(list(apps.get_app_configs())):
+        own: Mapping[str, Sequence[str]] = getattr(app, "lock_order", {})
+        for label, models in own.items():
+            if label not in before:
+                raise ImproperlyConfigured(
+                    f"the lock_order of {app.name} names {label}: name one of {', '.join(SHARED)}"
+                )
+            before[label] += models
+    return tuple(model for label in SHARED for model in (*before[label], label))

@@ -254,12 +254,14 @@ CELERY_TASK_ACKS_LATE = False
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1
 CELERY_TASK_DEFAULT_QUEUE = "default"
 # sweeps do not use the queues whose workers can be busy for a long time
-CELERY_TASK_ROUTES = {
-    "submissions.build": {"queue": "build"},
-    "submissions.collect_images": {"queue": "build"},
-    "workers.play": {"queue": "play"},
-    "tournaments.make_baselines": {"queue": "build"},
-}
+CELERY_TASK_ROUTES = [
+    {
+        "submissions.build": {"queue": "build"},
+        "submissions.collect_images": {"queue": "build"},
+        "workers.play": {"queue": "play"},
+    },
+    "config.celery.route_of_apps",
+]
 CELERY_BEAT_SCHEDULE_FILENAME = str(STATE / "beat-schedule")
 CELERY_BEAT_SCHEDULE = {  # formats add theirs, see `config.celery`
     "submissions.sweep": {"task": "submissions.sweep", "schedule": 10.0, "options": {"expires": 10.0}},

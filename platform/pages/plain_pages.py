@@ -38,7 +38,7 @@ from pages.formats import (
     WorkQueue,
 )
 from pages.share.picture import SharedRow
-from pages.status.incidents import Incident
+from pages.status.incidents import Incident, RowsToFix, Urgency
 from pages.submission.progress_steps import steps_of
 from rounds.models import Release, Round
 from rounds.selectors import StandingRow, standings
@@ -48,9 +48,13 @@ from workers.work_items import WorkItem
 
 PARTS = "pages/plain"
 
+FAILED = "It does not play again by itself. Fix the cause that the log of the workers names."
+FAULTY = "Faults on one host, or failures of hosts: another host tries again, or the same one later."
+"""What organisers read about the rows of work that need them."""
+
 
 class PlainPages(WithoutHistory):
-    """See `pages.formats.PageFormat`. A format sets the names below, and adds `origin` and `rows_to_fix`."""
+    """See `pages.formats.PageFormat`. A format sets the names below, and adds `origin`."""
 
     board_of: ClassVar[PlainBoard]
     """Its leaderboards."""
@@ -204,6 +208,13 @@ class PlainPages(WithoutHistory):
 
     def incidents(self, live: Collection[str]) -> Sequence[Incident]:
         return ()
+
+    def rows_to_fix(self) -> Sequence[RowsToFix]:
+        failed, faulty = self._items(WorkItem.State.FAILED), self._stuck()
+        return (
+            RowsToFix(Urgency.FAILED, f"{self.title}: work ended by platform errors", failed, FAILED),
+            RowsToFix(Urgency.WAITS, f"{self.title}: work that waits after faults", faulty, FAULTY),
+        )
 
     def last_score_at(self) -> datetime | None:
         newest: datetime | None = (

@@ -19,6 +19,7 @@ from core.administration.columns import labelled, linked
 from core.administration.permissions import ReadOnlyAdmin, model_field_names
 from core.errors import Fault, Refusal
 from rounds import admin_actions
+from rounds.formats import schedule_title
 from rounds.forms import PlanForm
 from rounds.models import Release, Round, RoundEntry, SigningKey
 from rounds.planning.plan import plan_round
@@ -61,7 +62,7 @@ class RoundAdmin(ReadOnlyAdmin):
         "state_since",
         linked("competition"),
         "kind",
-        "schedule",
+        "shown_schedule",
         "problem",
     )
     list_filter = ("state", ("competition", RelatedOnlyFieldListFilter), "kind", "schedule")
@@ -81,6 +82,11 @@ class RoundAdmin(ReadOnlyAdmin):
     publish = confirmed_action(admin_actions.PUBLISH)
     release = confirmed_action(admin_actions.RELEASE)
     withdraw = confirmed_action(admin_actions.WITHDRAW)
+
+    @admin.display(description="schedule", ordering="schedule")
+    def shown_schedule(self, round_: Round) -> str:
+        """Return the title that the round's format gives to its schedule."""
+        return schedule_title(round_)
 
     def get_actions_detail(self, request: HttpRequest, object_id: Any) -> list[Any]:
         """Return the actions that the state of the round allows."""

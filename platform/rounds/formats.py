@@ -9,6 +9,7 @@ from typing import IO, TYPE_CHECKING, Protocol
 
 from django.db.models import QuerySet
 from django.forms import Field
+from django.utils.translation import gettext_noop
 
 from competitions.models import Competition, RulesVersion, SampleSet
 from core.by_format import ByFormat
@@ -43,12 +44,16 @@ class RoundFormat(Protocol):
     publication_effect: str
     """What publishing does beside making the result public, in sentences, for the confirmation page."""
 
+    @property
+    def schedules(self) -> Mapping[str, str]:
+        """The titles of its schedules, which the templates translate, by name; a name has at most 8 characters."""
+
     # planning and freeze
 
     def plan_fields(self) -> Mapping[str, Field]:
         """Return the fields of the form that plans a round which this format adds: `schedule` and `guard`, or none."""
 
-    def schedule(self, schedule: str, *, guard: bool) -> tuple[Round.Schedule, bool]:
+    def schedule(self, schedule: str, *, guard: bool) -> tuple[str, bool]:
         """Return the schedule and the guard of a planned round. Raise `Refusal` for those that it does not have."""
 
     def ever_played(self, source: SampleSet) -> bool:
@@ -135,12 +140,14 @@ class RoundFormat(Protocol):
 class LeaderboardsContinue:
     """The answers of a format whose rounds have one schedule, follow from no leaderboard, and change none."""
 
+    schedules: Mapping[str, str] = {"all": gettext_noop("every entry plays everything")}
+
     def plan_fields(self) -> Mapping[str, Field]:
         return {}
 
-    def schedule(self, schedule: str, *, guard: bool) -> tuple[Round.Schedule, bool]:
-        """Ignore both: every entry plays everything."""
-        return Round.Schedule.ALL, False
+    def schedule(self, schedule: str, *, guard: bool) -> tuple[str, bool]:
+        """Ignore both: there is one schedule."""
+        return next(iter(self.schedules)), False
 
     def future_opponents(self, competition: Competition) -> QuerySet[Player]:
         """Return none: the leaderboards continue with the opponents that they have."""
@@ -200,3 +207,8 @@ round_formats: ByFormat[RoundFormat] = ByFormat()
 def format_of(round_: Round) -> RoundFormat:
     """Return what is particular to the round's format."""
     return round_formats.of(round_.competition)
+
+
+def schedule_title(round_: Round) -> str:
+    """Return the title of the round's schedule, or its name where the format no longer has it."""
+    return format_of(round_).schedules.get(round_.schedule, round_.schedule)

@@ -18,12 +18,6 @@ class Round(models.Model):
         DEVELOPMENT = "development", gettext_noop("development round")
         FINAL = "final", gettext_noop("final")
 
-    class Schedule(models.TextChoices):
-        LADDER_2 = "ladder-2", gettext_noop("ladder")
-        LADDER = "ladder", gettext_noop("panel ladder")
-        HALVING = "halving", gettext_noop("halving, as in 2018")
-        ALL = "all", gettext_noop("every attack against every defence")
-
     class State(models.TextChoices):
         PLANNED = "planned", gettext_noop("planned")
         FROZEN = "frozen", gettext_noop("frozen")
@@ -39,7 +33,8 @@ class Round(models.Model):
     number = models.PositiveIntegerField()
     title = models.CharField(max_length=120)
     kind = models.CharField(max_length=11, choices=Kind.choices)
-    schedule = models.CharField(max_length=8, choices=Schedule.choices, default=Schedule.LADDER_2)
+    schedule = models.CharField(max_length=8)
+    """The name of one of the schedules of its format, `rounds.formats.RoundFormat.schedules`."""
     guard = models.BooleanField(
         default=False,
         help_text="Keep entrants not significantly worse than 5th place (sign test, 5 %), up to 30 % more.",
@@ -80,11 +75,6 @@ class Round(models.Model):
 
     def __str__(self) -> str:
         return f"{self.competition.slug}: {self.title}"
-
-    @property
-    def seeded(self) -> bool:
-        """Whether who meets whom at first follows from the order of the leaderboards."""
-        return self.schedule != Round.Schedule.ALL
 
 
 class RoundEntry(models.Model):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 
 from django.conf import settings
@@ -13,6 +14,7 @@ from django.db import close_old_connections
 from competitions.rules_reader import Rules
 from core.errors import Refusal
 from evaluation.domain.errors import ManifestRefusal, SlowBuildRefusal
+from evaluation.domain.smoke_checks import SmokeCheck
 from submissions import build_order, build_queue, player_builds
 from submissions.build_logs import LogWriter, clean
 from submissions.formats import submission_formats
@@ -108,14 +110,14 @@ def _work(build: Build, writer: LogWriter, require: Callable[[], None]) -> None:
         problem = clean_text(shorten(refusal.problem))
         writer.write(f"rejected: {problem.splitlines()[0]}")
         writer.close()
-        if not build_queue.refuse(build, _reason_of(refusal), problem, shorten(refusal.fix)):
+        if not build_queue.refuse(build, _reason_of(refusal), problem, clean_text(shorten(refusal.fix))):
             raise LostClaimError from refusal
 
 
 def _check(
     build: Build, player: Player, stage: SmokeTest[Rules], writer: LogWriter, require: Callable[[], None]
 ) -> None:
-    checks = stage.play(player, on_log=writer.write, on_piece=require)
+    checks = [_cleaned(check) for check in stage.play(player, on_log=writer.write, on_piece=require)]
     close_old_connections()
     rows = as_rows(checks)
     for check in checks:
@@ -126,7 +128,7 @@ def _check(
         done = build_queue.succeed(build, player, rows)
     else:
         problem, fix = what_failed(checks)
-        done = build_queue.refuse(build, CHECK_FAILED, clean_text(problem), fix, rows)
+        done = build_queue.refuse(build, CHECK_FAILED, problem, fix, rows)
     if not done:
         raise LostClaimError
 
@@ -135,6 +137,12 @@ def _reason_of(refusal: Refusal) -> str:
     if isinstance(refusal, ManifestRefusal):
         return MANIFEST
     return BUILD_TOO_SLOW if isinstance(refusal, SlowBuildRefusal) else BUILD_FAILED
+
+
+def _cleaned(check: SmokeCheck) -> SmokeCheck:
+    """Return a check with the texts that may quote the output of the player cleaned."""
+    seen, headline, fix = map(clean_text, (check.seen, check.headline, check.fix))
+    return replace(check, seen=seen, headline=headline, fix=fix)
 
 
 def clean_text(text: str) -> str:

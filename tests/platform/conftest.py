@@ -22,7 +22,7 @@ from accounts.models import Membership, Team, User
 from competitions.models import Competition, Entry, Organiser, RulesVersion, SampleSet, Track
 from competitions.rules_reader import Rules, RulesReader
 from competitions.sample_store import keep_samples
-from config.lock_order import LOCK_ORDER
+from config.lock_order import lock_order
 from core import clock
 from evaluation.builder import tree_digest
 from evaluation.builder.source_tree import TreeEntry
@@ -58,7 +58,7 @@ def the_clock(monkeypatch: pytest.MonkeyPatch) -> FakeClock:
 @pytest.fixture(autouse=True)
 def _locks_in_order() -> Iterator[None]:
     """Every transaction locks rows in the site's order. SQLite has no such locks."""
-    recorder = LockRecorder(LOCK_ORDER)
+    recorder = LockRecorder(lock_order())
 
     def watch(connection: BaseDatabaseWrapper, **signal: Any) -> None:
         connection.execute_wrappers.append(recorder)

@@ -14,7 +14,6 @@ from competitions.selectors import sample_set_for
 from core import notify
 from pages.competition.citation import Origin
 from pages.plain_pages import PlainPages
-from pages.status.incidents import RowsToFix
 from rounds.models import Round
 from submissions.plain_board import Column, PlainBoard, ScoredSubmission
 from submissions.selectors import ready_submissions
@@ -58,9 +57,6 @@ class ToyPages(PlainPages):
 
     def origin(self) -> Origin:
         return Origin("They follow a test.", "@misc{test}")
-
-    def rows_to_fix(self) -> Sequence[RowsToFix]:
-        return ()
 
 
 @shared_task(name="toy.sweep")  # type: ignore[untyped-decorator]

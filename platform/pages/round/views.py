@@ -20,6 +20,7 @@ from pages import polling
 from pages.access import own_teams, round_of
 from pages.formats import page_formats
 from pages.round.released_files import files
+from rounds.formats import schedule_title
 from rounds.models import Release, Round
 from rounds.release.archive_limit import RETRY_SECONDS, ArchivesBusyError
 from rounds.release.released_parts import open_part, released, released_entries
@@ -42,6 +43,7 @@ def show(request: HttpRequest, slug: str, number: int) -> HttpResponse:
     context: dict[str, Any] = {
         "competition": competition,
         "round": shown,
+        "schedule_title": schedule_title(shown),
         "texts": of_format.round_texts,
         "progress": of_format.round_progress(shown) if shown.state in _SHOWS_PROGRESS else None,
     }

@@ -23,7 +23,7 @@ MOST_LINKED = 200
 
 @dataclass(frozen=True)
 class Card:
-    """A kind of rows that need a person: how many, what to do, and the address of their list."""
+    """A kind of rows that need a person: how many, what to do, and the address of their list, "" without one."""
 
     title: str
     count: int
@@ -82,12 +82,16 @@ def _host_cards() -> list[Card]:
 def _card(request: HttpRequest, of: RowsToFix) -> Card:
     keys = list(_visible(request, of.rows).order_by("pk").values_list("pk", flat=True))
     model: type[Model] = of.rows.model
+    if not admin.site.is_registered(model):
+        return Card(of.title, len(keys), of.text, "")
     address = reverse(f"admin:{model._meta.app_label}_{model._meta.model_name}_changelist")
     shown = ",".join(map(str, keys[:MOST_LINKED]))
     return Card(of.title, len(keys), of.text, f"{address}?{urlencode({'id__in': shown})}")
 
 
 def _visible(request: HttpRequest, rows: QuerySet[Any]) -> QuerySet[Any]:
-    """Return those of `rows` that the user sees in the admin."""
-    page = admin.site._registry[rows.model]
+    """Return those of `rows` that the user sees in the admin; without an admin page, only superusers see them."""
+    page = admin.site._registry.get(rows.model)
+    if page is None:
+        return rows if is_superuser(request) else rows.none()
     return rows.filter(pk__in=page.get_queryset(request).order_by().values("pk"))

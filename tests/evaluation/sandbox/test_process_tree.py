@@ -59,10 +59,16 @@ def test_it_works(tmp_path: Path) -> None:
 
 
 @pytest.mark.docker
+@pytest.mark.parametrize("user", [0, 1000], ids=["root", "another user"])
 def test_deleted_files_of_a_container_are_seen(
-    socket_directory: Path, wait_until: Callable[[Callable[[], bool]], None]
+    user: int,
+    socket_directory: Path,
+    wait_until: Callable[[Callable[[], bool]], None],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    """A worker who is not root may not look into processes of the container's user itself."""
     sandbox = DockerSandbox()
+    monkeypatch.setattr(os, "geteuid", lambda: user)
     with tempfile.TemporaryDirectory() as directory:
         written = Path(directory)
         written.chmod(0o777)

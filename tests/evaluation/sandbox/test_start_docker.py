@@ -127,11 +127,14 @@ def test_there_is_no_network_and_no_name_service(
     player = scripted("""
         import socket
         print([name for _, name in socket.if_nameindex() if name == "eth0"])
+        words = [line.split() for line in open("/etc/resolv.conf")]
+        print([each for each in words if each and each[0] in ("nameserver", "search", "domain")])
         socket.getaddrinfo("example.invalid", 80)
     """)
     run = docker_sandbox.start(player, socket_directory=socket_directory, resources=Resources())
     ending = wait_for_end(run)
     assert "[]\n" in ending.log  # the engine orders each stream by itself, not the two together
+    assert "[['nameserver', '127.0.0.1']]\n" in ending.log, "it says where the host is"
     assert "gaierror" in ending.log
 
 

@@ -67,6 +67,16 @@ def test_every_page_is_in_the_sidebar_once(as_superuser: Client) -> None:
     assert sorted(links) == sorted(address(model, "changelist") for model in admin.site._registry)
 
 
+def test_formats_add_pages_to_the_groups_and_new_groups_above_those_of_workers(as_superuser: Client) -> None:
+    groups = as_superuser.get(reverse("admin:index")).context["sidebar_navigation"]
+    titles = {group["title"]: [item["title"] for item in group["items"]] for group in groups}
+    assert list(titles) == [
+        *("Competition", "Teams", "Submissions", "Matches", "Leaderboards", "Tournaments", "Workers", "Rounds", "Log")
+    ]
+    assert titles["Rounds"][:2] == ["Rounds", "Round entries"]
+    assert titles["Rounds"][-1] == "Warnings"
+
+
 @pytest.mark.parametrize("model", MODELS, ids=lambda model: model.__name__)
 def test_it_rejects_edits_of_read_only_rows(as_superuser: Client, rows: Any, olga: object, model: Any) -> None:
     rows.more()

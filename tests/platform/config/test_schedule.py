@@ -1,7 +1,8 @@
-"""What workers do at intervals: the schedule of the settings, and those of the apps of formats."""
+"""What workers do at intervals and in which queue: the settings, and what the apps of formats add."""
 
 from __future__ import annotations
 
+import pytest
 from celery import current_app
 
 
@@ -17,3 +18,16 @@ def test_what_is_late_expires_before_it_is_due_again() -> None:
     for each in current_app.conf.beat_schedule.values():
         if isinstance(each["schedule"], float):
             assert each["options"]["expires"] == each["schedule"]
+
+
+@pytest.mark.parametrize(
+    ("task", "queue"),
+    [
+        ("submissions.build", "build"),
+        ("workers.play", "play"),
+        ("tournaments.make_baselines", "build"),
+        ("tournaments.sweep", "default"),
+    ],
+)
+def test_a_task_goes_to_the_queue_that_the_settings_or_the_app_of_a_format_name(task: str, queue: str) -> None:
+    assert current_app.amqp.router.route({}, task)["queue"].name == queue

@@ -146,6 +146,7 @@ def test_a_season_of_the_toy_format(
         site.beat()
     round_.refresh_from_db()
     assert (round_.state, round_.problem) == ("scored", "")
+    _failed_work(client, round_)
     publish(round_=round_, by=olga)
     release(round_=round_, part="bundle", by=olga, reason="It is over.")
     _result(client, round_)
@@ -178,6 +179,19 @@ def _board(client: Client, rows: list[str]) -> None:
     assert shown == sorted(shown)
     for row in rows:
         assert f"{float(row.split(',')[-1]):.1f}\N{NO-BREAK SPACE}%" in page
+
+
+def _failed_work(client: Client, round_: Round) -> None:
+    """Work without an admin page is on the first page of the admin all the same: for superusers, without a link."""
+    round_.guesses.update(state=Guess.State.FAILED)
+    root = User.objects.create_superuser("root", "root@example.org")
+    staff = User.objects.create_user("otto", "otto@example.org", is_staff=True)
+    for user, cards in ((root, [(round_.guesses.count(), "")]), (staff, [])):
+        client.force_login(user)
+        shown = client.get("/admin/").context["incidents"]
+        assert [(card.count, card.link) for card in shown if card.title.startswith("Toy:")] == cards
+    client.logout()
+    round_.guesses.update(state=Guess.State.PLAYED)
 
 
 def _worker_killed(round_: Round, the_clock: FakeClock) -> None:

@@ -29,6 +29,7 @@ from formats.base import Format, register
 from pages.formats import page_formats
 from repositories.models import Repository
 from rounds.formats import round_formats
+from rounds.models import Round
 from submissions import services
 from submissions.formats import submission_formats
 from submissions.models import Player, Submission
@@ -181,6 +182,16 @@ def test_a_part_that_does_not_fit_is_found() -> None:
 def test_a_name_fits_addresses_and_its_column(name: str) -> None:
     assert re.fullmatch(r"[a-z][a-z-]*", name)
     assert len(name) <= (Competition._meta.get_field("format").max_length or 0)
+
+
+@each_format
+def test_its_schedules_have_titles_and_fit_their_column(name: str) -> None:
+    schedules = round_formats[name].schedules
+    assert schedules
+    for schedule, title in schedules.items():
+        assert title
+        assert round_formats[name].schedule(schedule, guard=False) == (schedule, False)
+        assert len(schedule) <= (Round._meta.get_field("schedule").max_length or 0)
 
 
 @each_format

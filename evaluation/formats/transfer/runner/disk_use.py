@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import stat
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,7 +10,7 @@ from pathlib import Path
 
 from evaluation.domain.errors import HostFault
 
-LEAST_FREE_BYTES = 64 << 20
+LEAST_FREE_BYTES, LEAST_FREE_FILES = 64 << 20, 10_000
 """With less, a program may fail although it keeps its limits, and its result says nothing about it."""
 
 _FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -46,9 +45,16 @@ class DiskAllowance:
         """Return the number of their file system, as in `os.stat_result.st_dev`."""
         return self.directories[0].stat().st_dev
 
-    def free_bytes(self) -> int:
-        """Return the free space of their file system."""
-        return shutil.disk_usage(self.directories[0]).free
+    def shortage(self, *, files: int = 0, size: int = 0) -> str:
+        """Return what their file system lacks for so many further files and bytes, "" if it lacks nothing."""
+        found = os.statvfs(self.directories[0])
+        free = found.f_bavail * found.f_frsize
+        if free < size + LEAST_FREE_BYTES:
+            return f"{free >> 20:,} MiB free"
+        # a file system without a fixed number of files says 0
+        if found.f_files and found.f_favail < files + LEAST_FREE_FILES:
+            return f"room for {found.f_favail:,} more files"
+        return ""
 
 
 def allowance_beyond(directories: Sequence[Path], *, files: int, size: int) -> DiskAllowance:
@@ -58,11 +64,10 @@ def allowance_beyond(directories: Sequence[Path], *, files: int, size: int) -> D
     allowed = DiskAllowance(
         tuple(directories), files + sum(count for count, _ in present), size + sum(used for _, used in present)
     )
-    free = allowed.free_bytes()
-    if free < size + LEAST_FREE_BYTES:
+    if shortage := allowed.shortage(files=files, size=size):
         raise HostFault(
-            f"the file system of {directories[0]} has {free >> 20:,} MiB free, and a run may write {size >> 20:,} MiB; "
-            "free some, or name a directory of another one in TMPDIR"
+            f"the file system of {directories[0]} has {shortage}, and a run may write {size >> 20:,} MiB in {files:,} "
+            "files; free some, or name a directory of another one in TMPDIR"
         )
     return allowed
 

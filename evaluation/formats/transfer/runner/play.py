@@ -59,7 +59,7 @@ def play(
 
     A failure of a submission is part of the result; a failure of the host raises `Fault`, after all runs were ended.
     """
-    sweep_workspaces()
+    sweep_workspaces(sandbox)
     stop = threading.Event()
     stage = RunEnvironment(sandbox, resources, calibration, stop)
     phases = Phases(BatchRunner(match.rules, stage, match.seed, on_log), BatchStore(directory))

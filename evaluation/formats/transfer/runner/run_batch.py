@@ -9,14 +9,15 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from evaluation.builder.source_tree import IGNORED_NAMES
 from evaluation.domain.errors import Fault
 from evaluation.domain.players import Program
 from evaluation.formats.transfer.results import BatchReason, BatchRun
-from evaluation.formats.transfer.runner.disk_use import LEAST_FREE_BYTES, DiskAllowance, allowance_beyond
+from evaluation.formats.transfer.runner.container_files import make_readable
+from evaluation.formats.transfer.runner.disk_use import DiskAllowance, allowance_beyond
 from evaluation.formats.transfer.runner.transfer_player import TransferPlayer
 from evaluation.formats.transfer.runner.workspace import workspace
 from evaluation.legacy.player_modules import START_2017
@@ -32,7 +33,6 @@ _MODULES = "/legacy_modules"
 """Where submissions of 2017 see the modules that give current packages their names of 2017."""
 
 _POLL_SECONDS = 0.02
-_CLEANING_SECONDS = 60.0
 _MEASURE_SECONDS = 0.5
 _FILE_TIME = 1_500_000_000
 _FREE_FILES = 1000
@@ -76,7 +76,7 @@ def run_batch(
     The directory lives until the block ends. `arguments` follow the input directory on the command line; they are made
     of the path of the output directory. A failure of the host raises `Fault`, and a stopped match `StoppedError`.
     """
-    with workspace() as (code, inputs, written, socket_directory):
+    with workspace(stage.sandbox) as (code, inputs, written, socket_directory):
         _copy_code(player.source, code)
         _write_files(files, inputs)
         folders = [
@@ -115,17 +115,19 @@ def _run(
     run = stage.sandbox.start(program, socket_directory=socket_directory, resources=stage.resources, folders=folders)
     began = time.monotonic()  # what the host needs for a start is not the submission's time
     try:
-        cut, free = _wait(run, began + seconds * stage.calibration, allowance, stage.stop)
+        cut, shortage = _wait(run, began + seconds * stage.calibration, allowance, stage.stop)
         elapsed = time.monotonic() - began
     finally:
         ending = run.end()
-        _make_readable(stage, program, socket_directory, folders)
+        readable = program.image is None or make_readable(stage.sandbox, writable, socket_directory)
     # 1. what it wrote: directories that it alone could read have their size now
-    if cut is BatchReason.TOO_MUCH_OUTPUT or allowance.exceeded(ended=True):
+    if cut is BatchReason.TOO_MUCH_OUTPUT or allowance.exceeded(ended=readable):
         cut = BatchReason.TOO_MUCH_OUTPUT
+    elif not readable:
+        raise Fault(f"the files of {program.name} could not be made readable: this host is too slow")
     # 2. a full disk, which others may have filled
-    elif free < LEAST_FREE_BYTES:
-        raise Fault(f"the disk of this host was full while it ran {program.name}: {free >> 20:,} MiB were free")
+    elif shortage:
+        raise Fault(f"the disk of this host was full while it ran {program.name}: {shortage}")
     reason, detail = _reason(cut, ending)
     # 3. whether this host may be the cause
     if reason in (BatchReason.CRASHED, BatchReason.OUT_OF_MEMORY):
@@ -133,49 +135,28 @@ def _run(
     return Finished(BatchRun(elapsed / stage.calibration, reason, detail), ending.log)
 
 
-def _make_readable(stage: RunEnvironment, program: Program, socket_directory: Path, folders: Sequence[Folder]) -> None:
-    """Make what the user of a container wrote readable and removable, which only that user may unless this is root.
-
-    `mkstemp`, with which careful programs write their files, gives them the mode 0600. The image is that of the site:
-    the program's could hold a `chmod` of its own, and go on computing in it.
-    """
-    if program.image is None or os.geteuid() == 0:
-        return
-    places = [stage.sandbox.place(folder) for folder in folders if folder.writable]
-    command = ("/bin/chmod", "-R", "a+rwX", *places)
-    cleaner = replace(program, image=stage.sandbox.base_image, command=command, gpu=False)
-    run = stage.sandbox.start(cleaner, socket_directory=socket_directory, resources=stage.resources, folders=folders)
-    deadline = time.monotonic() + _CLEANING_SECONDS
-    while not (ended := run.ended()) and time.monotonic() < deadline:
-        time.sleep(_POLL_SECONDS)
-    ending = run.end()
-    # its exit status says nothing: what this process wrote belongs to another user
-    if not ended or ending.host_failure:
-        raise Fault(f"the files of {program.name} could not be made readable: {ending.host_failure or 'too slow'}")
-
-
 def _wait(
     run: PlayerRun, deadline: float, allowance: DiskAllowance, stop: threading.Event
-) -> tuple[BatchReason | None, int]:
-    """Wait until the run ends, reaches a limit, or the disk is full. Return the limit, and the free bytes then."""
+) -> tuple[BatchReason | None, str]:
+    """Wait until the run ends, reaches a limit, or the disk is full. Return the limit, and what the disk lacks then."""
     measured = time.monotonic()
     while not run.ended():
         now = time.monotonic()
         if stop.is_set():
             raise StoppedError
         if now >= deadline:
-            return BatchReason.TOO_SLOW, allowance.free_bytes()
+            return BatchReason.TOO_SLOW, allowance.shortage()
         if now - measured >= _MEASURE_SECONDS:
-            full = (free := allowance.free_bytes()) < LEAST_FREE_BYTES
+            shortage = allowance.shortage()
             # deleted files are looked for only now: a program can make that slow
-            deleted = run.deleted_bytes(allowance.device()) if full else 0
+            deleted = run.deleted_bytes(allowance.device()) if shortage else 0
             if allowance.exceeded(ended=False, deleted=deleted):
-                return BatchReason.TOO_MUCH_OUTPUT, free
-            if full:
-                return None, free
+                return BatchReason.TOO_MUCH_OUTPUT, shortage
+            if shortage:
+                return None, shortage
             measured = now
         time.sleep(_POLL_SECONDS)
-    return None, allowance.free_bytes()
+    return None, allowance.shortage()
 
 
 def _reason(cut: BatchReason | None, ending: Ending) -> tuple[BatchReason | None, str]:

@@ -27,7 +27,7 @@ from formats.query.rounds.engine_adapter import (
     facts_of,
     outcome_of,
 )
-from formats.query.rounds.planning import check_sides, chosen_schedule, plan_fields
+from formats.query.rounds.planning import Schedule, check_sides, chosen_schedule, plan_fields
 from formats.query.rounds.preview import preview
 from formats.query.rounds.progression import OPEN_STATES, advance_round
 from formats.query.rounds.publication import publish_pools
@@ -49,11 +49,12 @@ class QueryRounds:
     publication_effect = (
         "The best of each track become its pool, and submissions are measured again against the new pools."
     )
+    schedules: Mapping[str, str] = dict(Schedule.choices)
 
     def plan_fields(self) -> Mapping[str, Field]:
         return plan_fields()
 
-    def schedule(self, schedule: str, *, guard: bool) -> tuple[Round.Schedule, bool]:
+    def schedule(self, schedule: str, *, guard: bool) -> tuple[str, bool]:
         return chosen_schedule(schedule, guard=guard)
 
     def ever_played(self, source: SampleSet) -> bool:
@@ -113,7 +114,7 @@ class QueryRounds:
         publish_pools(round_, views, by)
 
     def secret_order_since(self, round_: Round) -> datetime | None:
-        return frozen_since(round_.competition) if round_.seeded else None
+        return frozen_since(round_.competition)
 
     def being_played(self, sets: QuerySet[SampleSet]) -> QuerySet[SampleSet]:
         return sets.filter(Exists(Match.objects.filter(sample_set=OuterRef("pk"), state__in=OPEN_STATES)))

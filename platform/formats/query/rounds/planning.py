@@ -4,24 +4,32 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from django.db.models import TextChoices
 from django.forms import BooleanField, ChoiceField, Field
+from django.utils.translation import gettext_noop
 from unfold.widgets import UnfoldAdminSelectWidget, UnfoldBooleanSwitchWidget
 
 from core.errors import Refusal
 from formats.query.tracks import MODEL, UNTARGETED
-from rounds.models import Round, RoundEntry
+from rounds.models import RoundEntry
 
 _NEEDED = (MODEL, UNTARGETED)
 """Without these tracks nothing can be ranked. A round can run without targeted attacks."""
 
-SCHEDULES = tuple(each for each in Round.Schedule if each is not Round.Schedule.ALL)
+
+class Schedule(TextChoices):
+    """The schedules of rounds, as `evaluation.formats.query.tournament` names them."""
+
+    LADDER_2 = "ladder-2", gettext_noop("ladder")
+    LADDER = "ladder", gettext_noop("panel ladder")
+    HALVING = "halving", gettext_noop("halving, as in 2018")
 
 
 def plan_fields() -> Mapping[str, Field]:
     """Return the fields of the form that plans a round for its schedule."""
     return {
         "schedule": ChoiceField(
-            choices=[(each.value, each.label) for each in SCHEDULES],
+            choices=Schedule.choices,
             required=False,
             widget=UnfoldAdminSelectWidget,
             help_text="The ladder costs about two fifths of halving, which finds the best model more often where "
@@ -38,16 +46,15 @@ def plan_fields() -> Mapping[str, Field]:
     }
 
 
-def chosen_schedule(schedule: str, *, guard: bool) -> tuple[Round.Schedule, bool]:
+def chosen_schedule(schedule: str, *, guard: bool) -> tuple[str, bool]:
     """Return the schedule and the guard of a planned round. Raise `Refusal` for those that do not exist."""
-    known = [each.value for each in SCHEDULES]
-    if schedule not in known:
-        raise Refusal(f"{schedule!r} is not a schedule", fix=f"choose one of {', '.join(known)}")
-    if guard and schedule != Round.Schedule.LADDER:
+    if schedule not in Schedule.values:
+        raise Refusal(f"{schedule!r} is not a schedule", fix=f"choose one of {', '.join(Schedule.values)}")
+    if guard and schedule != Schedule.LADDER:
         raise Refusal(
             f"the schedule {schedule} has no guarded cuts", fix="choose the panel ladder, or turn guarded cuts off"
         )
-    return Round.Schedule(schedule), guard
+    return schedule, guard
 
 
 def check_sides(entries: Sequence[RoundEntry]) -> None:

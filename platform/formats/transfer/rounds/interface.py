@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import datetime
 from functools import partial
 from typing import IO
 
 from django.db.models import Exists, OuterRef, QuerySet
+from django.utils.translation import gettext_noop
 
 from competitions.models import Competition, RulesVersion, SampleSet
 from core import object_store
@@ -34,6 +35,7 @@ class TransferRounds(LeaderboardsContinue):
 
     bundle_format = VERSION
     publication_effect = "There are no pools, and the leaderboards continue."
+    schedules: Mapping[str, str] = {"all": gettext_noop("every attack against every defence")}
 
     def ever_played(self, source: SampleSet) -> bool:
         return ever_held(source)

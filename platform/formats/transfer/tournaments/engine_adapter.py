@@ -87,7 +87,7 @@ def longest(tournament: Tournament) -> timedelta:
 
 def remove_leftovers() -> None:
     """Remove the directories of runs of dead workers of this host; they hold secret samples."""
-    sweep_workspaces()
+    sweep_workspaces(open_sandbox())
 
 
 def play(run: AttackRun | DefenceRun | RepeatRun) -> dict[str, Any]:

@@ -6,9 +6,11 @@ import os
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
+from evaluation.domain.errors import HostFault
 from evaluation.formats.transfer.runner.disk_use import DiskAllowance, allowance_beyond
 
 NOBODY = 65534
@@ -51,3 +53,15 @@ def test_a_directory_that_cannot_be_read_counts_once_the_run_has_ended(directory
     (directory / "hidden").chmod(mode)
     assert not allowed.exceeded(ended=False)
     assert allowed.exceeded(ended=True)
+
+
+def test_a_file_system_with_room_for_few_files_is_full(directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    allowed = allowance(directory)
+    assert allowed.shortage() == ""
+    figures = SimpleNamespace(f_bavail=1 << 40, f_frsize=1, f_files=1 << 20, f_favail=9_999)
+    monkeypatch.setattr(os, "statvfs", lambda path: figures)
+    assert allowed.shortage() == "room for 9,999 more files"
+    with pytest.raises(HostFault, match="has room for 9,999 more files, and a run may write 0 MiB in 3 files"):
+        allowance(directory)
+    figures.f_files = figures.f_favail = 0  # as on a file system without a fixed number of files
+    assert allowed.shortage() == ""

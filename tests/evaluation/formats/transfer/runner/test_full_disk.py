@@ -74,5 +74,5 @@ def test_it_works(repository: Callable[..., Path], root: Path, tmp_path: Path) -
     beyond_its_limit, full, too_small = done.stdout.splitlines()
     assert beyond_its_limit == "played: [<BatchReason.TOO_MUCH_OUTPUT: 'too_much_output'>]"
     assert full.startswith("fault: ")  # while it was played, or before it was started
-    assert "MiB free" in full or "MiB were free" in full
-    assert " MiB free, and a run may write 100 MiB; free some, or name" in too_small
+    assert "MiB free" in full
+    assert " MiB free, and a run may write 100 MiB in 1,001 files; free some" in too_small

@@ -14,13 +14,13 @@ import pytest
 
 from evaluation.domain.samples import Sample
 from evaluation.formats.transfer.results import PairCounts
-from evaluation.formats.transfer.rules import TransferRules
+from evaluation.formats.transfer.rules import TransferRules, TransferTrack
 from evaluation.formats.transfer.runner.batch_runner import BatchRunner
 from evaluation.formats.transfer.runner.batches import make_batches
 from evaluation.formats.transfer.runner.match_result import TransferResult
 from evaluation.formats.transfer.runner.play import TransferMatch, play
 from evaluation.formats.transfer.runner.player_build import build_player
-from evaluation.formats.transfer.runner.run_batch import RunEnvironment
+from evaluation.formats.transfer.runner.run_batch import OUTPUT_IMAGES, RunEnvironment, run_batch
 from evaluation.formats.transfer.runner.transfer_player import TransferPlayer
 from evaluation.legacy.environment import IMAGE_VARIABLE, VARIABLE
 from evaluation.sandbox.base import Resources
@@ -28,6 +28,8 @@ from evaluation.sandbox.docker import DockerSandbox
 
 pytestmark = pytest.mark.docker
 
+ENGINE = Path("/var/run/docker.sock")
+ORDINARY_USER = 1000
 ATTACK = """
 test "$PWD $1 $2 $3" = "/code /input_images /output_images 4" || exit 11
 touch left && mv run.sh other || exit 12
@@ -100,6 +102,55 @@ def test_no_code_of_the_submission_runs_after_its_end(
     batch = make_batches(samples[:3], rules, seed=0)[0]
     made = BatchRunner(rules, stage, 0, lambda player, log: None).attack(attack, batch)
     assert made.made.tolist() == [True, False, False]
+
+
+@pytest.fixture
+def sandbox() -> DockerSandbox:
+    """The sandbox, with its guards proved."""
+    made = DockerSandbox()
+    made.require_guards()
+    return made
+
+
+@pytest.fixture
+def readable_submission(sandbox: DockerSandbox) -> Iterator[TransferPlayer]:
+    """A submission, in a folder that every user can read, that makes a directory with the sticky bit."""
+    with tempfile.TemporaryDirectory() as made:
+        Path(made).chmod(0o755)
+        script = Path(made) / "run.sh"
+        script.write_text('#!/bin/sh\nmkdir "$2"/sticky && touch "$2"/sticky/file && chmod 1777 "$2"/sticky\n')
+        script.chmod(0o755)
+        yield TransferPlayer("any", TransferTrack.ATTACK, "run.sh", "any", Path(made), image=sandbox.base_image)
+
+
+@pytest.fixture
+def ordinary_user(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A folder for temporary files of a user with access to the engine who is not root; it becomes this process's."""
+    root, group = os.geteuid() == 0, os.getegid()
+    with tempfile.TemporaryDirectory() as made:
+        monkeypatch.setattr(tempfile, "tempdir", made)
+        if root:
+            os.chown(made, ORDINARY_USER, ORDINARY_USER)
+            os.setegid(ENGINE.stat().st_gid)
+            os.seteuid(ORDINARY_USER)
+        try:
+            yield Path(made)
+        finally:
+            if root:
+                os.seteuid(0)
+                os.setegid(group)
+
+
+def test_what_only_the_user_of_a_container_may_remove_is_removed(
+    sandbox: DockerSandbox, readable_submission: TransferPlayer, ordinary_user: Path
+) -> None:
+    stage = RunEnvironment(sandbox, Resources(scratch_bytes=8 << 20), 1.0, threading.Event())
+    run = run_batch(stage, readable_submission, {}, lambda place: (place,), output=OUTPUT_IMAGES, seconds=60.0)
+    with run as (written, finished):
+        assert finished.run.reason is None
+        with pytest.raises(PermissionError):
+            (written / "sticky" / "file").unlink()
+    assert not list(ordinary_user.iterdir())
 
 
 def test_the_digest_of_a_submission_of_2017_has_the_image_it_runs_in(

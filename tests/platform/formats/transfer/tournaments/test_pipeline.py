@@ -66,3 +66,11 @@ def test_a_crash_is_quoted_with_its_last_line(submit: Submit) -> None:
 def test_a_defence_without_labels_is_rejected(submit: Submit) -> None:
     defence, _ = advanced(submit("owls", "defence", 'echo "nothing,1" > "$2"'))
     assert (defence.state, defence.problem) == ("rejected", "It labelled 0 of 4 images")
+
+
+def test_a_last_line_of_control_characters_is_quoted_without_them(submit: Submit) -> None:
+    # PostgreSQL stores no NUL, not even in JSON
+    attack, _ = advanced(submit("owls", "attack", r"printf 'bad\000\033[1mend\n'; exit 3"))
+    assert attack.state == "rejected"
+    assert attack.problem.endswith("its last output: badend")
+    assert attack.builds.get().checks[0]["headline"] == attack.problem

@@ -31,6 +31,7 @@ from workers.fault_record import PAUSES
 from workers.lease import LostClaimError
 from workers.models import Worker, WorkerTime
 from workers.queue import idle_workers
+from workers.sandboxes import open_sandbox
 
 Submit = Callable[..., Submission]
 
@@ -259,7 +260,7 @@ def test_a_worker_that_missed_heartbeats_no_longer_plays(tournament: Tournament,
 def test_files_of_a_killed_worker_are_removed_by_the_next_task(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """They hold secret samples."""
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    with workspace() as places:
+    with workspace(open_sandbox()) as places:
         own = HostProcess.current()
         (places[0].parent / "runner").write_text(f"{host_name()}:{own.pid}:{own.started + 1}")
         (places[1] / "IMG000000.png").touch()

@@ -279,7 +279,7 @@ def test_it_is_planned_in_the_admin(transfer: Competition, olga: User, client: C
     times = {f"{name}_{part}": text for name, at in (("starts_at", starts), ("ends_at", starts + timedelta(hours=1)))
              for part, text in enumerate((f"{at:%Y-%m-%d}", f"{at:%H:%M:%S}"))}  # fmt: skip
     client.post(address, values | times | {"source": source.pk})
-    assert Round.objects.get().schedule == Round.Schedule.ALL
+    assert Round.objects.get().schedule == "all"
 
 
 def test_the_dashboard_says_before_the_start_that_no_worker_plays(planned: Round) -> None:
