@@ -70,7 +70,7 @@ def digest_of(network: nn.Module, code: bytes) -> str:
     digest = hashlib.sha256(code)
     for name, tensor in sorted(network.state_dict().items()):
         digest.update(f"{name} {tensor.dtype} {tuple(tensor.shape)}\n".encode())
-        digest.update(tensor.detach().cpu().contiguous().view(torch.uint8).numpy().tobytes() if tensor.numel() else b"")
+        digest.update(tensor.detach().cpu().contiguous().flatten().view(torch.uint8).numpy().tobytes())
     return f"sha256:{digest.hexdigest()}"
 
 

@@ -28,7 +28,7 @@ POINTS = 60
 NORM_NAMES = {Norm.LINF: "L\N{INFINITY}", Norm.L2: "L2", Norm.NORMALISED_L2: "normalised L2"}
 
 
-class Curve(StrEnum):
+class CurveAxis(StrEnum):
     """The axis of a figure."""
 
     BUDGET = "budget"
@@ -49,7 +49,7 @@ class Figure:
     goal: Goal
     norm: Norm
     knowledge: Knowledge
-    curve: Curve
+    curve: CurveAxis
     value: Value
     charts: Sequence[LineChart]
 
@@ -65,7 +65,7 @@ def figures(results: Sequence[Results], value: Value = Value.ACCURACY) -> list[F
     for knowledge in Knowledge:
         for goal in Goal:
             for norm in Norm:
-                for curve in Curve:
+                for curve in CurveAxis:
                     threat = [each for each in results if _is_of(each, goal, norm, knowledge)]
                     charts = [
                         chart
@@ -78,23 +78,23 @@ def figures(results: Sequence[Results], value: Value = Value.ACCURACY) -> list[F
 
 
 def charts_of(
-    results: Sequence[Results], curve: Curve, value: Value, name: Callable[[Results], str] = lambda each: each.model
+    results: Sequence[Results], curve: CurveAxis, value: Value, name: Callable[[Results], str] = lambda each: each.model
 ) -> list[LineChart]:
     """Return charts of some results with a line for each, as many to a chart as can be told apart.
 
     `name` names the line: by default the model.
     """
-    shown = [each for each in results if curve is Curve.BUDGET or len(each.strengths) > 1]
+    shown = [each for each in results if curve is CurveAxis.BUDGET or len(each.strengths) > 1]
     return [_chart(shown[at : at + COLOURS], curve, value, name, at) for at in range(0, len(shown), COLOURS)]
 
 
 def _chart(
-    results: Sequence[Results], curve: Curve, value: Value, name: Callable[[Results], str], at: int
+    results: Sequence[Results], curve: CurveAxis, value: Value, name: Callable[[Results], str], at: int
 ) -> LineChart:
     first = results[0]
     threat = first.threat_model
     key = "-".join([first.attack, threat.goal, threat.norm, curve, value.split()[0], str(at)])
-    if curve is Curve.BUDGET:
+    if curve is CurveAxis.BUDGET:
         end = _last_budget(results)
         places = np.linspace(0.0, end, POINTS + 1)
         by_budget = accuracy_by_budget if value is Value.ACCURACY else success_by_budget
@@ -113,14 +113,14 @@ def _chart(
         key=key,
         title=first.attack if name(first) == first.model else first.model,
         description=f"{value.capitalize()} by {curve}; {threat}."
-        + ("" if curve is Curve.BUDGET else f" Budget {first.fixed_budget:.4g}."),
+        + ("" if curve is CurveAxis.BUDGET else f" Budget {first.fixed_budget:.4g}."),
         table=ChartTable((x_name, *names), rows),
         lines=[Curve(each, column) for column, each in enumerate(names, start=1)],
         x=scale,
         y=shares(),
         x_name=x_name,
         y_name=value,
-        steps=curve is Curve.STRENGTH,
+        steps=curve is CurveAxis.STRENGTH,
     )
 
 
