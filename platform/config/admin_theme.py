@@ -105,6 +105,11 @@ _UNFOLD = {
                 _item("Totals of pairs", "functions", "tournaments_pairtotal"),
             ),
             _group(
+                "Benchmarks",
+                _item("Benchmarks", "show_chart", "curves_format_benchmark"),
+                _item("Scores of models", "scoreboard", "curves_format_modelscore"),
+            ),
+            _group(
                 "Rounds",
                 _item("Rounds", "emoji_events", "rounds_round"),
                 _item("Round entries", "how_to_vote", "rounds_roundentry"),

@@ -17,7 +17,7 @@ from formats.curves.pages import CurvesPages
 from formats.curves.player_builds import build
 from formats.curves.rounds import CurvesRounds
 from formats.curves.submissions import CurvesSmokeTest, check_commit
-from formats.curves.work import BenchmarkWork
+from formats.curves.work import benchmarks
 from submissions.extension_points import players_in_use, void_by_platform
 from submissions.formats import SubmissionFormat
 from submissions.models import Player, Submission
@@ -51,4 +51,4 @@ def given_up() -> QuerySet[Submission]:
 
 submissions = SubmissionFormat(check_commit, build, CurvesSmokeTest.of, ready=follow, eligibility_changed=follow)
 register(Format(NAME, CurvesCompetition(), submissions, CurvesRounds(), CurvesPages(), CurvesApi(CurvesBoard())))
-kinds.append(BenchmarkWork())
+kinds.append(benchmarks)

@@ -48,6 +48,8 @@ class Benchmark(HostedItem):
     most_queries = models.PositiveIntegerField(null=True, blank=True)
     """The most queries that were used for one image."""
     played_at = models.DateTimeField(null=True, blank=True)
+    fault = models.TextField(blank=True)
+    """The last platform error."""
 
     class Meta:
         ordering = ["pk"]

@@ -6,13 +6,18 @@ from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Any
 
+from django.db import transaction
 from django.db.models import Q, QuerySet
 
+from accounts.models import User
+from core import events, notify
+from core.errors import Refusal
 from formats.curves import engine_adapter
 from formats.curves.models import Benchmark
 from formats.curves.rules import curves_rules
 from rounds.models import Round
 from workers.calibration import calibration
+from workers.item_queue import requeue_failed
 from workers.models import Worker
 from workers.row_work import RowWork
 
@@ -46,3 +51,17 @@ class BenchmarkWork(RowWork[Benchmark]):
 
     def log_ids(self, claim: Benchmark) -> dict[str, int]:
         return {"benchmark": claim.pk}
+
+    def fault_columns(self, fault: str) -> dict[str, Any]:
+        return {"fault": fault}
+
+    def replay(self, item: Benchmark, by: User | None, reason: str = "") -> None:
+        """Put a benchmark that was given up back into the queue. Raise `Refusal` for any other."""
+        with transaction.atomic():
+            if not requeue_failed(Benchmark.objects.filter(pk=item.pk)):
+                raise Refusal(f"{item} has not failed", fix="no action needed")
+            events.record("replay", item, by=by, reason=reason)
+            notify.notify("workers.play")
+
+
+benchmarks = BenchmarkWork()

@@ -43,6 +43,16 @@ class AttackRow:
     norm: str
 
     @property
+    def cells(self) -> Sequence[str]:
+        """Accuracy and median distance; empty without a result."""
+        accuracy, _, distance = CurvesBoard.columns
+        played = self.played
+        if played.accuracy is None:
+            return ("", "")
+        median = float("inf") if played.median_distance is None else played.median_distance
+        return accuracy.shown(100.0 * played.accuracy), distance.shown(median)
+
+    @property
     def reason(self) -> str:
         """Why the submission failed, in a sentence; empty for most."""
         return Reason(self.played.reason).text if self.played.reason else ""
