@@ -45,8 +45,8 @@ class RowWork(ItemQueue[Item, Item], Generic[Item]):
         return self.waiting(clock.database_now()).exists()
 
     def turns(self, worker: Worker, now: datetime) -> list[Turn]:
-        rows = self.waiting_for(worker, now).order_by().values_list("priority", "entry").annotate(oldest=Min("queued_at"))
-        return [Turn(*row) for row in rows]
+        rows = self.waiting_for(worker, now).order_by().values_list("priority", "entry")
+        return [Turn(*row) for row in rows.annotate(oldest=Min("queued_at"))]
 
     def claim(self, worker: Worker, turn: Turn, now: datetime) -> Item | None:
         rows = self.waiting_for(worker, now).filter(turn.items).order_by("queued_at", "pk")

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from django.db.models import QuerySet
+from django.utils.translation import gettext_noop
 
 from competitions.models import Competition, Track
 from core.numbers import local
@@ -65,9 +66,9 @@ class CurvesBoard(PlainBoard):
     """The leaderboards of a track."""
 
     columns = (
-        Column("accuracy", "Accuracy at the budget", "%"),
-        Column("clean_accuracy", "Clean accuracy", "%"),
-        DistanceColumn("median_distance", "Median distance"),
+        Column("accuracy", gettext_noop("Accuracy at the budget"), "%"),
+        Column("clean_accuracy", gettext_noop("Clean accuracy"), "%"),
+        DistanceColumn("median_distance", gettext_noop("Median distance")),
     )
 
     def scored(self, track: Track) -> Sequence[Scored]:

@@ -31,7 +31,6 @@ IDENTITY = {f"GIT_{who}_{what}": value for who in ("AUTHOR", "COMMITTER") for wh
             (("NAME", "Alice"), ("EMAIL", "alice@example.org"))}  # fmt: skip
 
 
-
 class Site:
     """A site with a competition of the digits, whose workers do what they are notified of."""
 
@@ -91,7 +90,7 @@ def document_of(root: Path, samples: int = 12) -> dict[str, Any]:
     """Return the competition of the digits, with so many secret samples and few queries."""
     document = tomllib.loads((root / "competitions/digits-curves.toml").read_text(encoding="utf-8"))
     attacks = [each | {"queries": 10} for each in document["rules"]["attacks"]]
-    sets = [each | {"count": samples if each["purpose"] == "validation" else each["count"]} for each in document["sample_sets"]]
+    sets = [each | ({"count": samples} if each["purpose"] == "validation" else {}) for each in document["sample_sets"]]
     return document | {"rules": document["rules"] | {"attacks": attacks}, "sample_sets": sets}
 
 
