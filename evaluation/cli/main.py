@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from evaluation import __version__
 from evaluation.cli import (
     baselines,
+    benchmark,
     check,
     compatibility,
     conformance,
@@ -37,6 +38,7 @@ DONE, USAGE, REFUSED, FAULT, INTERRUPTED = 0, 2, 3, 4, 130
 _COMMANDS = (
     play,
     tournament,
+    benchmark,
     check,
     new,
     baselines,

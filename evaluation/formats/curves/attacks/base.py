@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import cross_entropy
 
+from evaluation.domain.errors import Refusal
 from evaluation.formats.curves.models.classifier import Classifier, Loss
 from evaluation.formats.curves.models.counted import CountedModel
 from evaluation.formats.curves.threat_models import Capability, Goal, Knowledge, Norm
@@ -27,6 +28,7 @@ class Findings:
 
     def __init__(self, clean: Tensor, norm: Norm, strengths: Sequence[int] = ()) -> None:
         self._clean, self._norm = clean, norm
+        self.strengths = tuple(strengths)
         self._strengths = torch.tensor(strengths, dtype=torch.int64, device=clean.device)
         self.images = clean.clone()
         self.distances = torch.full((len(clean),), torch.inf, device=clean.device)
@@ -73,9 +75,15 @@ class Batch:
     substitute: Classifier | None = None
     """The network that a transfer attack uses in place of the model."""
     starts: Tensor | None = None
-    """Adversarial images from which decision-based attacks start."""
+    """Images of the target classes from which targeted decision-based attacks start, like `images`; NaN: none."""
+    clean_from: tuple[Batch, Tensor] | None = None
+    """A batch of the same images with other budgets, and where these images are in it: what `clean_gradient` answered
+    there is used again."""
 
     def __post_init__(self) -> None:
+        # a budget that was rounded up to single precision is not exceeded either
+        self._limits = self.budgets * (1.0 - 2.0**-21)
+        self._clean: tuple[Tensor, Tensor] | None = None
         self._generators = [torch.Generator().manual_seed(_seed(f"{self.seed} {number}")) for number in self.numbers]
 
     @property
@@ -120,16 +128,52 @@ class Batch:
         drawn = [torch.rand(shape, generator=self._generators[row]) for row in rows.tolist()]
         return torch.stack(drawn).to(self.images.device)
 
+    def gradient(self, images: Tensor, rows: Tensor, loss: Loss, *, asked: bool = True) -> tuple[Tensor, Tensor]:
+        """Return whether the model says that images of these rows reach the goal, (n,), and gradients of the loss.
+
+        A transfer attack gets gradients of the substitute, which cost nothing, and asks the model for labels: unless
+        `asked` is False, when nothing is known to be reached.
+        """
+        if self.model.knowledge is not Knowledge.TRANSFER:
+            logits, gradient = self.model.gradient(images, rows, loss)
+            return self.adversarial(logits.argmax(dim=1), rows), gradient
+        if self.substitute is None:
+            raise Refusal("a transfer attack has no substitute model", fix="name a substitute")
+        _, gradient = self.substitute.gradient(images, loss)
+        return self.reached(images, rows) if asked else torch.zeros_like(rows, dtype=torch.bool), gradient
+
+    def clean_gradient(self, rows: Tensor) -> tuple[Tensor, Tensor]:
+        """Return the same of the clean images for `loss`; it is computed once, unless the model is random."""
+        if self.clean_from is not None and not self.model.random:
+            batch, places = self.clean_from
+            return batch.clean_gradient(places[rows])
+        if self._clean is None:
+            self._clean = self.gradient(self.images, self.rows, self.loss(self.rows))
+        reached, gradient = self._clean
+        return reached[rows], gradient[rows]
+
+    def reached(self, images: Tensor, rows: Tensor) -> Tensor:
+        """Return whether the model says that images of these rows reach the goal, (n,)."""
+        return self.adversarial(self.model.labels(images, rows), rows)
+
     def project(self, images: Tensor, rows: Tensor) -> Tensor:
-        """Return the images moved into the budgets of their rows and into [0, 1]."""
-        clean, budgets = self.images[rows], expanded(self.budgets[rows])
+        """Return the images moved into the budgets of their rows and into [0, 1].
+
+        Their distances, as `distance` computes them, are not above the budgets, however single precision rounds.
+        """
+        clean, limits = self.images[rows], expanded(self._limits[rows])
         change = images - clean
         if self.norm is Norm.LINF:
-            change = change.clamp(-budgets, budgets)
-        else:
-            length = lengths(change).clamp(min=torch.finfo(change.dtype).tiny)
-            change = change * (budgets / length).clamp(max=1.0)
-        return (clean + change).clamp(0.0, 1.0)
+            moved = (clean + change.clamp(-limits, limits)).clamp(0.0, 1.0)
+            return torch.where((moved - clean).abs() > limits, torch.nextafter(moved, clean), moved)
+        length = lengths(change).clamp(min=torch.finfo(change.dtype).tiny)
+        factor = (limits / length).clamp(max=1.0)
+        moved = (clean + change * factor).clamp(0.0, 1.0)
+        less = 2.0**-20
+        while (over := lengths(moved - clean) > limits).any():
+            moved = torch.where(over, (clean + change * (factor * (1.0 - less))).clamp(0.0, 1.0), moved)
+            less = min(2.0 * less, 1.0)
+        return moved
 
     def steepest(self, gradient: Tensor) -> Tensor:
         """Return the direction of length 1 in the norm of the batch along which a loss rises most."""
@@ -138,6 +182,7 @@ class Batch:
         return gradient / lengths(gradient).clamp(min=torch.finfo(gradient.dtype).tiny)
 
 
+@dataclass(frozen=True)
 class Attack(ABC):
     """An attack with its parameters: a frozen dataclass, whose fields are written beside the results."""
 

@@ -21,8 +21,21 @@ class Fgsm(Attack):
     one_step: ClassVar[bool] = True
 
     def run(self, batch: Batch) -> None:
-        rows = batch.rows
-        _, gradient = batch.model.gradient(batch.images, rows, batch.loss(rows))
-        images = batch.project(batch.images + expanded(batch.budgets) * batch.steepest(gradient), rows)
-        reached = batch.adversarial(batch.model.labels(images, rows), rows)
+        reached, gradient = batch.clean_gradient(batch.rows)
+        batch.findings.add(batch.images[reached], batch.rows[reached], 0)
+        rows = batch.rows[~reached]
+        if not len(rows):
+            return
+        steps = expanded(batch.budgets[rows]) * batch.steepest(gradient[~reached])
+        images = batch.project(batch.images[rows] + steps, rows)
+        reached = batch.reached(images, rows)
         batch.findings.add(images[reached], rows[reached], 1)
+
+
+@dataclass(frozen=True)
+class TransferFgsm(Fgsm):
+    """FGSM with the gradient of a substitute."""
+
+    name: ClassVar[str] = "transfer-fgsm"
+    title: ClassVar[str] = "FGSM (transfer)"
+    knowledge: ClassVar[Knowledge] = Knowledge.TRANSFER

@@ -8,8 +8,8 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from evaluation.formats.curves.attacks.base import Attack, Batch, expanded
-from evaluation.formats.curves.threat_models import Capability, Knowledge
+from evaluation.formats.curves.attacks.base import Attack, Batch, expanded, lengths
+from evaluation.formats.curves.threat_models import Capability, Knowledge, Norm
 
 
 @dataclass(frozen=True)
@@ -18,40 +18,59 @@ class Bim(Attack):
 
     name: ClassVar[str] = "bim"
     title: ClassVar[str] = "BIM"
-    source: ClassVar[str] = "Kurakin et al. 2017; step of 1.5 budget / iterations: authors' code of Dong et al. 2020"
+    source: ClassVar[str] = "Kurakin et al. 2017; parameters: authors' code of Dong et al. 2020"
     knowledge: ClassVar[Knowledge] = Knowledge.WHITE_BOX
     capability: ClassVar[Capability] = Capability.CONSTRAINED
 
     iterations: int = 10
-    step: float | None = None
-    """Length of a step; None: 1.5 times the budget, divided by the iterations."""
+    relative_step: float = 1.5
+    """Length of a step: so many times the budget, divided by the iterations."""
+    linf_step: float | None = None
+    """Length of a step in Linf; None: as `relative_step` says."""
+    l2_step: float | None = None
+    """Length of a step in L2; None: as `relative_step` says."""
     decay: float = 0.0
     """Of the momentum."""
 
     def run(self, batch: Batch) -> None:
-        lengths = 1.5 * batch.budgets / self.iterations if self.step is None else self.step + 0.0 * batch.budgets
-        rows, images = batch.rows, self.start(batch)
+        self.ascend(batch, batch.rows, batch.images, 0)
+
+    def ascend(self, batch: Batch, rows: Tensor, images: Tensor, before: int) -> None:
+        """Attack images of some rows from where they are; `before` is the number of iterations spent on them.
+
+        The pass that gives the gradient of a step also tells whether the steps before reached the goal; images that did
+        leave. A transfer attack asks at the strengths of the trace and at the end.
+        """
         momentum = torch.zeros_like(images)
-        for iteration in range(self.iterations + 1):
-            # 1. the pass that gives the gradient of a step also tells whether the steps before reached the goal
-            logits, gradient = batch.model.gradient(images, rows, batch.loss(rows))
-            reached = batch.adversarial(logits.argmax(dim=1), rows)
-            batch.findings.add(images[reached], rows[reached], iteration)
-            if iteration == self.iterations:
-                break
-            # 2. images that are done leave
+        for iteration in range(self.iterations):
+            if not len(rows):
+                return
+            asked = before + iteration in batch.findings.strengths
+            reached, gradient = self.gradient(batch, images, rows, clean=before + iteration == 0, asked=asked)
+            batch.findings.add(images[reached], rows[reached], before + iteration)
             left = ~reached
             rows, images, gradient, momentum = rows[left], images[left], gradient[left], momentum[left]
-            if not len(rows):
-                break
-            # 3. one step
             size = expanded(gradient.abs().flatten(1).sum(dim=1)).clamp(min=torch.finfo(gradient.dtype).tiny)
             momentum = self.decay * momentum + gradient / size
-            images = batch.project(images + expanded(lengths[rows]) * batch.steepest(momentum), rows)
+            images = batch.project(images + expanded(self.steps(batch)[rows]) * batch.steepest(momentum), rows)
+        if len(rows):
+            reached = batch.reached(images, rows)
+            batch.findings.add(images[reached], rows[reached], before + self.iterations)
 
-    def start(self, batch: Batch) -> Tensor:
-        """Return the first images: the clean ones."""
-        return batch.images
+    def gradient(
+        self, batch: Batch, images: Tensor, rows: Tensor, *, clean: bool, asked: bool
+    ) -> tuple[Tensor, Tensor]:
+        """Return whether images reach the goal, and the gradients for the next step; `clean`: they are unchanged."""
+        if clean:
+            return batch.clean_gradient(rows)
+        return batch.gradient(images, rows, batch.loss(rows), asked=asked)
+
+    def steps(self, batch: Batch) -> Tensor:
+        """Return the length of a step of each image, (n,)."""
+        fixed = self.linf_step if batch.norm is Norm.LINF else self.l2_step
+        if fixed is None:
+            return self.relative_step * batch.budgets / self.iterations
+        return torch.full_like(batch.budgets, fixed)
 
 
 @dataclass(frozen=True)
@@ -63,3 +82,56 @@ class Mim(Bim):
     source: ClassVar[str] = "Dong et al. 2018; parameters: authors' code of Dong et al. 2020"
 
     decay: float = 1.0
+
+
+@dataclass(frozen=True)
+class Pgd(Bim):
+    """BIM from random images within the budget, several times."""
+
+    name: ClassVar[str] = "pgd"
+    title: ClassVar[str] = "PGD"
+    source: ClassVar[str] = "Madry et al. 2018; steps of 2.5 budget / iterations: its figure 6"
+
+    iterations: int = 40
+    relative_step: float = 2.5
+    restarts: int = 5
+
+    def run(self, batch: Batch) -> None:
+        reached = batch.reached(batch.images, batch.rows)
+        batch.findings.add(batch.images[reached], batch.rows[reached], 0)
+        for restart in range(self.restarts):
+            rows = batch.rows[~batch.findings.found]
+            if len(rows):
+                self.ascend(batch, rows, self.start(batch, rows), restart * self.iterations)
+
+    def start(self, batch: Batch, rows: Tensor) -> Tensor:
+        """Return images drawn uniformly from the budgets of their rows."""
+        shape, clean, budgets = batch.images.shape[1:], batch.images[rows], expanded(batch.budgets[rows])
+        if batch.norm is Norm.LINF:
+            return batch.project(clean + budgets * (2.0 * batch.uniform(rows, *shape) - 1.0), rows)
+        direction = batch.normal(rows, *shape)
+        radius = batch.uniform(rows, 1, 1, 1) ** (1.0 / shape.numel())
+        return batch.project(clean + budgets * radius * direction / lengths(direction), rows)
+
+    def gradient(
+        self, batch: Batch, images: Tensor, rows: Tensor, *, clean: bool, asked: bool
+    ) -> tuple[Tensor, Tensor]:
+        return super().gradient(batch, images, rows, clean=False, asked=asked)
+
+
+@dataclass(frozen=True)
+class TransferBim(Bim):
+    """BIM with the gradients of a substitute."""
+
+    name: ClassVar[str] = "transfer-bim"
+    title: ClassVar[str] = "BIM (transfer)"
+    knowledge: ClassVar[Knowledge] = Knowledge.TRANSFER
+
+
+@dataclass(frozen=True)
+class TransferMim(Mim):
+    """MIM with the gradients of a substitute."""
+
+    name: ClassVar[str] = "transfer-mim"
+    title: ClassVar[str] = "MIM (transfer)"
+    knowledge: ClassVar[Knowledge] = Knowledge.TRANSFER

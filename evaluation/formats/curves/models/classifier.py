@@ -20,6 +20,8 @@ class Classifier(ABC):
     """A model of images float32 (n, channels, height, width) with values in [0, 1]."""
 
     name: str
+    digest: str
+    """A hash of what it computes: of code and weights, or of the built submission."""
     classes: int
     random: bool = False
     """It may answer one image in different ways, as it declares."""
@@ -51,10 +53,17 @@ class NetworkClassifier(Classifier):
     """
 
     def __init__(
-        self, network: nn.Module, classes: int, name: str = "network", *, random: bool = False, passes: int = 1
+        self,
+        network: nn.Module,
+        classes: int,
+        name: str = "network",
+        *,
+        random: bool = False,
+        passes: int = 1,
+        digest: str = "",
     ) -> None:
         self.network = network.eval().requires_grad_(False)
-        self.classes, self.name, self.random, self.passes = classes, name, random, passes
+        self.classes, self.name, self.random, self.passes, self.digest = classes, name, random, passes, digest
         self.device = next((each.device for each in network.parameters()), torch.device("cpu"))
 
     @property

@@ -21,8 +21,8 @@ class CountedModel:
     """
 
     def __init__(self, classifier: Classifier, knowledge: Knowledge, count: int, limit: int | None = None) -> None:
-        self._classifier, self._knowledge, self.limit = classifier, knowledge, limit
-        self.classes, self.device = classifier.classes, classifier.device
+        self._classifier, self.knowledge, self.limit = classifier, knowledge, limit
+        self.classes, self.device, self.random = classifier.classes, classifier.device, classifier.random
         self.queries = torch.zeros(count, dtype=torch.int64, device=classifier.device)
         self.gradients = torch.zeros_like(self.queries)
 
@@ -51,8 +51,8 @@ class CountedModel:
         return self._classifier.gradient(images, loss)
 
     def _require(self, *granted: Knowledge) -> None:
-        if self._knowledge not in granted:
-            raise DeniedError(f"the threat model grants {self._knowledge}")
+        if self.knowledge not in granted:
+            raise DeniedError(f"the threat model grants {self.knowledge}")
 
     def _count(self, rows: Tensor) -> None:
         after = self.queries.index_add(0, rows, torch.ones_like(rows))

@@ -1,0 +1,1 @@
+"""The defences of the benchmark: bundled models, and wrappers."""

@@ -1,0 +1,31 @@
+"""The files of a report: the page, a drawing and a table for each chart, and the table of all runs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from importlib.resources import files
+from pathlib import Path
+
+from evaluation.charts.svg import svg
+from evaluation.formats.curves.report.figures import Value, figures
+from evaluation.formats.curves.report.page import report
+from evaluation.formats.curves.report.tables import run_table
+from evaluation.formats.curves.results import Results
+from evaluation.formats.curves.runner.settings import Settings
+from evaluation.report.page import Context
+
+
+def write_report(results: Sequence[Results], context: Context, settings: Settings, out: Path) -> None:
+    """Write `index.html`, `runs.csv`, and `figures/` with an SVG and a CSV file for each chart."""
+    folder = out / "figures"
+    folder.mkdir(parents=True, exist_ok=True)
+    style = files("evaluation.charts").joinpath("static/charts.css").read_text(encoding="utf-8")
+    for figure in [*figures(results), *figures(results, Value.SUCCESS)]:
+        for chart in figure.charts:
+            drawing = svg(chart).replace("<svg ", '<svg xmlns="http://www.w3.org/2000/svg" ', 1)
+            drawing = drawing.replace(">", f"><style>{style}</style>", 1)
+            (folder / f"{chart.key}.svg").write_text(drawing, encoding="utf-8")
+            (folder / f"{chart.key}.csv").write_text(chart.table.csv(), encoding="utf-8")
+    (out / "runs.csv").write_text(run_table(results).csv(), encoding="utf-8")
+    (out / "index.html").write_text(report(results, context, asdict(settings)), encoding="utf-8")

@@ -1,0 +1,1 @@
+"""Runs of the benchmark: attacks against models, batch by batch."""
