@@ -4,34 +4,32 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-import io
 import json
 import logging
-import zipfile
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
-import torch
-from torch import Tensor
 
 from competitions.models import Competition
 from competitions.sample_store import samples_of
 from core import clock, object_store
-from core.errors import Fault
+from core.errors import Fault, Refusal
 from evaluation.domain.players import Player as EnginePlayer
 from evaluation.domain.samples import Sample
-from evaluation.formats.curves.attacks.base import Attack, Batch, Findings
+from evaluation.formats.curves.attacks.base import Attack
 from evaluation.formats.curves.attacks.interpolation import Interpolation
 from evaluation.formats.curves.models.classifier import Classifier
-from evaluation.formats.curves.models.counted import CountedModel
-from evaluation.formats.curves.models.sandboxed import PlayerFailedError, as_images, as_pixels, sandboxed
+from evaluation.formats.curves.models.sandboxed import PlayerFailedError, sandboxed
 from evaluation.formats.curves.results import Booleans, Floats, Results
 from evaluation.formats.curves.rules import CurvesRules, ListedAttack
+from evaluation.formats.curves.runner.results_file import decode, encode
+from evaluation.formats.curves.runner.run import Run, Subject, dataset_digest, joined, play_batch, require, start_images
+from evaluation.formats.curves.runner.settings import Settings
 from evaluation.formats.curves.scoring.curves import accuracy_by_budget, accuracy_by_strength, median_distance
-from evaluation.formats.curves.threat_models import Goal, Knowledge, Norm, ThreatModel
+from evaluation.formats.curves.threat_models import Goal, Knowledge
 from formats.curves.models import Benchmark
 from formats.curves.player_builds import ready_player
 from formats.curves.rules import curves_rules
@@ -81,13 +79,13 @@ def played(item: Benchmark) -> dict[str, Any]:
     try:
         results = benchmark(
             ready_player(player, log.debug), samples_of(item.sample_set), item.listed, rules,
-            seed=seed, samples_digest=item.sample_set.digest,
+            seed=seed, dataset=item.sample_set.source,
         )  # fmt: skip
     except PlayerFailedError as error:
         return {"reason": str(error.reason), "detail": error.detail, "played_at": clock.database_now()}
     median = median_distance(results)
     return {
-        "result": object_store.put(pack(results)),
+        "result": object_store.put(encode(results)),
         "accuracy": float(accuracy_by_budget(results, np.array([results.fixed_budget]))[0]),
         "median_distance": median if np.isfinite(median) else None,
         "most_queries": int(results.queries.max()),
@@ -102,7 +100,7 @@ def benchmark(
     rules: CurvesRules,
     *,
     seed: int,
-    samples_digest: str,
+    dataset: str,
     on_log: Callable[[bytes], None] | None = None,
 ) -> Results:
     """Attack a player in its sandbox on all samples. Raise `PlayerFailedError` for an error of its team, or `Fault`.
@@ -114,84 +112,21 @@ def benchmark(
         setup_seconds=rules.setup_seconds, seconds_per_image=rules.model_seconds_per_image,
         calibration=calibration(), resources=resources(device_of(slot())), on_log=on_log,
     ) as model:  # fmt: skip
-        return attacked(model, samples, attack, rules, seed=seed, digests=(player.digest, samples_digest))
+        return attacked(model, samples, attack, rules, seed=seed, dataset=dataset)
 
 
 def attacked(
-    model: Classifier,
-    samples: Sequence[Sample],
-    attack: ListedAttack,
-    rules: CurvesRules,
-    *,
-    seed: int,
-    digests: tuple[str, str],
+    model: Classifier, samples: Sequence[Sample], attack: ListedAttack, rules: CurvesRules, *, seed: int, dataset: str
 ) -> Results:
-    """Attack a model on all samples; `digests` are those of the model and of the samples."""
-    made = ATTACKS[attack.name]()
-    strengths = strengths_to(attack.queries)
-    images = as_images(np.stack([sample.image for sample in samples]))
-    labels = torch.tensor([sample.label for sample in samples])
-    targets = torch.tensor([-1 if sample.target is None else sample.target for sample in samples])
-    clean_labels = torch.cat([model.labels(part) for part in images.split(BATCH)])
-    targeted = attack.goal is Goal.TARGETED
-    fallen = clean_labels == targets if targeted else clean_labels != labels
-    starts, has_start = _starts(images, clean_labels, targets if targeted else labels, targeted=targeted)
-    distances = torch.where(fallen, 0.0, torch.inf)
-    traces = torch.where(fallen[:, None], 0.0, torch.full((len(samples), len(strengths)), torch.inf))
-    queries = torch.zeros(len(samples), dtype=torch.int64)
-    for rows in torch.arange(len(samples))[~fallen & has_start].split(BATCH):
-        found = _PixelFindings(images[rows], attack.norm, strengths)
-        counted = CountedModel(model, made.knowledge, len(rows), attack.queries)
-        batch = Batch(
-            images[rows], labels[rows], targets[rows] if targeted else None, rows.tolist(), attack.norm,
-            torch.full((len(rows),), torch.inf), counted, found, seed, starts=starts[rows],
-        )  # fmt: skip
-        made.run(batch)
-        distances[rows], traces[rows], queries[rows] = found.distances, found.traces, counted.queries
-    return Results(
-        threat_model=ThreatModel(attack.goal, made.capability, attack.norm, made.knowledge),
-        attack=attack.name,
-        parameters=asdict(made) | {"queries": attack.queries, "seed": seed},
-        model=model.name,
-        model_digest=digests[0],
-        dataset="samples",
-        dataset_digest=digests[1],
-        numbers=np.array([sample.number for sample in samples], np.int64),
-        labels=labels.numpy(),
-        targets=targets.numpy() if targeted else np.full(len(samples), -1, np.int64),
-        clean_labels=clean_labels.numpy(),
-        distances=distances.double().numpy(),
-        tried_budgets=np.zeros((len(samples), 0)),
-        tried_found=np.zeros((len(samples), 0), np.bool_),
-        fixed_budget=rules.budget(attack.norm),
-        strengths=np.array(strengths, np.int64),
-        traces=traces.double().numpy(),
-        queries=queries.numpy(),
-        gradients=np.zeros(len(samples), np.int64),
-    )
-
-
-class _PixelFindings(Findings):
-    """Findings as the player saw them: a distance is that of the image rounded to 8 bits."""
-
-    def add(self, images: Tensor, rows: Tensor, strength: Tensor | int) -> None:
-        super().add(as_images(as_pixels(images)), rows, strength)
-
-
-def _starts(images: Tensor, found: Tensor, wanted: Tensor, *, targeted: bool) -> tuple[Tensor, Tensor]:
-    """Return for each image another one from which an attack can start, and whether there is one.
-
-    It is the nearest of the samples whose label, as the model says, is the target, or is not the right one.
-    """
-    fits = (found[None, :] == wanted[:, None]) if targeted else (found[None, :] != wanted[:, None])
-    apart = torch.cdist(images.flatten(1), images.flatten(1)).masked_fill(~fits, torch.inf)
-    return images[apart.argmin(dim=1)], fits.any(dim=1)
-
-
-def strengths_to(limit: int) -> list[int]:
-    """Return the numbers of queries at which traces are kept: 1, 2, 5, 10, 20 ... and the limit."""
-    steps = (step * 10**power for power in range(7) for step in (1, 2, 5))
-    return [*(each for each in steps if each < limit), limit]
+    """Attack a model on all samples."""
+    run = Run(ATTACKS[attack.name](), None, attack.goal, attack.norm)
+    budgets = {attack.norm: rules.budget(attack.norm)}
+    settings = Settings(seed=seed, batch=BATCH, query_limit=attack.queries, fixed_budgets=budgets)
+    starts = start_images(model, samples) if attack.goal is Goal.TARGETED else {}
+    subject = Subject(model, samples, dataset, starts=starts)
+    require(run, subject)
+    parts = [play_batch(run, subject, samples[at : at + BATCH], settings) for at in range(0, len(samples), BATCH)]
+    return joined(parts, dataset_digest(samples))
 
 
 def seed_of(competition: Competition, player: Player, samples_digest: str, attack: ListedAttack) -> int:
@@ -203,32 +138,6 @@ def seed_of(competition: Competition, player: Player, samples_digest: str, attac
     owner = f"baseline {player.baseline}" if player.baseline else f"repository {player.repository_id}"
     text = json.dumps([owner, samples_digest, attack.name, attack.goal, attack.norm, attack.queries])
     return int.from_bytes(hmac.digest(bytes.fromhex(competition.seed_salt), text.encode(), hashlib.sha256)[:8]) >> 1
-
-
-_ARRAYS = (
-    "numbers", "labels", "targets", "clean_labels", "distances", "tried_budgets", "tried_found", "strengths", "traces",
-    "queries", "gradients",
-)  # fmt: skip
-
-
-def pack(results: Results) -> bytes:
-    """Return results as an .npz with a part `about` in JSON: equal results give equal bytes at any time."""
-    about = {
-        "threat_model": {name: str(value) for name, value in asdict(results.threat_model).items()},
-        **{
-            name: getattr(results, name)
-            for name in ("attack", "parameters", "model", "model_digest", "dataset", "dataset_digest", "fixed_budget")
-        },
-    }
-    file = io.BytesIO()
-    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
-        # an explicit ZipInfo stores no time
-        archive.writestr(zipfile.ZipInfo("about.json"), json.dumps(about, sort_keys=True), zipfile.ZIP_DEFLATED)
-        for name in _ARRAYS:
-            part = io.BytesIO()
-            np.lib.format.write_array(part, getattr(results, name), allow_pickle=False)
-            archive.writestr(zipfile.ZipInfo(f"{name}.npy"), part.getvalue(), zipfile.ZIP_DEFLATED)
-    return file.getvalue()
 
 
 @dataclass(frozen=True, eq=False)
@@ -250,22 +159,9 @@ class Outcome:
 def outcome_of(digest: str) -> Outcome:
     """Return the curves of stored results. Raise `Fault` if they are missing or damaged."""
     try:
-        with zipfile.ZipFile(io.BytesIO(object_store.get(digest))) as archive:
-            about = json.loads(archive.read("about.json"))
-            arrays = {
-                name: np.lib.format.read_array(io.BytesIO(archive.read(f"{name}.npy")), allow_pickle=False)
-                for name in _ARRAYS
-            }
-    except (ValueError, KeyError, zipfile.BadZipFile) as error:
-        raise Fault(f"the results {digest} cannot be read: {error}") from error
-    threat = about.pop("threat_model")
-    results = Results(
-        threat_model=ThreatModel(
-            Goal(threat["goal"]), threat["capability"], Norm(threat["norm"]), Knowledge(threat["knowledge"])
-        ),
-        **about,
-        **arrays,
-    )
+        results = decode(object_store.get(digest))
+    except Refusal as refusal:
+        raise Fault(f"the results {digest} cannot be read: {refusal.problem}") from refusal
     return Outcome(
         right=results.right,
         distances=results.distances,

@@ -13,7 +13,7 @@ from evaluation.formats.curves.threat_models import Capability, Knowledge
 
 @dataclass(frozen=True)
 class Interpolation(Attack):
-    """Bisection of the line from the image to its start."""
+    """Bisection of the line from the image to noise, or to an image of the target class."""
 
     name: ClassVar[str] = "interpolation"
     title: ClassVar[str] = "Interpolation"
@@ -22,13 +22,18 @@ class Interpolation(Attack):
     capability: ClassVar[Capability] = Capability.OPTIMISED
 
     def run(self, batch: Batch) -> None:
-        if batch.starts is None:
-            raise ValueError("interpolation needs adversarial starts")
         rows = batch.rows
+        starts = batch.uniform(rows, *batch.images.shape[1:]) if batch.starts is None else batch.starts
+        known = ~starts.flatten(1).isnan().any(dim=1)
+        rows, starts = rows[known], starts[known]
+        if not len(rows):
+            return
+        clean = batch.images[rows]
         low, high = torch.zeros(len(rows)), torch.ones(len(rows))
         share = high.clone()
+        # a start that is not adversarial is never left
         for query in range(1, (batch.model.limit or _MOST) + 1):
-            images = batch.images + expanded(share) * (batch.starts - batch.images)
+            images = clean + expanded(share) * (starts - clean)
             reached = batch.adversarial(batch.model.labels(images, rows), rows)
             batch.findings.add(images[reached], rows[reached], query)
             high, low = torch.where(reached, share, high), torch.where(reached, low, share)

@@ -72,7 +72,9 @@ def _monotone(tries: _Tries, first: float) -> Searched:
 def _one_step(tries: _Tries, first: float) -> Searched:
     # 1. every multiple, from the largest down, for the record; in Linf all budgets from 1 give the same image
     high = torch.full_like(tries.distances, torch.inf)
-    multiples = [number for number in range(1, MULTIPLES + 1) if tries.norm is not Norm.LINF or (number - 1) * first < 1]
+    multiples = [
+        number for number in range(1, MULTIPLES + 1) if tries.norm is not Norm.LINF or (number - 1) * first < 1
+    ]
     for number in reversed(multiples):
         found = tries.run(tries.everything, torch.full_like(high, number * first))
         high[found] = number * first
@@ -106,7 +108,7 @@ class _Tries:
             return torch.zeros_like(places, dtype=torch.bool)
         batch = self._batch_of(self._attack, self._rows[places], budgets)
         batch.clean_from = (self._whole, places)
-        batch.findings = Findings(batch.images, batch.norm)
+        batch.findings = Findings(batch.images, batch.norm, seen=batch.findings.seen)
         self._attack.run(batch)
         found, distances = batch.findings.found, batch.findings.distances
         nearer = distances < self.distances[places]

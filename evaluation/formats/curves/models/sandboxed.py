@@ -55,10 +55,17 @@ class SandboxedClassifier(Classifier):
     """
 
     def __init__(
-        self, channel: Channel, player: _Player, name: str, classes: int, *, seconds_per_image: float, grace: float
+        self,
+        channel: Channel,
+        player: _Player,
+        program: Program,
+        classes: int,
+        *,
+        seconds_per_image: float,
+        grace: float,
     ) -> None:
         """Take an open connection; use `sandboxed` instead."""
-        self.name, self.classes = name, classes
+        self.name, self.digest, self.classes = program.name, program.digest, classes
         self._channel, self._player = channel, player
         self._seconds_per_image, self._grace = seconds_per_image, grace
         self._sequence = 0
@@ -70,6 +77,9 @@ class SandboxedClassifier(Classifier):
     @property
     def offers(self) -> frozenset[Knowledge]:
         return frozenset({Knowledge.DECISION})
+
+    def seen(self, images: Tensor) -> Tensor:
+        return as_images(as_pixels(images))
 
     def labels(self, images: Tensor) -> Tensor:
         pixels = as_pixels(images)
@@ -127,7 +137,7 @@ def sandboxed(
     try:
         channel = started.connect(setup_seconds * calibration, shape, classes)
         yield SandboxedClassifier(
-            channel, started, player.name, classes,
+            channel, started, player, classes,
             seconds_per_image=seconds_per_image * calibration, grace=GRACE_SECONDS * calibration,
         )  # fmt: skip
         channel.bye()
