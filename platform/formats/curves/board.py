@@ -38,7 +38,13 @@ class ThreatModelOfBoard:
     @property
     def title(self) -> str:
         """Its name for people."""
-        return f"{goal_name(self.goal)}, {norm_name(self.norm)}, {knowledge_name(self.knowledge)}"
+        goal = goal_name(self.goal)
+        return f"{goal[0].upper()}{goal[1:]}, {norm_name(self.norm)}, {knowledge_name(self.knowledge)}"
+
+    @property
+    def budget_in_words(self) -> str:
+        """The budget with its norm."""
+        return f"{local(f'{self.budget:g}')} ({norm_name(self.norm)})"
 
 
 def threat_models(rules: CurvesRules) -> list[ThreatModelOfBoard]:

@@ -15,10 +15,10 @@ from workers.items import HostedItem
 GOALS = [(Goal.UNTARGETED.value, gettext_noop("untargeted")), (Goal.TARGETED.value, gettext_noop("targeted"))]
 NORMS = [(Norm.LINF.value, "L-inf"), (Norm.L2.value, "L2")]
 KNOWLEDGE = [
-    (Knowledge.WHITE_BOX.value, gettext_noop("white box")),
-    (Knowledge.TRANSFER.value, gettext_noop("transfer")),
-    (Knowledge.SCORE.value, gettext_noop("scores")),
-    (Knowledge.DECISION.value, gettext_noop("labels")),
+    (Knowledge.WHITE_BOX.value, gettext_noop("white-box")),
+    (Knowledge.TRANSFER.value, gettext_noop("transfer-based")),
+    (Knowledge.SCORE.value, gettext_noop("score-based")),
+    (Knowledge.DECISION.value, gettext_noop("decision-based")),
 ]
 
 

@@ -35,6 +35,7 @@ def board_content(request: HttpRequest, track: Track) -> BoardContent:
         "frozen": freeze_of(track.competition, request.user),
         "threats": threats,
         "threat": threat,
+        "budget": threat.budget_in_words,
         "chart": _best(track, threat, rows),
     }
     return BoardContent(
