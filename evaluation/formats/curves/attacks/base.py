@@ -92,6 +92,7 @@ class Batch:
         # a budget that was rounded up to single precision is not exceeded either
         self._limits = self.budgets * (1.0 - 2.0**-21)
         self._clean: tuple[Tensor, Tensor] | None = None
+        self._bounds: tuple[Tensor, Tensor] | None = None
         self._generators = [torch.Generator().manual_seed(_seed(f"{self.seed} {number}")) for number in self.numbers]
 
     @property
@@ -169,11 +170,11 @@ class Batch:
 
         Their distances, as `distance` computes them, are not above the budgets, however single precision rounds.
         """
+        if self.norm is Norm.LINF:
+            low, high = self._linf_bounds()
+            return images.clamp(low[rows], high[rows])
         clean, limits = self.images[rows], expanded(self._limits[rows])
         change = images - clean
-        if self.norm is Norm.LINF:
-            moved = (clean + change.clamp(-limits, limits)).clamp(0.0, 1.0)
-            return torch.where((moved - clean).abs() > limits, torch.nextafter(moved, clean), moved)
         length = lengths(change).clamp(min=torch.finfo(change.dtype).tiny)
         factor = (limits / length).clamp(max=1.0)
         moved = (clean + change * factor).clamp(0.0, 1.0)
@@ -182,6 +183,17 @@ class Batch:
             moved = torch.where(over, (clean + change * (factor * (1.0 - less))).clamp(0.0, 1.0), moved)
             less = min(2.0 * less, 1.0)
         return moved
+
+    def _linf_bounds(self) -> tuple[Tensor, Tensor]:
+        """Return the least and the greatest values that each image may have."""
+        if self._bounds is None:
+            clean, limits = self.images, expanded(self._limits)
+            low, high = (clean - limits).clamp(min=0.0), (clean + limits).clamp(max=1.0)
+            self._bounds = (
+                torch.where(clean - low > limits, torch.nextafter(low, clean), low),
+                torch.where(high - clean > limits, torch.nextafter(high, clean), high),
+            )
+        return self._bounds
 
     def steepest(self, gradient: Tensor) -> Tensor:
         """Return the direction of length 1 in the norm of the batch along which a loss rises most."""

@@ -48,10 +48,14 @@ class Bim(Attack):
             asked = before + iteration in batch.findings.strengths
             reached, gradient = self.gradient(batch, images, rows, clean=before + iteration == 0, asked=asked)
             batch.findings.add(images[reached], rows[reached], before + iteration)
-            left = ~reached
-            rows, images, gradient, momentum = rows[left], images[left], gradient[left], momentum[left]
-            size = expanded(gradient.abs().flatten(1).sum(dim=1)).clamp(min=torch.finfo(gradient.dtype).tiny)
-            momentum = self.decay * momentum + gradient / size
+            if reached.any():
+                left = ~reached
+                rows, images, gradient, momentum = rows[left], images[left], gradient[left], momentum[left]
+            if self.decay:
+                size = expanded(torch.linalg.vector_norm(gradient.flatten(1), ord=1, dim=1))
+                momentum = self.decay * momentum + gradient / size.clamp(min=torch.finfo(gradient.dtype).tiny)
+            else:
+                momentum = gradient
             images = batch.project(images + expanded(self.steps(batch)[rows]) * batch.steepest(momentum), rows)
         if len(rows):
             reached = batch.reached(images, rows)
