@@ -18,6 +18,7 @@ from competitions.sample_store import samples_of
 from core import clock, object_store
 from core.errors import Fault, Refusal
 from evaluation.domain.players import Player as EnginePlayer
+from evaluation.domain.reasons import Reason
 from evaluation.domain.samples import Sample
 from evaluation.formats.curves.attacks.base import Attack
 from evaluation.formats.curves.attacks.interpolation import Interpolation
@@ -26,7 +27,16 @@ from evaluation.formats.curves.models.sandboxed import PlayerFailedError, sandbo
 from evaluation.formats.curves.results import Booleans, Floats, Results
 from evaluation.formats.curves.rules import CurvesRules, ListedAttack
 from evaluation.formats.curves.runner.results_file import decode, encode
-from evaluation.formats.curves.runner.run import Run, Subject, dataset_digest, joined, play_batch, require, start_images
+from evaluation.formats.curves.runner.run import (
+    Run,
+    Subject,
+    as_tensor,
+    dataset_digest,
+    joined,
+    play_batch,
+    require,
+    start_images,
+)
 from evaluation.formats.curves.runner.settings import Settings
 from evaluation.formats.curves.scoring.curves import accuracy_by_budget, accuracy_by_strength, median_distance
 from evaluation.formats.curves.threat_models import Goal, Knowledge
@@ -112,7 +122,20 @@ def benchmark(
         setup_seconds=rules.setup_seconds, seconds_per_image=rules.model_seconds_per_image,
         calibration=calibration(), resources=resources(device_of(slot())), on_log=on_log,
     ) as model:  # fmt: skip
-        return attacked(model, samples, attack, rules, seed=seed, dataset=dataset)
+        results = attacked(model, samples, attack, rules, seed=seed, dataset=dataset)
+        _require_same_labels(model, samples, results)
+        return results
+
+
+def _require_same_labels(model: Classifier, samples: Sequence[Sample], results: Results) -> None:
+    """Raise `PlayerFailedError` if the model says something else of the clean images, in another order, than before.
+
+    Single images may be so near to a boundary that the size of a batch decides.
+    """
+    again = model.labels(as_tensor(samples[::-1])).numpy()[::-1]
+    changed = int((again != results.clean_labels).sum())
+    if changed > 1 + len(samples) // 100:
+        raise PlayerFailedError(Reason.INCONSISTENT, f"{changed} of {len(samples)} clean images got another label")
 
 
 def attacked(
