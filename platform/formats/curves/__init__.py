@@ -4,6 +4,3 @@ from __future__ import annotations
 
 NAME = "curves"
 """Its name in the files of competitions, in addresses and in the database."""
-
-MODEL = "model"
-"""Its only track."""

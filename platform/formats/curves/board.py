@@ -103,7 +103,7 @@ class _Under(CurvesBoard):
 
 def counting_scores(track: Track, threat: ThreatModelOfBoard) -> dict[int, ModelScore]:
     """Return the score of the newest scored submission of each team under a threat model, by its repository."""
-    found = scores_under(track, threat).filter(submission__in=ready_submissions()).order_by("submission")
+    found = scores_under(track, threat).filter(submission__in=ready_submissions()).order_by("submission_id")
     return {each.submission.repository_id: each for each in found}
 
 

@@ -6,12 +6,12 @@ from typing import Any
 
 from django.utils.translation import gettext_noop
 
-from competitions.formats import TrackSide, TrackSpec, WithoutOpponent
+from competitions.formats import WithoutOpponent
 from competitions.rules import LEAST_ACCURACY
 from competitions.rules_reader import RuleKind, RulesReader
 from evaluation.formats.curves.rules import CurvesRules, ListedAttack
-from formats.curves import MODEL
 from formats.curves.engine_adapter import check_attacks
+from formats.curves.tracks import TRACKS
 
 
 def _rules(**values: Any) -> CurvesRules:
@@ -32,7 +32,7 @@ class CurvesCompetition(WithoutOpponent):
     """See `competitions.formats.CompetitionFormat`."""
 
     title = gettext_noop("curves: released models are benchmarked")
-    tracks = (TrackSpec(MODEL, gettext_noop("model"), TrackSide.DEFENCE),)
+    tracks = TRACKS
     rules: RulesReader[CurvesRules] = RulesReader(
         _rules, site_values={LEAST_ACCURACY: 0.5}, kinds={"attacks": RuleKind(_tables)}
     )

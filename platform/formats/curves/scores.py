@@ -56,7 +56,7 @@ def sweep() -> None:
         measure = measure_of(competition)
         ready = ready_submissions().filter(repository__track__competition=competition)
         known = Benchmark.objects.filter(sample_set=measure.samples, rules=measure.rules)
-        missing = ready.exclude(pk__in=known.values("submission")).select_related("repository__entry")
+        missing = ready.exclude(pk__in=known.values("submission")).select_related("repository__entry").order_by("pk")
         rows = [row for each in missing for row in request(each, measure)]
         Benchmark.objects.bulk_create(rows, ignore_conflicts=True)
         if rows:

@@ -26,9 +26,9 @@ from evaluation.formats.curves.models.sandboxed import (
     sandboxed,
 )
 from evaluation.formats.curves.rules import CurvesRules
-from formats.curves import MODEL
 from formats.curves.player_builds import ready_player
 from formats.curves.rules import curves_rules
+from formats.curves.tracks import MODEL
 from repositories.git_reader import GitReader, TreeFile
 from submissions.build_plans import PLAIN_FILES, plan_of
 from submissions.checked_commit import CheckedCommit

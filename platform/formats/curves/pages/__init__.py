@@ -13,7 +13,6 @@ from accounts.models import User
 from competitions.models import Entry, RulesVersion, Track
 from evaluation.charts.lines import LineChart
 from evaluation.charts.table import Table
-from formats.curves import MODEL
 from formats.curves.board import CurvesBoard
 from formats.curves.models import Benchmark
 from formats.curves.pages import introduction
@@ -23,6 +22,7 @@ from formats.curves.pages.history import history_content, history_table, team_hi
 from formats.curves.pages.round_page import round_content
 from formats.curves.pages.rules_table import LABELS, rules_rows
 from formats.curves.pages.submission import submission_content
+from formats.curves.tracks import MODEL
 from pages.competition.citation import Origin
 from pages.competition.rules_table import RuleRow
 from pages.formats import BoardContent, Content, Guide, HomeTexts, RoundContent, RoundTexts, SubmissionContent

@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.conf import settings
 from django.utils.translation import gettext
 
-from formats.curves import MODEL
+from formats.curves.tracks import MODEL
 from pages.competition.citation import Origin
 from pages.formats import Guide, HomeTexts
 

@@ -33,6 +33,11 @@ connected.connect(os.environ["GAUNTLET_SOCKET"])
 hello = frames.HELLO_PAYLOAD.pack(frames.MAGIC, frames.VERSION, frames.ROLE_MODEL)
 connected.sendall(frames.HEADER.pack(len(hello), frames.HELLO, 0, 0) + hello)
 connected.recv(1 << 16)
+
+def send(kind, count, sequence, size):
+    connected.sendall(frames.HEADER.pack(size, kind, count, sequence) + bytes(size))
+    input()
+
 """
 
 
@@ -81,9 +86,9 @@ def test_distances_are_of_the_images_that_it_sees(start: Start) -> None:
         ("raise SystemExit(3)", Reason.EXITED_IN_SETUP),
         (HANDSHAKE + "raise SystemExit(3)", Reason.CRASHED),
         (HANDSHAKE + "connected.close()", Reason.DISCONNECTED),
-        (HANDSHAKE + "connected.sendall(frames.HEADER.pack(4, frames.LABELS, 2, 1) + bytes(4))\ninput()", Reason.BAD_COUNT),
-        (HANDSHAKE + "connected.sendall(frames.HEADER.pack(2, frames.LABELS, 1, 7) + bytes(2))\ninput()", Reason.BAD_SEQUENCE),
-        (HANDSHAKE + "connected.sendall(frames.HEADER.pack(0, frames.BYE, 0, 0))\ninput()", Reason.BAD_TYPE),
+        (HANDSHAKE + "send(frames.LABELS, 2, 1, 4)", Reason.BAD_COUNT),
+        (HANDSHAKE + "send(frames.LABELS, 1, 7, 2)", Reason.BAD_SEQUENCE),
+        (HANDSHAKE + "send(frames.BYE, 0, 0, 0)", Reason.BAD_TYPE),
     ],
 )  # fmt: skip
 def test_a_player_that_breaks_the_protocol_fails_with_the_reason(start: Start, code: str, reason: Reason) -> None:
