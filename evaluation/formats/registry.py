@@ -38,12 +38,18 @@ def format_of_repository(directory: Path) -> EngineFormat:
 
 def format_of_bundle(content: bytes) -> EngineFormat:
     """Return the format that the head of a bundle names, or the first, whose bundles name none."""
+    named = name_in_bundle(content)
+    return next((each for each in formats if each.name == named), formats[0])
+
+
+def name_in_bundle(content: bytes) -> str:
+    """Return the name of a format in the head of a bundle, or ""."""
     try:
         head = json.loads(content.partition(b"\n")[0])
     except (ValueError, RecursionError):
-        return formats[0]
+        return ""
     named = head.get("format") if isinstance(head, dict) else None
-    return next((each for each in formats if each.name == named), formats[0])
+    return named if isinstance(named, str) else ""
 
 
 def require_format(directories: Iterable[Path], name: str) -> None:

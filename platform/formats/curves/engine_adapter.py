@@ -22,6 +22,7 @@ from evaluation.domain.reasons import Reason
 from evaluation.domain.samples import Sample
 from evaluation.formats.curves.attacks.base import Attack
 from evaluation.formats.curves.attacks.interpolation import Interpolation
+from evaluation.formats.curves.bundle.verify import commitment_to_field, ranking_value, standing_lines
 from evaluation.formats.curves.models.classifier import Classifier
 from evaluation.formats.curves.models.sandboxed import PlayerFailedError, sandboxed
 from evaluation.formats.curves.results import Booleans, Floats, Results
@@ -39,6 +40,7 @@ from evaluation.formats.curves.runner.run import (
 )
 from evaluation.formats.curves.runner.settings import Settings
 from evaluation.formats.curves.scoring.curves import accuracy_by_budget, accuracy_by_strength, median_distance
+from evaluation.formats.curves.scoring.standings import Standing, budgets_of, curve_of, standing_of
 from evaluation.formats.curves.threat_models import Goal, Knowledge
 from formats.curves.models import Benchmark
 from formats.curves.player_builds import ready_player
@@ -48,6 +50,12 @@ from workers.calibration import calibration
 from workers.sandboxes import open_sandbox, resources
 from workers.worker_slot import device_of, slot
 
+__all__ = [
+    "ATTACKS", "Outcome", "Standing", "attack_title", "attacked", "benchmark", "budgets_of", "check_attacks",
+    "commitment_to_field", "curve_of", "knowledge_of", "outcome_of", "played", "ranking_value", "seed_of",
+    "standing_lines", "standing_under",
+]  # fmt: skip
+
 log = logging.getLogger(__name__)
 
 ATTACKS: Mapping[str, type[Attack]] = {each.name: each for each in (Interpolation,)}
@@ -55,9 +63,6 @@ ATTACKS: Mapping[str, type[Attack]] = {each.name: each for each in (Interpolatio
 
 BATCH = 64
 """Images that are attacked at once: as many as a frame has."""
-
-GRID = tuple(number / 10 for number in range(31))
-"""The budgets of curves, in multiples of the fixed one."""
 
 
 def check_attacks(rules: CurvesRules) -> None:
@@ -194,41 +199,7 @@ def outcome_of(digest: str) -> Outcome:
     )
 
 
-@dataclass(frozen=True)
-class Standing:
-    """The numbers of a submission under one threat model."""
-
-    accuracy: float
-    clean_accuracy: float
-    median_distance: float | None
-    budgets: Sequence[float]
-    curve: Sequence[float]
-
-
-def standing_of(digests: Sequence[str], budget: float) -> Standing:
-    """Return what follows from the results of all attacks of a threat model: of each image the nearest adversarial."""
+def standing_under(digests: Sequence[str], budget: float) -> Standing:
+    """Return what follows from the stored results of all attacks of a threat model."""
     outcomes = [outcome_of(digest) for digest in digests]
-    right = np.logical_and.reduce([each.right for each in outcomes])
-    distances = np.minimum.reduce([each.distances for each in outcomes])
-    budgets = budgets_of(budget)
-    return Standing(
-        accuracy=float((right & (distances > budget)).mean()),
-        clean_accuracy=float(right.mean()),
-        median_distance=_finite(float(np.median(distances))),
-        budgets=budgets,
-        curve=curve_of(right, distances, budgets),
-    )
-
-
-def budgets_of(budget: float) -> list[float]:
-    """Return the budgets of a curve around a fixed one, which is one of them."""
-    return [round(share * budget, 10) for share in GRID]
-
-
-def curve_of(right: Booleans, distances: Floats, budgets: Sequence[float]) -> list[float]:
-    """Return the accuracy within each budget."""
-    return [float((right & (distances > each)).mean()) for each in budgets]
-
-
-def _finite(value: float) -> float | None:
-    return value if np.isfinite(value) else None
+    return standing_of([(each.right, each.distances) for each in outcomes], budget)

@@ -16,11 +16,10 @@ from core import notify, object_store
 from core.difference import Difference, Verified
 from core.errors import Fault
 from formats.curves import NAME, scores
-from formats.curves.board import threat_models
-from formats.curves.engine_adapter import outcome_of
+from formats.curves.engine_adapter import commitment_to_field, outcome_of, ranking_value, standing_lines
 from formats.curves.models import Benchmark, ModelScore
 from formats.curves.rules import curves_rules
-from rounds.engine_adapter import bundle_submission, commitment_of, encode
+from rounds.engine_adapter import bundle_submission, encode
 from rounds.formats import Counting, LeaderboardsContinue, PlayedAlone, PlayedWhileRunning, WithoutPerturbedImages
 from rounds.models import Round, RoundEntry
 from rounds.planning.entries import frozen
@@ -50,7 +49,8 @@ class CurvesRounds(LeaderboardsContinue, PlayedAlone, PlayedWhileRunning, Withou
         Benchmark.objects.bulk_create(rows)
 
     def commitment_to_field(self, round_: Round, entries: Sequence[RoundEntry], salt: str) -> str:
-        return commitment_of([salt, *(entry.submission.commit for entry in entries)])
+        models = [asdict(bundle_submission(entry)) for entry in entries]
+        return commitment_to_field(_rules(round_), models, salt)
 
     def start(self, round_: Round) -> None:
         notify.notify("workers.play")
@@ -73,22 +73,18 @@ class CurvesRounds(LeaderboardsContinue, PlayedAlone, PlayedWhileRunning, Withou
 
         A model that failed under any attack gets no image right.
         """
+        rules = _rules(round_)
         played = _by_submission(round_)
-        standings = {
-            key: scores.standings_of(rows) for key, rows in played.items() if all(each.result for each in rows)
+        benchmarks = {
+            each.pk: [_benchmark_line(each, row) for row in played.get(each.submission_id, [])] for each in entries
         }
-        first = _first_threat(round_)
-        value = {
-            each.submission_id: _accuracy(standings.get(each.submission_id, []), first) for each in entries
-        }  # fmt: skip
+        standings = {key: standing_lines(rules, lines) for key, lines in benchmarks.items()}
+        value = {key: ranking_value(standings[key], benchmarks[key][0]) for key in benchmarks}
         for each in entries:
-            each.value = value[each.submission_id]
+            each.value = value[each.pk]
             each.place = 1 + sum(other > each.value for other in value.values())
-        return encode([
-            _head(round_),
-            *(_entry_line(each, standings.get(each.submission_id, [])) for each in entries),
-            *(_benchmark_line(each, rows) for each in entries for rows in played.get(each.submission_id, [])),
-        ])  # fmt: skip
+        models = [_model_line(each, standings[each.pk]) for each in entries]
+        return encode([_head(round_, rules), *models, *(line for each in entries for line in benchmarks[each.pk])])
 
     def dashboard_part(self, round_: Round, views: Sequence[Preview]) -> DashboardPart:
         return DashboardPart(changes=places(views))
@@ -125,45 +121,37 @@ def _by_submission(round_: Round) -> Mapping[int, list[Benchmark]]:
     return found
 
 
-def _first_threat(round_: Round) -> tuple[str, str, str]:
+def _rules(round_: Round) -> dict[str, Any]:
     if round_.rules is None:
         raise Fault(f"{round_} has no rules")
-    first = threat_models(curves_rules(round_.rules))[0]
-    return first.knowledge, first.goal.value, first.norm.value
+    return curves_rules(round_.rules).as_dict()
 
 
-def _accuracy(standings: Sequence[ModelScore], threat: tuple[str, str, str]) -> float:
-    return next((100.0 * each.accuracy for each in standings if scores.threat_of(each) == threat), 0.0)
-
-
-def _head(round_: Round) -> dict[str, Any]:
-    if round_.rules is None or round_.sample_set is None:
-        raise Fault(f"{round_} has no rules or no samples")
+def _head(round_: Round, rules: Mapping[str, Any]) -> dict[str, Any]:
+    if round_.sample_set is None:
+        raise Fault(f"{round_} has no samples")
+    labels = [int(sample.label) for sample in samples_of(round_.sample_set)]
     return {
-        "kind": "round", "format": NAME, "samples": round_.commitment, "field": round_.field_commitment,
-        "rules": curves_rules(round_.rules).as_dict(),
-        "labels": [int(sample.label) for sample in samples_of(round_.sample_set)],
-    }  # fmt: skip
+        "kind": "round",
+        "format": NAME,
+        "samples": round_.commitment,
+        "field": round_.field_commitment,
+        "salt": round_.field_salt,
+        "rules": rules,
+        "labels": labels,
+    }
 
 
-def _entry_line(entry: RoundEntry, standings: Sequence[ModelScore]) -> dict[str, Any]:
-    found = [
-        {
-            "knowledge": each.knowledge, "goal": each.goal, "norm": each.norm, "accuracy": each.accuracy,
-            "clean_accuracy": each.clean_accuracy, "median_distance": each.median_distance,
-        }
-        for each in standings
-    ]  # fmt: skip
-    return {
-        "kind": "model", **asdict(bundle_submission(entry)), "place": entry.place, "value": entry.value,
-        "threat_models": found,
-    }  # fmt: skip
+def _model_line(entry: RoundEntry, standings: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    submission = asdict(bundle_submission(entry))
+    return {"kind": "model", **submission, "place": entry.place, "value": entry.value, "threat_models": standings}
 
 
 def _benchmark_line(entry: RoundEntry, played: Benchmark) -> dict[str, Any]:
     """Return a benchmark with the distance of each image: null where nothing was found, and whether it was right."""
     line: dict[str, Any] = {
-        "kind": "benchmark", "commit": entry.submission.commit, "attack": played.attack, "knowledge": played.knowledge,
+        "kind": "benchmark", "team": entry.submission.repository.entry.team.slug, "attack": played.attack,
+        "knowledge": played.knowledge,
         "goal": played.goal, "norm": played.norm, "queries": played.queries, "reason": played.reason,
         "results": played.result, "right": [], "distances": [],
     }  # fmt: skip

@@ -14,7 +14,7 @@ from competitions.selectors import rules_in_force, sample_set_for
 from core import clock, notify
 from evaluation.formats.curves.threat_models import Norm
 from formats.curves import NAME
-from formats.curves.engine_adapter import Standing, knowledge_of, standing_of
+from formats.curves.engine_adapter import Standing, knowledge_of, standing_under
 from formats.curves.models import Benchmark, ModelScore
 from formats.curves.rules import curves_rules
 from rounds.models import Round
@@ -102,7 +102,7 @@ def standings_of(benchmarks: Iterable[Benchmark]) -> list[ModelScore]:
 def of_threat_model(benchmarks: Sequence[Benchmark]) -> Standing:
     """Return the standing that follows from all attacks of one threat model."""
     rules, norm = curves_rules(benchmarks[0].rules), Norm(benchmarks[0].norm)
-    return standing_of([each.result for each in benchmarks], rules.budget(norm))
+    return standing_under([each.result for each in benchmarks], rules.budget(norm))
 
 
 def threat_of(row: Benchmark | ModelScore) -> tuple[str, str, str]:

@@ -160,7 +160,7 @@ def test_the_worst_attack_on_each_image_counts() -> None:
         object_store.put(encode(replace(results_of(distances), fixed_budget=1.0)))
         for distances in ([0.5, 2.0, 2.0, 3.0], [2.0, 0.5, 2.0, 4.0])
     )
-    standing = engine_adapter.standing_of([first, second], 1.0)
+    standing = engine_adapter.standing_under([first, second], 1.0)
     assert (standing.accuracy, standing.clean_accuracy, standing.median_distance) == (0.5, 1.0, 1.25)
     assert standing.curve[standing.budgets.index(0.4)] == 1.0
     assert standing.curve[-1] == 0.0

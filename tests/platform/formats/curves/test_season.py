@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+from pathlib import Path
 
 import pytest
 from django.core.management import call_command
@@ -12,7 +13,8 @@ from django.test import Client
 
 from accounts.models import User
 from evaluation.bundle.canonical_json import decode_line, split
-from evaluation.bundle.signature_check import Checked, verify_signed
+from evaluation.cli.main import main as gauntlet
+from evaluation.formats.curves.bundle.verify import verify as verify_bundle
 from evaluation.formats.registry import find_bundled
 from formats.curves.engine_adapter import played
 from formats.curves.models import Benchmark, ModelScore
@@ -42,7 +44,9 @@ serve_model(tired)
 """
 
 
-def test_a_season(site: Site, olga: User, alice: User, bob: User, client: Client, the_clock: FakeClock) -> None:
+def test_a_season(
+    site: Site, olga: User, alice: User, bob: User, client: Client, the_clock: FakeClock, tmp_path: Path
+) -> None:
     for user in (alice, bob):
         site.join(user)
     assert "run starts 'missing.py'" in site.push(alice, 1, submission_toml=_manifest("python missing.py"))
@@ -69,8 +73,14 @@ def test_a_season(site: Site, olga: User, alice: User, bob: User, client: Client
     assert "Alice" in page
     assert "<svg" in page
     bundle = b"".join(client.get("/competitions/digits-curves/rounds/1/files/bundle"))
-    report = verify_signed(bundle, public_key(), None, None, lambda lines: Checked((), ()))
+    report = verify_bundle(bundle, public_key(), samples=round_.commitment, field=round_.field_commitment)
     assert report.ok, report.problems
+    assert report.summary[0] == "2 models, 6 benchmarks"
+    path = tmp_path / "bundle.jsonl"
+    path.write_bytes(bundle)
+    assert gauntlet(["verify", str(path), "--key", public_key()]) == 0
+    forged = bundle.replace(b'"place":2', b'"place":1')
+    assert "its value and place do not follow: they are 0 and 2" in str(verify_bundle(forged).problems)
     lines = [decode_line(number, line) for number, line in enumerate(split(bundle), 1)]
     assert [line["place"] for line in lines if line["kind"] == "model"] == [1, 2]
 

@@ -45,11 +45,15 @@ def send(kind, count, sequence, size):
 def start(tmp_path: Path) -> Start:
     """Starts a program as a model of images of 2 x 2 pixels."""
 
-    def started(code: str, **changed: float) -> AbstractContextManager[SandboxedClassifier]:
+    def started(
+        code: str, setup_seconds: float = 60.0, calibration: float = 1.0
+    ) -> AbstractContextManager[SandboxedClassifier]:
         (tmp_path / "main.py").write_text(code)
         program = Program("Model", (sys.executable, "main.py"), "sha256:1", tmp_path)
-        limits = {"setup_seconds": 60.0, "seconds_per_image": 0.04, "calibration": 1.0} | changed
-        return sandboxed(program, sandbox=ProcessSandbox(), shape=ImageShape(2, 2, 3), classes=10, **limits)
+        return sandboxed(
+            program, sandbox=ProcessSandbox(), shape=ImageShape(2, 2, 3), classes=10, setup_seconds=setup_seconds,
+            seconds_per_image=0.04, calibration=calibration,
+        )  # fmt: skip
 
     return started
 
