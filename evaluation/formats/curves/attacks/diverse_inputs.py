@@ -20,8 +20,8 @@ class TransferDim(TransferMim):
     name: ClassVar[str] = "transfer-dim"
     title: ClassVar[str] = "DIM (transfer)"
     source: ClassVar[str] = (
-        "Xie et al. 2019, M-DI2-FGSM with its probability; its sizes of 299 to 330 in proportion, with the image's size "
-        "for 330, so that every network takes them"
+        "Xie et al. 2019, M-DI2-FGSM with its probability; its sizes of 299 to 330 in proportion, with the image's "
+        "size for 330, so that every network takes them"
     )
 
     probability: float = 0.5

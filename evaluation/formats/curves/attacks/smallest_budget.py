@@ -72,7 +72,9 @@ def _monotone(tries: _Tries, first: float) -> Searched:
 def _one_step(tries: _Tries, first: float) -> Searched:
     # 1. every multiple, from the largest down, for the record; in Linf all budgets from 1 give the same image
     high = torch.full_like(tries.distances, torch.inf)
-    multiples = [number for number in range(1, MULTIPLES + 1) if tries.norm is not Norm.LINF or (number - 1) * first < 1]
+    multiples = [
+        number for number in range(1, MULTIPLES + 1) if tries.norm is not Norm.LINF or (number - 1) * first < 1
+    ]
     for number in reversed(multiples):
         found = tries.run(tries.everything, torch.full_like(high, number * first))
         high[found] = number * first

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import torch
 from torch import Tensor, nn
 
 from evaluation.formats.curves.attacks.base import Attack, Batch, Findings
-from evaluation.formats.curves.models.classifier import NetworkClassifier
+from evaluation.formats.curves.models.classifier import Classifier, NetworkClassifier
 from evaluation.formats.curves.models.counted import CountedModel
 from evaluation.formats.curves.threat_models import Goal, Norm
 
 
 class LinearModel:
-    """A linear model of `classes`, with images of side x side pixels that lie so that [0, 1] never binds."""
+    """A linear model of `classes`, with images of side x side pixels that lie so that [0, 1] never binds.
 
-    def __init__(self, seed: int, classes: int = 10, side: int = 8, count: int = 40) -> None:
+    The larger the `spread` of the images, the farther they are from the boundaries, and the more the cross-entropy is
+    that of the nearest boundary alone.
+    """
+
+    def __init__(self, seed: int, classes: int = 10, side: int = 8, count: int = 40, spread: float = 0.02) -> None:
         random = torch.Generator().manual_seed(seed)
         self.side, self.classes = side, classes
         linear = nn.Linear(3 * side * side, classes)
@@ -23,7 +29,7 @@ class LinearModel:
             linear.bias.copy_(-0.5 * linear.weight.sum(dim=1))
         self.classifier = NetworkClassifier(nn.Sequential(nn.Flatten(), linear), classes, "linear")
         self.weight = linear.weight.detach().double()
-        self.images = 0.5 + 0.02 * torch.randn((count, 3, side, side), generator=random)
+        self.images = 0.5 + (spread * torch.randn((count, 3, side, side), generator=random)).clamp(-0.25, 0.25)
         self.labels = self.classifier.labels(self.images)
         self.targets = (self.labels + 1 + torch.randint(classes - 1, (count,), generator=random)) % classes
 
@@ -50,7 +56,10 @@ class LinearModel:
         *,
         budgets: Tensor | None = None,
         limit: int | None = None,
-        rows: slice = slice(None),
+        rows: slice | Tensor = slice(None),
+        strengths: Sequence[int] = (),
+        seed: int = 0,
+        substitute: Classifier | None = None,
     ) -> Batch:
         """Return a batch of some of the images."""
         images = self.images[rows]
@@ -58,9 +67,11 @@ class LinearModel:
             images,
             self.labels[rows],
             self.targets[rows] if goal is Goal.TARGETED else None,
-            list(range(len(self.images)))[rows],
+            torch.arange(len(self.images))[rows].tolist(),
             norm,
             budgets if budgets is not None else torch.full((len(images),), torch.inf),
             CountedModel(self.classifier, attack.knowledge, len(images), limit),
-            Findings(images, norm),
+            Findings(images, norm, strengths),
+            seed,
+            substitute,
         )

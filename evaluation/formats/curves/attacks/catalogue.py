@@ -1,0 +1,60 @@
+"""All attacks of the benchmark, with their parameters for each curve."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from evaluation.domain.errors import Refusal
+from evaluation.formats.curves.attacks.apgd import ApgdCe, ApgdT
+from evaluation.formats.curves.attacks.autoattack import AutoAttack
+from evaluation.formats.curves.attacks.base import Attack
+from evaluation.formats.curves.attacks.carlini_wagner import CarliniWagner
+from evaluation.formats.curves.attacks.deepfool import DeepFool
+from evaluation.formats.curves.attacks.diverse_inputs import TransferDim
+from evaluation.formats.curves.attacks.fast_minimum_norm import FastMinimumNorm
+from evaluation.formats.curves.attacks.fgsm import Fgsm, TransferFgsm
+from evaluation.formats.curves.attacks.iterative import Bim, Mim, Pgd, TransferBim, TransferMim
+
+_ITERATIONS = 100
+_LINF_STEP = 1 / 255
+_L2_STEP = 0.15
+"""Iterations and steps of accuracy by strength (authors' code of Dong et al. 2020)."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """An attack with its parameters for each curve."""
+
+    by_budget: Attack
+    by_strength: Attack | None = None
+    """At a fixed budget, where it has other parameters; None: the same."""
+
+
+_WHITE_BOX = (
+    Entry(Fgsm()),
+    Entry(Bim(), Bim(_ITERATIONS, linf_step=_LINF_STEP, l2_step=_L2_STEP)),
+    Entry(Mim(), Mim(_ITERATIONS, linf_step=_LINF_STEP, l2_step=_L2_STEP)),
+    Entry(Pgd(), Pgd(_ITERATIONS, linf_step=_LINF_STEP, l2_step=_L2_STEP, restarts=1)),
+    Entry(DeepFool()),
+    Entry(CarliniWagner()),
+    Entry(FastMinimumNorm()),
+    Entry(ApgdCe()),
+    Entry(ApgdT()),
+    Entry(AutoAttack()),
+)
+_TRANSFER = (
+    Entry(TransferFgsm()),
+    Entry(TransferBim(), TransferBim(_ITERATIONS, linf_step=_LINF_STEP, l2_step=_L2_STEP)),
+    Entry(TransferMim(), TransferMim(_ITERATIONS, linf_step=_LINF_STEP, l2_step=_L2_STEP)),
+    Entry(TransferDim(), TransferDim(_ITERATIONS, linf_step=_LINF_STEP, l2_step=_L2_STEP)),
+)
+
+ATTACKS: Mapping[str, Entry] = {entry.by_budget.name: entry for entry in (*_WHITE_BOX, *_TRANSFER)}
+
+
+def attack_called(name: str) -> Entry:
+    """Return the attack of a name. Raise `Refusal`, with all names, if there is none."""
+    if name not in ATTACKS:
+        raise Refusal(f"there is no attack {name!r}", fix=f"name one of: {', '.join(sorted(ATTACKS))}")
+    return ATTACKS[name]

@@ -1,0 +1,94 @@
+from __future__ import annotations
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+from evaluation.domain.errors import Refusal
+from evaluation.formats.curves.attacks.autoattack import AutoAttack, AutoAttackWarning, warnings_of
+from evaluation.formats.curves.attacks.catalogue import ATTACKS, attack_called
+from evaluation.formats.curves.models.classifier import NetworkClassifier
+from evaluation.formats.curves.threat_models import Knowledge, Norm
+from tests.evaluation.formats.curves.linear_models import LinearModel
+
+
+class Wrapped(nn.Module):
+    """The network of a linear model, with something before its answer."""
+
+    def __init__(self, model: LinearModel) -> None:
+        super().__init__()
+        self.network = model.classifier.network
+
+
+class Noisy(Wrapped):
+    def forward(self, images: Tensor) -> Tensor:
+        return self.network(images + 0.1 * torch.randn_like(images))
+
+
+class Probabilities(Wrapped):
+    def forward(self, images: Tensor) -> Tensor:
+        return self.network(images).softmax(dim=1)
+
+
+class Rounded(Wrapped):
+    def forward(self, images: Tensor) -> Tensor:
+        return self.network((images.detach() * 8).round() / 8 + 0 * images)
+
+
+class Purifying(Wrapped):
+    def forward(self, images: Tensor) -> Tensor:
+        with torch.enable_grad():
+            variable = images.detach().requires_grad_()
+            (gradient,) = torch.autograd.grad(self.network(variable).logsumexp(dim=1).sum(), variable)
+        return self.network(images - 1e-3 * gradient)
+
+
+@pytest.mark.parametrize(
+    ("network", "expected"),
+    [
+        (Noisy, {AutoAttackWarning.RANDOMISED}),
+        (Probabilities, {AutoAttackWarning.PROBABILITIES}),
+        (Rounded, {AutoAttackWarning.ZERO_GRADIENTS}),
+        (Purifying, {AutoAttackWarning.DYNAMIC}),
+    ],
+)
+def test_a_defence_that_misleads_the_ensemble_is_warned_about(
+    network: type[Wrapped], expected: set[AutoAttackWarning]
+) -> None:
+    torch.manual_seed(0)
+    model = LinearModel(seed=1)
+    assert warnings_of(NetworkClassifier(network(model), 10), model.images) == expected
+
+
+def test_there_is_no_warning_for_a_plain_model() -> None:
+    model = LinearModel(seed=1)
+    assert warnings_of(model.classifier, model.images) == frozenset()
+
+
+def test_the_trace_tells_what_each_attack_adds() -> None:
+    model = LinearModel(seed=1)  # the cross-entropy leads APGD-CE elsewhere than to the nearest boundary
+    batch = model.batch(AutoAttack(), Norm.LINF, budgets=1.15 * model.smallest(Norm.LINF).float(), strengths=(0, 1, 2))
+    AutoAttack().run(batch)
+    clean, first, both = batch.findings.traces.isfinite().sum(dim=0).tolist()
+    assert clean == 0
+    assert first < both
+    assert both > 30
+
+
+def test_attacks_are_found_by_their_names() -> None:
+    assert set(ATTACKS) >= {
+        *("fgsm", "bim", "mim", "pgd", "deepfool", "cw", "fmn", "apgd-ce", "apgd-t", "autoattack"),
+        *("transfer-fgsm", "transfer-bim", "transfer-mim", "transfer-dim"),
+    }
+    for name, entry in ATTACKS.items():
+        assert attack_called(name) is entry
+        assert entry.by_budget.name == name
+        assert entry.by_strength is None or entry.by_strength.name == name
+        assert entry.by_budget.title
+        assert entry.by_budget.source
+        assert name.startswith("transfer-") == (entry.by_budget.knowledge is Knowledge.TRANSFER)
+
+
+def test_an_unknown_attack_is_refused_with_the_names() -> None:
+    with pytest.raises(Refusal, match="no attack 'fgms'(.|\n)*apgd-ce, apgd-t"):
+        attack_called("fgms")
