@@ -21,7 +21,9 @@ from evaluation.domain.players import Player as EnginePlayer
 from evaluation.domain.reasons import Reason
 from evaluation.domain.samples import Sample
 from evaluation.formats.curves.attacks.base import Attack
-from evaluation.formats.curves.attacks.interpolation import Interpolation
+from evaluation.formats.curves.attacks.boundary import Boundary
+from evaluation.formats.curves.attacks.evolutionary import Evolutionary
+from evaluation.formats.curves.attacks.hop_skip_jump import HopSkipJump
 from evaluation.formats.curves.bundle.verify import commitment_to_field, ranking_value, standing_lines
 from evaluation.formats.curves.models.classifier import Classifier
 from evaluation.formats.curves.models.sandboxed import PlayerFailedError, sandboxed
@@ -58,7 +60,7 @@ __all__ = [
 
 log = logging.getLogger(__name__)
 
-ATTACKS: Mapping[str, type[Attack]] = {each.name: each for each in (Interpolation,)}
+ATTACKS: Mapping[str, type[Attack]] = {each.name: each for each in (Boundary, Evolutionary, HopSkipJump)}
 """The attacks that rules may list: they need nothing but labels, which is what a submission answers."""
 
 BATCH = 64

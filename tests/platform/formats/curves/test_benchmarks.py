@@ -133,9 +133,10 @@ def test_each_attack_of_the_rules_is_one_item_of_the_queue(stage: Stage) -> None
         scores.sweep()
     rows = submission.benchmarks.order_by("pk")
     assert [(row.attack, row.goal, row.norm, row.queries, row.state) for row in rows] == [
-        ("interpolation", "untargeted", "l2", 10, "waiting"),
-        ("interpolation", "untargeted", "linf", 10, "waiting"),
-        ("interpolation", "targeted", "l2", 10, "waiting"),
+        ("boundary", "untargeted", "l2", 10, "waiting"),
+        ("evolutionary", "untargeted", "l2", 10, "waiting"),
+        ("hop-skip-jump", "untargeted", "linf", 10, "waiting"),
+        ("evolutionary", "targeted", "l2", 10, "waiting"),
     ]
 
 
@@ -235,8 +236,9 @@ def test_a_frozen_leaderboard_hides_scores_but_from_the_team(stage: Stage, clien
     ("changed", "problem"),
     [
         ({"name": "fgsm"}, "there is no attack 'fgsm'; the attacks are "),
+        ({"norm": "linf"}, "boundary has no untargeted attack in linf"),
         ({"norm": "l1"}, "'l1' is not a valid Norm"),
-        ({"queries": 0}, "queries of interpolation must be a whole number"),
+        ({"queries": 0}, "queries of boundary must be a whole number"),
     ],
 )
 def test_a_competition_whose_attacks_cannot_be_run_is_refused(
@@ -270,4 +272,4 @@ def test_the_history_shows_the_best_model_so_far(stage: Stage, client: Client, t
     table = client.get("/competitions/digits-curves/history/model/decision-untargeted-l2.csv").content.decode()
     assert [row.split(",")[1] for row in table.splitlines()[1:]] == ["0.5", "1.0", "1.0", "1.0"]
     assert "<svg" in client.get("/teams/owls").content.decode()
-    assert Benchmark.objects.filter(state="played").count() == 9
+    assert Benchmark.objects.filter(state="played").count() == 12

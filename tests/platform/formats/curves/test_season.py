@@ -75,7 +75,7 @@ def test_a_season(
     bundle = b"".join(client.get("/competitions/digits-curves/rounds/1/files/bundle"))
     report = verify_bundle(bundle, public_key(), samples=round_.commitment, field=round_.field_commitment)
     assert report.ok, report.problems
-    assert report.summary[0] == "2 models, 6 benchmarks"
+    assert report.summary[0] == "2 models, 8 benchmarks"
     path = tmp_path / "bundle.jsonl"
     path.write_bytes(bundle)
     assert gauntlet(["verify", str(path), "--key", public_key()]) == 0
