@@ -91,7 +91,10 @@ def document_of(root: Path, samples: int = 12) -> dict[str, Any]:
     document = tomllib.loads((root / "competitions/digits-curves.toml").read_text(encoding="utf-8"))
     attacks = [each | {"queries": 10} for each in document["rules"]["attacks"]]
     sets = [each | ({"count": samples} if each["purpose"] == "validation" else {}) for each in document["sample_sets"]]
-    return document | {"rules": document["rules"] | {"attacks": attacks}, "sample_sets": sets}
+    return document | {
+        "rules": document["rules"] | {"attacks": attacks, "budget_linf": 0.0628, "budget_l2": 4.0},
+        "sample_sets": sets,
+    }
 
 
 @pytest.fixture
