@@ -44,12 +44,8 @@ def format_of_bundle(content: bytes) -> EngineFormat:
 
     Raise `Refusal` for a name that no format of this engine has.
     """
-    try:
-        head = json.loads(content.partition(b"\n")[0])
-    except (ValueError, RecursionError):
-        return formats[0]
-    named = head.get("format") if isinstance(head, dict) else None
-    if not isinstance(named, str):
+    named = name_in_bundle(content)
+    if not named:
         return formats[0]
     try:
         return format_called(named)
@@ -57,6 +53,16 @@ def format_of_bundle(content: bytes) -> EngineFormat:
         known = ", ".join(each.name for each in formats)
         problem = f"the bundle is of the format {named[:_MOST_SHOWN]!r}, and this version of gauntlet knows: {known}"
         raise Refusal(problem, fix="verify it with the version of gauntlet that the organisers name") from None
+
+
+def name_in_bundle(content: bytes) -> str:
+    """Return the name of a format in the head of a bundle, or ""."""
+    try:
+        head = json.loads(content.partition(b"\n")[0])
+    except (ValueError, RecursionError):
+        return ""
+    named = head.get("format") if isinstance(head, dict) else None
+    return named if isinstance(named, str) else ""
 
 
 def require_format(directories: Iterable[Path], name: str) -> None:

@@ -95,5 +95,7 @@ def format_choices() -> list[tuple[str, str]]:
 
 def track_choices() -> list[tuple[str, str]]:
     """Return the names and titles of the tracks of all formats; of two with one name, the first."""
-    tracks = (track for name in competition_formats for track in competition_formats[name].tracks)
-    return list({track.name: (track.name, track.title) for track in reversed(list(tracks))}.values())[::-1]
+    found: dict[str, tuple[str, str]] = {}
+    for track in (track for name in competition_formats for track in competition_formats[name].tracks):
+        found.setdefault(track.name, (track.name, track.title))
+    return list(found.values())

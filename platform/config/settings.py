@@ -72,6 +72,7 @@ INSTALLED_APPS = [
     "formats.query.apps.QueryConfig",
     "formats.transfer.tournaments.apps.TournamentsConfig",
     "formats.transfer.apps.TransferConfig",
+    "formats.curves.apps.CurvesConfig",
 ]
 MIDDLEWARE = [
     "core.request_id.request_id",

@@ -37,15 +37,19 @@ class RowWork(ItemQueue[Item, Item], Generic[Item]):
         """Return the rows that may be claimed."""
         return self.playable().filter(state=WorkItem.State.WAITING).exclude(paused_until__gt=now)
 
+    def waiting_for(self, worker: Worker, now: datetime) -> QuerySet[Item]:
+        """Return those that this worker may claim: all, unless a kind has items that need a device."""
+        return self.waiting(now)
+
     def waits(self) -> bool:
         return self.waiting(clock.database_now()).exists()
 
     def turns(self, worker: Worker, now: datetime) -> list[Turn]:
-        rows = self.waiting(now).order_by().values_list("priority", "entry").annotate(oldest=Min("queued_at"))
-        return [Turn(*row) for row in rows]
+        rows = self.waiting_for(worker, now).order_by().values_list("priority", "entry")
+        return [Turn(*row) for row in rows.annotate(oldest=Min("queued_at"))]
 
     def claim(self, worker: Worker, turn: Turn, now: datetime) -> Item | None:
-        rows = self.waiting(now).filter(turn.items).order_by("queued_at", "pk")
+        rows = self.waiting_for(worker, now).filter(turn.items).order_by("queued_at", "pk")
         return next((row for row in rows.iterator() if take(row, now, worker=worker.name)), None)
 
     def row(self, claim: Item) -> Item:

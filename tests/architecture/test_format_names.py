@@ -26,6 +26,8 @@ OF_FORMATS = ("platform/formats/", "templates/formats/", "evaluation/formats/")
 ALLOWED = {
     'platform/competitions/formats.py: ATTACK = "attack"': "a side: tracks of every format have one",
     'platform/competitions/formats.py: DEFENCE = "defence"': "a side: tracks of every format have one",
+    'platform/pages/urls.py: path("competitions/<slug:slug>/curves/<slug:track_name>", curves.compare, '
+    'name="curves"),': "a page that other formats have, too",
     'platform/config/log_settings.py: FORMATS = ("json", "text")': "forms of log lines",
     'platform/config/settings.py: DEFAULT_FORMAT = "query"': "the format of files of competitions that name none",
     "platform/config/settings.py: from config.log_settings import FORMATS, LEVELS, log_settings": "forms of log lines",

@@ -45,7 +45,7 @@ class ToyBoard(PlainBoard):
     def scored(self, track: Track) -> Sequence[ScoredSubmission]:
         samples = sample_set_for(track.competition, SampleSet.Purpose.VALIDATION)
         played = Guess.objects.filter(sample_set=samples, submission__repository__track=track, share__isnull=False)
-        counting = played.filter(submission__in=ready_submissions()).order_by("submission")
+        counting = played.filter(submission__in=ready_submissions()).order_by("submission_id")
         found = counting.select_related("submission__repository__entry__team")
         newest = {each.submission.repository_id: each for each in found}
         return [ScoredSubmission(each.submission, each.queued_at, [each.share or 0.0]) for each in newest.values()]

@@ -87,5 +87,10 @@ def _effective(version: RulesVersion) -> dict[str, Any]:
 
 def _words(name: str, value: Any) -> str:
     if isinstance(value, list):
-        return (" x " if name == "shape" else ", ").join(str(each) for each in value)
+        return (" x " if name == "shape" else ", ").join(_part(each) for each in value)
     return local(f"{value:,}") if isinstance(value, int | float) else str(value)
+
+
+def _part(value: Any) -> str:
+    """Return a value of a list: of a table its values, since their names are those of the file."""
+    return " ".join(map(str, value.values())) if isinstance(value, dict) else str(value)

@@ -22,6 +22,7 @@ from competitions.models import (
 )
 from core import events
 from core.models import SiteIdentity
+from formats.curves.models import Benchmark, ModelScore
 from formats.query.leaderboards.models import (
     Evaluation,
     Pool,
@@ -79,6 +80,7 @@ class Rows:
         submission = self._submission(players["model"])
         match = self._match(players)
         self._tournament(submission, players)
+        self._benchmark(submission)
         evaluation = self._evaluation(submission, players, match)
         if self.rounds == 1:
             SiteIdentity.objects.create(value="a" * 32, made_at=self.at)
@@ -194,6 +196,14 @@ class Rows:
         PairTotal.objects.create(tournament=tournament, attack=players["untargeted"], defence=players["model"])
         RepeatRun.objects.create(
             tournament=tournament, defence=players["model"], number=0, state="failed", images=[[labelled.pk, 0]]
+        )
+
+    def _benchmark(self, submission: Submission) -> None:
+        common = {"submission": submission, "rules": self.rules, "sample_set": self.sets["validation"]}
+        threat = {"knowledge": "decision", "goal": "untargeted", "norm": "l2"}
+        Benchmark.objects.create(**common, **threat, attack="boundary", queries=10, state="failed")
+        ModelScore.objects.create(
+            **common, **threat, accuracy=0.5, clean_accuracy=1.0, budgets=[1.0], curve=[0.5], scored_at=self.at
         )
 
     def _match(self, players: dict[str, Player]) -> Match:

@@ -12,7 +12,7 @@ from competitions.rules import known_values
 from pages.competition.rules_difference import SHARED_LABELS
 from pages.formats import PageFormat, formats_named, page_formats
 
-NAMES = ("query", "transfer")
+NAMES = ("query", "transfer", "curves")
 
 
 def templates_of(part: PageFormat) -> Iterator[str]:
@@ -32,7 +32,11 @@ def test_the_templates_that_it_names_are_its_own(name: str) -> None:
 
 @pytest.mark.parametrize(
     ("name", "tracks"),
-    [("query", ["model", "targeted", "untargeted"]), ("transfer", ["attack", "defence", "targeted_attack"])],
+    [
+        ("query", ["model", "targeted", "untargeted"]),
+        ("transfer", ["attack", "defence", "targeted_attack"]),
+        ("curves", ["model"]),
+    ],
 )
 def test_the_guide_begins_with_a_track_and_names_all(name: str, tracks: list[str]) -> None:
     guide = page_formats[name].guide()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -26,8 +26,15 @@ class Findings:
     infinite.
     """
 
-    def __init__(self, clean: Tensor, norm: Norm, strengths: Sequence[int] = ()) -> None:
-        self._clean, self._norm = clean, norm
+    def __init__(
+        self,
+        clean: Tensor,
+        norm: Norm,
+        strengths: Sequence[int] = (),
+        seen: Callable[[Tensor], Tensor] = lambda images: images,
+    ) -> None:
+        """`seen` returns images as the model sees them, where it rounds them: these are kept and measured."""
+        self._clean, self._norm, self.seen = clean, norm, seen
         self.strengths = tuple(strengths)
         self._strengths = torch.tensor(strengths, dtype=torch.int64, device=clean.device)
         self.images = clean.clone()
@@ -41,6 +48,7 @@ class Findings:
 
     def add(self, images: Tensor, rows: Tensor, strength: Tensor | int) -> None:
         """Add adversarial images, one at most of each row; `strength` is what was spent, (n,) or one for all."""
+        images = self.seen(images)
         distances = distance(images, self._clean[rows], self._norm)
         nearer = distances < self.distances[rows]
         self.images[rows[nearer]] = images[nearer]

@@ -107,7 +107,7 @@ class _Tries:
             return torch.zeros_like(places, dtype=torch.bool)
         batch = self._batch_of(self._attack, self._rows[places], budgets)
         batch.clean_from = (self._whole, places)
-        batch.findings = Findings(batch.images, batch.norm)
+        batch.findings = Findings(batch.images, batch.norm, seen=batch.findings.seen)
         self._attack.run(batch)
         found, distances = batch.findings.found, batch.findings.distances
         nearer = distances < self.distances[places]

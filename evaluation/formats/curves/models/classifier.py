@@ -27,6 +27,10 @@ class Classifier(ABC):
     """It may answer one image in different ways, as it declares."""
     device: torch.device = torch.device("cpu")
 
+    def seen(self, images: Tensor) -> Tensor:
+        """Return images as the model sees them: a distance is that of the image that it answered."""
+        return images
+
     @property
     @abstractmethod
     def offers(self) -> frozenset[Knowledge]:

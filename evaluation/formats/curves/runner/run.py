@@ -222,7 +222,7 @@ class _Points:
             norm,
             budgets,
             model,
-            Findings(self.images[chosen], norm, self.strengths),
+            Findings(self.images[chosen], norm, self.strengths, self._subject.model.seen),
             self._settings.seed,
             self._subject.substitute,
             _starts(self._subject, self.targets, chosen),

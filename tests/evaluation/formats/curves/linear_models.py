@@ -8,9 +8,9 @@ import torch
 from torch import Tensor, nn
 
 from evaluation.formats.curves.attacks.base import Attack, Batch, Findings
-from evaluation.formats.curves.models.classifier import Classifier, NetworkClassifier
+from evaluation.formats.curves.models.classifier import Classifier, Loss, NetworkClassifier
 from evaluation.formats.curves.models.counted import CountedModel
-from evaluation.formats.curves.threat_models import Goal, Norm
+from evaluation.formats.curves.threat_models import Goal, Knowledge, Norm
 
 
 class LinearModel:
@@ -27,7 +27,7 @@ class LinearModel:
         with torch.no_grad():
             linear.weight.copy_(torch.randn(linear.weight.shape, generator=random))
             linear.bias.copy_(-0.5 * linear.weight.sum(dim=1))
-        self.classifier = NetworkClassifier(nn.Sequential(nn.Flatten(), linear), classes, "linear")
+        self.classifier: Classifier = NetworkClassifier(nn.Sequential(nn.Flatten(), linear), classes, "linear")
         self.weight = linear.weight.detach().double()
         self.images = 0.5 + (spread * torch.randn((count, 3, side, side), generator=random)).clamp(-0.25, 0.25)
         self.labels = self.classifier.labels(self.images)
@@ -75,3 +75,27 @@ class LinearModel:
             seed,
             substitute,
         )
+
+
+class CountingClassifier(Classifier):
+    """A model that counts the images that it sees."""
+
+    def __init__(self, model: Classifier) -> None:
+        self._model, self.classes, self.images_seen = model, model.classes, 0
+        self.name, self.digest = model.name, model.digest
+
+    @property
+    def offers(self) -> frozenset[Knowledge]:
+        return self._model.offers
+
+    def labels(self, images: Tensor) -> Tensor:
+        self.images_seen += len(images)
+        return self._model.labels(images)
+
+    def logits(self, images: Tensor) -> Tensor:
+        self.images_seen += len(images)
+        return self._model.logits(images)
+
+    def gradient(self, images: Tensor, loss: Loss) -> tuple[Tensor, Tensor]:
+        self.images_seen += len(images)
+        return self._model.gradient(images, loss)

@@ -17,6 +17,7 @@ class Wrapped(nn.Module):
 
     def __init__(self, model: LinearModel) -> None:
         super().__init__()
+        assert isinstance(model.classifier, NetworkClassifier)
         self.network = model.classifier.network
 
     def answer(self, images: Tensor) -> Tensor:

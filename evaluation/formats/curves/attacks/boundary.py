@@ -1,0 +1,139 @@
+"""Boundary attack (Brendel et al. 2018): a random walk along the boundary, towards the clean image."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import torch
+from torch import Tensor
+
+from evaluation.formats.curves.attacks.base import Attack, Batch, expanded, lengths
+from evaluation.formats.curves.attacks.decision_starts import start
+from evaluation.formats.curves.attacks.queries import Steps, affordable, ask
+from evaluation.formats.curves.threat_models import Capability, Knowledge, Norm
+
+_TINY = torch.finfo(torch.float32).tiny
+
+
+@dataclass(frozen=True)
+class Boundary(Attack):
+    """Steps on the sphere around the clean image, and towards it, whose lengths adapt to how often they succeed."""
+
+    name: ClassVar[str] = "boundary"
+    title: ClassVar[str] = "Boundary"
+    source: ClassVar[str] = "Brendel et al. 2018; parameters: authors' code of Dong et al. 2020; starts at the boundary"
+    knowledge: ClassVar[Knowledge] = Knowledge.DECISION
+    capability: ClassVar[Capability] = Capability.OPTIMISED
+    norms: ClassVar[frozenset[Norm]] = frozenset({Norm.L2})
+
+    directions: int = 25
+    """That are tried for a step."""
+    spherical_step: float = 0.01
+    """Of the distance."""
+    source_step: float = 0.01
+    """Of the distance."""
+    adaptation: float = 1.5
+    """Factor of the steps."""
+    measured: int = 10
+    """In every so many steps the spherical move is asked for alone, to measure both rates of success."""
+    spherical_window: int = 100
+    source_window: int = 30
+
+    def run(self, batch: Batch) -> None:
+        images, rows = start(batch)
+        shape, walk = batch.images.shape[1:], _Walk(batch, self)
+        noise = Steps(batch, lambda which, count: batch.normal(which, count, *shape), shape.numel())
+        while len(rows := affordable(batch, rows, 1)):
+            spheres, proposals = walk.propose(images[rows], rows, noise.next(rows))
+            # 1. some ask for the image on the sphere first
+            asking = torch.ones_like(rows, dtype=torch.bool)
+            measured = walk.steps[rows] % self.measured == 0
+            if measured.any():
+                on_sphere = ask(batch, spheres[measured], rows[measured])
+                walk.spherical.append(rows[measured], on_sphere)
+                asking[measured] = on_sphere
+                asking &= batch.model.left(rows) > 0
+            # 2. and for the image nearer to the clean one
+            accepted = torch.zeros_like(asking)
+            accepted[asking] = ask(batch, proposals[asking], rows[asking])
+            both = measured & asking
+            walk.source.append(rows[both], accepted[both])
+            images[rows[accepted]] = proposals[accepted]
+            walk.end_steps(rows, accepted)
+
+
+class _Window:
+    """The last answers of each row."""
+
+    def __init__(self, count: int, length: int, device: torch.device) -> None:
+        self._answers = torch.zeros((count, length), device=device)
+        self._known = torch.zeros(count, dtype=torch.int64, device=device)
+
+    @property
+    def full(self) -> Tensor:
+        """Whether there are enough answers, bool (count,)."""
+        return self._known >= self._answers.shape[1]
+
+    @property
+    def rate(self) -> Tensor:
+        """The share of successes, (count,)."""
+        return self._answers.mean(dim=1)
+
+    def append(self, rows: Tensor, answers: Tensor) -> None:
+        """Add an answer for each of these rows."""
+        self._answers[rows] = torch.cat([self._answers[rows, 1:], answers[:, None].float()], dim=1)
+        self._known[rows] += 1
+
+    def clear(self, rows: Tensor) -> None:
+        """Forget the answers of these rows."""
+        self._known[rows] = 0
+
+
+class _Walk:
+    """Lengths of steps of each row, and what they depend on."""
+
+    def __init__(self, batch: Batch, attack: Boundary) -> None:
+        count, device = len(batch.images), batch.images.device
+        self._batch, self._attack = batch, attack
+        self._spherical_steps = torch.full((count,), attack.spherical_step, device=device)
+        self._source_steps = torch.full((count,), attack.source_step, device=device)
+        self.steps = torch.ones(count, dtype=torch.int64, device=device)
+        """The number of the step that each row tries."""
+        self._tried = torch.zeros_like(self.steps)
+        self.spherical = _Window(count, attack.spherical_window, device)
+        self.source = _Window(count, attack.source_window, device)
+
+    def propose(self, images: Tensor, rows: Tensor, noise: Tensor) -> tuple[Tensor, Tensor]:
+        """Return images on the spheres around the clean images, and images from there nearer to them."""
+        clean = self._batch.images[rows]
+        to_clean = clean - images
+        length = lengths(to_clean).clamp(min=_TINY)
+        direction = to_clean / length
+        step = expanded(self._spherical_steps[rows])
+        noise = noise - (noise * direction).sum(dim=(1, 2, 3), keepdim=True) * direction
+        noise = noise * (step * length / lengths(noise).clamp(min=_TINY))
+        spheres = (clean + (noise - to_clean) / (step.square() + 1.0).sqrt()).clamp(0.0, 1.0)
+        # clipping has changed the distance, too
+        to_clean = clean - spheres
+        after = lengths(to_clean).clamp(min=_TINY)
+        move = (expanded(self._source_steps[rows]) * length + after - length).clamp(min=0.0) / after
+        return spheres, (spheres + move * to_clean).clamp(0.0, 1.0)
+
+    def end_steps(self, rows: Tensor, accepted: Tensor) -> None:
+        """End the steps of rows that succeeded or tried all directions, and adapt the lengths of the next ones."""
+        self._tried[rows] += 1
+        rows = rows[accepted | (self._tried[rows] >= self._attack.directions)]
+        self._tried[rows] = 0
+        self.steps[rows] += 1
+        rows = rows[(self.spherical.full & self.source.full)[rows]]
+        for window, lengths_of in (
+            (self.spherical, (self._spherical_steps, self._source_steps)),
+            (self.source, (self._source_steps,)),
+        ):
+            rate = window.rate[rows]
+            factor = torch.where(rate > 0.5, self._attack.adaptation, 1.0)
+            factor = torch.where(rate < 0.2, 1.0 / self._attack.adaptation, factor)
+            for each in lengths_of:
+                each[rows] *= factor
+            window.clear(rows[factor != 1.0])

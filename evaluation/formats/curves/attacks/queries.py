@@ -1,0 +1,74 @@
+"""What attacks with a limit of queries share: questions that fit in the limit, and random numbers in blocks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TypeAlias
+
+import torch
+from torch import Tensor
+
+from evaluation.formats.curves.attacks.base import Batch
+
+IMAGES_AT_ONCE = 1000
+"""As many images at most as a model answers in one call, or those of one row."""
+_VALUES_AT_ONCE = 2**16
+_STEPS_AT_ONCE = 64
+
+Draw: TypeAlias = Callable[[Tensor, int], Tensor]
+"""Draws the numbers of some steps for each row, (n, steps, ...)."""
+
+
+def affordable(batch: Batch, rows: Tensor, queries: int) -> Tensor:
+    """Return those of the rows that have so many queries left."""
+    return rows[batch.model.left(rows) >= queries]
+
+
+def ask(batch: Batch, images: Tensor, rows: Tensor) -> Tensor:
+    """Return whether images of these rows reach the goal, bool (n,); those that do are added to the findings."""
+    if not len(rows):
+        return torch.zeros_like(rows, dtype=torch.bool)
+    reached = batch.reached(images, rows)
+    batch.findings.add(images[reached], rows[reached], batch.model.queries[rows[reached]])
+    return reached
+
+
+def rows_to_attack(batch: Batch) -> Tensor:
+    """Return the rows whose clean images do not reach the goal yet, as the model says for one query each.
+
+    Raise `ValueError` without a limit of queries, which is what ends these attacks.
+    """
+    if batch.model.limit is None:
+        raise ValueError("an attack with queries has no limit of them")
+    rows = affordable(batch, batch.rows, 1)
+    return rows[~ask(batch, batch.images[rows], rows)]
+
+
+def in_pieces(rows: Tensor, images_each: int) -> Iterator[Tensor]:
+    """Yield the rows in pieces that are few enough to ask for so many images of each in one call."""
+    yield from torch.split(rows, max(1, IMAGES_AT_ONCE // images_each))
+
+
+class Steps:
+    """Random numbers for one step after another, drawn for many steps at once: a call for each image takes time.
+
+    The rows of a step must have taken part in all steps before. How many steps are drawn at once depends on the size of
+    a step alone, so that what is drawn for an image does not depend on the batch.
+    """
+
+    def __init__(self, batch: Batch, draw: Draw, values: int) -> None:
+        self._draw, self._count = draw, len(batch.images)
+        self._at_once = max(1, min(_STEPS_AT_ONCE, _VALUES_AT_ONCE // values))
+        self._next = self._at_once
+        self._numbers = torch.empty(0)
+
+    def next(self, rows: Tensor) -> Tensor:
+        """Return the numbers of the next step for these rows, (n, ...)."""
+        if self._next == self._at_once:
+            drawn = self._draw(rows, self._at_once)
+            if not len(self._numbers):
+                self._numbers = drawn.new_empty((self._count, *drawn.shape[1:]))
+            self._numbers[rows] = drawn
+            self._next = 0
+        self._next += 1
+        return self._numbers[rows, self._next - 1]

@@ -1,0 +1,49 @@
+"""The standing of a model under one threat model: of each image the nearest adversarial of all attacks counts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from evaluation.formats.curves.results import Booleans, Floats
+
+GRID = tuple(number / 10 for number in range(31))
+"""The budgets of curves, in multiples of the fixed one."""
+
+
+@dataclass(frozen=True)
+class Standing:
+    """The numbers of a model under one threat model; a median of None: most images have no adversarial."""
+
+    accuracy: float
+    clean_accuracy: float
+    median_distance: float | None
+    budgets: Sequence[float]
+    curve: Sequence[float]
+    """The accuracy within each of the budgets."""
+
+
+def standing_of(attacks: Sequence[tuple[Booleans, Floats]], budget: float) -> Standing:
+    """Return what follows from all attacks: of each, whether images are right, and their distances, (n,) both."""
+    right = np.logical_and.reduce([each for each, _ in attacks])
+    distances = np.minimum.reduce([each for _, each in attacks])
+    budgets, median = budgets_of(budget), float(np.median(distances))
+    return Standing(
+        accuracy=float((right & (distances > budget)).mean()),
+        clean_accuracy=float(right.mean()),
+        median_distance=median if np.isfinite(median) else None,
+        budgets=budgets,
+        curve=curve_of(right, distances, budgets),
+    )
+
+
+def budgets_of(budget: float) -> list[float]:
+    """Return the budgets of a curve around a fixed one, which is one of them."""
+    return [round(share * budget, 10) for share in GRID]
+
+
+def curve_of(right: Booleans, distances: Floats, budgets: Sequence[float]) -> list[float]:
+    """Return the accuracy within each budget."""
+    return [float((right & (distances > each)).mean()) for each in budgets]

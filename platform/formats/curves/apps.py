@@ -1,0 +1,33 @@
+"""The Django app of the curves format."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import ClassVar
+
+from django.apps import AppConfig
+
+from config.admin_theme import AdminPage
+
+
+class CurvesConfig(AppConfig):
+    """The curves format."""
+
+    name = "formats.curves"
+    label = "curves_format"
+    verbose_name = "Curves format"
+    beat_schedule: ClassVar = {
+        "curves.sweep": {"task": "curves.sweep", "schedule": 10.0, "options": {"expires": 10.0}},
+    }
+
+    lock_order: ClassVar = {"rounds.SigningKey": ("curves_format.Benchmark", "curves_format.ModelScore")}
+    admin_pages: ClassVar = {
+        "Benchmarks": (
+            AdminPage("Benchmarks", "show_chart", "curves_format_benchmark"),
+            AdminPage("Scores of models", "scoreboard", "curves_format_modelscore"),
+        )
+    }
+
+    def ready(self) -> None:
+        """Register the format."""
+        import_module("formats.curves.format")

@@ -1,0 +1,207 @@
+"""Adapter: benchmarks a submission with one attack, and reads the stored results."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from competitions.models import Competition
+from competitions.sample_store import samples_of
+from core import clock, object_store
+from core.errors import Fault, Refusal
+from evaluation.domain.failure_reasons import Reason
+from evaluation.domain.players import QueryPlayer as EnginePlayer
+from evaluation.domain.samples import Sample
+from evaluation.formats.curves.attacks.base import Attack
+from evaluation.formats.curves.attacks.boundary import Boundary
+from evaluation.formats.curves.attacks.evolutionary import Evolutionary
+from evaluation.formats.curves.attacks.hop_skip_jump import HopSkipJump
+from evaluation.formats.curves.bundle.verify import commitment_to_field, ranking_value, standing_lines
+from evaluation.formats.curves.models.classifier import Classifier
+from evaluation.formats.curves.models.sandboxed import PlayerFailedError, sandboxed
+from evaluation.formats.curves.results import Booleans, Floats, Results
+from evaluation.formats.curves.rules import CurvesRules, ListedAttack
+from evaluation.formats.curves.runner.results_file import decode, encode
+from evaluation.formats.curves.runner.run import (
+    Run,
+    Subject,
+    as_tensor,
+    dataset_digest,
+    joined,
+    play_batch,
+    require,
+    start_images,
+)
+from evaluation.formats.curves.runner.settings import Settings
+from evaluation.formats.curves.scoring.curves import accuracy_by_budget, accuracy_by_strength, median_distance
+from evaluation.formats.curves.scoring.standings import Standing, budgets_of, curve_of, standing_of
+from evaluation.formats.curves.threat_models import Goal, Knowledge
+from formats.curves.models import Benchmark
+from formats.curves.player_builds import ready_player
+from formats.curves.rules import curves_rules
+from submissions.models import Player
+from workers.calibration import calibration
+from workers.sandboxes import open_sandbox, resources
+from workers.worker_slot import device_of, slot
+
+__all__ = [
+    "ATTACKS", "Outcome", "Standing", "attack_title", "attacked", "benchmark", "budgets_of", "check_attacks",
+    "commitment_to_field", "curve_of", "knowledge_of", "outcome_of", "played", "ranking_value", "seed_of",
+    "standing_lines", "standing_under",
+]  # fmt: skip
+
+log = logging.getLogger(__name__)
+
+ATTACKS: Mapping[str, type[Attack]] = {each.name: each for each in (Boundary, Evolutionary, HopSkipJump)}
+"""The attacks that rules may list: they need nothing but labels, which is what a submission answers."""
+
+BATCH = 64
+"""Images that are attacked at once: as many as a frame has."""
+
+
+def check_attacks(rules: CurvesRules) -> None:
+    """Raise `ValueError` for an attack that cannot be run here, or not with this goal or norm."""
+    for each in rules.attacks:
+        found = ATTACKS.get(each.name)
+        if found is None:
+            raise ValueError(f"there is no attack {each.name!r}; the attacks are {', '.join(sorted(ATTACKS))}")
+        if each.goal not in found.goals or each.norm not in found.norms:
+            raise ValueError(f"{each.name} has no {each.goal} attack in {each.norm}")
+
+
+def knowledge_of(attack: ListedAttack) -> Knowledge:
+    """Return what an attack of the rules may see of a model."""
+    return ATTACKS[attack.name].knowledge
+
+
+def attack_title(name: str) -> str:
+    """Return the name of an attack for people."""
+    return ATTACKS[name].title if name in ATTACKS else name
+
+
+def played(item: Benchmark) -> dict[str, Any]:
+    """Play a benchmark; return the columns of its result. An error of the submission is part of them."""
+    rules, player = curves_rules(item.rules), item.submission.player
+    if player is None:
+        raise Fault(f"{item.submission} is ready without a player")
+    seed = seed_of(item.rules.competition, player, item.sample_set.digest, item.listed)
+    try:
+        results = benchmark(
+            ready_player(player, log.debug), samples_of(item.sample_set), item.listed, rules,
+            seed=seed, dataset=item.sample_set.source,
+        )  # fmt: skip
+    except PlayerFailedError as error:
+        return {"reason": str(error.reason), "detail": error.detail, "played_at": clock.database_now()}
+    median = median_distance(results)
+    return {
+        "result": object_store.put(encode(results)),
+        "accuracy": float(accuracy_by_budget(results, np.array([results.fixed_budget]))[0]),
+        "median_distance": median if np.isfinite(median) else None,
+        "most_queries": int(results.queries.max()),
+        "played_at": clock.database_now(),
+    }
+
+
+def benchmark(
+    player: EnginePlayer,
+    samples: Sequence[Sample],
+    attack: ListedAttack,
+    rules: CurvesRules,
+    *,
+    seed: int,
+    dataset: str,
+    on_log: Callable[[bytes], None] | None = None,
+) -> Results:
+    """Attack a player in its sandbox on all samples. Raise `PlayerFailedError` for an error of its team, or `Fault`.
+
+    Equal players, samples, attacks and seeds give equal results.
+    """
+    with sandboxed(
+        player, sandbox=open_sandbox(), shape=rules.shape, classes=rules.classes,
+        setup_seconds=rules.setup_seconds, seconds_per_image=rules.model_seconds_per_image,
+        calibration=calibration(), resources=resources(device_of(slot())), on_log=on_log,
+    ) as model:  # fmt: skip
+        results = attacked(model, samples, attack, rules, seed=seed, dataset=dataset)
+        _require_same_labels(model, samples, results)
+        return results
+
+
+def _require_same_labels(model: Classifier, samples: Sequence[Sample], results: Results) -> None:
+    """Raise `PlayerFailedError` if the model says something else of the clean images, in another order, than before.
+
+    Single images may be so near to a boundary that the size of a batch decides.
+    """
+    again = model.labels(as_tensor(samples[::-1])).numpy()[::-1]
+    changed = int((again != results.clean_labels).sum())
+    if changed > 1 + len(samples) // 100:
+        raise PlayerFailedError(Reason.INCONSISTENT, f"{changed} of {len(samples)} clean images got another label")
+
+
+def attacked(
+    model: Classifier, samples: Sequence[Sample], attack: ListedAttack, rules: CurvesRules, *, seed: int, dataset: str
+) -> Results:
+    """Attack a model on all samples."""
+    run = Run(ATTACKS[attack.name](), None, attack.goal, attack.norm)
+    budgets = {attack.norm: rules.budget(attack.norm)}
+    settings = Settings(seed=seed, batch=BATCH, query_limit=attack.queries, fixed_budgets=budgets)
+    starts = start_images(model, samples) if attack.goal is Goal.TARGETED else {}
+    subject = Subject(model, samples, dataset, starts=starts)
+    require(run, subject)
+    parts = [play_batch(run, subject, samples[at : at + BATCH], settings) for at in range(0, len(samples), BATCH)]
+    return joined(parts, dataset_digest(samples))
+
+
+def seed_of(competition: Competition, player: Player, samples_digest: str, attack: ListedAttack) -> int:
+    """Return the seed of a benchmark: 63 bits that follow from the model, the samples and the attack.
+
+    Teams cannot compute it without the competition's secret salt. A repository stands for its models, so that a team
+    does not draw again by changing a comment.
+    """
+    owner = f"baseline {player.baseline}" if player.baseline else f"repository {player.repository_id}"
+    text = json.dumps([owner, samples_digest, attack.name, attack.goal, attack.norm, attack.queries])
+    return int.from_bytes(hmac.digest(bytes.fromhex(competition.seed_salt), text.encode(), hashlib.sha256)[:8]) >> 1
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """What curves need of stored results."""
+
+    right: Booleans
+    distances: Floats
+    strengths: Sequence[int]
+    by_strength: Sequence[float]
+    fixed_budget: float
+
+    def __post_init__(self) -> None:
+        self.right.setflags(write=False)
+        self.distances.setflags(write=False)
+
+
+@lru_cache(maxsize=2048)
+def outcome_of(digest: str) -> Outcome:
+    """Return the curves of stored results. Raise `Fault` if they are missing or damaged."""
+    try:
+        results = decode(object_store.get(digest))
+    except Refusal as refusal:
+        raise Fault(f"the results {digest} cannot be read: {refusal.problem}") from refusal
+    return Outcome(
+        right=results.right,
+        distances=results.distances,
+        strengths=results.strengths.tolist(),
+        by_strength=accuracy_by_strength(results).tolist(),
+        fixed_budget=results.fixed_budget,
+    )
+
+
+def standing_under(digests: Sequence[str], budget: float) -> Standing:
+    """Return what follows from the stored results of all attacks of a threat model."""
+    outcomes = [outcome_of(digest) for digest in digests]
+    return standing_of([(each.right, each.distances) for each in outcomes], budget)

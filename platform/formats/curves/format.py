@@ -1,0 +1,54 @@
+"""The parts of the curves format."""
+
+from __future__ import annotations
+
+from django.db.models import QuerySet
+
+from competitions.extension_points import sets_in_use
+from competitions.models import SampleSet
+from core import notify
+from formats.base import Format, register
+from formats.curves import NAME
+from formats.curves.api import CurvesApi
+from formats.curves.board import CurvesBoard
+from formats.curves.competition import CurvesCompetition
+from formats.curves.models import Benchmark
+from formats.curves.pages import CurvesPages
+from formats.curves.player_builds import build
+from formats.curves.rounds import CurvesRounds
+from formats.curves.submissions import CurvesSmokeTest, check_commit
+from formats.curves.work import benchmarks
+from submissions.extension_points import players_in_use, void_by_platform
+from submissions.formats import SubmissionFormat
+from submissions.models import Player, Submission
+from workers.work_kind import kinds
+
+
+def follow(submission: Submission) -> None:
+    """Notify a worker that requests benchmarks and scores them."""
+    notify.notify("curves.sweep")
+
+
+@sets_in_use.add
+def benchmarked_sets() -> QuerySet[SampleSet]:
+    """Return the sample sets on which models were attacked."""
+    return SampleSet.objects.filter(benchmarks__fence__gt=0)
+
+
+@players_in_use.add
+def waiting_players() -> QuerySet[Player]:
+    """Return the models that are still to be attacked."""
+    open_ = Benchmark.objects.exclude(state=Benchmark.State.PLAYED)
+    return Player.objects.filter(submissions__benchmarks__in=open_)
+
+
+@void_by_platform.add
+def given_up() -> QuerySet[Submission]:
+    """Return the submissions that have no score because a benchmark was given up after platform errors."""
+    failed = Benchmark.objects.filter(round=None, state=Benchmark.State.FAILED)
+    return Submission.objects.filter(pk__in=failed.values("submission"))
+
+
+submissions = SubmissionFormat(check_commit, build, CurvesSmokeTest.of, ready=follow, eligibility_changed=follow)
+register(Format(NAME, CurvesCompetition(), submissions, CurvesRounds(), CurvesPages(), CurvesApi(CurvesBoard())))
+kinds.append(benchmarks)

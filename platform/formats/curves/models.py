@@ -1,0 +1,100 @@
+"""The tables of the curves format: what workers play, and the scores that follow from it."""
+
+from __future__ import annotations
+
+from django.db import models
+from django.utils.translation import gettext_noop
+
+from competitions.models import RulesVersion, SampleSet
+from evaluation.formats.curves.rules import ListedAttack
+from evaluation.formats.curves.threat_models import Goal, Knowledge, Norm
+from rounds.models import Round
+from submissions.models import Submission
+from workers.work_items import HostedItem
+
+GOALS = [(Goal.UNTARGETED.value, gettext_noop("untargeted")), (Goal.TARGETED.value, gettext_noop("targeted"))]
+NORMS = [(Norm.LINF.value, "L-inf"), (Norm.L2.value, "L2")]
+KNOWLEDGE = [
+    (Knowledge.WHITE_BOX.value, gettext_noop("white-box")),
+    (Knowledge.TRANSFER.value, gettext_noop("transfer-based")),
+    (Knowledge.SCORE.value, gettext_noop("score-based")),
+    (Knowledge.DECISION.value, gettext_noop("decision-based")),
+]
+
+
+class Benchmark(HostedItem):
+    """One attack with one goal and norm against one submission, for a round or for the leaderboard."""
+
+    submission = models.ForeignKey(Submission, on_delete=models.PROTECT, related_name="benchmarks")
+    sample_set = models.ForeignKey(SampleSet, on_delete=models.PROTECT, related_name="benchmarks")
+    rules = models.ForeignKey(RulesVersion, on_delete=models.PROTECT, related_name="+")
+    round = models.ForeignKey(Round, null=True, blank=True, on_delete=models.PROTECT, related_name="benchmarks")
+    attack = models.CharField(max_length=40)
+    goal = models.CharField(max_length=10, choices=GOALS)
+    norm = models.CharField(max_length=13, choices=NORMS)
+    knowledge = models.CharField(max_length=9, choices=KNOWLEDGE)
+    queries = models.PositiveIntegerField()
+    """The most queries for one image."""
+
+    result = models.CharField(max_length=64, blank=True)
+    """The digest of the results in the object store; empty if it is not played, or ended with an error."""
+    reason = models.CharField(max_length=40, blank=True)
+    """Why the submission failed; see `evaluation.domain.failure_reasons.Reason`."""
+    detail = models.TextField(blank=True)
+    accuracy = models.FloatField(null=True, blank=True)
+    """The share of images that are right within the fixed budget."""
+    median_distance = models.FloatField(null=True, blank=True)
+    """None: most images have no adversarial."""
+    most_queries = models.PositiveIntegerField(null=True, blank=True)
+    """The most queries that were used for one image."""
+    played_at = models.DateTimeField(null=True, blank=True)
+    fault = models.TextField(blank=True)
+    """The last platform error."""
+
+    class Meta:
+        ordering = ["pk"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["submission", "sample_set", "rules", "attack", "goal", "norm"], name="benchmarked_once"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.attack} ({self.goal}, {self.norm}) against {self.submission}"
+
+    @property
+    def listed(self) -> ListedAttack:
+        """The attack as the rules list it."""
+        return ListedAttack(self.attack, Goal(self.goal), Norm(self.norm), self.queries)
+
+
+class ModelScore(models.Model):
+    """The standing of a submission under one threat model: it follows from its benchmarks."""
+
+    submission = models.ForeignKey(Submission, on_delete=models.PROTECT, related_name="model_scores")
+    sample_set = models.ForeignKey(SampleSet, on_delete=models.PROTECT, related_name="+")
+    rules = models.ForeignKey(RulesVersion, on_delete=models.PROTECT, related_name="+")
+    knowledge = models.CharField(max_length=9, choices=KNOWLEDGE)
+    goal = models.CharField(max_length=10, choices=GOALS)
+    norm = models.CharField(max_length=13, choices=NORMS)
+    accuracy = models.FloatField()
+    """The share of images that are right, whichever attack of the threat model changes them within the fixed budget."""
+    clean_accuracy = models.FloatField()
+    median_distance = models.FloatField(null=True, blank=True)
+    """The median of the smallest distance that any of the attacks found; None: most images have none."""
+    budgets = models.JSONField()
+    curve = models.JSONField()
+    """The accuracy within each of the budgets."""
+    scored_at = models.DateTimeField()
+
+    class Meta:
+        ordering = ["pk"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["submission", "sample_set", "rules", "knowledge", "goal", "norm"],
+                name="scored_once_per_threat_model",
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.submission}: {self.knowledge}, {self.goal}, {self.norm}"

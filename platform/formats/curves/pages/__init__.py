@@ -1,0 +1,104 @@
+"""The pages of the curves format."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import ClassVar
+
+from django.contrib.auth.models import AnonymousUser
+from django.http import HttpRequest
+from django.utils.translation import gettext_noop
+
+from accounts.models import User
+from competitions.models import Entry, RulesVersion, Track
+from evaluation.charts.line_chart import LineChart
+from evaluation.charts.table import ChartTable
+from formats.curves.board import CurvesBoard
+from formats.curves.models import Benchmark
+from formats.curves.pages import introduction
+from formats.curves.pages.board_page import board_content, board_table
+from formats.curves.pages.comparison import comparison_content, comparison_table
+from formats.curves.pages.history import history_content, history_table, team_history
+from formats.curves.pages.round_page import round_content
+from formats.curves.pages.rules_table import LABELS, rules_rows
+from formats.curves.pages.submission import submission_content
+from formats.curves.tracks import MODEL
+from pages.competition.citation import Origin
+from pages.competition.rules_table import RuleRow
+from pages.formats import BoardContent, Content, Guide, HomeTexts, RoundContent, RoundTexts, SubmissionContent
+from pages.plain_pages import PlainPages
+from pages.status.incidents import RETRY, RowsToFix, Urgency
+from rounds.models import Release, Round
+from submissions.models import Build, Submission
+
+
+class CurvesPages(PlainPages):
+    """See `pages.formats.PageFormat`."""
+
+    board_of: ClassVar = CurvesBoard()
+    items = Benchmark
+    title = gettext_noop("Curves")
+    about = "formats/curves/docs/evaluation.html"
+    tracks = (MODEL,)
+    colours: Mapping[str, str] = {MODEL: "#00696b"}
+    rule_labels = LABELS
+
+    def board(self, request: HttpRequest, track: Track) -> BoardContent:
+        return board_content(request, track)
+
+    def board_table(self, request: HttpRequest, track: Track) -> ChartTable:
+        return board_table(request, track)
+
+    def curves(self, request: HttpRequest, track: Track) -> Content:
+        return comparison_content(request, track)
+
+    def curves_table(self, request: HttpRequest, track: Track) -> ChartTable | None:
+        return comparison_table(request, track)
+
+    def history(self, request: HttpRequest, track: Track) -> Content:
+        return history_content(request, track)
+
+    def history_table(self, request: HttpRequest, track: Track, name: str) -> ChartTable | None:
+        return history_table(request, track, name)
+
+    def team_history(self, entry: Entry, track: Track, user: User | AnonymousUser) -> Sequence[LineChart]:
+        return team_history(entry, track, user)
+
+    def submission(
+        self, request: HttpRequest, shown: Submission, builds: Sequence[Build], *, inside: bool
+    ) -> SubmissionContent:
+        return submission_content(request, shown, builds, inside=inside)
+
+    def round_results(
+        self, request: HttpRequest, shown: Round, tracks: Sequence[Track], public: Mapping[str, Release]
+    ) -> RoundContent:
+        return round_content(shown, super().round_results(request, shown, tracks, public))
+
+    def rules(self, version: RulesVersion) -> Sequence[RuleRow]:
+        return rules_rows(version)
+
+    def home(self) -> HomeTexts:
+        return introduction.home()
+
+    def guide(self) -> Guide:
+        return introduction.guide()
+
+    def origin(self) -> Origin:
+        return introduction.origin()
+
+    @property
+    def round_texts(self) -> RoundTexts:
+        parts = "formats/curves/parts"
+        return RoundTexts(
+            published=f"{parts}/round_published.html",
+            in_short=f"{parts}/schedule_in_short.html",
+            in_full=f"{parts}/schedule_in_full.html",
+        )
+
+    def rows_to_fix(self) -> Sequence[RowsToFix]:
+        failed = Benchmark.objects.filter(state=Benchmark.State.FAILED)
+        text = "Platform errors on several hosts ended them. Correct the cause, then put them back into the queue."
+        return [
+            RowsToFix(Urgency.FAILED, "Benchmarks given up", failed, text),
+            RowsToFix(Urgency.WAITS, "Benchmarks that wait after platform errors", self._stuck(), RETRY),
+        ]

@@ -1,0 +1,73 @@
+"""Curves of models and attacks: accuracy by budget, and by queries at the fixed budget."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from evaluation.charts.line_chart import Curve, LineChart
+from evaluation.charts.scales import LinearScale, LogScale, linear_to, shares
+from evaluation.charts.table import ChartTable
+from evaluation.domain.translatable_text import Text
+from formats.curves.board import ThreatModelOfBoard
+
+BUDGETS, QUERIES = "budgets", "queries"
+"""Keys of the charts."""
+
+
+def by_budget(
+    columns: Mapping[str, Sequence[float]], budgets: Sequence[float], threat: ThreatModelOfBoard, csv: str = "",
+    *, key: str = BUDGETS, title: str = "",
+) -> LineChart | None:  # fmt: skip
+    """Return the accuracy within each budget, a curve for each name; None without any."""
+    if not columns:
+        return None
+    rows = [(budget, *(_rounded(curve[number]) for curve in columns.values())) for number, budget in enumerate(budgets)]
+    return LineChart(
+        key=key,
+        title=title or Text("Accuracy by budget"),
+        description=Text(
+            "Share of images that are right although an attack may change them by at most the budget. The "
+            "leaderboard compares at %(budget)s.",
+            budget=threat.budget,
+        ),
+        table=ChartTable((Text("budget"), *columns), rows),
+        lines=[Curve(name, number) for number, name in enumerate(columns, start=1)],
+        x=_budget_axis(budgets[-1]),
+        y=shares(),
+        x_name=Text("budget"),
+        y_name=Text("accuracy"),
+        steps=False,
+        csv=csv,
+    )
+
+
+def by_queries(
+    columns: Mapping[str, Mapping[int, float]], threat: ThreatModelOfBoard, *, key: str = QUERIES
+) -> LineChart | None:
+    """Return the accuracy at the fixed budget after a number of queries, a curve for each name; None without any."""
+    counts = sorted({count for curve in columns.values() for count in curve})
+    if not counts:
+        return None
+    rows = [
+        (count, *(_rounded(curve[count]) if count in curve else None for curve in columns.values())) for count in counts
+    ]
+    return LineChart(
+        key=key,
+        title=Text("Accuracy by queries, at budget %(budget)s", budget=threat.budget),
+        description=Text("Share of images that are right after an attack has asked for so many labels of each."),
+        table=ChartTable((Text("queries"), *columns), rows),
+        lines=[Curve(name, number) for number, name in enumerate(columns, start=1)],
+        x=LogScale(1.0, float(max(counts[-1], 2))),
+        y=shares(),
+        x_name=Text("queries"),
+        y_name=Text("accuracy"),
+    )
+
+
+def _budget_axis(largest: float) -> LinearScale:
+    axis = linear_to(largest)
+    return LinearScale(0.0, largest, [tick for tick in axis.ticks if tick[0] <= largest])
+
+
+def _rounded(value: float) -> float:
+    return round(value, 4)

@@ -1,0 +1,110 @@
+"""Requests what leaderboards lack, and scores what was played."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+
+from django.db import transaction
+from django.db.models import QuerySet
+
+from competitions.models import Competition, RulesVersion, SampleSet
+from competitions.selectors import rules_in_force, sample_set_for
+from core import clock, notify
+from evaluation.formats.curves.threat_models import Norm
+from formats.curves import NAME
+from formats.curves.engine_adapter import Standing, knowledge_of, standing_under
+from formats.curves.models import Benchmark, ModelScore
+from formats.curves.rules import curves_rules
+from rounds.models import Round
+from submissions.models import Submission
+from submissions.selectors import ready_submissions
+from workers.models import Priority
+
+
+@dataclass(frozen=True)
+class Measure:
+    """On what the leaderboards of a competition measure: the rules in force, and the samples."""
+
+    rules: RulesVersion
+    samples: SampleSet
+
+
+def measure_of(competition: Competition) -> Measure:
+    """Return on what the leaderboards measure now. Raise `Fault` or `Refusal` without rules or samples."""
+    return Measure(rules_in_force(competition), sample_set_for(competition, SampleSet.Purpose.VALIDATION))
+
+
+def request(submission: Submission, measure: Measure, round_: Round | None = None) -> list[Benchmark]:
+    """Return the rows of all attacks of the rules against a submission, not stored."""
+    return [
+        Benchmark(
+            submission=submission, sample_set=measure.samples, rules=measure.rules, round=round_,
+            entry=None if round_ else submission.repository.entry,
+            priority=Priority.ROUND if round_ else Priority.BOARD,
+            attack=each.name, goal=each.goal.value, norm=each.norm.value, knowledge=knowledge_of(each).value,
+            queries=each.queries,
+        )
+        for each in curves_rules(measure.rules).attacks
+    ]  # fmt: skip
+
+
+def sweep() -> None:
+    """Request what leaderboards lack, and score what is complete."""
+    for competition in Competition.objects.filter(format=NAME):
+        measure = measure_of(competition)
+        ready = ready_submissions().filter(repository__track__competition=competition)
+        known = Benchmark.objects.filter(sample_set=measure.samples, rules=measure.rules)
+        missing = ready.exclude(pk__in=known.values("submission")).select_related("repository__entry").order_by("pk")
+        rows = [row for each in missing for row in request(each, measure)]
+        Benchmark.objects.bulk_create(rows, ignore_conflicts=True)
+        if rows:
+            notify.notify("workers.play")
+        score(Benchmark.objects.filter(submission__repository__track__competition=competition))
+
+
+def score(benchmarks: QuerySet[Benchmark]) -> None:
+    """Store the standings that follow from played benchmarks, where all of a submission ended without an error."""
+    open_ = benchmarks.exclude(result="").values_list("submission", "sample_set", "rules").distinct()
+    scored = set(ModelScore.objects.values_list("submission", "sample_set", "rules"))
+    for key in sorted(set(open_) - scored):
+        found = list(_of(*key))
+        if all(each.result for each in found):
+            with transaction.atomic():
+                ModelScore.objects.bulk_create(standings_of(found), ignore_conflicts=True)
+
+
+def _of(submission: int, samples: int, rules: int) -> QuerySet[Benchmark]:
+    rows = Benchmark.objects.filter(submission=submission, sample_set=samples, rules=rules)
+    return rows.select_related("rules__competition")
+
+
+def standings_of(benchmarks: Iterable[Benchmark]) -> list[ModelScore]:
+    """Return the standing of each threat model, not stored; `benchmarks` are all of one submission."""
+    found = []
+    rows = sorted(benchmarks, key=threat_of)
+    for (knowledge, goal, norm), group in groupby(rows, key=threat_of):
+        own = list(group)
+        standing = of_threat_model(own)
+        found.append(
+            ModelScore(
+                submission_id=own[0].submission_id, sample_set_id=own[0].sample_set_id, rules_id=own[0].rules_id,
+                knowledge=knowledge, goal=goal, norm=norm, accuracy=standing.accuracy,
+                clean_accuracy=standing.clean_accuracy, median_distance=standing.median_distance,
+                budgets=list(standing.budgets), curve=list(standing.curve),
+                scored_at=max((each.played_at for each in own if each.played_at), default=clock.database_now()),
+            )
+        )  # fmt: skip
+    return found
+
+
+def of_threat_model(benchmarks: Sequence[Benchmark]) -> Standing:
+    """Return the standing that follows from all attacks of one threat model."""
+    rules, norm = curves_rules(benchmarks[0].rules), Norm(benchmarks[0].norm)
+    return standing_under([each.result for each in benchmarks], rules.budget(norm))
+
+
+def threat_of(row: Benchmark | ModelScore) -> tuple[str, str, str]:
+    """Return the threat model as leaderboards have it: what an attack sees, its goal and its norm."""
+    return row.knowledge, row.goal, row.norm

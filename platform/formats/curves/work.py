@@ -1,0 +1,67 @@
+"""Benchmarks as work of the workers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.db import transaction
+from django.db.models import Q, QuerySet
+
+from accounts.models import User
+from core import events, notify
+from core.errors import Refusal
+from formats.curves import engine_adapter
+from formats.curves.models import Benchmark
+from formats.curves.rules import curves_rules
+from rounds.models import Round
+from workers.calibration import calibration
+from workers.models import Worker
+from workers.single_item_work import RowWork
+from workers.work_item_queue import requeue_failed
+
+_MARGIN = timedelta(hours=1)
+
+
+class BenchmarkWork(RowWork[Benchmark]):
+    """One attack against one submission."""
+
+    name = "benchmarks"
+    tables = (Benchmark,)
+
+    def playable(self) -> QuerySet[Benchmark]:
+        running = Benchmark.objects.filter(Q(round=None) | Q(round__state=Round.State.PLAYING))
+        return running.select_related("sample_set", "rules__competition", "submission__player__repository")
+
+    def waiting_for(self, worker: Worker, now: datetime) -> QuerySet[Benchmark]:
+        """Return also models that need a GPU to workers that have one."""
+        waiting = self.waiting(now)
+        return waiting if worker.device else waiting.exclude(submission__player__gpu=True)
+
+    def longest(self, claim: Benchmark) -> timedelta:
+        """Return twice the limits of the model for every query of every image, and an hour."""
+        rules = curves_rules(claim.rules)
+        questions = claim.sample_set.count * (claim.queries + 1)
+        seconds = rules.setup_seconds + questions * rules.model_seconds_per_image
+        return timedelta(seconds=2 * calibration() * seconds) + _MARGIN
+
+    def play(self, item: Benchmark) -> Mapping[str, Any]:
+        return engine_adapter.played(item)
+
+    def log_ids(self, claim: Benchmark) -> dict[str, int]:
+        return {"benchmark": claim.pk}
+
+    def fault_columns(self, fault: str) -> dict[str, Any]:
+        return {"fault": fault}
+
+    def replay(self, item: Benchmark, by: User | None, reason: str = "") -> None:
+        """Put a benchmark that was given up back into the queue. Raise `Refusal` for any other."""
+        with transaction.atomic():
+            if not requeue_failed(Benchmark.objects.filter(pk=item.pk)):
+                raise Refusal(f"{item} has not failed", fix="no action needed")
+            events.record("replay", item, by=by, reason=reason)
+            notify.notify("workers.play")
+
+
+benchmarks = BenchmarkWork()

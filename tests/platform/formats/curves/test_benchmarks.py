@@ -1,0 +1,275 @@
+"""Benchmarks of models without programs: requests, errors, scores of each threat model, freezes, bad rules."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+import pytest
+from django.test import Client
+
+from accounts.models import User
+from accounts.services import create_team
+from competitions.models import Competition, FrozenLeaderboards
+from competitions.services import enter, import_competition
+from core import clock, notify, object_store
+from core.errors import Fault, Refusal
+from evaluation.domain.failure_reasons import Reason
+from evaluation.formats.curves.models.sandboxed import PlayerFailedError
+from evaluation.formats.curves.results import Results
+from evaluation.formats.curves.rules import CurvesRules, ListedAttack
+from evaluation.formats.curves.runner.results_file import encode
+from evaluation.formats.curves.threat_models import Capability, Knowledge, ThreatModel
+from formats.curves import engine_adapter, scores
+from formats.curves.engine_adapter import seed_of
+from formats.curves.models import Benchmark, ModelScore
+from repositories.models import Repository
+from submissions.models import Player, Submission
+from submissions.services import withdraw
+from tests.evaluation.formats.curves.results_of import results_of
+from tests.platform.conftest import FakeClock
+from tests.platform.formats.curves.conftest import document_of
+from workers import queue
+from workers.lease import Heartbeat
+from workers.models import Worker
+from workers.worker import work_on
+
+BOARD = "/competitions/digits-curves/leaderboards/model"
+
+Distances = Mapping[str, list[float]]
+"""The distances of all images, by the name of the norm; an image that is not right is at 0."""
+
+
+class Stage:
+    """A competition whose models answer what a test says."""
+
+    def __init__(self, root: Path) -> None:
+        self.competition: Competition = import_competition(document_of(root))
+        self.answers: dict[str, Distances | Exception] = {}
+        self.seeds: list[int] = []
+
+    def submit(self, team: str, answers: Distances | Exception, number: int = 1) -> Submission:
+        """A team has a ready submission."""
+        user = User.objects.filter(username=team).first()
+        if user is None:
+            user = User.objects.create_user(team, f"{team}@example.org")
+            entry = enter(team=create_team(slug=team, name=team.title(), captain=user), competition=self.competition)
+            track, now = self.competition.tracks.get(), clock.now()
+            Repository.objects.create(entry=entry, track=track, created_at=now)
+        repository = Repository.objects.get(entry__team__slug=team)
+        digest, now = f"sha256:{team}-{number}", clock.now()
+        player = Player.objects.create(
+            competition=self.competition, track_name="model", digest=digest, title=f"{team} {number}",
+            command=["main"], repository=repository, commit=f"{number:040x}", created_at=now,
+        )  # fmt: skip
+        self.answers[digest] = answers
+        return Submission.objects.create(
+            repository=repository, commit=f"{number:040x}", tag=f"submission-{number}", submitted_by=user,
+            received_at=now, title=f"{team} {number}", licence="MIT", state=Submission.State.READY, state_since=now,
+            player=player,
+        )  # fmt: skip
+
+    def benchmark(
+        self, player: Player, samples: object, attack: ListedAttack, rules: CurvesRules, *, seed: int, dataset: str
+    ) -> Results:
+        """Return what the test says, in place of a run."""
+        self.seeds.append(seed)
+        answers = self.answers[player.digest]
+        if isinstance(answers, Exception):
+            raise answers
+        distances = answers[attack.norm]
+        found = results_of(distances, attack=attack.name, goal=attack.goal, right=[each > 0 for each in distances])
+        threat = ThreatModel(attack.goal, Capability.OPTIMISED, attack.norm, Knowledge.DECISION)
+        return replace(found, threat_model=threat, fixed_budget=rules.budget(attack.norm))
+
+    def play(self) -> None:
+        """Sweep, play all that waits, and sweep again."""
+        scores.sweep()
+        play_all()
+        scores.sweep()
+
+    def board(self, client: Client, norm: str = "l2") -> list[str]:
+        """Return the rows of the leaderboard of the untargeted goal in a norm, from its CSV file."""
+        address = f"{BOARD}.csv?threat=decision-untargeted-{norm}"
+        return client.get(address).content.decode().splitlines()[1:]
+
+
+class NoHeartbeat:
+    """Leases in tests do not end."""
+
+    def hold(self, row: object, until: object = None) -> None: ...
+
+    def drop(self, row: object) -> None: ...
+
+
+def play_all() -> None:
+    """Play what a worker may claim."""
+    worker = Worker(name="worker/0", worker_class="cpu")
+    while (claimed := queue.claim(worker)) is not None:
+        work_on(claimed, cast("Heartbeat", NoHeartbeat()))
+
+
+@pytest.fixture
+def stage(db: None, root: Path, monkeypatch: pytest.MonkeyPatch, the_clock: FakeClock) -> Stage:
+    """The competition."""
+    monkeypatch.setattr(notify, "_send", lambda task, keys: None)
+    made = Stage(root)
+    monkeypatch.setattr(engine_adapter, "ready_player", lambda player, on_log: player)
+    monkeypatch.setattr(engine_adapter, "benchmark", made.benchmark)
+    return made
+
+
+HALF = {"l2": [0.0, 1.0, 9.0, np.inf], "linf": [0.0, 0.01, 0.25, 0.5]}
+ALL = {"l2": [9.0, 9.0, 9.0, 9.0], "linf": [0.01, 0.01, 0.01, 0.01]}
+
+
+def test_each_attack_of_the_rules_is_one_item_of_the_queue(stage: Stage) -> None:
+    submission = stage.submit("owls", ALL)
+    for _ in range(2):
+        scores.sweep()
+    rows = submission.benchmarks.order_by("pk")
+    assert [(row.attack, row.goal, row.norm, row.queries, row.state) for row in rows] == [
+        ("boundary", "untargeted", "l2", 10, "waiting"),
+        ("evolutionary", "untargeted", "l2", 10, "waiting"),
+        ("hop-skip-jump", "untargeted", "linf", 10, "waiting"),
+        ("evolutionary", "targeted", "l2", 10, "waiting"),
+    ]
+
+
+def test_the_rank_depends_on_the_threat_model(stage: Stage, client: Client) -> None:
+    stage.submit("owls", HALF)
+    stage.submit("foxes", ALL)
+    stage.play()
+    assert stage.board(client, "l2") == ["1,Foxes,foxes 1,100.0,100.0,9.0", "2,Owls,owls 1,50.0,75.0,5.0"]
+    assert stage.board(client, "linf") == ["1,Owls,owls 1,50.0,75.0,0.13", "2,Foxes,foxes 1,0.0,100.0,0.01"]
+
+
+def test_a_distance_that_nobody_found_is_empty_in_files_and_null_in_the_api(stage: Stage, client: Client) -> None:
+    stage.submit("owls", {"l2": [np.inf] * 3 + [1.0], "linf": [np.inf] * 4})
+    stage.play()
+    assert stage.board(client, "l2") == ["1,Owls,owls 1,75.0,100.0,"]
+    assert client.get(f"/api{BOARD}").json()["rows"][0]["median_distance"] is None
+    assert "\N{INFINITY}" in client.get(BOARD).content.decode()
+
+
+def test_the_worst_attack_on_each_image_counts() -> None:
+    first, second = (
+        object_store.put(encode(replace(results_of(distances), fixed_budget=1.0)))
+        for distances in ([0.5, 2.0, 2.0, 3.0], [2.0, 0.5, 2.0, 4.0])
+    )
+    standing = engine_adapter.standing_under([first, second], 1.0)
+    assert (standing.accuracy, standing.clean_accuracy, standing.median_distance) == (0.5, 1.0, 1.25)
+    assert standing.curve[standing.budgets.index(0.4)] == 1.0
+    assert standing.curve[-1] == 0.0
+
+
+def test_an_error_of_the_model_ends_its_benchmark_without_a_fault(stage: Stage, client: Client) -> None:
+    submission = stage.submit("owls", PlayerFailedError(Reason.TOO_SLOW, "after 7 images"))
+    stage.play()
+    assert {(row.state, row.reason, row.faults) for row in submission.benchmarks.all()} == {("played", "too_slow", 0)}
+    assert not ModelScore.objects.exists()
+    assert stage.board(client) == []
+    page = client.get(f"/submissions/{submission.pk}").content.decode()
+    assert "it exceeded its time limit" in page
+    assert "after 7 images" not in page
+    client.force_login(submission.submitted_by)
+    assert "after 7 images" in client.get(f"/submissions/{submission.pk}").content.decode()
+
+
+def test_a_platform_error_is_tried_again_and_costs_nothing(stage: Stage, client: Client, the_clock: FakeClock) -> None:
+    submission = stage.submit("owls", Fault("the disk is full"))
+    stage.play()
+    rows = submission.benchmarks.all()
+    assert {(row.state, row.reason) for row in rows} == {("waiting", "")}
+    assert all(row.faults or row.host_faults for row in rows)
+    assert "no score" not in client.get(f"/submissions/{submission.pk}").content.decode()
+    stage.answers["sha256:owls-1"] = ALL
+    the_clock.forward(hours=2)
+    stage.play()
+    assert stage.board(client) == ["1,Owls,owls 1,100.0,100.0,9.0"]
+
+
+def test_the_newest_scored_submission_of_a_team_counts(stage: Stage, client: Client) -> None:
+    stage.submit("owls", ALL)
+    newer = stage.submit("owls", HALF, 2)
+    stage.submit("owls", PlayerFailedError(Reason.CRASHED), 3)
+    stage.play()
+    assert stage.board(client) == ["1,Owls,owls 2,50.0,75.0,5.0"]
+    withdraw(submission=newer, by=newer.submitted_by)
+    assert stage.board(client) == ["1,Owls,owls 1,100.0,100.0,9.0"]
+
+
+def test_the_seed_is_one_for_all_submissions_of_a_team_and_another_for_each_attack(stage: Stage) -> None:
+    players = [stage.submit(*each).player for each in (("owls", ALL), ("owls", ALL, 2), ("foxes", ALL))]
+    attacks = [ListedAttack.read(each) for each in document_attacks(stage.competition)]
+    seeds = [[seed_of(stage.competition, player, "samples", each) for each in attacks] for player in players if player]
+    assert seeds[0] == seeds[1]
+    assert len({*seeds[0], *seeds[2]}) == 2 * len(attacks)
+
+
+def document_attacks(competition: Competition) -> list[dict[str, Any]]:
+    """Return the attacks of the rules as its file lists them."""
+    return list(competition.rules_versions.get().values["attacks"])
+
+
+def test_a_frozen_leaderboard_hides_scores_but_from_the_team(stage: Stage, client: Client) -> None:
+    submission = stage.submit("owls", ALL)
+    stage.play()
+    FrozenLeaderboards.objects.create(competition=stage.competition, since=clock.now() - timedelta(hours=1))
+    answer = client.get(f"/api{BOARD}").json()
+    assert [answer["rows"], *(each["rows"] for each in answer["threat_models"])] == [[]] * 4
+    assert stage.board(client) == []
+    pages = (BOARD, "/competitions/digits-curves/curves/model", f"/submissions/{submission.pk}", "/teams/owls")
+    for page in (*pages, "/competitions/digits-curves/history/model"):
+        shown = client.get(page).content.decode()
+        assert "100.0\N{NO-BREAK SPACE}%" not in shown
+        assert '<figure class="chart"' not in shown
+    client.force_login(submission.submitted_by)
+    assert "100.0\N{NO-BREAK SPACE}%" in client.get(f"/submissions/{submission.pk}").content.decode()
+
+
+@pytest.mark.parametrize(
+    ("changed", "problem"),
+    [
+        ({"name": "fgsm"}, "there is no attack 'fgsm'; the attacks are "),
+        ({"norm": "linf"}, "boundary has no untargeted attack in linf"),
+        ({"norm": "l1"}, "'l1' is not a valid Norm"),
+        ({"queries": 0}, "queries of boundary must be a whole number"),
+    ],
+)
+def test_a_competition_whose_attacks_cannot_be_run_is_refused(
+    root: Path, db: None, changed: dict[str, Any], problem: str
+) -> None:
+    document = document_of(root)
+    document["rules"]["attacks"][0] |= changed
+    with pytest.raises(Refusal, match=problem):
+        import_competition(document)
+
+
+def test_models_of_other_threat_models_are_compared_on_one_page(stage: Stage, client: Client) -> None:
+    owls, foxes = stage.submit("owls", HALF), stage.submit("foxes", ALL)
+    stage.play()
+    address = f"/competitions/digits-curves/curves/model?submission={owls.pk}&submission={foxes.pk}&submission=99"
+    page = client.get(address).content.decode()
+    assert page.count('class="chart-sample"') == 2
+    assert "submission 99" in page
+    table = client.get(address.replace("model?", "model.csv?")).content.decode().splitlines()
+    assert table[0] == f"budget,{owls.pk}: owls 1 by Owls,{foxes.pk}: foxes 1 by Foxes"
+    assert table[1] == "0.0,0.75,1.0"
+    assert table[11] == "4.0,0.5,1.0"
+    assert client.get("/competitions/digits-curves/curves/model.csv?submission=99").status_code == 404
+
+
+def test_the_history_shows_the_best_model_so_far(stage: Stage, client: Client, the_clock: FakeClock) -> None:
+    for team, answers in (("owls", HALF), ("foxes", ALL), ("moles", HALF)):
+        stage.submit(team, answers)
+        stage.play()
+        the_clock.forward(hours=1)
+    table = client.get("/competitions/digits-curves/history/model/decision-untargeted-l2.csv").content.decode()
+    assert [row.split(",")[1] for row in table.splitlines()[1:]] == ["0.5", "1.0", "1.0", "1.0"]
+    assert "<svg" in client.get("/teams/owls").content.decode()
+    assert Benchmark.objects.filter(state="played").count() == 12

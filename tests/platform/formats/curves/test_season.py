@@ -1,0 +1,139 @@
+"""A season of the curves format: pushes, benchmarks, leaderboards, a round, its bundle."""
+
+from __future__ import annotations
+
+import csv
+import io
+from pathlib import Path
+
+import pytest
+from django.core.management import call_command
+from django.db.models import F
+from django.test import Client
+
+from accounts.models import User
+from evaluation.bundle.canonical_json import decode_line, split
+from evaluation.cli.main import main as gauntlet
+from evaluation.formats.curves.bundle.verify import verify as verify_bundle
+from evaluation.formats.registry import find_bundled
+from formats.curves.engine_adapter import played
+from formats.curves.models import Benchmark, ModelScore
+from rounds import services as rounds
+from rounds.publishing.publication import publish
+from rounds.release.released_parts import release
+from rounds.release.signing_keys import public_key
+from rounds.verification import verify
+from submissions.models import Submission
+from tests.platform.conftest import FakeClock
+from tests.platform.formats.curves.conftest import Site
+
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow(30)]
+
+BOARD = "/competitions/digits-curves/leaderboards/model"
+CRASHES_LATER = """
+seen = 0
+
+def tired(images):
+    global seen
+    seen += len(images)
+    if seen > 40:  # more than the smoke test asks for
+        raise SystemExit(3)
+    return predict(images)
+
+serve_model(tired)
+"""
+
+
+def test_a_season(
+    site: Site, olga: User, alice: User, bob: User, client: Client, the_clock: FakeClock, tmp_path: Path
+) -> None:
+    for user in (alice, bob):
+        site.join(user)
+    assert "run starts 'missing.py'" in site.push(alice, 1, submission_toml=_manifest("python missing.py"))
+    site.push(alice, 2)
+    site.push(bob, 1, main_py=_main() + CRASHES_LATER)
+    site.beat()
+    site.beat()
+    good, crashing = (Submission.objects.get(submitted_by=user, state="ready") for user in (alice, bob))
+    _the_crash_is_shown(client, crashing)
+    _board(client, good)
+    _replay(good)
+
+    round_ = site.plan(olga)
+    the_clock.at = round_.window.starts_at
+    site.beat()  # it is frozen
+    rounds.start(round_=round_, by=olga)
+    for _ in range(2):
+        site.beat()
+    round_.refresh_from_db()
+    assert (round_.state, round_.problem) == ("scored", "")
+    publish(round_=round_, by=olga)
+    release(round_=round_, part="bundle", by=olga, reason="It is over.")
+    page = client.get("/competitions/digits-curves/rounds/1").content.decode()
+    assert "Alice" in page
+    assert "<svg" in page
+    bundle = b"".join(client.get("/competitions/digits-curves/rounds/1/files/bundle"))
+    report = verify_bundle(bundle, public_key(), samples=round_.commitment, field=round_.field_commitment)
+    assert report.ok, report.problems
+    assert report.summary[0] == "2 models, 8 benchmarks"
+    path = tmp_path / "bundle.jsonl"
+    path.write_bytes(bundle)
+    assert gauntlet(["verify", str(path), "--key", public_key()]) == 0
+    forged = bundle.replace(b'"place":2', b'"place":1')
+    assert "its value and place do not follow: they are 0 and 2" in str(verify_bundle(forged).problems)
+    lines = [decode_line(number, line) for number, line in enumerate(split(bundle), 1)]
+    assert [line["place"] for line in lines if line["kind"] == "model"] == [1, 2]
+
+    call_command("leaderboards", "verify")
+    ModelScore.objects.update(accuracy=F("accuracy") + 0.125)
+    assert "accuracy do not follow from its benchmarks" in str(verify(site.competition).differences)
+
+
+def _the_crash_is_shown(client: Client, crashing: Submission) -> None:
+    """A model that crashes under attack has no score; its page says why."""
+    rows = crashing.benchmarks.all()
+    assert {(row.state, row.reason, row.faults) for row in rows} == {("played", "crashed", 0)}
+    assert not crashing.model_scores.exists()
+    assert "its process ended with an error" in client.get(f"/submissions/{crashing.pk}").content.decode()
+
+
+def _board(client: Client, good: Submission) -> None:
+    """The leaderboards of all threat models: as pages, as CSV and in the API."""
+    answer = client.get(f"/api{BOARD}").json()
+    assert [each["threat_model"] for each in answer["threat_models"]] == [
+        "decision-untargeted-l2", "decision-untargeted-linf", "decision-targeted-l2",
+    ]  # fmt: skip
+    assert answer["rows"] == answer["threat_models"][0]["rows"]
+    for board in answer["threat_models"]:
+        (row,) = board["rows"]
+        score = ModelScore.objects.get(submission=good, goal=board["goal"], norm=board["norm"])
+        assert row["accuracy"] == 100 * score.accuracy
+        assert 0 <= score.accuracy <= score.clean_accuracy <= 1
+        assert score.curve[0] == score.clean_accuracy
+        assert score.curve == sorted(score.curve, reverse=True)
+        assert score.curve[score.budgets.index(board["budget"])] == score.accuracy
+        table = client.get(f"{BOARD}.csv?threat={board['threat_model']}").content.decode()
+        assert [float(each["accuracy"]) for each in csv.DictReader(io.StringIO(table))] == [row["accuracy"]]
+        page = client.get(f"{BOARD}?threat={board['threat_model']}").content.decode()
+        assert f"{row['accuracy']:.1f}\N{NO-BREAK SPACE}%" in page
+        assert "<svg" in page
+    page = client.get(f"/submissions/{good.pk}").content.decode()
+    assert page.count('<figure class="chart" id="budgets-') == page.count('<figure class="chart" id="queries-') == 3
+    for name in ("curves", "history"):
+        assert "<svg" in client.get(f"/competitions/digits-curves/{name}/model").content.decode()
+
+
+def _replay(good: Submission) -> None:
+    """A benchmark that is played again gives the same file."""
+    first = good.benchmarks.all()[0]
+    again = played(Benchmark.objects.get(pk=first.pk))
+    assert again["result"] == first.result
+
+
+def _main() -> str:
+    source = (find_bundled("numpy-classifier").repository() / "main.py").read_text()
+    return source.partition("if __name__")[0]
+
+
+def _manifest(run: str) -> str:
+    return f'[submission]\ntrack = "model"\nrun = "{run}"\ntitle = "Model"\nlicence = "Apache-2.0"\n'
