@@ -30,7 +30,7 @@ def start(batch: Batch) -> tuple[Tensor, Tensor]:
 
 
 def to_boundary(batch: Batch, images: Tensor, rows: Tensor, norm: Norm, precision: float) -> Tensor:
-    """Return adversarial images of these rows moved towards the clean ones, until a query ago they were not adversarial.
+    """Return the adversarial images of these rows moved towards the clean ones, up to the boundary.
 
     In L2 along the line, in Linf by clipping the change; the share of the change that is left is bisected down to the
     precision. A row without queries keeps what it has.

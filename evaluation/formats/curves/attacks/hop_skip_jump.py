@@ -61,7 +61,10 @@ class HopSkipJump(Attack):
         """Return estimates of the normals of the boundary at the images, towards what is adversarial."""
         found, place = [], 0
         for piece in in_pieces(rows, samples):
-            centres, size = images[place : place + len(piece), None], radius[place : place + len(piece), None, None, None, None]
+            centres, size = (
+                images[place : place + len(piece), None],
+                radius[place : place + len(piece), None, None, None, None],
+            )
             place += len(piece)
             if batch.norm is Norm.LINF:
                 drawn = 2.0 * batch.uniform(piece, samples, *images.shape[1:]) - 1.0
