@@ -166,3 +166,17 @@ def test_an_image_that_is_wrong_already_costs_one_query(attack: Attack, norm: No
     batch = attacked(model, attack, norm, limit=1000)
     assert batch.findings.traces.tolist() == [[0.0] * len(STRENGTHS)] * 3
     assert batch.model.queries.tolist() == [1] * 3
+
+
+@pytest.mark.parametrize(("attack", "norm"), ATTACKS, ids=named)
+def test_a_start_is_found_where_fine_noise_has_one_class(attack: Attack, norm: Norm) -> None:
+    class Bright(nn.Module):
+        def forward(self, images: Tensor) -> Tensor:
+            brightness = images.flatten(1).mean(dim=1)
+            return torch.stack([0.8 - brightness, brightness - 0.8], dim=1)
+
+    model = LinearModel(seed=3, side=16, count=3)
+    model.classifier = NetworkClassifier(Bright(), 2)
+    model.labels = torch.zeros_like(model.labels)
+    batch = attacked(model, attack, norm, limit=1000)
+    assert batch.findings.found.all()
