@@ -9,17 +9,27 @@ from evaluation.domain.errors import Refusal
 from evaluation.formats.curves.attacks.apgd import ApgdCe, ApgdT
 from evaluation.formats.curves.attacks.autoattack import AutoAttack
 from evaluation.formats.curves.attacks.base import Attack
+from evaluation.formats.curves.attacks.boundary import Boundary
 from evaluation.formats.curves.attacks.carlini_wagner import CarliniWagner
 from evaluation.formats.curves.attacks.deepfool import DeepFool
 from evaluation.formats.curves.attacks.diverse_inputs import TransferDim
+from evaluation.formats.curves.attacks.evolutionary import Evolutionary
 from evaluation.formats.curves.attacks.fast_minimum_norm import FastMinimumNorm
 from evaluation.formats.curves.attacks.fgsm import Fgsm, TransferFgsm
+from evaluation.formats.curves.attacks.hop_skip_jump import HopSkipJump
 from evaluation.formats.curves.attacks.iterative import Bim, Mim, Pgd, TransferBim, TransferMim
+from evaluation.formats.curves.attacks.n_attack import NAttack
+from evaluation.formats.curves.attacks.nes import Nes
+from evaluation.formats.curves.attacks.spsa import Spsa
+from evaluation.formats.curves.attacks.square import Square
+from evaluation.formats.curves.attacks.zoo import Zoo
 
 _ITERATIONS = 100
 _LINF_STEP = 1 / 255
 _L2_STEP = 0.15
 """Iterations and steps of accuracy by strength (authors' code of Dong et al. 2020)."""
+_SAMPLES = 500
+"""Of each draw, of accuracy by strength (authors' code of Dong et al. 2020)."""
 
 
 @dataclass(frozen=True)
@@ -49,8 +59,16 @@ _TRANSFER = (
     Entry(TransferMim(), TransferMim(_ITERATIONS, linf_step=_LINF_STEP, l2_step=_L2_STEP)),
     Entry(TransferDim(), TransferDim(_ITERATIONS, linf_step=_LINF_STEP, l2_step=_L2_STEP)),
 )
+_SCORE = (
+    Entry(Nes(), Nes(_SAMPLES, linf_step=_LINF_STEP, l2_step=_L2_STEP)),
+    Entry(Spsa(), Spsa(_SAMPLES, linf_step=_LINF_STEP, l2_step=0.005)),
+    Entry(NAttack(), NAttack(_SAMPLES)),
+    Entry(Zoo()),
+    Entry(Square()),
+)
+_DECISION = (Entry(Boundary()), Entry(Evolutionary()), Entry(HopSkipJump()))
 
-ATTACKS: Mapping[str, Entry] = {entry.by_budget.name: entry for entry in (*_WHITE_BOX, *_TRANSFER)}
+ATTACKS: Mapping[str, Entry] = {entry.by_budget.name: entry for entry in (*_WHITE_BOX, *_TRANSFER, *_SCORE, *_DECISION)}
 
 
 def attack_called(name: str) -> Entry:

@@ -30,7 +30,7 @@ def start(batch: Batch) -> tuple[Tensor, Tensor]:
 
 
 def to_boundary(batch: Batch, images: Tensor, rows: Tensor, norm: Norm, precision: float) -> Tensor:
-    """Return adversarial images of these rows moved towards the clean ones, as near as the model allows.
+    """Return the adversarial images of these rows moved towards the clean ones, up to the boundary.
 
     In L2 along the line, in Linf by clipping the change; the share of the change that is left is bisected down to the
     precision. A row without queries keeps what it has.
@@ -58,13 +58,21 @@ def _share(clean: Tensor, images: Tensor, shares: Tensor, norm: Norm) -> Tensor:
 
 
 def _noise(batch: Batch, images: Tensor, rows: Tensor) -> Tensor:
-    """Set images to noise that is adversarial; return the rows for which there is one."""
+    """Set images to noise that is adversarial; return the rows for which there is one.
+
+    A model may give one class to all noise of single pixels: pixels of 1, 2, 4, ... are tried in turn.
+    """
+    _, channels, height, width = images.shape
+    scales = [2**power for power in range(max(height, width).bit_length())]
     found = torch.zeros(len(batch.images), dtype=torch.bool, device=rows.device)
-    for _ in range(_MOST_NOISE):
+    for number in range(_MOST_NOISE):
         rows = affordable(batch, rows[~found[rows]], 1)
         if not len(rows):
             break
-        images[rows] = batch.uniform(rows, *batch.images.shape[1:])
+        scale = scales[number % len(scales)]
+        small = batch.uniform(rows, channels, -(-height // scale), -(-width // scale))
+        large = small.repeat_interleave(scale, dim=2).repeat_interleave(scale, dim=3)
+        images[rows] = large[:, :, :height, :width]
         found[rows] = ask(batch, images[rows], rows)
     return found.nonzero()[:, 0]
 

@@ -1,4 +1,4 @@
-"""What attacks with a limit of queries share: questions that fit in the limit, and random numbers in blocks."""
+"""What attacks with a limited number of queries share: queries within the limit, and random numbers in blocks."""
 
 from __future__ import annotations
 
@@ -46,7 +46,9 @@ def rows_to_attack(batch: Batch) -> Tensor:
 
 def in_pieces(rows: Tensor, images_each: int) -> Iterator[Tensor]:
     """Yield the rows in pieces that are few enough to ask for so many images of each in one call."""
-    yield from torch.split(rows, max(1, IMAGES_AT_ONCE // images_each))
+    size = max(1, IMAGES_AT_ONCE // images_each)
+    for first in range(0, len(rows), size):
+        yield rows[first : first + size]
 
 
 class Steps:

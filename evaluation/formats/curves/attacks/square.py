@@ -27,7 +27,8 @@ class Square(Attack):
     name: ClassVar[str] = "square"
     title: ClassVar[str] = "Square"
     source: ClassVar[str] = (
-        "Andriushchenko et al. 2020, the schedule for 10,000 queries; first share: AutoAttack (Croce and Hein 2020)"
+        "Andriushchenko et al. 2020, schedule of the paper for 10,000 queries; "
+        "first share: AutoAttack (Croce and Hein 2020)"
     )
     knowledge: ClassVar[Knowledge] = Knowledge.SCORE
     capability: ClassVar[Capability] = Capability.CONSTRAINED
@@ -150,8 +151,7 @@ def _bumps(side: int, device: torch.device) -> Tensor:
     """Return two bumps of opposite signs, one above the other, of length 1, (side, side): eq. 2 of the paper."""
     upper = side // 2
     both = torch.cat([_bump(upper, side), -_bump(side - upper, side)])
-    length: Tensor = torch.linalg.vector_norm(both)
-    return (both / length).to(device)
+    return both.div(torch.linalg.vector_norm(both)).to(device)
 
 
 def _bump(height: int, width: int) -> Tensor:
@@ -162,5 +162,4 @@ def _bump(height: int, width: int) -> Tensor:
     across = (torch.arange(width) - width // 2).abs()
     terms = 1.0 / torch.arange(1, max(height // 2, width // 2) + 2).float().square()
     bump = terms.flip(0).cumsum(0).flip(0)[torch.maximum(down[:, None], across[None, :])]
-    length: Tensor = torch.linalg.vector_norm(bump)
-    return bump / length
+    return bump.div(torch.linalg.vector_norm(bump))
