@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from evaluation.builder.build_plan import plan_within_limits, plan_build
+from evaluation.builder.build_plan import plan_build, plan_within_limits
 from evaluation.builder.pack_detection import CONFIGURATION_FILES
 from evaluation.builder.settings import BuildSettings
 from evaluation.domain.errors import BuildRefusal, HostRefusal
@@ -99,4 +99,6 @@ def test_the_operators_settings_reach_the_other_process(
     monkeypatch.setenv("GAUNTLET_BASE_PYTHON", "3.12")
     monkeypatch.setenv("GAUNTLET_BUILD_IMAGES", "debian:12")
     assert plan_within_limits("docker", make_repository()) == "lean pack, Python 3.12, 0 requirements"
-    assert plan_within_limits("docker", make_repository(files={"Dockerfile": "FROM debian:12\n"})) == "your own Dockerfile"
+    assert (
+        plan_within_limits("docker", make_repository(files={"Dockerfile": "FROM debian:12\n"})) == "your own Dockerfile"
+    )
