@@ -22,7 +22,7 @@ from evaluation.domain.errors import Refusal
 from evaluation.formats.transfer import metadata
 
 HEAD = '[submission]\ntrack = "model"\nrun = "python main.py"\n'
-PLAIN = HEAD + 'title = "Ein schönes Modell"  # of ours\r\nlicence = "MIT"\ngpu = false\n'
+PLAIN = HEAD + 'title = "Ein schönes Modell"  # with a comment\r\nlicence = "MIT"\ngpu = false\n'
 MOST = 4 << 10
 VERSION = ".".join(6 * ["99999999"])
 
