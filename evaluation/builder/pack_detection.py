@@ -22,6 +22,8 @@ from evaluation.domain.errors import BuildRefusal, Fault
 LEAN = "lean"
 DOCKERFILE = "dockerfile"
 
+REQUIREMENTS = "requirements.txt"
+
 _NAMES = (
     "Dockerfile", "DESCRIPTION", "JuliaProject.toml", "Pipfile", "Pipfile.lock", "Project.toml", "REQUIRE", "apt.txt",
     "default.nix", "environment.yaml", "environment.yml", "install.R", "postBuild", "pyproject.toml",
@@ -83,6 +85,8 @@ def detect_pack(source: Path, base_python: str) -> str:
         path = source / name
         if path.is_file():
             check_configuration_size(name, path.stat().st_size)
+    if has_only_requirements(source):
+        return LEAN
     with _inside(source):
         pack = next((name for name in _PACKS if _call_pack(name, _pack(name)("").detect)), None)
         if pack == "DockerBuildPack":
@@ -94,6 +98,15 @@ def detect_pack(source: Path, base_python: str) -> str:
             if pack is None:
                 raise BuildRefusal(f"runtime.txt: {name!r} is not supported", fix=f"write python-{base_python}")
         return pack
+
+
+def has_only_requirements(source: Path) -> bool:
+    """Return True if `source` has no configuration file besides a `requirements.txt`.
+
+    repo2docker then chooses its pack for Python, in any version. It is not asked, as its import takes half a second.
+    """
+    others = {*CONFIGURATION_FILES, *BINDER_DIRECTORIES} - {REQUIREMENTS}
+    return not any(os.path.lexists(source / name) for name in others)
 
 
 def check_configuration_size(name: str, size: int) -> None:

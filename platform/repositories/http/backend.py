@@ -121,7 +121,7 @@ class BackendProcess:
             while True:
                 ready = {key.fileobj for key, _ in self._selector.select(self._timeout())}
                 if self._receive is not None and self._receive.socket in ready:
-                    self._receive.answer(self._meter.seconds + group_seconds(self._git.pid))
+                    self._receive.answer(self._cost)
                 elif self._output in ready:
                     block = os.read(self._output.fileno(), BLOCK)
                     if not block:
@@ -143,6 +143,9 @@ class BackendProcess:
             self._body.cut_off(str(broken))  # the rest of this connection cannot be parsed
         finally:
             self.close()
+
+    def _cost(self) -> float:
+        return self._meter.seconds + group_seconds(self._git.pid)
 
     def _timeout(self) -> float:
         """Return how long to wait for the next event, in seconds; raise `RequestCutOffError` after the deadline."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import logging
 import os
 import socket
@@ -12,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import TypedDict
+from typing import NamedTuple, Self
 
 from django.conf import settings
 from django.db import connections
@@ -70,12 +69,18 @@ checks and are in quarantine, where the reader sees them.
 """
 
 
-class _HookMessage(TypedDict):
-    """What `hooks/forward.py` sends: the hook's name, its standard input, and the variables of the quarantine."""
+class _HookMessage(NamedTuple):
+    """What `hooks/forward.py` sends: the hook's name, variables of the quarantine, and the hook's standard input."""
 
     hook: str
+    quarantine: Mapping[str, str]
     lines: str
-    environment: dict[str, str]
+
+    @classmethod
+    def read(cls, received: bytes) -> Self:
+        hook, *variables, lines = received.decode(errors="surrogateescape").split("\0")
+        named = (variable.partition("=") for variable in variables)
+        return cls(hook, {name: value for name, _, value in named}, lines)
 
 
 class ReceivePack:
@@ -103,33 +108,33 @@ class ReceivePack:
         self.socket.close()
         self._folder.cleanup()
 
-    def answer(self, cost: float) -> None:
+    def answer(self, cost: Callable[[], float]) -> None:
         """Answer the hook that connects. git goes on if its status is 0, and shows its text to the pusher.
 
-        `cost` is the processor time of the push until now, in seconds.
+        `cost` returns the processor time of the push until now, in seconds; it reads the state of every process.
         """
         try:
             connection, _ = self.socket.accept()
             with connection:
                 connection.settimeout(TIMEOUT_SECONDS)
                 status, text = self._decide(_received(connection), cost)
-                connection.sendall(json.dumps({"status": status, "text": _printable(text)}).encode())
-        except (OSError, ValueError, TypeError, KeyError):  # the hook has ended, and git fails with it
+                connection.sendall(f"{status}\n{_printable(text)}".encode())
+        except (OSError, ValueError, TypeError):  # the hook has ended, and git fails with it
             log.warning("a git hook was not answered", exc_info=True)
         finally:
             close_connections()
 
-    def _decide(self, received: bytes, cost: float) -> tuple[int, str]:
+    def _decide(self, received: bytes, cost: Callable[[], float]) -> tuple[int, str]:
         if len(received) > MAX_QUESTION_BYTES:
             refusal = Refusal(
                 "this push changes too many branches and tags",
                 fix="push only those that you need: git push origin main",
             )
             return 1, refusal_text(refusal, clock.now())
-        question: _HookMessage = json.loads(received)
-        updates = [RefUpdate(*line.split(" ", 2)) for line in question["lines"].split("\n") if line]
-        if question["hook"] == "pre-receive":
-            return self._before(updates, question["environment"], cost)
+        question = _HookMessage.read(received)
+        updates = [RefUpdate(*line.split(" ", 2)) for line in question.lines.split("\n") if line]
+        if question.hook == "pre-receive":
+            return self._before(updates, question.quarantine, cost())
         return self._after(updates)
 
     def _before(self, updates: Sequence[RefUpdate], quarantine: Mapping[str, str], cost: float) -> tuple[int, str]:
