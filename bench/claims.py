@@ -57,7 +57,7 @@ def _measure() -> Section:
     now = clock.now()
     _pieces(crowd, competition, [each.entry for each in repositories], now)
     _builds(crowd, repositories, now)
-    play, build = importlib.import_module("workers.fair_order").PLAY, _module("submissions.build_order").BUILD
+    play, build = importlib.import_module("workers.team_queue_order").PLAY, _module("submissions.build_order").BUILD
     for role in (play, build):
         _worker_time(role, [each.entry for each in repositories], now)
     with connection.cursor() as cursor:

@@ -24,7 +24,7 @@ from formats.query.rounds.cost_estimate import estimate
 from formats.query.rounds.engine_adapter import facts_of
 from formats.query.rounds.models import Decision, RoundMatch, RoundStage
 from formats.query.rounds.planning import Schedule
-from formats.query.rounds.progression import advance_round
+from formats.query.rounds.round_advancement import advance_round
 from repositories.models import Repository
 from rounds import services
 from rounds.models import Round, RoundEntry

@@ -9,12 +9,8 @@ from __future__ import annotations
 import platform
 from pathlib import Path
 
-from evaluation.builder.docker_build_settings import BuildSettings, build_settings_from_environment
-from evaluation.builder.dockerfile_images import check_images
-from evaluation.builder.image_recipe import dockerfile_content
-from evaluation.builder.in_place_builder import count_met_requirements
-from evaluation.builder.lean_build_pack import lean_dockerfile
-from evaluation.builder.pack_detection import (
+from evaluation.builder.allowed_dockerfile_images import check_images
+from evaluation.builder.build_pack_detection import (
     DOCKERFILE,
     LEAN,
     REQUIREMENTS,
@@ -22,6 +18,10 @@ from evaluation.builder.pack_detection import (
     dockerfile_of,
     has_only_requirements,
 )
+from evaluation.builder.docker_build_settings import BuildSettings, build_settings_from_environment
+from evaluation.builder.image_recipe import dockerfile_content
+from evaluation.builder.in_place_builder import count_met_requirements
+from evaluation.builder.lean_build_pack import lean_dockerfile
 from evaluation.builder.requirements import are_plain, read_requirements
 from evaluation.builder.source_tree import configuration_directory
 from evaluation.parsing.limited_process import Fields, ask_once

@@ -17,9 +17,9 @@ from math import ceil
 from django.conf import settings
 
 from core.errors import Fault
-from evaluation.parsing.processor_time import Meter, group_seconds, wait
+from evaluation.parsing.processor_time_meter import Meter, group_seconds, wait
 from repositories.git_command import MAX_CPU_SECONDS, environment, limited
-from repositories.http.receive_pack import ReceivePack
+from repositories.http.push_hooks import ReceivePack
 from repositories.http.request_body import BLOCK, Body, RequestCutOffError
 
 log = logging.getLogger(__name__)

@@ -12,7 +12,7 @@ import pytest
 from evaluation.builder import manifest
 from evaluation.domain.errors import ManifestRefusal
 from evaluation.domain.players import TrackName
-from evaluation.formats.query.submissions_2018 import crowdai
+from evaluation.formats.query.submissions_2018 import manifest_2018
 from evaluation.formats.transfer import metadata
 from evaluation.formats.transfer.rules import TransferTrack
 
@@ -38,7 +38,7 @@ def _not_here(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(manifest, "parse_manifest", fail)
     monkeypatch.setattr(metadata, "parse_metadata", fail)
-    monkeypatch.setattr(crowdai, "read_request", fail)
+    monkeypatch.setattr(manifest_2018, "read_request", fail)
     manifest.parse_within_limits.cache_clear()
     metadata.parse_within_limits.cache_clear()
 
@@ -62,7 +62,9 @@ def test_a_manifest_of_2017_is_parsed_in_another_process(tmp_path: Path) -> None
 @pytest.mark.usefixtures("_not_here")
 def test_a_manifest_of_2018_is_parsed_in_another_process(tmp_path: Path) -> None:
     (tmp_path / "crowdai.json").write_text(JSON_2018)
-    assert crowdai.read_submission(tmp_path) == crowdai.Submission2018(TrackName.MODEL, "A model", "unknown")
+    assert manifest_2018.read_submission(tmp_path) == manifest_2018.Submission2018(
+        TrackName.MODEL, "A model", "unknown"
+    )
 
 
 @pytest.mark.parametrize(

@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 
 from evaluation.builder import manifest
+from evaluation.builder.build_pack_detection import CONFIGURATION_FILES
 from evaluation.builder.build_plan import plan_build, plan_within_limits
 from evaluation.builder.docker_build_settings import BuildSettings
 from evaluation.builder.in_place_builder import count_met_requirements
-from evaluation.builder.pack_detection import CONFIGURATION_FILES
 from evaluation.builder.requirements import are_plain
 from evaluation.builder.spdx import is_identifier, normal_licence
 from evaluation.domain.errors import Refusal
@@ -232,7 +232,7 @@ def test_repo2docker_would_choose_its_pack_for_python(
     if content is not None:
         (tmp_path / "requirements.txt").write_text(content)
     fast = plan_build("docker", tmp_path, BuildSettings())
-    monkeypatch.setattr("evaluation.builder.pack_detection.has_only_requirements", lambda _: False)
+    monkeypatch.setattr("evaluation.builder.build_pack_detection.has_only_requirements", lambda _: False)
     assert plan_build("docker", tmp_path, BuildSettings()) == fast
 
 

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from evaluation.builder.build_pack_detection import CONFIGURATION_FILES
 from evaluation.builder.build_plan import plan_build, plan_within_limits
 from evaluation.builder.docker_build_settings import BuildSettings
-from evaluation.builder.pack_detection import CONFIGURATION_FILES
 from evaluation.domain.errors import BuildRefusal, HostRefusal
 
 MakeRepository = Callable[..., Path]
