@@ -1,4 +1,4 @@
-"""Services of matches: request, suspend, resume, cancel and replay them."""
+"""Services of matches: suspend, resume, cancel and replay them."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ from formats.query.rounds.engine_adapter import (
     facts_of,
     outcome_of,
 )
-from formats.query.rounds.planning import Schedule, check_sides, chosen_schedule, plan_fields
+from formats.query.rounds.planning import RoundSchedule, check_sides, chosen_schedule, plan_fields
 from formats.query.rounds.pool_publication import publish_pools
 from formats.query.rounds.preview import preview
 from formats.query.rounds.round_advancement import OPEN_STATES, advance_round
@@ -49,7 +49,7 @@ class QueryRounds:
     publication_effect = (
         "The best of each track become its pool, and submissions are measured again against the new pools."
     )
-    schedules: Mapping[str, str] = dict(Schedule.choices)
+    schedules: Mapping[str, str] = dict(RoundSchedule.choices)
 
     def plan_fields(self) -> Mapping[str, Field]:
         return plan_fields()
