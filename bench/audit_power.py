@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from math import comb
 
-from evaluation.formats.query.referee.audit import ENOUGH_FRESH
+from evaluation.formats.query.referee.model_audit import ENOUGH_FRESH
 from evaluation.formats.query.results import AuditReport
 
 SHARES = (0.01, 0.02, 0.03, 0.05, 0.10)

@@ -41,7 +41,7 @@ from bench.sizes import sized
 from demo.git_push import write_copy
 from demo.supervisor import SiteSupervisor
 from demo.web_client import WebClient
-from evaluation.formats.transfer.runner.adversarial_images import read_all
+from evaluation.formats.transfer.runner.attack_output_reader import read_all
 from evaluation.legacy.environment import VARIABLE
 
 LARGE_MEBIBYTES = sized(256, smallest=1)

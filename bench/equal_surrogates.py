@@ -23,7 +23,7 @@ from evaluation.formats.transfer.runner.play import TransferMatch, play
 from evaluation.formats.transfer.runner.player_build import build_player
 from evaluation.formats.transfer.runner.transfer_player import TransferPlayer
 from evaluation.formats.transfer.scoring.scores import TransferStanding
-from evaluation.formats.transfer.scoring.tables import accuracy, share_text
+from evaluation.formats.transfer.scoring.success_and_error_tables import accuracy, share_text
 from evaluation.sandbox.base import Resources
 from evaluation.sandbox.host_speed import calibrate
 from evaluation.sandbox.process import ProcessSandbox

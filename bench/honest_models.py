@@ -36,8 +36,8 @@ from evaluation.domain.images import Images
 from evaluation.domain.players import TrackName
 from evaluation.domain.samples import Sample
 from evaluation.formats.query.catalogue import find_baseline
-from evaluation.formats.query.referee.audit import ENOUGH_FRESH, MOST_ALONE, RATE
 from evaluation.formats.query.referee.match import RefereedMatch
+from evaluation.formats.query.referee.model_audit import ENOUGH_FRESH, MOST_ALONE, RATE
 from evaluation.formats.query.results import AuditReport
 from evaluation.formats.query.rules import QueryRules
 from evaluation.formats.query.runner.in_process_player import InProcessPlayer

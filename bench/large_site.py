@@ -24,7 +24,7 @@ from formats.query.matches.models import Match, Piece
 from formats.query.matches.models import SampleResult as SampleRow
 from formats.query.matches.rules import query_rules
 from formats.query.rounds.models import RoundMatch
-from formats.query.rounds.planning import Schedule
+from formats.query.rounds.planning import RoundSchedule
 from formats.query.tracks import MODEL, UNTARGETED
 from rounds.models import Round, RoundEntry
 from submissions.models import Player, Submission
@@ -148,7 +148,7 @@ def _publish_round(
     )
     played = Round.objects.create(
         competition=competition, number=1, title="Round 1", kind=Round.Kind.DEVELOPMENT, window=window,
-        schedule=Schedule.LADDER_2, rules=rules,
+        schedule=RoundSchedule.LADDER_2, rules=rules,
         sample_set=samples, salt="salt", commitment="0" * 64, planned_at=now, state_since=now,
         state=Round.State.PUBLISHED,
     )  # fmt: skip

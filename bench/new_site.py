@@ -11,11 +11,13 @@ import sys
 import django
 from django.core.management import call_command
 
+from bench.tables import make_tables
+
 
 def main() -> None:
     os.environ["DJANGO_SETTINGS_MODULE"] = "config.settings"
     django.setup()
-    call_command("migrate", verbosity=0)
+    make_tables()
     call_command("collectstatic", interactive=False, verbosity=0)
     for file in sys.argv[1:]:
         call_command("competition", "import", file, stdout=sys.stderr)

@@ -28,6 +28,7 @@ from bench.interleaved import Spread, ratios, say, take_turns
 from bench.programs import NotAvailableError
 from bench.report import Section, table
 from bench.sizes import sized
+from bench.tables import make_tables
 
 ROUNDS = sized(9, smallest=1)
 TRIVIAL = "what every page has (`/docs`)"
@@ -64,7 +65,7 @@ def measure() -> Section:
         }  # fmt: skip
         django.setup()
         say("pages: creating the site")
-        call_command("migrate", verbosity=0)
+        make_tables()
         call_command("collectstatic", verbosity=0, interactive=False)
         try:
             return _measure()

@@ -23,6 +23,7 @@ from demo.web_client import WebClient
 
 TEAMS = sized(10, smallest=2)
 PUSHES_EACH = sized(5, smallest=1)
+BARE_PUSHES = sized(10, smallest=2)
 MINUTE = sized(60.0, smallest=1.0)
 LIKE = "numpy-classifier"
 COMPETITION = ROOT / "tests" / "journeys" / "small.toml"
@@ -99,7 +100,7 @@ def _push(address: str, number: int, tag: str) -> float:
 
 def _bare_pushes(folder: Path) -> list[float]:
     subprocess.run(["git", "init", "--quiet", "--bare", str(folder)], check=True)
-    return [_push(str(folder), number, f"submission-{number}") for number in range(10)]
+    return [_push(str(folder), number, f"submission-{number}") for number in range(BARE_PUSHES)]
 
 
 def create_site(*competitions: Path) -> None:

@@ -22,7 +22,7 @@ from evaluation.domain.players import TrackName
 from evaluation.domain.processor_use import ProcessorUse
 from evaluation.domain.samples import Sample
 from evaluation.formats.query.referee.match import RefereedMatch
-from evaluation.formats.query.referee.player_connection import PlayerConnection, PlayerExit
+from evaluation.formats.query.referee.player_interface import PlayerConnection, PlayerExit
 from evaluation.formats.query.rules import QueryRules
 from evaluation.protocol.listener import Listener
 from evaluation.sandbox.base import SOCKET_NAME, SOCKET_VARIABLE

@@ -23,8 +23,8 @@ from formats.query.matches.models import Match, Piece, SampleResult
 from formats.query.rounds.cost_estimate import estimate
 from formats.query.rounds.engine_adapter import facts_of
 from formats.query.rounds.models import Decision, RoundMatch, RoundStage
-from formats.query.rounds.planning import Schedule
-from formats.query.rounds.progression import advance_round
+from formats.query.rounds.planning import RoundSchedule
+from formats.query.rounds.round_advancement import advance_round
 from repositories.models import Repository
 from rounds import services
 from rounds.models import Round, RoundEntry
@@ -62,7 +62,7 @@ def begin() -> Round:
         competition=competition,
         title="The final",
         kind=Round.Kind.FINAL,
-        schedule=Schedule.LADDER,
+        schedule=RoundSchedule.LADDER,
         guard=False,
         source=competition.sample_sets.get(purpose="final"),
         samples=SAMPLES,

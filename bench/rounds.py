@@ -24,6 +24,7 @@ from bench.interleaved import Spread, ratios, say, take_turns
 from bench.report import Section, table
 from bench.sizes import sized
 from bench.synthetic_results import drawn_facts, play
+from bench.tables import make_tables
 from evaluation.domain.players import TrackName
 from evaluation.formats.query.tournament.rounds import RoundFacts, advance
 
@@ -53,7 +54,7 @@ def _measure() -> Section:
         }
         django.setup()
         say("rounds: creating the site")
-        call_command("migrate", verbosity=0)
+        make_tables()
         call_command("collectstatic", verbosity=0, interactive=False)
         try:
             # modules that import models wait until Django is set up

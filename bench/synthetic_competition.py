@@ -10,7 +10,7 @@ from django.db import connection
 from accounts.models import Team, User
 from competitions.models import Competition, Entry, RulesVersion, SampleSet, Track
 from core import clock
-from evaluation.scoring.bootstrap import RESAMPLES
+from evaluation.scoring.bootstrap_constants import RESAMPLES
 from formats.query.leaderboards.models import Evaluation, Pool, PoolPlace, Resamples
 from formats.query.leaderboards.ranking import COMPARED
 from formats.query.tracks import MODEL, TRACKS, UNTARGETED

@@ -15,9 +15,9 @@ from core import clock
 from demo.git_push import TAG, push_copy
 from demo.virtual_teams import Change
 from evaluation.formats.query.catalogue import find_baseline
+from formats.query.matches.match_requests import ensure_match
 from formats.query.matches.models import Match
 from formats.query.matches.player_builds import baseline_player, build
-from formats.query.matches.scheduling import ensure_match
 from repositories.git_reader import GitReader
 from repositories.services import repository_of
 from submissions.models import Player, Submission

@@ -68,7 +68,7 @@ exec "$@"
 """
 _SECCOMP = Path(__file__).with_name("build_seccomp.json")
 _EXPORT = Path(__file__).with_name("export_image.py")
-_EMPTY = Path(__file__).with_name("storage_removal.py")
+_EMPTY = Path(__file__).with_name("deep_tree_removal.py")
 _TOO_LARGE = 3
 _FILE_TOO_LARGE = "exit status 153"
 """The last log line of a step that SIGXFSZ killed: a shell reports 128 plus the number of the signal."""

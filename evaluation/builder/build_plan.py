@@ -1,7 +1,7 @@
 """Plan of a build, from a submission's configuration files alone: nothing is built or downloaded.
 
 repo2docker reads from the working directory, of which a process has only one, and a hostile file may cost any time, so
-a process with many threads calls `plan_apart`.
+a process with many threads calls `plan_within_limits`.
 """
 
 from __future__ import annotations
@@ -9,13 +9,20 @@ from __future__ import annotations
 import platform
 from pathlib import Path
 
+from evaluation.builder.allowed_dockerfile_images import check_images
+from evaluation.builder.build_pack_detection import (
+    DOCKERFILE,
+    LEAN,
+    REQUIREMENTS,
+    detect_pack,
+    dockerfile_of,
+    has_only_requirements,
+)
 from evaluation.builder.docker_build_settings import BuildSettings, build_settings_from_environment
-from evaluation.builder.dockerfile_images import check_images
 from evaluation.builder.image_recipe import dockerfile_content
 from evaluation.builder.in_place_builder import count_met_requirements
 from evaluation.builder.lean_build_pack import lean_dockerfile
-from evaluation.builder.pack_detection import DOCKERFILE, LEAN, detect_pack, dockerfile_of
-from evaluation.builder.requirements import read_requirements
+from evaluation.builder.requirements import are_plain, read_requirements
 from evaluation.builder.source_tree import configuration_directory
 from evaluation.parsing.limited_process import Fields, ask_once
 
@@ -55,12 +62,14 @@ def _counted(requirements: int) -> str:
     return "1 requirement" if requirements == 1 else f"{requirements} requirements"
 
 
-def plan_apart(sandbox_name: str, source: Path) -> str:
-    """Return `plan_build` of both, made in a process with limits; what exceeds them is a `BuildRefusal`.
+def plan_within_limits(sandbox_name: str, source: Path) -> str:
+    """Return `plan_build` of both, made in a process with limits unless a plain `requirements.txt` is all there is.
 
-    Raise `HostRefusal` for a wrong `GAUNTLET_*` variable.
+    What exceeds the limits is a `BuildRefusal`. Raise `HostRefusal` for a wrong `GAUNTLET_*` variable.
     """
     settings = build_settings_from_environment()
+    if _is_plain(source):
+        return plan_build(sandbox_name, source, settings)
     answer, _ = ask_once(
         f"{__name__}:plan_request",
         {
@@ -76,6 +85,11 @@ def plan_apart(sandbox_name: str, source: Path) -> str:
 
 
 def plan_request(fields: Fields, _: bytes) -> tuple[Fields, bytes]:
-    """Answer a request of `plan_apart`."""
+    """Answer a request of `plan_within_limits`."""
     settings = BuildSettings(**fields["settings"])
     return {"plan": plan_build(fields["sandbox"], Path(fields["source"]), settings)}, b""
+
+
+def _is_plain(source: Path) -> bool:
+    path = source / REQUIREMENTS
+    return has_only_requirements(source) and (not path.exists() or (path.is_file() and are_plain(path)))

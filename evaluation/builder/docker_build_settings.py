@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeVar
 
-from evaluation.builder.dockerfile_images import AllowedImages, image_entry
+from evaluation.builder.allowed_dockerfile_images import AllowedImages, image_entry
 from evaluation.builder.mirrors import DEFAULT_HOSTS, Mirror, Reach, mirrored
 from evaluation.domain.errors import HostRefusal
 

@@ -17,8 +17,9 @@ from docker.errors import ImageNotFound
 from evaluation.builder.base import Builder, LogLine
 from evaluation.builder.build_container import BuildContainer, Exported, TooLargeError, UnreadableError, sweep
 from evaluation.builder.build_context_tar import tree_context
-from evaluation.builder.build_guards import BuildGuards
+from evaluation.builder.build_guard_proof import BuildGuards
 from evaluation.builder.build_limits import BuildWatch, check_disk, too_large
+from evaluation.builder.build_pack_detection import LEAN
 from evaluation.builder.chunks_as_file import FileStream
 from evaluation.builder.docker_build_settings import BuildSettings
 from evaluation.builder.image_archive import (
@@ -35,7 +36,6 @@ from evaluation.builder.layer_store import LayerStore
 from evaluation.builder.lean_build_pack import SDK_DIRECTORY
 from evaluation.builder.manifest import read_manifest
 from evaluation.builder.mirror_proxy import MirrorProxy
-from evaluation.builder.pack_detection import LEAN
 from evaluation.builder.run_script_check import require_script
 from evaluation.builder.source_tree import tree_entries
 from evaluation.domain.errors import BuildRefusal, Fault, HostFault, SlowBuildRefusal

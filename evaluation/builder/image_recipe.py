@@ -7,12 +7,12 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from evaluation.builder.allowed_dockerfile_images import check_images
 from evaluation.builder.build_context_tar import ContextEntry, tree_context
+from evaluation.builder.build_pack_detection import DOCKERFILE, LEAN, detect_pack, dockerfile_of, render_pack
 from evaluation.builder.docker_build_settings import BuildSettings
-from evaluation.builder.dockerfile import MAX_DOCKERFILE_BYTES
-from evaluation.builder.dockerfile_images import check_images
+from evaluation.builder.dockerfile_parser import MAX_DOCKERFILE_BYTES
 from evaluation.builder.lean_build_pack import INSTALL_SCRIPT, MET_SCRIPT, OPERATOR_DIRECTORY, lean_dockerfile
-from evaluation.builder.pack_detection import DOCKERFILE, LEAN, detect_pack, dockerfile_of, render_pack
 from evaluation.builder.tree_digest import tree_digest
 from evaluation.domain.errors import BuildRefusal
 

@@ -16,6 +16,17 @@ _INDEX_OPTIONS = (
     "--prefer-binary", "--no-binary", "--only-binary", "--require-hashes", "--use-feature",
 )  # fmt: skip
 
+_PLAIN_BYTES, _PLAIN_REQUIREMENTS = 4 << 10, 32
+_CLAUSE = r"(?:==|[~<>!]=|[<>]) ?[0-9]{1,8}+(?:\.[0-9]{1,8}+){0,5}+(?:\.\*)?"
+_PLAIN_LINE = re.compile(
+    rf"[ \t]*+(?P<requirement>[A-Za-z0-9][A-Za-z0-9._-]{{0,63}}+(?: ?{_CLAUSE}(?:, ?{_CLAUSE}){{0,3}}+)?+(?!\S))?+"
+    r"[ \t]*+(?:\#[\t -\[\]-~]*+)?+\r?"
+)
+"""A line that is parsed without a process of its own: a name with at most four short versions, and a comment.
+
+It has no marker, address, extra or option, which nest or name other files, and no backslash, which joins lines.
+"""
+
 
 @dataclass(frozen=True)
 class RequirementLine:
@@ -29,6 +40,19 @@ class RequirementLine:
     @property
     def place(self) -> str:
         return f"{self.file}, line {self.line}"
+
+
+def are_plain(path: Path) -> bool:
+    """Return True for a short requirements file of names and versions alone.
+
+    Each line costs a parser of versions and a look at one installed package, and the number of lines is limited.
+    """
+    with path.open("rb") as file:
+        content = file.read(_PLAIN_BYTES + 1)
+    if len(content) > _PLAIN_BYTES or not content.isascii():
+        return False
+    found = [_PLAIN_LINE.fullmatch(line) for line in content.decode("ascii").split("\n")]
+    return all(found) and sum(match["requirement"] is not None for match in found if match) <= _PLAIN_REQUIREMENTS
 
 
 def read_requirements(path: Path, *, name: str) -> list[RequirementLine]:

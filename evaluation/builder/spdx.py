@@ -13,12 +13,23 @@ def _licensing() -> Licensing:
     return get_spdx_licensing()
 
 
+def is_identifier(text: str) -> bool:
+    """Return True for the identifier of one licence as SPDX writes it, which is its own normal form.
+
+    It is looked up and not parsed, so the length of `text` alone bounds the cost.
+    """
+    symbol = _licensing().known_symbols.get(text)
+    return symbol is not None and not symbol.is_exception
+
+
 def normal_licence(expression: str) -> str:
     """Return `expression` in SPDX's normal form. Raise `ValueError` with the unknown part.
 
     >>> normal_licence("mit or apache-2.0")
     'MIT OR Apache-2.0'
     """
+    if is_identifier(expression):
+        return expression
     if not expression.strip():
         raise ValueError("licence is empty")
     licensing = _licensing()

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from evaluation.charts.chart_table import ChartTable
 from evaluation.charts.line_chart import BOTTOM, LEFT, RIGHT, TOP, Label
 from evaluation.charts.scales import LinearScale, linear_to
-from evaluation.charts.table import ChartTable
 from evaluation.domain.translatable_text import Text
 
 BINS = 20

@@ -9,8 +9,8 @@ from functools import cached_property
 from itertools import pairwise
 from typing import ClassVar
 
+from evaluation.charts.chart_table import Cell, ChartTable
 from evaluation.charts.scales import Scale
-from evaluation.charts.table import Cell, ChartTable
 
 LEFT, RIGHT, TOP, BOTTOM = 46, 388, 24, 206
 """The drawing area in units of the view box. It is as wide as a phone, so that labels stay readable on one."""

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from evaluation.charts.chart_table import ChartTable
 from evaluation.charts.histogram import Histogram, histogram
 from evaluation.charts.line_chart import Curve, LineChart
 from evaluation.charts.scales import LogScale, linear_to, shares
-from evaluation.charts.table import ChartTable
 from evaluation.domain.translatable_text import Text
 
 SUCCESS, QUERIES, BUDGETS, DISTRIBUTION = "success", "queries", "budgets", "distribution"

@@ -21,7 +21,7 @@ from evaluation.formats.query.runner.artefacts import median_distance
 from evaluation.formats.query.runner.play import Played, play
 from evaluation.formats.query.runner.smoke_test_checks import describe_failure
 from evaluation.formats.query.submissions_2018.builders import any_year_builder
-from evaluation.formats.query.submissions_2018.crowdai import FILE_NAME, is_2018
+from evaluation.formats.query.submissions_2018.manifest_2018 import FILE_NAME, is_2018
 from evaluation.formats.transfer.metadata import METADATA_NAME
 from evaluation.sandbox.base import Sandbox
 from evaluation.sandbox.host_speed import calibrate

@@ -9,7 +9,7 @@ from typing import Any
 
 from evaluation.cli.output import print_json, progress_bar, say
 from evaluation.datasets.load import load_dataset
-from evaluation.datasets.prepared import Store, is_store, prepare
+from evaluation.datasets.prepared_store import Store, is_store, prepare
 from evaluation.domain.errors import Refusal
 
 

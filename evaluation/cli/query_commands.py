@@ -15,7 +15,7 @@ from evaluation.cli.options import (
     results_directory,
 )
 from evaluation.cli.output import print_error, print_json, print_table, progress_bar, say
-from evaluation.cli.report import context_of, require_writable, write_report
+from evaluation.cli.report_option import context_of, require_writable, write_report
 from evaluation.domain.errors import ManifestRefusal, Refusal
 from evaluation.domain.players import QueryPlayer, Side, TrackName
 from evaluation.formats.query.catalogue import is_bundled

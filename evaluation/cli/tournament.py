@@ -9,7 +9,7 @@ from typing import Any
 
 from evaluation.cli.format_commands import add_format, commands_of
 from evaluation.cli.options import add_samples, add_sandbox, positive, submission
-from evaluation.cli.report import add_report
+from evaluation.cli.report_option import add_report
 
 
 def add_parser(subcommands: Any) -> None:

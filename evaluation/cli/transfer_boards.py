@@ -7,7 +7,7 @@ from evaluation.formats.transfer.results import PairCounts
 from evaluation.formats.transfer.rules import TransferTrack
 from evaluation.formats.transfer.runner.match_result import TransferResult
 from evaluation.formats.transfer.scoring.scores import TransferStanding
-from evaluation.formats.transfer.scoring.tables import accuracy, separated, share_text
+from evaluation.formats.transfer.scoring.success_and_error_tables import accuracy, separated, share_text
 
 _TITLES = {
     TransferTrack.ATTACK: "Attacks",

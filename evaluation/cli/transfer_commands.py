@@ -16,7 +16,7 @@ from evaluation.cli.options import (
     results_directory,
 )
 from evaluation.cli.output import print_error, print_json, progress_bar, say
-from evaluation.cli.report import context_of, require_writable, write_report
+from evaluation.cli.report_option import context_of, require_writable, write_report
 from evaluation.cli.transfer_boards import show
 from evaluation.datasets.base import Dataset, with_targets
 from evaluation.datasets.load import load_dataset

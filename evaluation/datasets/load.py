@@ -11,8 +11,8 @@ from evaluation.datasets.cifar10 import cifar10
 from evaluation.datasets.digits import digits
 from evaluation.datasets.folder import folder
 from evaluation.datasets.nips2017 import nips2017
-from evaluation.datasets.prepared import is_store, open_store
-from evaluation.datasets.released import released
+from evaluation.datasets.prepared_store import is_store, open_store
+from evaluation.datasets.released_samples import released
 from evaluation.datasets.tiny_imagenet import tiny_imagenet
 from evaluation.domain.errors import DatasetRefusal
 

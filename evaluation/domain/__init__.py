@@ -1,1 +1,1 @@
-"""Values that all packages share: images, samples, rules, players, results, errors."""
+"""Values that all packages share: images, samples, players, errors."""

@@ -1,1 +1,1 @@
-"""The formats that the commands play: one module each behind one interface."""
+"""The formats that the commands play: a package each behind one interface."""

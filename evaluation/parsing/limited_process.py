@@ -21,7 +21,7 @@ from types import TracebackType
 from typing import IO, Any, Self
 
 from evaluation.domain.errors import BuildRefusal, Fault, HostRefusal, ManifestRefusal, Refusal
-from evaluation.parsing.processor_time import wait
+from evaluation.parsing.processor_time_meter import wait
 
 Fields = dict[str, Any]
 Parser = Callable[[Fields, bytes], tuple[Fields, bytes]]

@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from evaluation.sandbox.base import Folder
-from evaluation.sandbox.host_figures import device_figures, empty_file, process_figures
+from evaluation.sandbox.hidden_host_figures import device_figures, empty_file, process_figures
 from evaluation.sandbox.player_root import DEVICES, Mount, mounts, system_links
 
 SOCKET_DIRECTORY = "/run/gauntlet"

@@ -22,18 +22,18 @@ from docker.types import DeviceRequest, LogConfig, Ulimit
 from evaluation.domain.errors import BuildRefusal, Fault, HostRefusal
 from evaluation.domain.players import Program
 from evaluation.sandbox.base import SOCKET_NAME, Folder, Guard, Resources, Sandbox
-from evaluation.sandbox.control_proof import ControlProof
+from evaluation.sandbox.container_process_examiner import Examiner
 from evaluation.sandbox.docker_engine import connect_engine, docker_available
-from evaluation.sandbox.docker_examination import Examiner
-from evaluation.sandbox.docker_guards import examine_docker
+from evaluation.sandbox.docker_guard_proof import examine_docker
 from evaluation.sandbox.docker_layers import level_layers
 from evaluation.sandbox.docker_run import DockerRun, as_fault, unless_removed
-from evaluation.sandbox.host_figures import device_figures, process_figures
-from evaluation.sandbox.host_memory import HostMemory
+from evaluation.sandbox.hidden_host_figures import device_figures, process_figures
 from evaluation.sandbox.host_process import runner_is_dead, runner_label
+from evaluation.sandbox.out_of_memory_cause import HostMemory
 from evaluation.sandbox.player_environment import player_environment
 from evaluation.sandbox.process_register import remove_socket_directory
 from evaluation.sandbox.proved_guards import ProvedGuards
+from evaluation.sandbox.working_sandbox_proof import ControlProof
 
 __all__ = ["RUNNER_LABEL", "DockerRun", "DockerSandbox", "docker_available"]
 

@@ -16,10 +16,10 @@ from docker.errors import APIError, DockerException, NotFound
 from evaluation.domain.errors import Fault
 from evaluation.domain.processor_use import ProcessorUse
 from evaluation.sandbox.base import Ending, PlayerRun
-from evaluation.sandbox.docker_examination import Examiner
-from evaluation.sandbox.host_memory import HostMemory
+from evaluation.sandbox.container_process_examiner import Examiner
+from evaluation.sandbox.out_of_memory_cause import HostMemory
+from evaluation.sandbox.player_processor_time import control_group_file, control_group_processes, control_group_seconds
 from evaluation.sandbox.process_tree import deleted_bytes
-from evaluation.sandbox.processor_time import control_group_file, control_group_processes, control_group_seconds
 from evaluation.sandbox.processor_use import processor_use
 
 if TYPE_CHECKING:

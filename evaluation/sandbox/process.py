@@ -26,21 +26,21 @@ from evaluation.domain.players import Program
 from evaluation.domain.processor_use import ProcessorUse
 from evaluation.sandbox import bubblewrap
 from evaluation.sandbox.base import SOCKET_NAME, Ending, Folder, Guard, PlayerRun, Resources, Sandbox
-from evaluation.sandbox.control_proof import ControlProof
 from evaluation.sandbox.directory_removal import remove_trees
-from evaluation.sandbox.host_memory import HostMemory
 from evaluation.sandbox.host_process import HostProcess
 from evaluation.sandbox.log_tail import LogTail
+from evaluation.sandbox.out_of_memory_cause import HostMemory
 from evaluation.sandbox.page_cache import forget_names, level_page_cache
 from evaluation.sandbox.player_environment import player_environment
+from evaluation.sandbox.player_processor_time import processor_seconds
 from evaluation.sandbox.player_root import mounts
 from evaluation.sandbox.private_copies import sweep_copies
-from evaluation.sandbox.process_guards import examine_process
+from evaluation.sandbox.process_guard_proof import examine_process
 from evaluation.sandbox.process_register import MARK, RegisteredRun, sweep_register
 from evaluation.sandbox.process_tree import children, deleted_bytes, process_tree
-from evaluation.sandbox.processor_time import processor_seconds
 from evaluation.sandbox.processor_use import processor_use
 from evaluation.sandbox.sdk_tree import SDK
+from evaluation.sandbox.working_sandbox_proof import ControlProof
 
 _PYTHON_NAMES = ("python", "python3")
 _LAUNCHER = Path(__file__).with_name("launch.py")

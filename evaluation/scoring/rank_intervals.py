@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evaluation.domain.players import Side
-from evaluation.scoring.bootstrap import CONFIDENCE
+from evaluation.scoring.bootstrap_constants import CONFIDENCE
 from evaluation.scoring.distances import Distances
 
 _BLOCK_VALUES = 1 << 22

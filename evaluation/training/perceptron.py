@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evaluation.domain.images import Images
-from evaluation.training.report import Progress
 from evaluation.training.training_data import Labels, TrainingData
+from evaluation.training.training_record import Progress
 
 Floats = NDArray[np.float32]
 

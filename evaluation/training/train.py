@@ -14,19 +14,19 @@ from evaluation.baselines.shared.lite_network import SIDE
 from evaluation.baselines.shared.unet import UNet
 from evaluation.domain.errors import Refusal
 from evaluation.domain.images import Images, ImageShape
-from evaluation.training import frozen_features, perceptron
+from evaluation.training import linear_head_training, perceptron
 from evaluation.training.architectures import ARCHITECTURES, build_network
 from evaluation.training.checkpoint import Checkpoints, discard_checkpoint
 from evaluation.training.measure import accuracy, robustness
 from evaluation.training.precision import chosen_precision, open_device
 from evaluation.training.recipes import ADVERSARIAL, NETWORK_RECIPES, TRANSFER_RECIPES, TrainingRecipe, recipe_for
-from evaluation.training.report import Progress, TrainingReport, host
 from evaluation.training.training_data import Labels, TrainingData, read_training_data
 from evaluation.training.training_loop import THREADS, fit, seeded
+from evaluation.training.training_record import Progress, TrainingReport, host
 from evaluation.training.transfer_measure import classifier_with, on_attacked_images
 from evaluation.training.weights import WEIGHTS, load_weights, save_weights
 
-RECIPES = (*NETWORK_RECIPES, *TRANSFER_RECIPES, frozen_features.HEAD, "numpy")
+RECIPES = (*NETWORK_RECIPES, *TRANSFER_RECIPES, linear_head_training.HEAD, "numpy")
 
 MEASURED_RADIUS = 0.5
 """Radius of the robust accuracy of recipes without a radius of their own."""
@@ -74,7 +74,7 @@ def train(
         discard_checkpoint(out)
     if settings.recipe == "numpy":
         report = _train_perceptron(data, settings, out, progress=progress, command=command)
-    elif settings.recipe == frozen_features.HEAD:
+    elif settings.recipe == linear_head_training.HEAD:
         report = _train_head(data, settings, out, device, progress=progress, command=command)
     else:
         report = _train_network(data, settings, out, device, precision, progress=progress, command=command)
@@ -131,19 +131,19 @@ def _train_network(
 def _train_head(
     data: TrainingData, settings: Settings, out: Path, device: torch.device, *, progress: Progress, command: str
 ) -> TrainingReport:
-    iterations = settings.epochs or frozen_features.ITERATIONS
-    places = frozen_features.first_of_each_class(data.labels, settings.images_per_class)
+    iterations = settings.epochs or linear_head_training.ITERATIONS
+    places = linear_head_training.first_of_each_class(data.labels, settings.images_per_class)
     images = len(places)
     decide = _decide(data, settings) | {
         "images": images,
         "side": SIDE,
         "iterations": iterations,
-        "weight_decay": frozen_features.WEIGHT_DECAY,
+        "weight_decay": linear_head_training.WEIGHT_DECAY,
     }
     steps = images + iterations  # an iteration looks at all features, and takes less than an image
     with seeded(settings.seed):
-        network = frozen_features.pretrained(data.classes)
-        features = frozen_features.extract(
+        network = linear_head_training.pretrained(data.classes)
+        features = linear_head_training.extract(
             network,
             data.images,
             places,
@@ -153,7 +153,7 @@ def _train_head(
         )
         fitting = time.monotonic()
         labels = torch.from_numpy(data.labels[places]).to(device)
-        frozen_features.fit_head(
+        linear_head_training.fit_head(
             network.head,
             features.values.to(device),
             labels,
@@ -171,7 +171,7 @@ def _train_head(
             decide=decide,
             seconds=features.seconds + time.monotonic() - fitting,
             continued=features.moved,
-            train_accuracy=frozen_features.accuracy(network.head, features.values, data.labels[places]),
+            train_accuracy=linear_head_training.accuracy(network.head, features.values, data.labels[places]),
         )
 
 
@@ -293,7 +293,7 @@ def _check(settings: Settings) -> None:
             f"the recipe {settings.recipe} needs trained classifiers, and has those of the digits alone",
             fix="use --dataset digits",
         )
-    known = (*ARCHITECTURES, frozen_features.ARCHITECTURE)
+    known = (*ARCHITECTURES, linear_head_training.ARCHITECTURE)
     if settings.arch not in known:
         raise Refusal(f"unknown architecture {settings.arch!r}", fix=f"choose one of {', '.join(known)}")
     for name in ("epochs", "batch", "learning_rate", "radius", "steps", "images_per_class"):
@@ -309,7 +309,7 @@ def _check(settings: Settings) -> None:
 
 def _check_head(settings: Settings) -> None:
     """Raise `Refusal` unless the recipe of heads, its network and its options are together."""
-    head, frozen = frozen_features.HEAD, frozen_features.ARCHITECTURE
+    head, frozen = linear_head_training.HEAD, linear_head_training.ARCHITECTURE
     if settings.recipe != head:
         if settings.arch == frozen:
             raise Refusal(f"the features of {frozen} are frozen", fix=f"use the recipe {head}, or another --arch")

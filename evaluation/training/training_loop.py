@@ -19,8 +19,8 @@ from evaluation.domain.errors import Refusal
 from evaluation.training.checkpoint import Checkpoints
 from evaluation.training.precision import PRECISIONS, memory_format
 from evaluation.training.recipes import TrainingRecipe
-from evaluation.training.report import Progress
 from evaluation.training.training_data import TrainingData
+from evaluation.training.training_record import Progress
 
 THREADS = 1
 """Torch threads of a run: sums depend on their number, and equal seeds must give equal weights."""

@@ -22,7 +22,7 @@ from accounts import sign_up
 from accounts.models import AccountRequest, User
 from accounts.name_rules import skeleton
 from accounts.selectors import waiting_requests
-from core import faults
+from core import platform_error_report
 from core.errors import Refusal
 
 LINK_IN_SESSION = "sign_up_link"
@@ -105,7 +105,7 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc] # allauth has
         except OSError as error:
             if self.request is None:
                 raise
-            faults.report(log, error, "an e-mail that a visitor requested was not sent")
+            platform_error_report.report(log, error, "an e-mail that a visitor requested was not sent")
             if template_prefix in _CONFIRMATIONS:
                 text = gettext("The confirmation e-mail could not be sent. Try again later.")
             else:
@@ -123,7 +123,7 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc] # allauth has
                 with override(language or settings.LANGUAGE_CODE):
                     super().send_mail("account/email/account_waiting", email, {"user": user})
             except OSError as error:
-                faults.report(log, error, "The e-mail about a waiting account was not sent.")
+                platform_error_report.report(log, error, "The e-mail about a waiting account was not sent.")
 
     def _get_login_attempts_cache_key(self, request: HttpRequest, **credentials: Any) -> str:
         """Count failed attempts by name and address together, so that nobody can lock out another person."""

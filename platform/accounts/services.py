@@ -13,7 +13,7 @@ from django.db.models import Q
 
 from accounts.models import RESERVED_SLUGS, AccessToken, Membership, Team, User
 from accounts.name_rules import clean_team_name, skeleton
-from core import clock, events
+from core import clock, event_log
 from core.errors import Refusal
 from evaluation.domain.translatable_text import Text
 
@@ -34,7 +34,7 @@ def create_team(*, slug: str, name: str, captain: User) -> Team:
         with transaction.atomic():
             team = Team.objects.create(slug=slug, name=name, created_at=now)
             Membership.objects.create(team=team, user=captain, role=Membership.Role.CAPTAIN, joined_at=now)
-            events.record("make", team, by=captain, slug=slug, name=name)
+            event_log.record("make", team, by=captain, slug=slug, name=name)
     except IntegrityError:
         _require_free(slug, name)
         raise
@@ -48,7 +48,7 @@ def join(*, team: Team, user: User) -> Membership:
             membership = Membership.objects.create(
                 team=team, user=user, role=Membership.Role.MEMBER, joined_at=clock.now()
             )
-            events.record("add_member", team, by=user, user=user.pk)
+            event_log.record("add_member", team, by=user, user=user.pk)
     except IntegrityError as error:
         raise Refusal(
             Text("%(user)s is already in %(team)s", user=str(user), team=str(team)), fix=Text("no action needed")
@@ -72,7 +72,7 @@ def remove_member(*, team: Team, user: User, by: User) -> None:
                 Text("%(user)s is not in %(team)s", user=str(user), team=str(team)),
                 fix=Text("name a member of the team"),
             )
-        events.record("remove_member", team, by=by, user=user.pk)
+        event_log.record("remove_member", team, by=by, user=user.pk)
 
 
 def require_captain(team: Team, by: User) -> None:
@@ -123,7 +123,7 @@ def issue_token(*, user: User, name: str, scopes: Sequence[str], days: int) -> t
             created_at=now,
             expires_at=now + timedelta(days=days),
         )
-        events.record("issue", token, by=user, scopes=token.scopes, days=days)
+        event_log.record("issue", token, by=user, scopes=token.scopes, days=days)
     return token, plain
 
 
@@ -133,7 +133,7 @@ def revoke_token(*, token: AccessToken, by: User) -> None:
         raise Refusal(Text("this token belongs to another person"), fix=Text("revoke one of your own tokens"))
     with transaction.atomic():
         if AccessToken.objects.filter(pk=token.pk, revoked_at=None).update(revoked_at=clock.now()):
-            events.record("revoke", token, by=by)
+            event_log.record("revoke", token, by=by)
 
 
 def revoke_tokens(*, user: User, by: User | None = None) -> int:
@@ -142,7 +142,7 @@ def revoke_tokens(*, user: User, by: User | None = None) -> int:
     with transaction.atomic():
         revoked = user.tokens.filter(revoked_at=None, expires_at__gt=now).update(revoked_at=now)
         if revoked:
-            events.record("revoke_tokens", user, by=by, tokens=revoked)
+            event_log.record("revoke_tokens", user, by=by, tokens=revoked)
     return revoked
 
 

@@ -14,7 +14,7 @@ from django.db import transaction
 from django.db.models import QuerySet
 
 from accounts.models import AccountRequest, SignUpLink, User
-from core import clock, events
+from core import clock, event_log
 from core.errors import Refusal
 from evaluation.domain.translatable_text import Text
 
@@ -27,7 +27,7 @@ LIFETIME = timedelta(days=14)
 def request_account(user: User) -> AccountRequest:
     """Record that a new, inactive account waits for an organiser."""
     created = AccountRequest.objects.create(user=user, made_at=clock.now())
-    events.record("request_account", created, by=user)
+    event_log.record("request_account", created, by=user)
     return created
 
 
@@ -37,7 +37,7 @@ def approve(*, request: AccountRequest, by: User, reason: str = "") -> None:
         locked = _locked(request, allowed=(AccountRequest.State.WAITING, AccountRequest.State.DECLINED))
         _decide(locked, AccountRequest.State.APPROVED, by)
         User.objects.filter(pk=locked.user_id).update(is_active=True)
-        events.record("approve_account", locked, by=by, reason=reason)
+        event_log.record("approve_account", locked, by=by, reason=reason)
 
 
 def decline(*, request: AccountRequest, by: User, reason: str = "") -> None:
@@ -45,7 +45,7 @@ def decline(*, request: AccountRequest, by: User, reason: str = "") -> None:
     with transaction.atomic():
         locked = _locked(request, allowed=(AccountRequest.State.WAITING,))
         _decide(locked, AccountRequest.State.DECLINED, by)
-        events.record("decline_account", locked, by=by, reason=reason)
+        event_log.record("decline_account", locked, by=by, reason=reason)
 
 
 def make_link(*, note: str, by: User) -> SignUpLink:
@@ -53,7 +53,7 @@ def make_link(*, note: str, by: User) -> SignUpLink:
     now = clock.now()
     with transaction.atomic():
         link = SignUpLink.objects.create(note=note, made_by=by, made_at=now, expires_at=now + LIFETIME)
-        events.record("make_sign_up_link", link, by=by, note=note)
+        event_log.record("make_sign_up_link", link, by=by, note=note)
     return link
 
 
@@ -65,7 +65,7 @@ def withdraw_link(*, link: SignUpLink, by: User, reason: str = "") -> None:
             raise Refusal("this link no longer works", fix="no action needed")
         locked.withdrawn_at = clock.now()
         locked.save(update_fields=["withdrawn_at"])
-        events.record("withdraw_sign_up_link", locked, by=by, reason=reason)
+        event_log.record("withdraw_sign_up_link", locked, by=by, reason=reason)
 
 
 def key_of(link: SignUpLink) -> str:
@@ -88,7 +88,7 @@ def use_link(*, key: str, user: User) -> None:
     now = clock.now()
     if link is None or not _valid_links().filter(pk=link.pk).update(used_at=now, used_by=user):
         raise Refusal(Text("this sign-up link no longer works"), fix=Text("ask an organiser for a new link"))
-    events.record("use_sign_up_link", link, by=user)
+    event_log.record("use_sign_up_link", link, by=user)
 
 
 def _signer() -> Signer:

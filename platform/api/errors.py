@@ -22,7 +22,7 @@ from rest_framework.exceptions import (
 from rest_framework.response import Response
 from rest_framework.views import exception_handler
 
-from core import clock, faults
+from core import clock, platform_error_report
 from core.errors import Fault, Refusal, RefusedForNow
 
 log = logging.getLogger(__name__)
@@ -45,7 +45,7 @@ def answer(error: Exception, context: dict[str, Any]) -> Response | None:
     if isinstance(error, Refusal):
         return _response(status.HTTP_400_BAD_REQUEST, error.problem, error.fix)
     if isinstance(error, Fault):
-        faults.report(log, error, "a request to the API failed")
+        platform_error_report.report(log, error, "a request to the API failed")
         return _response(
             status.HTTP_503_SERVICE_UNAVAILABLE,
             "platform error",

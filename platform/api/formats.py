@@ -10,7 +10,7 @@ from django.contrib.auth.models import AnonymousUser
 
 from accounts.models import User
 from competitions.models import Track
-from core.by_format import ByFormat
+from core.parts_by_format import ByFormat
 from rounds.models import Round
 from submissions.models import Submission
 

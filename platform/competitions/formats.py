@@ -9,8 +9,8 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Protocol
 
 from competitions.rules_reader import Rules, RulesReader
-from core.by_format import ByFormat, HasFormat
 from core.errors import Refusal
+from core.parts_by_format import ByFormat, HasFormat
 
 if TYPE_CHECKING:
     from competitions.models import Competition

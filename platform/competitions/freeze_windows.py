@@ -13,7 +13,7 @@ from django.db import transaction
 
 from competitions.models import Competition, FreezeWindow
 from competitions.selectors import effective_windows, require_organiser
-from core import clock, events
+from core import clock, event_log
 from core.errors import Refusal
 from core.time_format import in_words
 
@@ -40,7 +40,7 @@ def plan_window(
         window = FreezeWindow(competition=competition, starts_at=starts_at, ends_at=ends_at, reason=reason)
         check_plan(window)
         window.save()
-        events.record("plan", window, by=by, reason=reason, **_times(window))
+        event_log.record("plan", window, by=by, reason=reason, **_times(window))
     return window
 
 
@@ -96,7 +96,7 @@ def change_window(
         locked.starts_at, locked.ends_at, locked.reason = starts_at, ends_at, _checked_reason(shown_reason)
         check_plan(locked)
         locked.save()
-        events.record("change", locked, by=by, reason=reason, **_times(locked), before=before)
+        event_log.record("change", locked, by=by, reason=reason, **_times(locked), before=before)
     window.refresh_from_db()
 
 
@@ -155,7 +155,7 @@ def _change(window: FreezeWindow, verb: str, by: User, reason: str, **times: dat
     for name, moment in times.items():
         setattr(window, name, moment)
     window.save(update_fields=[*times, "earlier_values"])
-    events.record(verb, window, by=by, reason=reason, **_times(window), before=before)
+    event_log.record(verb, window, by=by, reason=reason, **_times(window), before=before)
 
 
 def _locked(window: FreezeWindow, by: User) -> FreezeWindow:

@@ -14,7 +14,7 @@ from accounts.models import AccountRequest, Invitation, Membership, User
 from accounts.services import join, require_captain
 from competitions.models import Competition, Entry
 from competitions.selectors import may_organise, other_team
-from core import clock, events
+from core import clock, event_log
 from core.errors import Refusal, RefusedForNow
 from evaluation.domain.translatable_text import Text
 
@@ -69,7 +69,7 @@ def invite(*, entry: Entry, username: str, by: User) -> Invitation:
             made_at=now,
             expires_at=now + LIFETIME,
         )
-        events.record("invite", invitation, by=by, team=entry.team_id, username=username)
+        event_log.record("invite", invitation, by=by, team=entry.team_id, username=username)
     return invitation
 
 
@@ -102,7 +102,7 @@ def accept(*, invitation: Invitation, by: User) -> Membership:
                 fix=Text("leave that team first; a person can be in one team per competition"),
             )
         _set_state(locked, Invitation.State.ACCEPTED)
-        events.record("accept_invitation", locked, by=by, team=entry.team_id)
+        event_log.record("accept_invitation", locked, by=by, team=entry.team_id)
         membership = join(team=entry.team, user=by)
     invitation.refresh_from_db()
     return membership
@@ -113,7 +113,7 @@ def decline(*, invitation: Invitation, by: User) -> None:
     with transaction.atomic():
         locked = _own_invitation(invitation, by)
         _set_state(locked, Invitation.State.DECLINED)
-        events.record("decline_invitation", locked, by=by, team=locked.team_id)
+        event_log.record("decline_invitation", locked, by=by, team=locked.team_id)
     invitation.refresh_from_db()
 
 
@@ -123,7 +123,7 @@ def withdraw_invitation(*, invitation: Invitation, by: User) -> None:
     with transaction.atomic():
         locked = _locked_open(invitation)
         _set_state(locked, Invitation.State.WITHDRAWN)
-        events.record("withdraw_invitation", locked, by=by, team=locked.team_id)
+        event_log.record("withdraw_invitation", locked, by=by, team=locked.team_id)
     invitation.refresh_from_db()
 
 

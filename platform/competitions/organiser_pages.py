@@ -10,7 +10,7 @@ from django.db import transaction
 from accounts.models import User
 from competitions.models import Announcement, Competition, Page
 from competitions.selectors import require_organiser
-from core import clock, events
+from core import clock, event_log
 from core.errors import Refusal
 
 
@@ -34,7 +34,7 @@ def keep_page(*, competition: Competition | None, name: str, text: str, by: User
         else:
             page.text, page.changed_at = text, clock.now()
             page.save()
-        events.record("write_page", page, by=by, page=str(page), digest=hashlib.sha256(text.encode()).hexdigest())
+        event_log.record("write_page", page, by=by, page=str(page), digest=hashlib.sha256(text.encode()).hexdigest())
     return page
 
 
@@ -47,7 +47,7 @@ def remove_page(*, page: Page, by: User) -> None:
 def drop_page(*, page: Page, by: User | None) -> None:
     """Remove a page without a check of `by`: for an import."""
     with transaction.atomic():
-        events.record("remove_page", page, by=by, page=str(page))
+        event_log.record("remove_page", page, by=by, page=str(page))
         page.delete()
 
 
@@ -58,7 +58,7 @@ def announce(*, competition: Competition, title: str, text: str, published_at: d
         made = Announcement.objects.create(
             competition=competition, title=title, text=text, published_at=published_at, changed_at=published_at
         )
-        events.record("announce", made, by=by, title=title, published_at=published_at.isoformat())
+        event_log.record("announce", made, by=by, title=title, published_at=published_at.isoformat())
     return made
 
 
@@ -69,14 +69,14 @@ def change_announcement(*, announcement: Announcement, title: str, text: str, pu
         announcement.title, announcement.text, announcement.published_at = title, text, published_at
         announcement.changed_at = clock.now()
         announcement.save()
-        events.record("change_announcement", announcement, by=by, title=title, published_at=published_at.isoformat())
+        event_log.record("change_announcement", announcement, by=by, title=title, published_at=published_at.isoformat())
 
 
 def remove_announcement(*, announcement: Announcement, by: User) -> None:
     """Remove an announcement. Raise `Refusal` unless `by` is an organiser."""
     require_organiser(by, announcement.competition)
     with transaction.atomic():
-        events.record("remove_announcement", announcement, by=by, title=announcement.title)
+        event_log.record("remove_announcement", announcement, by=by, title=announcement.title)
         announcement.delete()
 
 

@@ -28,7 +28,7 @@ from competitions.rules import rules_of
 from competitions.sample_store import keep_samples
 from competitions.selectors import described_sets, effective_windows, other_team, overlapping
 from competitions.terms import accept_terms
-from core import clock, events
+from core import clock, event_log
 from core.errors import Refusal
 from core.time_format import in_words
 from evaluation.domain.translatable_text import Text
@@ -69,7 +69,7 @@ def import_competition(
                 _require_secret_images(row)
         _save_windows(competition, read)
         save_pages(competition, read.pages, by)
-        events.record("import", competition, by=by, slug=read.slug)
+        event_log.record("import", competition, by=by, slug=read.slug)
     return competition
 
 
@@ -109,7 +109,7 @@ def enter(*, team: Team, competition: Competition) -> Entry:
             ) from error
         for user in User.objects.filter(memberships__team=team).order_by("pk"):
             _require_no_other_team(user, entry)
-        events.record("enter", entry, team=team.pk, competition=competition.pk)
+        event_log.record("enter", entry, team=team.pk, competition=competition.pk)
     return entry
 
 
@@ -131,7 +131,7 @@ def appoint_organiser(*, competition: Competition, user: User, by: User | None =
         role, made = Organiser.objects.get_or_create(competition=competition, user=user)
         User.objects.filter(pk=user.pk, is_staff=False).update(is_staff=True)
         if made:
-            events.record("appoint", role, by=by, user=user.pk, competition=competition.pk)
+            event_log.record("appoint", role, by=by, user=user.pk, competition=competition.pk)
     return role
 
 

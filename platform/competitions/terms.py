@@ -11,7 +11,7 @@ from accounts.models import User
 from accounts.selectors import is_captain
 from competitions.models import Competition, Entry, TermsAcceptance, TermsVersion
 from competitions.selectors import acceptance_of, require_organiser, terms_in_force
-from core import clock, events
+from core import clock, event_log
 from core.errors import Refusal
 from evaluation.domain.translatable_text import Text
 
@@ -37,7 +37,7 @@ def keep_terms(*, competition: Competition, text: str, by: User | None) -> Terms
             return newest
         number = (competition.terms_versions.aggregate(newest=Max("version"))["newest"] or 0) + 1
         made = competition.terms_versions.create(version=number, text=text, digest=digest, created_at=clock.now())
-        events.record("publish_terms", made, by=by, competition=competition.pk, version=number, digest=digest)
+        event_log.record("publish_terms", made, by=by, competition=competition.pk, version=number, digest=digest)
     return made
 
 
@@ -65,7 +65,7 @@ def accept_terms(*, entry: Entry, digest: str, by: User) -> TermsAcceptance | No
             entry=entry, terms=terms, defaults={"user": by, "accepted_at": clock.now()}
         )
         if made:
-            events.record("accept_terms", entry, by=by, version=terms.version, digest=digest)
+            event_log.record("accept_terms", entry, by=by, version=terms.version, digest=digest)
     return accepted
 
 

@@ -8,7 +8,7 @@ from django.utils.translation import gettext
 
 from core.number_format import local
 from evaluation.domain.score_decimals import decimals
-from evaluation.scoring.separation import resolution
+from evaluation.scoring.leaderboard_resolution import resolution
 
 
 def distances_separated(ranked: Sequence[tuple[float, int]], samples: int) -> str:

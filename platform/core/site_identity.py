@@ -16,7 +16,7 @@ from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 from django.db import DatabaseError, IntegrityError, connection, transaction
 
-from core import clock, events
+from core import clock, event_log
 from core.errors import HostFault, Refusal
 from core.extension_point import ExtensionPoint
 from core.models import SiteIdentity
@@ -77,7 +77,7 @@ def adopt(*, reason: str, without_files: bool = False) -> str:
     with transaction.atomic():
         row, _ = SiteIdentity.objects.get_or_create(pk=_KEY, defaults={"value": known, "made_at": clock.now()})
         _write(row.value, replace=True)
-        events.record("adopt_state_folder", row, reason=reason, without_files=without_files)
+        event_log.record("adopt_state_folder", row, reason=reason, without_files=without_files)
     return row.value
 
 

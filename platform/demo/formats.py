@@ -8,7 +8,7 @@ from typing import Any, Protocol
 from rich.console import Console
 
 from competitions.models import Competition
-from core.by_format import ByFormat
+from core.parts_by_format import ByFormat
 from demo.submission_result import DemoResult
 from demo.virtual_teams import VirtualTeam
 from rounds.models import Round

@@ -7,7 +7,7 @@ from typing import TypeVar
 
 from django.http import HttpResponse
 
-from evaluation.charts.table import Cell, ChartTable
+from evaluation.charts.chart_table import Cell, ChartTable
 
 Row = TypeVar("Row")
 

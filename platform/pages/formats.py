@@ -14,9 +14,9 @@ from django.http import HttpRequest
 from django.urls import URLPattern
 
 from competitions.models import Competition, Entry, RulesVersion, Track
-from core.by_format import ByFormat
+from core.parts_by_format import ByFormat
+from evaluation.charts.chart_table import ChartTable
 from evaluation.charts.line_chart import LineChart
-from evaluation.charts.table import ChartTable
 from pages.competition.citation import Origin
 from pages.competition.rules_table import RuleRow
 from pages.matrix.heat_map import HeatMap

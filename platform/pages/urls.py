@@ -20,7 +20,7 @@ from pages.round import views as rounds
 from pages.share import views as share
 from pages.site import brand_views as brand
 from pages.site import home_views as home
-from pages.site import reader_views as reader
+from pages.site import language_and_timezone_views as reader
 from pages.site import well_known_views as site
 from pages.status import views as status
 from pages.submission import views as submissions

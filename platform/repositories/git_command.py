@@ -13,7 +13,7 @@ from typing import IO, cast
 from django.conf import settings
 
 from core.errors import Fault
-from evaluation.parsing.processor_time import wait
+from evaluation.parsing.processor_time_meter import wait
 
 HOOKS = Path(__file__).parent / "hooks"
 

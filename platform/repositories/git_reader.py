@@ -18,7 +18,7 @@ from django.conf import settings
 from git.cmd import Git
 
 from core.errors import Fault, Refusal
-from evaluation.parsing.processor_time import wait
+from evaluation.parsing.processor_time_meter import wait
 from repositories.git_command import COMMAND, MAX_CPU_SECONDS, MAX_MEMORY_BYTES, environment, git, in_repository
 
 LISTING_SECONDS = 10.0

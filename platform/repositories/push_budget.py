@@ -18,11 +18,11 @@ from django.db import DatabaseError, transaction
 from django.db.models import F, Q, QuerySet
 
 from accounts.models import Team
-from core import clock, faults
+from core import clock, platform_error_report
 from core.errors import Refusal, RefusedForNow
 from core.time_format import to_minute
 from evaluation.domain.translatable_text import Text
-from evaluation.parsing.processor_time import Meter
+from evaluation.parsing.processor_time_meter import Meter
 from repositories.git_command import MAX_CPU_SECONDS
 from repositories.models import PushCost
 
@@ -158,7 +158,7 @@ def _settle(cost: PushCost, account: Account) -> None:
             _lock(cost.team)
             _record(cost, account.meter.seconds, platform_error=account.platform_error)
     except DatabaseError as error:  # the reservation lapses
-        faults.report(log, error, "what a push of %s cost is not recorded", cost.team)
+        platform_error_report.report(log, error, "what a push of %s cost is not recorded", cost.team)
 
 
 def _record(cost: PushCost, seconds: float, *, platform_error: bool) -> None:

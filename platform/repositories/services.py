@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import IO
 
 from competitions.models import Entry, Track
-from core import clock, faults
+from core import clock, platform_error_report
 from core.errors import Fault
 from repositories.git_command import git
 from repositories.models import Repository
@@ -112,7 +112,7 @@ def _pack_refs(path: Path) -> None:
         if any(names for _, _, names in os.walk(refs)):
             git(path, "pack-refs", "--all", seconds=PACK_SECONDS)
     except Fault as fault:  # the next push tries again; this one is accepted
-        faults.report(log, fault, "the refs of %s cannot be packed", path)
+        platform_error_report.report(log, fault, "the refs of %s cannot be packed", path)
     for folder, _, _ in os.walk(refs, topdown=False):
         if Path(folder) not in (refs, refs / "heads", refs / "tags"):
             with suppress(OSError):  # not empty

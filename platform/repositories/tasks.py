@@ -6,7 +6,7 @@ import logging
 
 from celery import shared_task
 
-from core import faults
+from core import platform_error_report
 from repositories import push_budget, services
 from repositories.models import Repository
 
@@ -23,4 +23,4 @@ def clean_up() -> None:
         try:
             services.clean_up(repository)
         except OSError as error:  # continue with the other repositories
-            faults.report(log, error, "%s cannot be cleaned up", repository)
+            platform_error_report.report(log, error, "%s cannot be cleaned up", repository)

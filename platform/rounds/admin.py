@@ -13,7 +13,7 @@ from django.shortcuts import redirect
 from django.template.response import TemplateResponse
 
 from competitions.models import Competition
-from core import faults
+from core import platform_error_report
 from core.administration.actions import confirmed_action
 from core.administration.columns import labelled, linked
 from core.administration.permissions import ReadOnlyAdmin, model_field_names
@@ -124,7 +124,7 @@ class RoundAdmin(ReadOnlyAdmin):
             except Refusal as refusal:
                 form.add_error(None, f"{refusal.problem}: {refusal.fix}" if refusal.fix else refusal.problem)
             except Fault as fault:
-                faults.report(log, fault, "a round could not be planned")
+                platform_error_report.report(log, fault, "a round could not be planned")
                 form.add_error(None, f"platform error: {fault}")
             else:
                 messages.success(request, f"{planned} is planned. The commitment to its samples is public.")

@@ -12,9 +12,9 @@ from django.forms import Field
 from django.utils.translation import gettext_noop
 
 from competitions.models import Competition, RulesVersion, SampleSet
-from core.by_format import ByFormat
 from core.data_difference import Verified
 from core.errors import Refusal
+from core.parts_by_format import ByFormat
 from rounds.models import Round, RoundEntry
 from rounds.publishing.preview import Preview
 from rounds.running.dashboard_tables import DashboardPart

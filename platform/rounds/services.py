@@ -8,7 +8,7 @@ from django.db import transaction
 
 from competitions.freeze_windows import call_off_window
 from competitions.selectors import require_organiser
-from core import clock, notify
+from core import clock, worker_notifications
 from rounds.formats import format_of
 from rounds.models import Round
 from rounds.running.transitions import lock_competition, locked, move, require_possible, require_reason
@@ -24,7 +24,7 @@ def start(*, round_: Round, by: User, reason: str = "") -> None:
         current = locked(round_)
         move(current, "start", by=by, reason=reason)
         format_of(current).start(current)
-        notify.notify("rounds.advance")
+        worker_notifications.notify("rounds.advance")
     round_.refresh_from_db()
 
 
@@ -47,7 +47,7 @@ def resume(*, round_: Round, by: User, reason: str = "") -> None:
         require_possible(current, "resume")
         format_of(current).resume(current)
         move(current, "resume", by=by, reason=reason)
-        notify.notify("rounds.advance")
+        worker_notifications.notify("rounds.advance")
     round_.refresh_from_db()
 
 

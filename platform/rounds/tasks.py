@@ -6,9 +6,9 @@ import logging
 
 from celery import shared_task
 
-from core import faults
+from core import platform_error_report
 from core.logs import log_ids
-from rounds import verification
+from rounds import site_verification
 from rounds.formats import format_of
 from rounds.models import Round
 from rounds.planning.freeze import freeze_due, words
@@ -28,7 +28,7 @@ def advance_round() -> None:
             try:
                 format_of(round_).advance(round_)
             except Exception as error:
-                faults.report(log, error, "%s cannot continue", round_)
+                platform_error_report.report(log, error, "%s cannot continue", round_)
                 record_problem(round_, words(error))
 
 
@@ -38,7 +38,7 @@ def verify(*, confirm: bool = True) -> None:
 
     With `confirm`, differences are checked again some minutes later: leaderboards need a moment to follow a new pool.
     """
-    differences = [each for each in verification.verify().differences if not each.repaired]
+    differences = [each for each in site_verification.verify().differences if not each.repaired]
     if differences and confirm:
         verify.apply_async(kwargs={"confirm": False}, countdown=CONFIRM_SECONDS)
         return

@@ -12,10 +12,10 @@ from core import clock
 from repositories.models import Repository
 from submissions.build_faults import paused_submissions
 from submissions.models import Build, Submission
-from workers.fair_order import over_limit, uses
 from workers.fair_share import Waiting, round_robin
 from workers.models import Priority
-from workers.work_kind import Held, Role, Turn
+from workers.team_queue_order import over_limit, uses
+from workers.work_kind_interface import Held, Role, Turn
 
 BUILD = Role("build", limit=lambda: settings.TEAM_BUILD_SECONDS)
 """Workers that build and check submissions: apart from those that play, as they need the engine and its images."""

@@ -9,8 +9,8 @@ from pathlib import Path, PurePosixPath
 from django.conf import settings
 
 from core.errors import Fault, Refusal
-from evaluation.builder.build_plan import plan_apart
-from evaluation.builder.pack_detection import CONFIGURATION_FILES, check_configuration_size
+from evaluation.builder.build_pack_detection import CONFIGURATION_FILES, check_configuration_size
+from evaluation.builder.build_plan import plan_within_limits
 from evaluation.builder.source_tree import BINDER_DIRECTORIES
 from evaluation.domain.errors import HostRefusal
 from repositories.git_reader import GitReader, TreeFile
@@ -45,6 +45,6 @@ def plan_of(files: Sequence[TreeFile], reader: GitReader) -> str:
 
 def _plan(folder: Path) -> str:
     try:
-        return plan_apart(settings.SANDBOX, folder)
+        return plan_within_limits(settings.SANDBOX, folder)
     except HostRefusal as refusal:
         raise Fault(f"the site cannot plan builds: {refusal.problem}") from refusal

@@ -15,9 +15,9 @@ from typing import Any
 from django.db import transaction
 
 from competitions.models import Competition
-from core import clock, events, faults
-from core.notify import notify
+from core import clock, event_log, platform_error_report
 from core.time_format import in_words
+from core.worker_notifications import notify
 from submissions import player_builds, quota_ledger, state_timeouts
 from submissions.build_faults import (
     FAULT,
@@ -36,10 +36,10 @@ from submissions.build_order import BUILD
 from submissions.formats import format_of
 from submissions.models import Build, Player, Submission
 from submissions.quota import REFUNDED_FAULTS
-from workers.fair_order import charge
 from workers.fault_record import MAX_FAULTS
 from workers.models import Priority
-from workers.work_kind import Held
+from workers.team_queue_order import charge
+from workers.work_kind_interface import Held
 
 log = logging.getLogger(__name__)
 
@@ -94,7 +94,7 @@ def succeed(build: Build, player: Player, checks: Sequence[dict[str, Any]]) -> b
             return False
         now = _finish(build, READY, checks)
         _move(submission, Submission.State.READY, player=player, state_since=clock.database_now())
-        events.record("ready", submission, player=player.pk, attempt=build.attempt)
+        event_log.record("ready", submission, player=player.pk, attempt=build.attempt)
         format_of(submission).ready(submission)
         _charge(build, now)
     return True
@@ -121,7 +121,7 @@ def release_claim(build: Build, outcome: str, detail: str = "") -> bool:
             return False
         _finish(build, outcome)
         if outcome != STOPPED:
-            events.record("fault", submission, reason=outcome, attempt=build.attempt, detail=detail)
+            event_log.record("fault", submission, reason=outcome, attempt=build.attempt, detail=detail)
         attempts = attempts_of(submission)
         if outcome in PLATFORM_FAULTS and is_given_up(attempts):
             _give_up(submission, f"Platform error: {MAX_FAULTS} attempts to build or check this submission failed.")
@@ -169,7 +169,7 @@ def _isolated(row: Build | Submission) -> Iterator[None]:
     try:
         yield
     except Exception as error:
-        faults.report(log, error, "%s cannot be swept now", row)
+        platform_error_report.report(log, error, "%s cannot be swept now", row)
 
 
 def _lost(build: Build) -> bool:
@@ -192,7 +192,7 @@ def _overdue(submission: Submission, now: datetime) -> None:
         if not waiting.update(deadline=now + state_timeouts.RECEIVED, overdue_at=now):
             return
         quota_ledger.refund(submission=submission, reason=quota_ledger.OVERDUE)
-        events.record("overdue", submission, since=submission.state_since.isoformat())
+        event_log.record("overdue", submission, since=submission.state_since.isoformat())
     log.error("%s has waited since %s: start more builders", submission, in_words(submission.state_since))
 
 
@@ -244,4 +244,4 @@ def _give_up(submission: Submission, problem: str) -> None:
 def _refuse(submission: Submission, cause: Submission.Cause, reason: str, problem: str, fix: str) -> None:
     _move(submission, Submission.State.REJECTED, cause=cause, reason=reason, problem=problem, fix=fix)
     quota_ledger.settle_refusal(submission)
-    events.record("refuse", submission, reason=reason, cause=cause)
+    event_log.record("refuse", submission, reason=reason, cause=cause)

@@ -13,7 +13,7 @@ from submissions.models import Build
 from submissions.pipeline import BuildSession, clean_text
 from workers.lease import Heartbeat
 from workers.models import Worker
-from workers.work_kind import Held, PlaySession, Turn, Work
+from workers.work_kind_interface import Held, PlaySession, Turn, Work
 
 LONGEST = timedelta(days=1)
 """More than any build and smoke test may take: the deadline of the submission's state ends them earlier."""

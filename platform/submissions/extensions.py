@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from submissions.build_work import builds
-from submissions.image_collection import collect_if_due
 from submissions.player_builds import check_host
+from submissions.unused_image_removal import collect_if_due
 from workers.extension_points import host_checks, housekeeping
-from workers.work_kind import kinds
+from workers.work_kind_interface import kinds
 
 kinds.append(builds)
 host_checks.add(check_host)

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from competitions.models import Competition
 from competitions.rules_reader import Rules
-from core.by_format import ByFormat
+from core.parts_by_format import ByFormat
 from repositories.git_reader import GitReader, TreeFile
 from submissions.checked_commit import CheckedCommit
 from submissions.models import Player, Submission

@@ -25,7 +25,7 @@ from evaluation.builder.layer_store import LayerStore
 from evaluation.domain.errors import HostRefusal, Refusal
 from evaluation.domain.players import Program
 from evaluation.legacy.environment import legacy_environment
-from evaluation.sandbox.host_paths import HostPaths
+from evaluation.sandbox.host_path_redaction import HostPaths
 from repositories.checkout import check_out
 from repositories.file_rules import check_files
 from repositories.git_reader import GitReader

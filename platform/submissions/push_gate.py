@@ -8,7 +8,7 @@ from functools import partial
 from core.errors import Refusal, RefusedForNow
 from core.time_format import in_words
 from repositories.git_reader import GitReader
-from repositories.http.receive_pack import AcceptedPush, Push
+from repositories.http.push_hooks import AcceptedPush, Push
 from repositories.ref_rules import SUBMISSION, RefUpdate
 from submissions.admission import check_may_submit
 from submissions.models import QuotaSlot

@@ -10,7 +10,7 @@ from django.db import transaction
 from django.db.models import Exists, OuterRef, QuerySet
 
 from accounts.models import User
-from core import clock, events, faults, notify
+from core import clock, event_log, platform_error_report, worker_notifications
 from core.errors import Refusal, RefusedForNow
 from core.time_format import in_words
 from repositories.git_reader import GitReader
@@ -72,7 +72,7 @@ def bind(*, slot: QuotaSlot, by: User) -> Submission:
     except Refusal as refusal:
         with transaction.atomic():
             if QuotaSlot.objects.filter(pk=slot.pk, problem="").update(problem=str(refusal.problem)):
-                events.record("leave_out", slot, reason=str(refusal.problem))
+                event_log.record("leave_out", slot, reason=str(refusal.problem))
         raise
 
 
@@ -108,8 +108,8 @@ def _bound(given: QuotaSlot, by: User) -> Submission:
         )
         reserved.state, reserved.settled_at, reserved.submission = QuotaSlot.State.USED, now, submission
         reserved.save()
-        events.record("submit", submission, by=by, commit=commit, tag=tag)
-        notify.notify("submissions.build", submission=submission.pk)
+        event_log.record("submit", submission, by=by, commit=commit, tag=tag)
+        worker_notifications.notify("submissions.build", submission=submission.pk)
         return submission
 
 
@@ -150,7 +150,7 @@ def _settled(slot: QuotaSlot) -> bool:
     except Refusal as refusal:
         log.warning("slot %s has a tag that is no longer accepted: %s", slot.pk, refusal)
     except Exception as error:  # continue with the other slots
-        faults.report(log, error, "slot %s cannot be settled now", slot.pk)
+        platform_error_report.report(log, error, "slot %s cannot be settled now", slot.pk)
         if clock.now() - slot.reserved_at < state_timeouts.UNSETTLED:
             return False
     return _refund(slot, QuotaSlot.State.RESERVED, PUSH_BROKEN_OFF)
@@ -189,7 +189,7 @@ def _settle_late(repository: Repository, slots: Sequence[QuotaSlot]) -> int:
             refs = reader.refs()
             arrived = {slot.tag: slot for slot in slots if _is_at(reader, refs, slot)}
     except Exception as error:  # continue with the other repositories; this one is tried again later
-        faults.report(log, error, "late tags of %s cannot be settled now", repository)
+        platform_error_report.report(log, error, "late tags of %s cannot be settled now", repository)
         return 0
     return sum(_bind_late(slot) for slot in arrived.values())
 
@@ -200,7 +200,7 @@ def _bind_late(slot: QuotaSlot) -> bool:
     except Refusal as refusal:
         log.info("slot %s has a tag that arrived too late: %s", slot.pk, refusal)
     except Exception as error:  # continue with the other tags
-        faults.report(log, error, "the late tag of slot %s cannot be settled now", slot.pk)
+        platform_error_report.report(log, error, "the late tag of slot %s cannot be settled now", slot.pk)
         return False
     return True
 
@@ -262,5 +262,5 @@ def _refund(slot: QuotaSlot, state: str, reason: str, by: User | None = None) ->
             state=QuotaSlot.State.REFUNDED, settled_at=clock.database_now(), reason=reason
         )
         if refunded:
-            events.record("refund", slot, by=by, reason=reason)
+            event_log.record("refund", slot, by=by, reason=reason)
         return bool(refunded)

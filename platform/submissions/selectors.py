@@ -10,7 +10,7 @@ from itertools import islice
 from django.db.models import Exists, F, OuterRef, QuerySet
 
 from core import clock
-from core.events import name_of
+from core.event_log import name_of
 from core.models import Event
 from evaluation.domain.submission_tags import next_tag
 from repositories.models import Repository

@@ -9,7 +9,7 @@ from django.db import transaction
 from accounts.models import User
 from accounts.selectors import is_member
 from competitions.selectors import require_organiser
-from core import clock, events, notify
+from core import clock, event_log, worker_notifications
 from core.errors import Fault, Refusal
 from evaluation.domain.translatable_text import Text
 from repositories.git_reader import GitReader
@@ -105,7 +105,7 @@ def retry(*, submission: Submission, by: User, reason: str) -> None:
         _check_commit_is_not_reserved(held)
         held.cause, held.reason, held.problem, held.fix, held.player = "", "", "", "", None
         _change(held, Submission.State.RECEIVED, by, "retry", reason)
-        notify.notify("submissions.build", submission=held.pk)
+        worker_notifications.notify("submissions.build", submission=held.pk)
     submission.refresh_from_db()
 
 
@@ -140,7 +140,7 @@ def refund_fault(*, submission: Submission, by: User, reason: str) -> None:
                 f"the slot of submission {submission.pk} does not wait for an organiser", fix="no action needed"
             )
         quota_ledger.refund(submission=submission, reason=quota_ledger.FAULT, by=by)
-        events.record("refund_fault", submission, by=by, reason=reason)
+        event_log.record("refund_fault", submission, by=by, reason=reason)
 
 
 def _locked(submission: Submission) -> Submission:
@@ -153,7 +153,7 @@ def _change(submission: Submission, state: str, by: User, verb: str, reason: str
     submission.state, submission.state_since = state, now
     submission.deadline = None if state in _FINAL else now + state_timeouts.RECEIVED
     submission.save()
-    events.record(verb, submission, by=by, reason=reason)
+    event_log.record(verb, submission, by=by, reason=reason)
 
 
 def _judge(submission: Submission, by: User, verb: str, reason: str) -> None:
@@ -167,7 +167,7 @@ def _judge(submission: Submission, by: User, verb: str, reason: str) -> None:
         if not changed:
             current = "already disqualified" if verb == "disqualify" else "not disqualified"
             raise Refusal(f"submission {submission.pk} is {current}", fix="no action needed")
-        events.record(verb, submission, by=by, reason=reason)
+        event_log.record(verb, submission, by=by, reason=reason)
         format_of(submission).eligibility_changed(submission)
     submission.refresh_from_db()
 

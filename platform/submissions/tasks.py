@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from celery import shared_task
 
-from submissions import build_queue, image_collection, pipeline, quota_ledger
+from submissions import build_queue, pipeline, quota_ledger, unused_image_removal
 from submissions.quota_ledger import settle_reservations
 
 
@@ -30,5 +30,5 @@ def settle_late_tags() -> None:
 @shared_task(name="submissions.collect_images")  # type: ignore[untyped-decorator]
 def collect_images() -> None:
     """Remove unused images and checkouts, and store what this host built for all hosts."""
-    image_collection.collect()
-    image_collection.keep()
+    unused_image_removal.collect()
+    unused_image_removal.keep()

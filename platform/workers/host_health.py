@@ -15,7 +15,7 @@ from datetime import timedelta
 from django.conf import settings
 from django.db import DatabaseError, transaction
 
-from core import clock, events, faults, object_store
+from core import clock, event_log, object_store, platform_error_report
 from core.errors import Fault, Refusal
 from core.site_identity import require_identity
 from evaluation.domain.errors import HostFault
@@ -74,7 +74,9 @@ def check_after(failure: BaseException) -> bool:
         try:
             _suspend(f"{problem} (checked after: {type(failure).__name__}: {failure})", found)
         except DatabaseError as error:  # the database may be on the same full disk
-            faults.report(log, error, "cannot record that %s is out of service: %s", settings.WORKER_NAME, problem)
+            platform_error_report.report(
+                log, error, "cannot record that %s is out of service: %s", settings.WORKER_NAME, problem
+            )
     return not problem
 
 
@@ -120,7 +122,7 @@ def _resume_or_wait(host: Host) -> bool:
         if problem is not None:
             out.update(problem=str(problem))
         elif out.update(out_since=None, check_due_at=None, failed_checks=0):
-            events.record("resume_host", host, out_since=str(host.out_since), failed_checks=host.failed_checks)
+            event_log.record("resume_host", host, out_since=str(host.out_since), failed_checks=host.failed_checks)
             log.warning("%s is in service again: its control players answer", host)
     return problem is None
 
@@ -134,7 +136,7 @@ def _suspend(problem: str, error: Exception | None) -> None:
             out_since=now, problem=problem, check_due_at=now + _pause(0), failed_checks=1
         )
         if begun:
-            events.record("suspend_host", host, reason=problem)
+            event_log.record("suspend_host", host, reason=problem)
     if begun:
         log.error("%s is out of service until a check succeeds: %s", host, problem, exc_info=error)
 

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
-from core import clock, faults
-from workers.fair_order import PLAY, in_order
+from core import clock, platform_error_report
 from workers.lease import BEAT_SECONDS, Leased
 from workers.models import Worker
 from workers.selectors import live_workers
-from workers.work_kind import Role, Work, kinds, kinds_of
+from workers.team_queue_order import PLAY, in_order
+from workers.work_kind_interface import Role, Work, kinds, kinds_of
 
 log = logging.getLogger(__name__)
 
@@ -80,5 +80,5 @@ def _expire(some: Iterable[Work[Any]]) -> int:
         try:
             expired += kind.expire()
         except Exception as error:
-            faults.report(log, error, "expired %s cannot be returned to the queue", kind.name)
+            platform_error_report.report(log, error, "expired %s cannot be returned to the queue", kind.name)
     return expired

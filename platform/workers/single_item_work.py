@@ -14,12 +14,12 @@ from django.db.models import Min, QuerySet
 
 from core import clock
 from core.database_failures import persist
-from workers.fair_order import charge
 from workers.lease import Heartbeat, LostClaimError
 from workers.models import Worker
+from workers.team_queue_order import charge
 from workers.work_item_queue import Item, ItemQueue, take
 from workers.work_items import WorkItem
-from workers.work_kind import Held, PlaySession, Turn
+from workers.work_kind_interface import Held, PlaySession, Turn
 
 
 class RowWork(ItemQueue[Item, Item], Generic[Item]):

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from celery import shared_task
 
-from core import notify
+from core import worker_notifications
 from workers import queue
 from workers.extension_points import housekeeping
 from workers.heartbeat import WorkerHeartbeat, register
@@ -60,7 +60,7 @@ def sweep() -> None:
         if not notifications and not live_workers().exists():
             notifications = _notify_new_workers()
     for _ in range(notifications):
-        notify.notify("workers.play")
+        worker_notifications.notify("workers.play")
 
 
 def _notify_new_workers() -> int:

@@ -15,12 +15,12 @@ from django.db import transaction
 from django.db.models import QuerySet
 
 from accounts.models import User
-from core import clock, events, faults, notify
+from core import clock, event_log, platform_error_report, worker_notifications
 from core.errors import Refusal
-from workers.fair_order import PLAY
 from workers.fault_record import columns_after
+from workers.team_queue_order import PLAY
 from workers.work_items import WorkItem
-from workers.work_kind import Claim, Held, Work
+from workers.work_kind_interface import Claim, Held, Work
 from workers.worker_slot import host_of
 
 Item = TypeVar("Item", bound=WorkItem)
@@ -97,14 +97,14 @@ class ItemQueue(Work[Claim], Generic[Claim, Item]):
         """Forget the faults on a waiting item, so that it is claimed next. Raise `Refusal` for one without any."""
         with transaction.atomic():
             self._require_faulty(item).update(**WorkItem.NO_FAULTS)
-            events.record("retry_now", item, by=by, reason=reason)
-            notify.notify("workers.play")
+            event_log.record("retry_now", item, by=by, reason=reason)
+            worker_notifications.notify("workers.play")
 
     def give_up(self, item: Item, by: User, reason: str = "") -> None:
         """Give up a waiting item. Raise `Refusal` for one without faults."""
         with transaction.atomic():
             self._require_faulty(item).update(state=WorkItem.State.FAILED)
-            events.record("give_up", item, by=by, reason=reason)
+            event_log.record("give_up", item, by=by, reason=reason)
             self.given_up(item, f"by an organiser: {reason}")
 
     def _expired(self, table: type[Item]) -> QuerySet[Item]:
@@ -115,7 +115,7 @@ class ItemQueue(Work[Claim], Generic[Claim, Item]):
         try:
             return self._count_fault(item, f"no heartbeat from {item.holder or 'its worker'}", expired=True)
         except Exception as error:
-            faults.report(log, error, "%s cannot be returned to the queue", item)
+            platform_error_report.report(log, error, "%s cannot be returned to the queue", item)
             return False
 
     def _count_fault(self, item: Item, fault: str, *, expired: bool) -> bool:
@@ -136,7 +136,7 @@ class ItemQueue(Work[Claim], Generic[Claim, Item]):
             )
             if not returned:
                 return False
-            events.record("fault", item, reason=fault, faults=record.faults, host=host)
+            event_log.record("fault", item, reason=fault, faults=record.faults, host=host)
             if record.is_given_up:
                 hosts = ", ".join(record.hosts or {})
                 self.given_up(item, f"after {record.faults} platform errors on {hosts}; the last: {fault}")

@@ -7,7 +7,7 @@ import time
 from functools import partial
 from typing import Any
 
-from core import clock, faults, notify
+from core import clock, platform_error_report, worker_notifications
 from core.database_failures import FAILURES, persist
 from core.logs import log_ids
 from workers import host_health, lease, queue
@@ -15,7 +15,7 @@ from workers.heartbeat import WorkerHeartbeat
 from workers.lease import LostClaimError
 from workers.models import Worker
 from workers.queue import Claimed
-from workers.work_kind import Work
+from workers.work_kind_interface import Work
 
 log = logging.getLogger(__name__)
 
@@ -32,7 +32,7 @@ def play(worker: Worker, heartbeat: WorkerHeartbeat, *, seconds: float) -> None:
     claimed = queue.claim(worker)
     if claimed is not None and queue.anything_waits(worker):
         # received by an idle worker, or by this one when it is done: messages neither grow nor run out
-        notify.notify("workers.play")
+        worker_notifications.notify("workers.play")
     while claimed is not None:
         if not work_on(claimed, heartbeat, ends) or time.monotonic() >= ends:
             return
@@ -64,7 +64,7 @@ def work_on(claimed: Claimed, heartbeat: lease.Heartbeat, ends: float = 0.0) -> 
         return True
     except Exception as failure:  # always a platform error: errors of players are in the result
         with log_ids(**kind.log_ids(claim or first)):
-            faults.report(log, failure, "the work on %s failed", kind.row(claim or first))
+            platform_error_report.report(log, failure, "the work on %s failed", kind.row(claim or first))
             # if the database or this host failed, the item is not to blame and must not be given up
             host_failed = isinstance(failure, FAILURES) or not persist(partial(host_health.check_after, failure))
         _release(kind, claim, heartbeat, fault=f"{type(failure).__name__}: {failure}", host_failed=host_failed)

@@ -23,7 +23,7 @@ SAME_WORD = {
     ("api/rounds.py", "warnings"),
     ("pages/team/team_page.py", "standings"),
     ("pages/team/views.py", "standings"),
-    ("pages/plain_pages.py", "standings"),
+    ("pages/column_leaderboard_pages.py", "standings"),
     ("rounds/running/dashboard.py", "standings"),
 }
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from bench.audit_power import most_allowed, passes
-from evaluation.formats.query.referee.audit import ENOUGH_FRESH
+from evaluation.formats.query.referee.model_audit import ENOUGH_FRESH
 from evaluation.formats.query.results import AuditReport
 
 

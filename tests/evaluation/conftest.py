@@ -12,7 +12,7 @@ import pytest
 from evaluation.domain.images import ImageShape
 from evaluation.domain.players import TrackName
 from evaluation.domain.samples import Sample
-from evaluation.formats.query.referee.fresh_instance import ask_fresh_model
+from evaluation.formats.query.referee.fresh_model_audit import ask_fresh_model
 from evaluation.formats.query.referee.match import RefereedMatch
 from evaluation.formats.query.results import (
     AuditReport,

@@ -11,7 +11,7 @@ import pytest
 from bench.__main__ import NAMES
 
 ROOT = Path(__file__).resolve().parents[2]
-SECONDS = {"pushes": 13, "whole_site": 24, "bombs": 25, "transfer": 8, "pages": 8}
+SECONDS = {"pushes": 9, "whole_site": 18, "bombs": 20}
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Literal, TypeAlias
 
@@ -18,6 +18,7 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, ViewportSize, sync_playwright
 
 from tests.journeys.sites import MakeSite, Site, Undisturbed
+from tests.slots import Slot
 
 pytestmark = pytest.mark.timeout(600)  # the first one waits until the season is played
 
@@ -32,20 +33,21 @@ LOOKS: tuple[tuple[int, Scheme], ...] = ((1440, "light"), (360, "dark"))
 HOME, BOARD = "/", "/competitions/small/leaderboards/untargeted"
 
 
-@pytest.fixture
-def site(make_site: MakeSite, season: Undisturbed, root: Path) -> Iterator[Site]:
-    """A copy of the finished season, with its web server alone."""
-    copy = make_site(like=season.site)
-    options = ["--bind", f"127.0.0.1:{copy.port}", "--workers", "1", "--no-control-socket"]
-    command = [sys.executable, "-m", "gunicorn", "--config", "python:config.web_server", *options]
-    with subprocess.Popen(
-        command, cwd=root, env=copy.environment, stdout=subprocess.DEVNULL, stderr=subprocess.STDOUT
-    ) as server:
-        try:
-            _wait_for(f"{copy.url}/healthz", server)
-            yield copy
-        finally:
-            server.terminate()
+@pytest.fixture(scope="module")
+def site(season: Undisturbed, root: Path, slot: Slot, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    """A copy of the finished season, with its web server alone. Nothing here changes it."""
+    with closing(MakeSite(root, tmp_path_factory.mktemp("browser"), slot)) as make_site:
+        copy = make_site(like=season.site)
+        options = ["--bind", f"127.0.0.1:{copy.port}", "--workers", "1", "--no-control-socket"]
+        command = [sys.executable, "-m", "gunicorn", "--config", "python:config.web_server", *options]
+        with subprocess.Popen(
+            command, cwd=root, env=copy.environment, stdout=subprocess.DEVNULL, stderr=subprocess.STDOUT
+        ) as server:
+            try:
+                _wait_for(f"{copy.url}/healthz", server)
+                yield copy
+            finally:
+                server.terminate()
 
 
 def _wait_for(address: str, server: subprocess.Popen[bytes]) -> None:
@@ -59,7 +61,7 @@ def _wait_for(address: str, server: subprocess.Popen[bytes]) -> None:
     raise AssertionError("the web server did not answer within a minute")
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
     """Debian's Chromium, or the one on the PATH."""
     program = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from formats.query.matches.models import Match
-from formats.query.matches.queue import Claim, claim_next
+from formats.query.matches.piece_queue import Claim, claim_next
 from formats.transfer.tournaments.models import Run
 from formats.transfer.tournaments.selectors import AnyRun
 from workers import queue

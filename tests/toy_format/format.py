@@ -8,11 +8,11 @@ from datetime import datetime
 from django.db import transaction
 from django.db.models import QuerySet
 
-from api.plain_api import PlainApi
+from api.column_leaderboard_api import PlainApi
 from competitions.extension_points import sets_in_use
 from competitions.models import Competition, SampleSet
 from competitions.sample_store import samples_of
-from core import notify, object_store
+from core import object_store, worker_notifications
 from core.data_difference import Difference, Verified
 from formats.base import Format, register
 from rounds.engine_adapter import commitment_of, encode
@@ -31,7 +31,7 @@ from tests.toy_format.leaderboard import GuessWork, ToyBoard, ToyPages
 from tests.toy_format.models import Guess
 from tests.toy_format.submissions import ToyCompetition, ToySmokeTest, build, check_commit
 from workers.models import Priority
-from workers.work_kind import kinds
+from workers.work_kind_interface import kinds
 
 
 class ToyRounds(LeaderboardsContinue, PlayedAlone, PlayedWhileRunning, WithoutPerturbedImages):
@@ -96,7 +96,7 @@ class ToyRounds(LeaderboardsContinue, PlayedAlone, PlayedWhileRunning, WithoutPe
 
 
 def follow(submission: Submission) -> None:
-    notify.notify("toy.sweep")
+    worker_notifications.notify("toy.sweep")
 
 
 submissions = SubmissionFormat(check_commit, build, ToySmokeTest.of, ready=follow, eligibility_changed=follow)

@@ -11,11 +11,11 @@ from django.db.models import Q, QuerySet
 from competitions.models import Competition, SampleSet, Track
 from competitions.sample_store import samples_of
 from competitions.selectors import sample_set_for
-from core import notify
+from core import worker_notifications
+from pages.column_leaderboard_pages import PlainPages
 from pages.competition.citation import Origin
-from pages.plain_pages import PlainPages
 from rounds.models import Round
-from submissions.plain_board import Column, PlainBoard, ScoredSubmission
+from submissions.column_leaderboard import Column, PlainBoard, ScoredSubmission
 from submissions.selectors import ready_submissions
 from tests.toy_format import NAME
 from tests.toy_format.models import Guess
@@ -67,4 +67,4 @@ def sweep() -> None:
         ready = ready_submissions().filter(repository__track__competition=competition)
         for each in ready.exclude(guesses__sample_set=samples):
             Guess.objects.get_or_create(submission=each, sample_set=samples, defaults={"entry": each.repository.entry})
-            notify.notify("workers.play")
+            worker_notifications.notify("workers.play")

@@ -10,7 +10,7 @@ from typing import ClassVar
 from evaluation.builder.manifest import MANIFEST_NAME, parse_manifest
 from evaluation.formats.base import EngineFormat, FirstSubmission
 from evaluation.formats.query.catalogue import Baseline, baselines
-from evaluation.formats.query.submissions_2018.crowdai import FILE_NAME as CROWDAI_NAME
+from evaluation.formats.query.submissions_2018.manifest_2018 import FILE_NAME as CROWDAI_NAME
 
 
 class Query(EngineFormat):

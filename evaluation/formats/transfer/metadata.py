@@ -19,6 +19,13 @@ MAX_METADATA_BYTES = 64 << 10
 _SECONDS, _MEMORY_BYTES = 5, 1 << 30
 """Limits of the process that reads a manifest."""
 
+_SHORT_BYTES = 4 << 10
+"""A manifest of at most this size is parsed without such a process, whatever it holds.
+
+JSON is read in one pass. What costs more than its length, digits of a number and depth, has limits of Python's: the
+digits' square is small at this size, and too deep a nesting is a `RecursionError`.
+"""
+
 _START_BYTES = 1024
 """What is read of an entry point."""
 
@@ -58,7 +65,7 @@ def read_metadata(source: Path) -> Metadata:
             content = file.read(MAX_METADATA_BYTES + 1)
     except FileNotFoundError:
         raise missing_metadata(str(source)) from None
-    metadata = parse_apart(content)
+    metadata = parse_within_limits(content)
     _check_entry_point(source, metadata.entry_point)
     return metadata
 
@@ -71,18 +78,20 @@ def missing_metadata(where: str) -> ManifestRefusal:
 
 
 @lru_cache(maxsize=256)
-def parse_apart(content: bytes) -> Metadata:
-    """Return `parse_metadata` of a stranger's bytes, read in a process with limits.
+def parse_within_limits(content: bytes) -> Metadata:
+    """Return `parse_metadata` of a stranger's bytes, in a process with limits unless they are short.
 
     What exceeds them is a `BuildRefusal`. A manifest is read at each start of its player, so the last ones are kept.
     """
+    if len(content) <= _SHORT_BYTES:
+        return parse_metadata(content)
     limits = {"seconds": _SECONDS, "memory_bytes": _MEMORY_BYTES}
     fields, _ = ask_once(f"{__name__}:parse_request", {}, content, what=METADATA_NAME, **limits)
     return Metadata(**fields | {"track": TransferTrack(fields["track"])})
 
 
 def parse_request(_: Fields, content: bytes) -> tuple[Fields, bytes]:
-    """Answer a request of `parse_apart`."""
+    """Answer a request of `parse_within_limits`."""
     return asdict(parse_metadata(content)), b""
 
 

@@ -18,7 +18,7 @@ from django.template.response import TemplateResponse
 from unfold.enums import ActionVariant
 from unfold.widgets import UnfoldAdminTextareaWidget
 
-from core import faults
+from core import platform_error_report
 from core.errors import Fault, Refusal
 
 log = logging.getLogger(__name__)
@@ -146,7 +146,7 @@ def _run(request: HttpRequest, definition: AdminAction, rows: list[Any], values:
         except Refusal as refusal:
             messages.error(request, f"{label}: {refusal.problem}" + (f" (fix: {refusal.fix})" if refusal.fix else ""))
         except Fault as fault:
-            faults.report(log, fault, "%s failed at %s", definition.title, label)
+            platform_error_report.report(log, fault, "%s failed at %s", definition.title, label)
             messages.error(request, f"{label}: platform error: {fault}")
         else:
             done += len(batch)

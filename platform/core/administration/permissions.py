@@ -15,7 +15,7 @@ from django.db.models import Model, QuerySet
 from django.forms import ModelForm
 from django.http import HttpRequest
 
-from core import events
+from core import event_log
 from core.administration.actions import AdminAction, confirmed_action
 from core.administration.columns import count_column, count_of
 from core.extension_point import ExtensionPoint
@@ -136,13 +136,13 @@ class RecordedAdmin(Page):
         model_name = obj._meta.model_name
         by = request.user if request.user.is_authenticated else None
         if change:
-            events.record(f"{model_name}.changed", obj, by=by, fields=form.changed_data)
+            event_log.record(f"{model_name}.changed", obj, by=by, fields=form.changed_data)
         else:
-            events.record(f"{model_name}.added", obj, by=by, title=str(obj))
+            event_log.record(f"{model_name}.added", obj, by=by, title=str(obj))
 
     def delete_model(self, request: HttpRequest, obj: Model) -> None:
         by = request.user if request.user.is_authenticated else None
-        events.record(f"{obj._meta.model_name}.deleted", obj, by=by, title=str(obj))
+        event_log.record(f"{obj._meta.model_name}.deleted", obj, by=by, title=str(obj))
         super().delete_model(request, obj)
 
     def delete_queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> None:

@@ -9,11 +9,11 @@ from typing import Any
 from django.contrib.auth.models import AnonymousUser
 
 from accounts.models import User
-from api.plain_api import PlainApi
+from api.column_leaderboard_api import PlainApi
 from competitions.board_freezes import sees_live
 from competitions.models import Track
 from formats.curves.board import CurvesBoard, threat_models_of
-from submissions.plain_board import PlainRow
+from submissions.column_leaderboard import PlainRow
 
 
 class CurvesApi(PlainApi):

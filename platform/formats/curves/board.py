@@ -17,7 +17,7 @@ from formats.curves.models import ModelScore
 from formats.curves.rules import curves_rules
 from formats.curves.scores import measure_of
 from formats.curves.threat_names import goal_name, knowledge_name, norm_name
-from submissions.plain_board import Column, PlainBoard, PlainRow, ScoredSubmission
+from submissions.column_leaderboard import Column, PlainBoard, PlainRow, ScoredSubmission
 from submissions.selectors import ready_submissions
 
 

@@ -6,7 +6,7 @@ from django.db.models import QuerySet
 
 from competitions.extension_points import sets_in_use
 from competitions.models import SampleSet
-from core import notify
+from core import worker_notifications
 from formats.base import Format, register
 from formats.curves import NAME
 from formats.curves.api import CurvesApi
@@ -21,12 +21,12 @@ from formats.curves.work import benchmarks
 from submissions.extension_points import players_in_use, void_by_platform
 from submissions.formats import SubmissionFormat
 from submissions.models import Player, Submission
-from workers.work_kind import kinds
+from workers.work_kind_interface import kinds
 
 
 def follow(submission: Submission) -> None:
     """Notify a worker that requests benchmarks and scores them."""
-    notify.notify("curves.sweep")
+    worker_notifications.notify("curves.sweep")
 
 
 @sets_in_use.add

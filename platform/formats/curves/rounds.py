@@ -12,7 +12,7 @@ from django.db.models import QuerySet
 
 from competitions.models import Competition, SampleSet
 from competitions.sample_store import samples_of
-from core import notify, object_store
+from core import object_store, worker_notifications
 from core.data_difference import Difference, Verified
 from core.errors import Fault
 from formats.curves import NAME, scores
@@ -53,10 +53,10 @@ class CurvesRounds(LeaderboardsContinue, PlayedAlone, PlayedWhileRunning, Withou
         return commitment_to_field(_rules(round_), models, salt)
 
     def start(self, round_: Round) -> None:
-        notify.notify("workers.play")
+        worker_notifications.notify("workers.play")
 
     def resume(self, round_: Round) -> None:
-        notify.notify("workers.play")
+        worker_notifications.notify("workers.play")
 
     def advance(self, round_: Round) -> None:
         with transaction.atomic():

@@ -11,7 +11,7 @@ from django.db.models import QuerySet
 
 from competitions.models import Competition, RulesVersion, SampleSet
 from competitions.selectors import rules_in_force, sample_set_for
-from core import clock, notify
+from core import clock, worker_notifications
 from evaluation.formats.curves.threat_models import Norm
 from formats.curves import NAME
 from formats.curves.engine_adapter import Standing, knowledge_of, standing_under
@@ -60,7 +60,7 @@ def sweep() -> None:
         rows = [row for each in missing for row in request(each, measure)]
         Benchmark.objects.bulk_create(rows, ignore_conflicts=True)
         if rows:
-            notify.notify("workers.play")
+            worker_notifications.notify("workers.play")
         score(Benchmark.objects.filter(submission__repository__track__competition=competition))
 
 

@@ -14,7 +14,7 @@ from evaluation.builder.manifest import (
     MAX_MANIFEST_BYTES,
     irregular_manifest,
     missing_manifest,
-    parse_apart,
+    parse_within_limits,
 )
 from evaluation.builder.run_script_check import require_script
 from evaluation.domain.smoke_checks import SmokeCheck, not_reached
@@ -51,7 +51,7 @@ def check_commit(track_name: str, commit: str, files: Sequence[TreeFile], reader
         raise missing_manifest(f"commit {commit[:7]}")
     if file.mode not in PLAIN_FILES:
         raise irregular_manifest()
-    manifest = parse_apart(reader.content(file.object, MAX_MANIFEST_BYTES + 1))
+    manifest = parse_within_limits(reader.content(file.object, MAX_MANIFEST_BYTES + 1))
     if manifest.track != MODEL:
         raise Refusal(
             f'{MANIFEST_NAME} says track = "{manifest.track}", but only models are submitted here',

@@ -10,7 +10,7 @@ from django.db import transaction
 from django.db.models import Q, QuerySet
 
 from accounts.models import User
-from core import events, notify
+from core import event_log, worker_notifications
 from core.errors import Refusal
 from formats.curves import engine_adapter
 from formats.curves.models import Benchmark
@@ -60,8 +60,8 @@ class BenchmarkWork(RowWork[Benchmark]):
         with transaction.atomic():
             if not requeue_failed(Benchmark.objects.filter(pk=item.pk)):
                 raise Refusal(f"{item} has not failed", fix="no action needed")
-            events.record("replay", item, by=by, reason=reason)
-            notify.notify("workers.play")
+            event_log.record("replay", item, by=by, reason=reason)
+            worker_notifications.notify("workers.play")
 
 
 benchmarks = BenchmarkWork()

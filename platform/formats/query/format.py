@@ -7,12 +7,12 @@ from importlib import import_module
 from formats.base import Format, register
 from formats.query import NAME
 from formats.query.api import QueryApi
-from formats.query.competition import QueryCompetition
 from formats.query.demo.query_demo import QueryDemo
 from formats.query.leaderboards.extensions import evaluate, rank_again
 from formats.query.matches.player_builds import build
 from formats.query.pages import QueryPages
-from formats.query.rounds.interface import QueryRounds
+from formats.query.rounds.format_implementation import QueryRounds
+from formats.query.rules_and_tracks import QueryCompetition
 from formats.query.submissions.preflight import check_commit
 from formats.query.submissions.smoke_test import QuerySmokeTest
 from submissions.formats import SubmissionFormat

@@ -6,11 +6,11 @@ from typing import Any
 
 from django.dispatch import receiver
 
-from core import notify
+from core import worker_notifications
 from formats.transfer.tournaments.signals import field_played
 
 
 @receiver(field_played)
 def advance_round(**signal: Any) -> None:
     """Notify a worker that takes the rounds' next steps."""
-    notify.notify("rounds.advance")
+    worker_notifications.notify("rounds.advance")

@@ -7,10 +7,10 @@ from importlib import import_module
 from formats.base import Format, register
 from formats.transfer import NAME
 from formats.transfer.api import TransferApi
-from formats.transfer.competition import TransferCompetition
 from formats.transfer.demo.transfer_demo import TransferDemo
 from formats.transfer.pages import TransferPages
-from formats.transfer.rounds.interface import TransferRounds
+from formats.transfer.rounds.format_implementation import TransferRounds
+from formats.transfer.rules_and_tracks import TransferCompetition
 from formats.transfer.submissions.preflight import check_commit
 from formats.transfer.submissions.smoke_test import TransferSmokeTest
 from formats.transfer.tournaments.extensions import advance

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from competitions.models import Competition, SampleSet
 from competitions.sample_store import samples_of
 from competitions.selectors import imported_sets
-from core import faults
+from core import platform_error_report
 from core.errors import Fault
 from pages.competition.development_samples import development_set
 from pages.formats import page_formats
@@ -67,6 +67,6 @@ def _classes(public: SampleSet, first: int) -> Sequence[ClassRow]:
     try:
         counted = Counter(sample.label for sample in samples_of(public))
     except Fault as fault:  # the page does not need them
-        faults.report(log, fault, "%s cannot be read", public)
+        platform_error_report.report(log, fault, "%s cannot be read", public)
         return ()
     return [ClassRow(first + label, name, counted[label]) for label, name in enumerate(public.class_names)]

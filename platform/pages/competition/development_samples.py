@@ -10,7 +10,7 @@ from django.utils.translation import gettext
 
 from competitions.models import Competition, SampleSet
 from competitions.sample_store import samples_of
-from core import faults
+from core import platform_error_report
 from core.errors import Fault
 
 log = logging.getLogger(__name__)
@@ -39,7 +39,7 @@ def examples(competition: Competition) -> Sequence[Example]:
     try:
         samples = samples_of(sample_set)
     except Fault as fault:  # the page does not need them
-        faults.report(log, fault, "%s has no pictures", sample_set)
+        platform_error_report.report(log, fault, "%s has no pictures", sample_set)
         return ()
     first = {sample.label: sample for sample in reversed(samples)}
     shown = [first[label] for label in sorted(first)][:EXAMPLES]

@@ -1,4 +1,4 @@
-"""Pages of a competition: overview, rules and leaderboards."""
+"""Pages of a competition: overview and rules."""
 
 from __future__ import annotations
 

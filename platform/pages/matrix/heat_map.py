@@ -17,8 +17,8 @@ from django.utils.formats import get_format
 from django.utils.safestring import SafeString
 
 from competitions.models import Track
-from evaluation.charts.table import ChartTable
-from pages.players import PlayerName
+from evaluation.charts.chart_table import ChartTable
+from pages.player_names import PlayerName
 from rounds.models import Round
 
 SMALL = 16

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from django.core.paginator import Page
 
 from evaluation.charts.sample_pictures import AMPLIFICATIONS, USUAL_AMPLIFICATION
-from pages.players import PlayerName
+from pages.player_names import PlayerName
 
 COLUMNS = 5
 """Players side by side in the gallery of a round: the best ones."""

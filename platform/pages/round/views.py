@@ -22,7 +22,7 @@ from pages.formats import page_formats
 from pages.round.released_files import files
 from rounds.formats import schedule_title
 from rounds.models import Release, Round
-from rounds.release.archive_limit import RETRY_SECONDS, ArchivesBusyError
+from rounds.release.concurrent_archive_limit import RETRY_SECONDS, ArchivesBusyError
 from rounds.release.released_parts import open_part, released, released_entries
 from rounds.release.signing_keys import all_keys, key_id, public_key
 

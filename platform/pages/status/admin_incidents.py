@@ -13,7 +13,7 @@ from django.urls import reverse
 
 from core.administration.permissions import is_superuser
 from pages.formats import page_formats
-from pages.status import platform_errors
+from pages.status import failed_submissions
 from pages.status.incidents import RowsToFix, Urgency
 from workers.selectors import hosts_out_of_service, live_workers, workers_without_heartbeat
 
@@ -45,13 +45,13 @@ def _kinds() -> list[RowsToFix]:
         RowsToFix(
             Urgency.REJECTED,
             "Submissions ended by platform errors",
-            platform_errors.failed_submissions(),
+            failed_submissions.failed_submissions(),
             "Their logs name the cause. Fix it, then choose Retry.",
         ),
         RowsToFix(
             Urgency.REFUND,
             "Slots that only an organiser refunds",
-            platform_errors.slots_to_refund(),
+            failed_submissions.slots_to_refund(),
             "Platform errors used more slots of these teams in a day than the site refunds. Open the submission and "
             "choose Refund slot.",
         ),

@@ -14,7 +14,7 @@ from django.utils.translation import gettext, ngettext
 from competitions.models import Competition
 from core import clock
 from pages.formats import PageFormat, WorkQueue, formats_named
-from pages.status import platform_errors
+from pages.status import failed_submissions
 from pages.status.incidents import Incident, Urgency
 from submissions.models import Submission
 from workers.models import Worker
@@ -144,7 +144,7 @@ def _builds() -> list[Incident]:
 def _failures() -> list[Incident]:
     """Return the submissions that platform errors ended, and the slots that they used."""
     found = []
-    if count := platform_errors.failed_submissions().count():
+    if count := failed_submissions.failed_submissions().count():
         found.append(
             Incident(
                 Urgency.REJECTED,
@@ -157,7 +157,7 @@ def _failures() -> list[Incident]:
                 % {"count": intcomma(count)},
             )
         )
-    if count := platform_errors.slots_to_refund().count():
+    if count := failed_submissions.slots_to_refund().count():
         found.append(
             Incident(
                 Urgency.REFUND,

@@ -26,7 +26,7 @@ from evaluation.domain.score_decimals import decimals
 from pages.access import own_teams
 from pages.formats import Content
 from pages.markdown import render
-from pages.players import PlayerName
+from pages.player_names import PlayerName
 
 register = template.Library()
 

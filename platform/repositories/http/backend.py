@@ -17,9 +17,9 @@ from math import ceil
 from django.conf import settings
 
 from core.errors import Fault
-from evaluation.parsing.processor_time import Meter, group_seconds, wait
+from evaluation.parsing.processor_time_meter import Meter, group_seconds, wait
 from repositories.git_command import MAX_CPU_SECONDS, environment, limited
-from repositories.http.receive_pack import ReceivePack
+from repositories.http.push_hooks import ReceivePack
 from repositories.http.request_body import BLOCK, Body, RequestCutOffError
 
 log = logging.getLogger(__name__)
@@ -121,7 +121,7 @@ class BackendProcess:
             while True:
                 ready = {key.fileobj for key, _ in self._selector.select(self._timeout())}
                 if self._receive is not None and self._receive.socket in ready:
-                    self._receive.answer(self._meter.seconds + group_seconds(self._git.pid))
+                    self._receive.answer(self._cost)
                 elif self._output in ready:
                     block = os.read(self._output.fileno(), BLOCK)
                     if not block:
@@ -143,6 +143,9 @@ class BackendProcess:
             self._body.cut_off(str(broken))  # the rest of this connection cannot be parsed
         finally:
             self.close()
+
+    def _cost(self) -> float:
+        return self._meter.seconds + group_seconds(self._git.pid)
 
     def _timeout(self) -> float:
         """Return how long to wait for the next event, in seconds; raise `RequestCutOffError` after the deadline."""

@@ -10,7 +10,7 @@ from django.db import transaction
 
 from competitions.models import FreezeWindow, Track
 from competitions.selectors import require_organiser, rules_in_force
-from core import clock, faults
+from core import clock, platform_error_report
 from core.errors import GauntletError, Refusal
 from core.time_format import in_words
 from rounds.formats import format_of
@@ -70,7 +70,7 @@ def freeze_due() -> None:
             freeze(round_=round_)
         except Exception as error:
             if not isinstance(error, Refusal):
-                faults.report(log, error, "%s cannot be frozen", round_)
+                platform_error_report.report(log, error, "%s cannot be frozen", round_)
             record_problem(round_, words(error))
 
 

@@ -13,7 +13,7 @@ from competitions.freeze_windows import plan_window
 from competitions.models import Competition, SampleSet
 from competitions.sample_draw import commitment_of, draw_samples, keep_draw
 from competitions.selectors import require_organiser, rules_in_force
-from core import clock, events
+from core import clock, event_log
 from core.errors import Refusal
 from rounds.engine_adapter import MOST_SAMPLES
 from rounds.formats import RoundFormat, round_formats
@@ -84,7 +84,7 @@ def plan_round(
         )
         # as if it were frozen now: better refused here than on the day
         round_format.check_field(planned, eligible_entries(planned, now), rules_in_force(competition))
-        events.record(
+        event_log.record(
             "plan", planned, by=by, reason=reason, kind=kind, schedule=schedule, guard=guard, samples=samples,
             source=source.pk, commitment=planned.commitment,
         )  # fmt: skip

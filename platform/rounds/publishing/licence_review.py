@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from django.db import transaction
 
 from competitions.selectors import require_organiser
-from core import clock, events, object_store
+from core import clock, event_log, object_store
 from core.errors import Refusal
 from rounds.formats import format_of
 from rounds.models import Round, RoundEntry
@@ -61,7 +61,7 @@ def _judge(entries: Sequence[RoundEntry], by: User, reason: str, *, verb: str, e
         current.outcome = outcome
         current.save(update_fields=["outcome"])
         for entry in entries:
-            events.record(verb, current, by=by, reason=reason, entry=entry.pk, submission=entry.submission_id)
+            event_log.record(verb, current, by=by, reason=reason, entry=entry.pk, submission=entry.submission_id)
     for entry in entries:
         entry.refresh_from_db()
 

@@ -10,8 +10,8 @@ from django.db import transaction
 from django.db.models import Q
 
 from competitions.selectors import require_organiser
-from competitions.validation_renewal import Renewal, draw_validation_set, keep_validation_set
-from core import events, faults
+from competitions.validation_set_renewal import Renewal, draw_validation_set, keep_validation_set
+from core import event_log, platform_error_report
 from core.errors import Refusal
 from rounds.formats import format_of
 from rounds.models import Round
@@ -87,7 +87,7 @@ def _renew(current: Round, renewal: Renewal | Exception | None) -> None:
     except Exception as error:
         why = words(error)
         if not isinstance(error, Refusal):
-            faults.report(log, error, "%s: no new validation set", current)
+            platform_error_report.report(log, error, "%s: no new validation set", current)
         current.problem = f"No new validation set was drawn, and the one in force stays: {why}"
         current.save(update_fields=["problem"])
-        events.record("keep_validation_set", current, reason=why)
+        event_log.record("keep_validation_set", current, reason=why)

@@ -13,8 +13,8 @@ from PIL import Image as Picture
 
 from competitions.sample_store import sample_hashes, samples_of
 from core import object_store
-from evaluation.bundle.secret_images import COMMITMENT
-from evaluation.datasets.released import CLASSES, SAMPLES, image_name
+from evaluation.bundle.secret_image_check import COMMITMENT
+from evaluation.datasets.released_samples import CLASSES, SAMPLES, image_name
 from evaluation.domain.images import Image
 from rounds.models import Round
 from rounds.release.signing_keys import signed

@@ -13,7 +13,7 @@ from django.db.models import QuerySet
 
 from competitions.models import Competition, SampleSet
 from competitions.selectors import require_organiser
-from core import clock, events, object_store
+from core import clock, event_log, object_store
 from core.errors import Refusal
 from core.time_format import in_words
 from repositories.models import Repository
@@ -78,7 +78,7 @@ def release(*, round_: Round, part: str, by: User, reason: str) -> Release:
             # also of disqualified entries, as one may be reinstated: each request checks which tags are released
             opened = [entry.submission.repository_id for entry in _open_source(RoundEntry.objects.filter(round=round_))]
             Repository.objects.filter(pk__in=opened, public_since=None).update(public_since=row.released_at)
-        events.record("release", row, by=by, reason=reason, round=round_.pk, part=part, content=content)
+        event_log.record("release", row, by=by, reason=reason, round=round_.pk, part=part, content=content)
     return row
 
 
@@ -91,7 +91,7 @@ def withdraw(*, release: Release, by: User, reason: str) -> None:
         lock_competition(release.round)
         if not Release.objects.filter(pk=release.pk, withdrawn_at=None).update(withdrawn_at=clock.now()):
             raise Refusal(f"the {release} is already withdrawn", fix="no action needed")
-        events.record(
+        event_log.record(
             "withdraw", release, by=by, reason=reason, round=release.round_id, part=release.part, note=COPIES_REMAIN
         )
         left = {of: released_tags(of) for of in _repositories(release.round)} if is_code else {}

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from django.db import transaction
 
-from core import clock, events, faults
+from core import clock, event_log, platform_error_report
 from core.errors import Fault, Refusal
 from core.time_format import for_programs
 from rounds.models import SigningKey
@@ -92,7 +92,7 @@ def _secret_of(key: SigningKey) -> bytes:
             "backup. Only an operator can make a new key (manage.py signing_key)"
         )
         fault = Fault(problem)
-        faults.report(log, fault, "%s", problem, level=logging.CRITICAL)
+        platform_error_report.report(log, fault, "%s", problem, level=logging.CRITICAL)
         raise fault
     return found
 
@@ -120,7 +120,7 @@ def _succeeded(current: SigningKey, secret: bytes | None, *, by: User | None, re
         locked_key.successor = fresh
         locked_key.statement = succeed(secret, public, for_programs(made_at)).signature if secret else ""
         locked_key.save()
-        events.record(
+        event_log.record(
             "rotate" if secret else "replace", fresh, by=by, reason=reason, key=public, before=locked_key.public
         )
     signing_seed.promote()

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from django.db import transaction
 
 from competitions.models import Competition
-from core import clock, events
+from core import clock, event_log
 from core.errors import Refusal
 from rounds.models import Round
 
@@ -92,7 +92,7 @@ def move(current: Round, verb: str, *, by: User | None, reason: str, **data: Any
     require_possible(current, verb)
     current.state, current.state_since, current.problem = TRANSITIONS[verb].target, clock.database_now(), ""
     current.save()
-    events.record(verb, current, by=by, reason=reason, **data)
+    event_log.record(verb, current, by=by, reason=reason, **data)
 
 
 STUCK = (
@@ -107,6 +107,6 @@ def record_problem(round_: Round, problem: str) -> None:
     standing = Round.objects.filter(pk=round_.pk, state=round_.state)
     with transaction.atomic():
         if problem and standing.filter(problem="").update(problem=problem):
-            events.record("stop", round_, reason=problem)
+            event_log.record("stop", round_, reason=problem)
         else:
             standing.exclude(problem=problem).update(problem=problem)

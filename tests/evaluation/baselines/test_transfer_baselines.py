@@ -24,9 +24,9 @@ from evaluation.formats.transfer.catalogue import (
 )
 from evaluation.formats.transfer.metadata import read_metadata
 from evaluation.formats.transfer.rules import TransferRules, TransferTrack
-from evaluation.formats.transfer.runner.adversarial_images import read_all
+from evaluation.formats.transfer.runner.attack_output_reader import read_all
 from evaluation.formats.transfer.runner.batches import Batch, make_batches
-from evaluation.formats.transfer.runner.result_file import read_result_file
+from evaluation.formats.transfer.runner.defence_result_file import read_result_file
 
 EPSILON = 16
 MODULES = ("classifiers", "gradient_attack", "image_files", "network", "unet")

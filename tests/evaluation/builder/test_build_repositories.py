@@ -16,12 +16,12 @@ import pytest
 
 from evaluation.builder import build_limits
 from evaluation.builder.base import Builder
+from evaluation.builder.build_pack_detection import detect_pack
 from evaluation.builder.docker_build_settings import BuildSettings
 from evaluation.builder.docker_builder import DockerBuilder
 from evaluation.builder.image_archive import DIGEST_LABEL
 from evaluation.builder.image_recipe import image_name, make_recipe
 from evaluation.builder.in_place_builder import InPlaceBuilder
-from evaluation.builder.pack_detection import detect_pack
 from evaluation.domain.errors import BuildRefusal, Fault, ManifestRefusal
 from evaluation.domain.players import QueryPlayer
 from evaluation.sandbox.sdk_tree import SDK

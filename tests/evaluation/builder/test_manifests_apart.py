@@ -1,4 +1,4 @@
-"""Strangers' manifests are parsed in a process with limits, never in the one that asks."""
+"""Strangers' manifests are parsed in a process with limits unless they are short and plain."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 from evaluation.builder import manifest
 from evaluation.domain.errors import ManifestRefusal
 from evaluation.domain.players import TrackName
-from evaluation.formats.query.submissions_2018 import crowdai
+from evaluation.formats.query.submissions_2018 import manifest_2018
 from evaluation.formats.transfer import metadata
 from evaluation.formats.transfer.rules import TransferTrack
 
@@ -23,7 +23,9 @@ title = "Boundary"
 licence = "mit"
 gpu = true
 """
-JSON_2017 = b'{"type": "defense", "container": "some/image:1", "entry_point": "run.sh", "container_gpu": "x"}'
+JSON_2017 = (
+    b'{"type": "defense", "container": "some/image:1", "entry_point": "run.sh", "container_gpu": "x"}' + b" " * 4096
+)
 JSON_2018 = '{"challenge_id": "nips-2018-avc-robust-model-track", "description": "A model"}'
 
 
@@ -36,16 +38,16 @@ def _not_here(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(manifest, "parse_manifest", fail)
     monkeypatch.setattr(metadata, "parse_metadata", fail)
-    monkeypatch.setattr(crowdai, "read_request", fail)
-    manifest.parse_apart.cache_clear()
-    metadata.parse_apart.cache_clear()
+    monkeypatch.setattr(manifest_2018, "read_request", fail)
+    manifest.parse_within_limits.cache_clear()
+    metadata.parse_within_limits.cache_clear()
 
 
 @pytest.mark.usefixtures("_not_here")
 def test_a_manifest_is_parsed_in_another_process(tmp_path: Path) -> None:
     (tmp_path / "submission.toml").write_bytes(TOML)
     expected = manifest.Manifest(TrackName.UNTARGETED, ("python", "main.py"), "Boundary", "MIT", gpu=True)
-    assert manifest.parse_apart(TOML) == manifest.read_manifest(tmp_path) == expected
+    assert manifest.parse_within_limits(TOML) == manifest.read_manifest(tmp_path) == expected
 
 
 @pytest.mark.usefixtures("_not_here")
@@ -54,16 +56,20 @@ def test_a_manifest_of_2017_is_parsed_in_another_process(tmp_path: Path) -> None
     (tmp_path / "run.sh").write_text("#!/bin/sh\n")
     (tmp_path / "run.sh").chmod(0o755)
     expected = metadata.Metadata(TransferTrack.DEFENCE, "run.sh", "some/image:1", gpu=True)
-    assert metadata.parse_apart(JSON_2017) == metadata.read_metadata(tmp_path) == expected
+    assert metadata.parse_within_limits(JSON_2017) == metadata.read_metadata(tmp_path) == expected
 
 
 @pytest.mark.usefixtures("_not_here")
 def test_a_manifest_of_2018_is_parsed_in_another_process(tmp_path: Path) -> None:
     (tmp_path / "crowdai.json").write_text(JSON_2018)
-    assert crowdai.read_submission(tmp_path) == crowdai.Submission2018(TrackName.MODEL, "A model", "unknown")
+    assert manifest_2018.read_submission(tmp_path) == manifest_2018.Submission2018(
+        TrackName.MODEL, "A model", "unknown"
+    )
 
 
-@pytest.mark.parametrize(("parse", "content"), [(manifest.parse_apart, TOML), (metadata.parse_apart, JSON_2017)])
+@pytest.mark.parametrize(
+    ("parse", "content"), [(manifest.parse_within_limits, TOML), (metadata.parse_within_limits, JSON_2017)]
+)
 def test_the_process_is_started_once_for_a_manifest(
     parse: Callable[[bytes], object], content: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -73,7 +79,7 @@ def test_the_process_is_started_once_for_a_manifest(
     assert parse(content) is first
 
 
-@pytest.mark.parametrize("parse", [manifest.parse_apart, metadata.parse_apart])
+@pytest.mark.parametrize("parse", [manifest.parse_within_limits, metadata.parse_within_limits])
 def test_the_refusal_keeps_its_kind_and_place(parse: Callable[[bytes], object]) -> None:
     with pytest.raises(ManifestRefusal, match=r"submission\.toml, line 1|metadata\.json is not valid JSON"):
-        parse(b"[[[")
+        parse(b"[[[" + b" " * 4096)

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from evaluation.builder.build_plan import plan_apart, plan_build
+from evaluation.builder.build_pack_detection import CONFIGURATION_FILES
+from evaluation.builder.build_plan import plan_build, plan_within_limits
 from evaluation.builder.docker_build_settings import BuildSettings
-from evaluation.builder.pack_detection import CONFIGURATION_FILES
 from evaluation.domain.errors import BuildRefusal, HostRefusal
 
 MakeRepository = Callable[..., Path]
@@ -82,15 +82,15 @@ def test_a_wrong_setting_is_not_the_submissions_cause(
 ) -> None:
     monkeypatch.setenv("GAUNTLET_BUILD_SECONDS", "soon")
     with pytest.raises(HostRefusal, match="GAUNTLET_BUILD_SECONDS"):
-        plan_apart("docker", make_repository())
+        plan_within_limits("docker", make_repository())
 
 
 @pytest.mark.parametrize("sandbox", ["docker", "process"])
 def test_another_process_can_be_asked(sandbox: str, make_repository: MakeRepository) -> None:
     wrong = {"docker": {"apt.txt": "not; a package\n"}, "process": {"requirements.txt": "numpy; " + "(" * 5000}}
-    assert "requirement" in plan_apart(sandbox, make_repository(files={"requirements.txt": "numpy\n"}))
+    assert "requirement" in plan_within_limits(sandbox, make_repository(files={"requirements.txt": "numpy\n"}))
     with pytest.raises(BuildRefusal):
-        plan_apart(sandbox, make_repository(files=wrong[sandbox]))
+        plan_within_limits(sandbox, make_repository(files=wrong[sandbox]))
 
 
 def test_the_operators_settings_reach_the_other_process(
@@ -98,5 +98,7 @@ def test_the_operators_settings_reach_the_other_process(
 ) -> None:
     monkeypatch.setenv("GAUNTLET_BASE_PYTHON", "3.12")
     monkeypatch.setenv("GAUNTLET_BUILD_IMAGES", "debian:12")
-    assert plan_apart("docker", make_repository()) == "lean pack, Python 3.12, 0 requirements"
-    assert plan_apart("docker", make_repository(files={"Dockerfile": "FROM debian:12\n"})) == "your own Dockerfile"
+    assert plan_within_limits("docker", make_repository()) == "lean pack, Python 3.12, 0 requirements"
+    assert (
+        plan_within_limits("docker", make_repository(files={"Dockerfile": "FROM debian:12\n"})) == "your own Dockerfile"
+    )

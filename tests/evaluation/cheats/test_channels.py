@@ -23,7 +23,7 @@ from evaluation.builder.choose_builder import choose_builder
 from evaluation.datasets.load import load_dataset
 from evaluation.domain.players import QueryPlayer, TrackName
 from evaluation.formats.query.kept_frames import KeptFrames
-from evaluation.formats.query.referee.fresh_instance import ask_fresh_model
+from evaluation.formats.query.referee.fresh_model_audit import ask_fresh_model
 from evaluation.formats.query.referee.match import RefereedMatch
 from evaluation.formats.query.results import AuditReport, sum_reports
 from evaluation.formats.query.rules import QueryRules

@@ -15,7 +15,7 @@ from evaluation.domain.images import ImageShape
 from evaluation.domain.players import QueryPlayer, TrackName
 from evaluation.domain.samples import Sample
 from evaluation.formats.query.referee.match import RefereedMatch
-from evaluation.formats.query.referee.player_connection import PlayerConnection
+from evaluation.formats.query.referee.player_interface import PlayerConnection
 from evaluation.formats.query.results import Failure, RefereedSample
 from evaluation.formats.query.rules import QueryRules
 from evaluation.formats.query.runner.in_process_player import InProcessPlayer

@@ -24,7 +24,7 @@ from evaluation.formats.query.referee.match import RefereedMatch
 from evaluation.formats.query.results import Outcome
 from evaluation.formats.query.runner.sandboxed_player import SandboxedPlayer
 from evaluation.formats.query.submissions_2018.builders import any_year_builder, write_image_source
-from evaluation.formats.query.submissions_2018.crowdai import read_submission
+from evaluation.formats.query.submissions_2018.manifest_2018 import read_submission
 from evaluation.legacy.environment import IMAGE_VARIABLE, VARIABLE
 from evaluation.sandbox.base import Resources
 from evaluation.sandbox.docker import DockerSandbox

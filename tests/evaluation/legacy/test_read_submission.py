@@ -9,7 +9,7 @@ import pytest
 
 from evaluation.domain.errors import ManifestRefusal
 from evaluation.domain.players import TrackName
-from evaluation.formats.query.submissions_2018.crowdai import is_2018, read_submission
+from evaluation.formats.query.submissions_2018.manifest_2018 import is_2018, read_submission
 from tests.evaluation.legacy.conftest import REPOSITORIES
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from evaluation.datasets.base import Dataset, Reading
-from evaluation.datasets.prepared import prepare
+from evaluation.datasets.prepared_store import prepare
 from evaluation.domain.images import ImageShape
 from evaluation.domain.samples import Sample
 

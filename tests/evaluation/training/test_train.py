@@ -19,10 +19,10 @@ from evaluation.training import training_loop
 from evaluation.training.architectures import ARCHITECTURES
 from evaluation.training.checkpoint import CHECKPOINT
 from evaluation.training.recipes import ADVERSARIAL, NETWORK_RECIPES, TRANSFER_RECIPES
-from evaluation.training.report import Progress, TrainingReport
 from evaluation.training.target_classifiers import network_of
 from evaluation.training.train import Settings, train
 from evaluation.training.training_data import read_training_data
+from evaluation.training.training_record import Progress, TrainingReport
 
 MakeUp = Callable[..., str]
 

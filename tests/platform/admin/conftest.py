@@ -20,7 +20,7 @@ from competitions.models import (
     TermsVersion,
     Track,
 )
-from core import events
+from core import event_log
 from core.models import SiteIdentity
 from formats.curves.models import Benchmark, ModelScore
 from formats.query.leaderboards.models import (
@@ -115,7 +115,7 @@ class Rows:
             expires_at=self.at + timedelta(days=30),
         )
         self._round(submission, players, match)
-        events.record("submit", submission, by=self.by)
+        event_log.record("submit", submission, by=self.by)
         return submission
 
     def _written(self, repository: Repository) -> None:

@@ -19,7 +19,7 @@ from PIL import Image as Picture
 from accounts.models import User
 from competitions.models import Competition, Entry
 from competitions.services import make_team
-from core import notify
+from core import worker_notifications
 from repositories.services import repository_of
 from submissions.models import Submission
 from submissions.services import submit
@@ -157,7 +157,7 @@ def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Site:
     """A site without a broker."""
     current_app.loader.import_default_modules()
     made = Site(tmp_path)
-    monkeypatch.setattr(notify, "_send", lambda task, keys: made.notified.append((task, keys)))
+    monkeypatch.setattr(worker_notifications, "_send", lambda task, keys: made.notified.append((task, keys)))
     return made
 
 

@@ -23,8 +23,8 @@ from competitions.models import Competition, Track
 from competitions.rules import LEAST_ACCURACY, check_rules, format_of
 from competitions.rules_reader import RuleKind, RulesReader
 from competitions.services import import_competition
-from core.by_format import ByFormat
 from core.errors import Refusal
+from core.parts_by_format import ByFormat
 from evaluation.domain.images import ImageShape
 from evaluation.formats.registry import format_called, formats
 from submissions.models import Player

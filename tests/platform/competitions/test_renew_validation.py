@@ -15,7 +15,7 @@ from competitions.sample_draw import draw_samples
 from competitions.sample_store import image_hashes, keep_samples, samples_of
 from competitions.selectors import described_sets, sample_set_for
 from competitions.services import export_competition, import_competition
-from competitions.validation_renewal import draw_validation_set, keep_validation_set
+from competitions.validation_set_renewal import draw_validation_set, keep_validation_set
 from core.errors import Refusal
 from core.models import Event
 from formats.query.matches.rules import query_rules

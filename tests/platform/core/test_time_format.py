@@ -14,7 +14,7 @@ from competitions.models import Competition, FreezeWindow
 from core.errors import Refusal
 from core.time_format import in_words
 from pages.templatetags.gauntlet import moment
-from repositories.http.receive_pack import refusal_text
+from repositories.http.push_hooks import refusal_text
 from submissions.admission import check_calendar
 from tests.platform.conftest import FakeClock
 

@@ -22,7 +22,7 @@ from accounts.services import create_team, issue_token
 from competitions.models import Competition, Organiser
 from competitions.sample_store import samples_of
 from competitions.services import enter, import_competition
-from core import clock, notify
+from core import clock, worker_notifications
 from evaluation.bundle.canonical_json import decode_line, split
 from evaluation.bundle.signature_check import Checked, verify_signed
 from repositories.services import repository_of
@@ -32,7 +32,7 @@ from rounds.planning.plan import plan_round
 from rounds.publishing.publication import publish
 from rounds.release.released_parts import release
 from rounds.release.signing_keys import public_key
-from rounds.verification import verify
+from rounds.site_verification import verify
 from submissions.models import Submission
 from tests.platform.conftest import FakeClock
 from tests.toy_format.models import Guess
@@ -108,7 +108,7 @@ class Site:
 def site(root: Path, tmp_path: Path, live_server: LiveServer, monkeypatch: pytest.MonkeyPatch) -> Site:
     """The site, with a queue of messages in place of a broker."""
     made = Site(root, tmp_path, live_server.url)
-    monkeypatch.setattr(notify, "_send", lambda task, keys: made.messages.append((task, keys)))
+    monkeypatch.setattr(worker_notifications, "_send", lambda task, keys: made.messages.append((task, keys)))
     current_app.loader.import_default_modules()  # as a worker does when it starts
     return made
 

@@ -11,9 +11,9 @@ from celery import current_app
 from competitions.sample_store import worst_cases
 from core import clock, object_store
 from evaluation.formats.query.results import AuditReport, Outcome, RefereedSample
-from formats.query.matches import queue as pieces
+from formats.query.matches import piece_queue as pieces
 from formats.query.matches.piece_result import PlayedPiece
-from formats.transfer.tournaments import queue as runs
+from formats.transfer.tournaments import run_queue as runs
 from tests.platform.formats.transfer.tournaments.results import true_result
 from workers import queue
 from workers.models import Worker

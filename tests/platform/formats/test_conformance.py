@@ -22,8 +22,8 @@ from competitions.formats import competition_formats
 from competitions.models import Competition, Organiser
 from competitions.rules import rules_of
 from competitions.services import enter, import_competition
-from core import notify
-from core.by_format import ByFormat
+from core import worker_notifications
+from core.parts_by_format import ByFormat
 from demo.formats import SeasonFormat, demos
 from formats.base import Format, register
 from pages.formats import page_formats
@@ -85,7 +85,7 @@ class Played(NamedTuple):
 def sent(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The tasks that workers are notified of; there is no broker."""
     tasks: list[str] = []
-    monkeypatch.setattr(notify, "_send", lambda task, keys: tasks.append(task))
+    monkeypatch.setattr(worker_notifications, "_send", lambda task, keys: tasks.append(task))
     return tasks
 
 

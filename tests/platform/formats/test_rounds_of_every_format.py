@@ -16,7 +16,7 @@ from accounts.models import User
 from accounts.services import create_team
 from competitions.models import Competition, Entry, Organiser, SampleSet, Track
 from competitions.services import enter, import_competition
-from core import clock, notify
+from core import clock, worker_notifications
 from core.errors import Refusal
 from evaluation.bundle.signature_check import Checked, verify_signed
 from evaluation.cli import main
@@ -31,7 +31,7 @@ from rounds.planning.plan import plan_round
 from rounds.publishing.publication import publish
 from rounds.release.released_parts import release
 from rounds.release.signing_keys import public_key
-from rounds.verification import verify
+from rounds.site_verification import verify
 from submissions.formats import submission_formats
 from submissions.models import Player, QuotaSlot, Submission
 from tests.platform.conftest import FakeClock
@@ -71,7 +71,7 @@ class Open(NamedTuple):
 @pytest.fixture
 def opened(db: None, root: Path, name: str, monkeypatch: pytest.MonkeyPatch) -> Open:
     """A competition of the format, which Olga organises."""
-    monkeypatch.setattr(notify, "_send", lambda task, keys: None)
+    monkeypatch.setattr(worker_notifications, "_send", lambda task, keys: None)
     document = document_of(root, name)
     tracks = {track: values | {"baselines": []} for track, values in document["tracks"].items()}
     few = [each | {"count": min(each["count"], 6)} for each in document["sample_sets"]]

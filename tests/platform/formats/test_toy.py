@@ -60,7 +60,6 @@ def test_nobody_else_knows_its_name(root: Path) -> None:
     assert files.stdout == ""
 
 
-@pytest.mark.both
 @pytest.mark.slow(30)
 def test_it_plays_a_season_and_conforms(root: Path) -> None:
     """In a process of its own, whose site has the third format."""

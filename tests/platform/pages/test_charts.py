@@ -9,10 +9,10 @@ import re
 import pytest
 from django.template.loader import render_to_string
 
+from evaluation.charts.chart_table import ChartTable
 from evaluation.charts.histogram import BINS, histogram
 from evaluation.charts.line_chart import BOTTOM, LEFT, RIGHT, TOP, Curve, LineChart
 from evaluation.charts.scales import LogScale, linear_to, shares
-from evaluation.charts.table import ChartTable
 
 TABLE = ChartTable(
     ("distance", "first", "low", "high"), [(0.1, 0.0, 0.0, 0.1), (1.0, 0.25, 0.2, 0.5), (50.0, 1.0, 1.0, 1.0)]

@@ -11,7 +11,7 @@ from pytest_django import DjangoAssertNumQueries, Settings
 
 from accounts.models import User
 from competitions.pseudonyms import public_name
-from core import clock, events
+from core import clock, event_log
 from formats.query.leaderboards.models import Evaluation, Standing
 from formats.query.matches.models import Match, Piece
 from submissions.models import Build, LogChunk, Player, QuotaSlot, Submission
@@ -412,8 +412,8 @@ def test_organisers_see_what_went_wrong_on_the_platform(
 ) -> None:
     refused = shown["rejected"]
     Submission.objects.filter(pk=refused.pk).update(cause=Submission.Cause.PLATFORM, reason="fault")
-    events.record("fault", refused, reason="fault", attempt=2, detail="no space left on <host-7>")
-    events.record("fault", shown["building"], reason="fault", attempt=1, detail="of another one")
+    event_log.record("fault", refused, reason="fault", attempt=2, detail="no space left on <host-7>")
+    event_log.record("fault", shown["building"], reason="fault", attempt=1, detail="of another one")
     for user, seen in ((bob, False), (olga, True)):
         client.force_login(user)
         page = client.get(f"/submissions/{refused.pk}").content.decode()

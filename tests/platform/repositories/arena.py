@@ -8,11 +8,11 @@ from collections.abc import Sequence
 from django.contrib import admin
 from django.urls import path
 
-from core import clock, events
+from core import clock, event_log
 from core.errors import Refusal, RefusedForNow
 from repositories.file_rules import check_files
 from repositories.git_reader import GitReader
-from repositories.http.receive_pack import AcceptedPush, Push
+from repositories.http.push_hooks import AcceptedPush, Push
 from repositories.http.views import GitView, PublicGitView
 from repositories.ref_rules import RefUpdate
 from rounds.release.released_parts import released_tags
@@ -20,7 +20,7 @@ from rounds.release.released_parts import released_tags
 
 def branch_name_gate(push: Push, reader: GitReader) -> AcceptedPush:
     """Record a push as events "asked" and "pushed"; reject it or fail depending on the branch name."""
-    events.record("asked", push.repository, by=push.user)
+    event_log.record("asked", push.repository, by=push.user)
     words = {update.ref.removeprefix("refs/heads/") for update in push.updates}
     if "refused" in words:
         raise Refusal("the gate does not like \x1b[31mred", fix="paint it green")
@@ -35,7 +35,7 @@ def branch_name_gate(push: Push, reader: GitReader) -> AcceptedPush:
             check_files(reader.files(commit), reader)
 
     def after(updates: Sequence[RefUpdate]) -> str:
-        events.record("pushed", push.repository, by=push.user, refs=[update.ref for update in updates])
+        event_log.record("pushed", push.repository, by=push.user, refs=[update.ref for update in updates])
         return f"See {push.site_url}/submissions/1"
 
     return AcceptedPush("Accepted.", after)

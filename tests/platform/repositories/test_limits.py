@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from repositories.http.limits import ANYBODY, ConcurrencyLimiter, LimitReachedError, Permit
+from repositories.http.concurrency_limits import ANYBODY, ConcurrencyLimiter, LimitReachedError, Permit
 
 
 def started(limiter: ConcurrencyLimiter, permit: Permit) -> Permit:

@@ -17,7 +17,7 @@ from accounts.models import User
 from competitions.models import Competition, Entry, FreezeWindow, SampleSet, Track
 from core import clock
 from core.errors import Fault, Refusal
-from repositories.http.limits import ANYBODY, LIMITER, Permit
+from repositories.http.concurrency_limits import ANYBODY, LIMITER, Permit
 from repositories.models import Repository
 from repositories.public_copies import drop_copies, public_copy
 from rounds.models import Release, Round, RoundEntry

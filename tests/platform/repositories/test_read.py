@@ -18,7 +18,7 @@ from pytest_django import Settings
 from competitions.models import Entry, Track
 from core.errors import Fault, Refusal
 from evaluation.domain.errors import HostFault
-from evaluation.parsing.processor_time import Meter
+from evaluation.parsing.processor_time_meter import Meter
 from repositories.checkout import check_out, require_space
 from repositories.file_rules import checkout_bytes
 from repositories.git_command import MAX_MEMORY_BYTES

@@ -16,14 +16,14 @@ from django.db import connection
 from accounts.models import Team, User
 from competitions.models import Competition, Entry, RulesVersion, SampleSet, Track
 from competitions.sample_store import keep_samples, worst_cases
-from core import clock, notify, object_store
+from core import clock, object_store, worker_notifications
 from evaluation.formats.query.results import AuditReport, Outcome, RefereedSample
-from formats.query.matches import queue
+from formats.query.matches import piece_queue
 from formats.query.matches.models import Piece
+from formats.query.matches.piece_queue import Claim
 from formats.query.matches.piece_result import PlayedPiece
-from formats.query.matches.queue import Claim
 from formats.query.matches.rules import query_rules
-from formats.query.rounds.progression import advance_round
+from formats.query.rounds.round_advancement import advance_round
 from repositories.models import Repository
 from rounds import services
 from rounds.models import Round
@@ -172,7 +172,7 @@ class RoundFixture:
                 cursor.execute("ANALYZE")
         played = 0
         while claim := claim_piece(worker or self.worker()):
-            queue.commit(claim, self.played(claim))
+            piece_queue.commit(claim, self.played(claim))
             played += 1
         return played
 
@@ -198,7 +198,7 @@ class RoundFixture:
 def notifications(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Names of the tasks that were notified; there is no broker."""
     sent: list[str] = []
-    monkeypatch.setattr(notify, "notify", lambda task, **keys: sent.append(task))
+    monkeypatch.setattr(worker_notifications, "notify", lambda task, **keys: sent.append(task))
     return sent
 
 

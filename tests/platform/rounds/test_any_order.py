@@ -55,7 +55,7 @@ from formats.query.leaderboards.rejudging import (
 from formats.query.leaderboards.scoring import refresh_boards, score_finished
 from formats.query.leaderboards.tasks import sweep
 from formats.query.leaderboards.visibility import board, public_evaluation_of
-from formats.query.matches import queue
+from formats.query.matches import piece_queue
 from formats.query.matches.models import Match
 from formats.query.matches.piece_work import pieces
 from formats.query.matches.services import replay_failed
@@ -67,7 +67,7 @@ from rounds.planning.freeze import freeze_due
 from rounds.publishing.publication import publish
 from rounds.release.released_parts import release
 from rounds.release.released_parts import withdraw as take_back
-from rounds.verification import verify
+from rounds.site_verification import verify
 from submissions import build_queue, quota_ledger
 from submissions import services as submissions
 from submissions.admission import check_may_submit
@@ -256,7 +256,7 @@ class Site(RuleBasedStateMachine):
         for _ in range(share):
             if (claim := claim_piece(self.env.worker())) is None:
                 break
-            queue.commit(claim, self.env.played(claim))
+            piece_queue.commit(claim, self.env.played(claim))
 
     @rule()
     def fail(self) -> None:

@@ -16,9 +16,9 @@ from accounts.models import User
 from competitions.models import Competition, SampleSet
 from core.models import Event
 from evaluation.formats.query.results import AuditReport
-from formats.query.matches import queue
+from formats.query.matches import piece_queue
 from formats.query.matches.models import Match
-from formats.query.rounds.progression import advance_round
+from formats.query.rounds.round_advancement import advance_round
 from rounds.models import Round, RoundEntry
 from submissions.models import Submission
 from submissions.services import disqualify, reinstate
@@ -139,7 +139,7 @@ def test_the_audit_of_an_inconsistent_model_is_overridden_from_the_dashboard(
         piece = env.played(claim)
         if claim.piece.match.model.title == "model 1":
             piece = replace(piece, audit=AuditReport(replayed=20, changed=9))
-        queue.commit(claim, piece)
+        piece_queue.commit(claim, piece)
     assert "5 of 5 matches" in dashboard(browser, round_)
     env.run(round_)
     page = dashboard(browser, round_)

@@ -15,13 +15,13 @@ from core.errors import Refusal
 from core.models import Event
 from evaluation.formats.query.bundle.verify import verify
 from evaluation.formats.query.results import AuditReport
-from formats.query.matches import queue
+from formats.query.matches import piece_queue
 from formats.query.matches.models import Match, Piece
 from formats.query.rounds.audit_overrides import override_audit
 from formats.query.rounds.audit_state import AuditState, PieceAudit, audit_state, failed_on
 from formats.query.rounds.models import Decision
 from formats.query.rounds.preview import preview
-from formats.query.rounds.progression import advance_round
+from formats.query.rounds.round_advancement import advance_round
 from rounds import services
 from rounds.models import Round, RoundEntry
 from rounds.release.downloads import bundle_of
@@ -42,7 +42,7 @@ def play(env: RoundFixture, model: str = "model 0", attacks: Iterable[int] = ran
         match, piece = claim.piece.match, env.played(claim)
         if match.model.title == model and match.attack.title in rivals:
             piece = replace(piece, audit=FAILED)
-        queue.commit(claim, piece)
+        piece_queue.commit(claim, piece)
 
 
 def run(env: RoundFixture, round_: Round, attacks: Iterable[int] = range(4)) -> Round:
@@ -183,7 +183,7 @@ def test_a_stage_that_all_models_would_leave_waits_for_an_organiser(env: RoundFi
     round_ = env.begin(env.plan(samples=8))
     advance_round(round_)
     while claim := claim_piece(env.worker()):
-        queue.commit(claim, replace(env.played(claim), audit=FAILED))
+        piece_queue.commit(claim, replace(env.played(claim), audit=FAILED))
     advance_round(round_)
     round_.refresh_from_db()
     assert (round_.state, "Every remaining model failed its audits" in round_.problem) == ("playing", True)

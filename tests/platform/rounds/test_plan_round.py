@@ -18,8 +18,8 @@ from core.errors import Refusal
 from core.models import Event
 from evaluation.domain.samples import Sample
 from evaluation.formats.query.bundle import size_limit
-from formats.query.matches.scheduling import ensure_match
-from formats.query.rounds.progression import advance_round
+from formats.query.matches.match_requests import ensure_match
+from formats.query.rounds.round_advancement import advance_round
 from rounds import services
 from rounds.models import Round
 from rounds.planning import commitment_salts

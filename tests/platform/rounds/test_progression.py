@@ -15,13 +15,13 @@ from django.test.utils import CaptureQueriesContext
 from competitions.models import Competition
 from core.errors import Fault
 from core.models import Event
-from formats.query.matches import queue
+from formats.query.matches import piece_queue
 from formats.query.matches.models import Match, Piece, SampleResult
 from formats.query.matches.piece_work import pieces
 from formats.query.matches.services import replay_failed
 from formats.query.rounds.engine_adapter import facts_of
 from formats.query.rounds.models import Decision, RoundMatch
-from formats.query.rounds.progression import advance_round
+from formats.query.rounds.round_advancement import advance_round
 from rounds import services, tasks
 from rounds.models import Round, RoundEntry
 from tests.platform.claims import claim_piece
@@ -60,7 +60,7 @@ def test_it_waits_while_anything_is_open_and_may_be_repeated(env: RoundFixture, 
         advance_round(playing)
     claim = claim_piece(env.worker())
     assert claim is not None
-    queue.commit(claim, env.played(claim))
+    piece_queue.commit(claim, env.played(claim))
     tasks.sweep()
     assert set(Piece.objects.values_list("match", "first")) == asked
     assert not playing.stages.exists()
@@ -248,7 +248,7 @@ def test_paused_no_piece_starts_and_running_ones_are_committed(env: RoundFixture
     assert claim is not None
     services.pause(round_=small, by=env.organiser, reason="a storm")
     assert claim_piece(env.worker("b/0")) is None
-    queue.commit(claim, env.played(claim))
+    piece_queue.commit(claim, env.played(claim))
     advance_round(small)
     assert small.state == "paused"
     assert Match.objects.filter(state=Match.State.SUSPENDED).exists()

@@ -16,7 +16,7 @@ from formats.query.matches import player_builds
 from formats.query.matches.models import Match
 from formats.query.matches.rules import query_rules
 from formats.query.matches.services import replay_failed
-from formats.query.rounds.progression import advance_round
+from formats.query.rounds.round_advancement import advance_round
 from rounds import tasks
 from rounds.models import Round
 from submissions.models import Player, Submission

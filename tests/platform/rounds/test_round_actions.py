@@ -17,7 +17,7 @@ from core.models import Event
 from formats.query.matches.models import Match
 from formats.query.matches.services import replay_failed
 from formats.query.rounds.engine_adapter import facts_of, outcome_of
-from formats.query.rounds.progression import advance_round
+from formats.query.rounds.round_advancement import advance_round
 from rounds import services
 from rounds.models import Round, RoundEntry
 from rounds.planning.entries import frozen

@@ -13,8 +13,8 @@ from formats.query.rounds.cost_estimate import estimate
 from formats.query.rounds.models import Decision, RoundStage
 from formats.query.rounds.preview import preview
 from formats.query.rounds.progress import progress
-from formats.query.rounds.progression import advance_round
-from formats.query.rounds.stages import decisions, stages, standings_and_stages
+from formats.query.rounds.round_advancement import advance_round
+from formats.query.rounds.stages_and_decisions import decisions, stages, standings_and_stages
 from rounds import selectors, services
 from rounds.models import Round, RoundEntry
 from rounds.planning.freeze import freeze

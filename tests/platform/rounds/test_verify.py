@@ -12,7 +12,7 @@ from formats.query.leaderboards.models import PoolPlace
 from formats.query.leaderboards.services import set_pool
 from rounds.models import Round, RoundEntry
 from rounds.publishing.publication import publish
-from rounds.verification import verify
+from rounds.site_verification import verify
 from submissions import services as submissions
 from submissions.models import Player, Submission
 

@@ -12,14 +12,14 @@ from django.db import OperationalError, connection, transaction
 
 from core import object_store
 from evaluation.formats.query.bundle.verify import verify
-from formats.query.matches import queue
+from formats.query.matches import piece_queue
 from formats.query.matches.models import Match, Piece, SampleResult
 from formats.query.matches.piece_work import pieces
 from formats.query.rounds.cost_estimate import estimate
 from formats.query.rounds.models import Decision, RoundMatch, RoundStage
 from formats.query.rounds.preview import preview
 from formats.query.rounds.progress import progress
-from formats.query.rounds.progression import advance_round
+from formats.query.rounds.round_advancement import advance_round
 from rounds.models import Round
 from rounds.publishing.publication import publish
 from rounds.release.downloads import bundle_of
@@ -134,7 +134,7 @@ def disturbed(env: RoundFixture, round_: Round, draw: random.Random) -> int:
             dies = draw.random() < 0.05
             try:
                 with connection.execute_wrapper(FlakyConnection(draw)) if dies else nullcontext():
-                    queue.commit(claim, played)
+                    piece_queue.commit(claim, played)
             except OperationalError:
                 deaths += 1
                 pieces.release(claim)
@@ -177,7 +177,7 @@ def test_a_worker_of_another_class_and_the_clock_change_nothing(env: RoundFixtur
     advance_round(round_)
     claim = claim_piece(env.worker("a/0"))
     assert claim is not None
-    queue.commit(claim, env.played(claim))
+    piece_queue.commit(claim, env.played(claim))
     env.clock.forward(days=-400)
     while env.play(env.worker("b/0", "gpu")):
         env.clock.forward(days=300)

@@ -23,7 +23,7 @@ from evaluation.protocol.channel import Channel, ChannelError, Layout
 from evaluation.protocol.listener import Listener
 from evaluation.sandbox.base import SOCKET_NAME, Ending, PlayerRun, Resources, Sandbox
 from evaluation.sandbox.directory_removal import remove_trees
-from evaluation.sandbox.host_evidence import require_working_host
+from evaluation.sandbox.host_fault_check import require_working_host
 from gauntlet import frames
 
 GRACE_SECONDS = 10.0

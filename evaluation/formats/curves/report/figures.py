@@ -11,9 +11,9 @@ from enum import StrEnum
 
 import numpy as np
 
+from evaluation.charts.chart_table import ChartTable
 from evaluation.charts.line_chart import COLOURS, Curve, LineChart
 from evaluation.charts.scales import LogScale, Scale, linear_to, shares
-from evaluation.charts.table import ChartTable
 from evaluation.formats.curves.results import Floats, Results
 from evaluation.formats.curves.scoring.curves import (
     accuracy_by_budget,

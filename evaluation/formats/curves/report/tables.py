@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from evaluation.charts.table import Cell, ChartTable
+from evaluation.charts.chart_table import Cell, ChartTable
 from evaluation.formats.curves.results import Results
 from evaluation.formats.curves.scoring.curves import median_distance
 from evaluation.formats.curves.scoring.suspicions import accuracy_at_fixed

@@ -10,7 +10,7 @@ from typing import Any
 
 from evaluation.bundle.canonical_json import MOST_SAMPLES, canonical, commitment_of, decode
 from evaluation.bundle.checked_fields import MOST_WHOLE, Fields
-from evaluation.bundle.line_order import in_order
+from evaluation.bundle.line_order_check import in_order
 from evaluation.bundle.player_submissions import BundleSubmission, read_submission
 from evaluation.domain.players import TrackName
 from evaluation.formats.query.bundle.records import (

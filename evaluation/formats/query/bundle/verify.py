@@ -13,10 +13,10 @@ from typing import IO, Any
 from evaluation.bundle.body_report import about_commitments, differences
 from evaluation.bundle.canonical_json import canonical
 from evaluation.bundle.checked_fields import quoted
-from evaluation.bundle.secret_images import check_images
+from evaluation.bundle.secret_image_check import check_images
 from evaluation.bundle.signature_check import Checked, Problem, Report, not_committed, verify_signed
 from evaluation.domain.samples import Sample
-from evaluation.formats.query.bundle.perturbed_images import check_pair
+from evaluation.formats.query.bundle.perturbed_image_check import check_pair
 from evaluation.formats.query.bundle.reader import Bundle, Derived, read
 from evaluation.formats.query.bundle.records import derived_lines
 from evaluation.formats.query.tournament.rounds import RoundFacts, RoundState, advance, demanded

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from evaluation.formats.query.conformance.player import check_player
+from evaluation.formats.query.conformance.player_check import check_player
 from evaluation.formats.query.conformance.steps import Check
 
 __all__ = ["Check", "check_player"]

@@ -8,7 +8,7 @@ from itertools import chain, repeat
 from evaluation.domain.players import Side, TrackName
 from evaluation.domain.samples import Sample
 from evaluation.formats.query.referee.piece import RefereedPiece
-from evaluation.formats.query.referee.player_connection import PlayerConnection
+from evaluation.formats.query.referee.player_interface import PlayerConnection
 from evaluation.formats.query.referee.players import ConnectedPlayer, Model
 from evaluation.formats.query.referee.query_exchange import MatchContext
 from evaluation.formats.query.referee.seeds import derive_seed
@@ -38,7 +38,7 @@ class RefereedMatch:
         """Prepare a match; `calibration` is this worker's factor on time limits (`host_speed.calibrate`).
 
         `fresh_audit`: keep frames of every piece for a freshly started model, which is asked after this match was
-        closed (`fresh_instance.py`). Until then the audit is open. `reuse_attack`: one process plays
+        closed (`fresh_model_audit.py`). Until then the audit is open. `reuse_attack`: one process plays
         all pieces, for attacks that are known to keep no state between pieces.
         """
         self._rules = rules

@@ -13,10 +13,10 @@ from evaluation.domain.errors import Fault
 from evaluation.domain.failure_reasons import Reason
 from evaluation.domain.players import Side, TrackName
 from evaluation.formats.query.referee import handshake
-from evaluation.formats.query.referee.early_start import BackgroundEnd, EarlyStart
-from evaluation.formats.query.referee.player_connection import PlayerConnection
-from evaluation.formats.query.referee.processor_time import CLOCK_FACTOR, CLOCK_GRACE_FACTOR, TimeTakenByHost
+from evaluation.formats.query.referee.early_player_start import BackgroundEnd, EarlyStart
+from evaluation.formats.query.referee.player_interface import PlayerConnection
 from evaluation.formats.query.referee.time_limits import MODEL_GRACE_SECONDS, TimeBank
+from evaluation.formats.query.referee.time_taken_by_host import CLOCK_FACTOR, CLOCK_GRACE_FACTOR, TimeTakenByHost
 from evaluation.formats.query.results import Failure
 from evaluation.formats.query.rules import QueryRules
 from evaluation.protocol.channel import Channel, ChannelError, Layout, ReceivedFrame

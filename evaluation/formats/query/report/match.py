@@ -8,9 +8,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from evaluation.charts import match_charts
+from evaluation.charts.chart_table import ChartTable
 from evaluation.charts.histogram import Histogram
 from evaluation.charts.line_chart import LineChart
-from evaluation.charts.table import ChartTable
 from evaluation.domain.players import TrackName
 from evaluation.domain.samples import Sample
 from evaluation.formats.query.results import MatchResult, Outcome, Trace

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from evaluation.charts import match_charts
+from evaluation.charts.chart_table import ChartTable
 from evaluation.charts.heat_colours import HeatColours, Pair, colours_for
 from evaluation.charts.histogram import Histogram
 from evaluation.charts.line_chart import Curve, LineChart
 from evaluation.charts.scales import LogScale, linear_to, shares
-from evaluation.charts.table import ChartTable
 from evaluation.domain.players import TrackName
 from evaluation.domain.samples import Sample
 from evaluation.formats.query.report import match

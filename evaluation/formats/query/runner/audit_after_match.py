@@ -6,11 +6,11 @@ from collections.abc import Callable, Sequence
 
 from evaluation.domain.players import QueryPlayer, TrackName
 from evaluation.formats.query.kept_frames import KeptFrames
-from evaluation.formats.query.referee.fresh_instance import ask_fresh_model
+from evaluation.formats.query.referee.fresh_model_audit import ask_fresh_model
 from evaluation.formats.query.referee.kept_frame_bytes import with_audit
 from evaluation.formats.query.results import AuditReport, PieceResult
 from evaluation.formats.query.rules import QueryRules
-from evaluation.formats.query.runner.player_lock import no_instance_of
+from evaluation.formats.query.runner.audit_exclusion_lock import no_instance_of
 from evaluation.formats.query.runner.sandboxed_player import SandboxedPlayer
 from evaluation.sandbox.base import Resources, Sandbox
 

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from contextlib import suppress
 
 from evaluation.domain.processor_use import ProcessorUse
-from evaluation.formats.query.referee.player_connection import PlayerConnection, PlayerExit
+from evaluation.formats.query.referee.player_interface import PlayerConnection, PlayerExit
 
 _END_SECONDS = 1.0
 """Seconds for a woken thread to end, so that it does not write later; a thread that hangs is abandoned."""

@@ -14,13 +14,13 @@ from evaluation.domain.errors import Fault
 from evaluation.domain.failure_reasons import Reason
 from evaluation.domain.players import QueryPlayer
 from evaluation.domain.processor_use import ProcessorUse
-from evaluation.formats.query.referee.player_connection import PlayerConnection, PlayerExit
+from evaluation.formats.query.referee.player_interface import PlayerConnection, PlayerExit
+from evaluation.formats.query.runner.audit_exclusion_lock import InstanceLock
 from evaluation.formats.query.runner.line_splitter import LineSplitter
-from evaluation.formats.query.runner.player_lock import InstanceLock
 from evaluation.protocol.listener import Listener
 from evaluation.sandbox.base import SOCKET_NAME, Ending, Folder, PlayerRun, Resources, Sandbox
 from evaluation.sandbox.directory_removal import remove_trees
-from evaluation.sandbox.host_evidence import require_working_host
+from evaluation.sandbox.host_fault_check import require_working_host
 from evaluation.sandbox.private_copies import copy_files, remove_copy
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from evaluation.domain.errors import DatasetRefusal
 from evaluation.domain.players import QueryPlayer
 from evaluation.domain.samples import Sample
-from evaluation.formats.query.referee.player_connection import PlayerConnection
+from evaluation.formats.query.referee.player_interface import PlayerConnection
 from evaluation.formats.query.runner.in_process_player import InProcessPlayer
 from evaluation.formats.query.runner.nearest_mean import NearestMean
 from evaluation.formats.query.runner.sandboxed_player import SandboxedPlayer

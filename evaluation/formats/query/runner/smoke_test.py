@@ -20,12 +20,12 @@ from evaluation.formats.query.results import Failure, Outcome, PieceResult, Refe
 from evaluation.formats.query.rules import QueryRules
 from evaluation.formats.query.runner.audit_after_match import audit_model, with_audits
 from evaluation.formats.query.runner.in_process_player import InProcessPlayer
-from evaluation.formats.query.runner.sample_disguise import disguise
 from evaluation.formats.query.runner.sandboxed_player import SandboxedPlayer
 from evaluation.formats.query.runner.smoke_opponent import SmokeOpponent
 from evaluation.formats.query.runner.smoke_test_checks import check_rules, describe_failure, suggest_fix
+from evaluation.formats.query.runner.smoke_test_disguise import disguise
 from evaluation.sandbox.base import Resources, Sandbox
-from evaluation.sandbox.host_paths import HostPaths
+from evaluation.sandbox.host_path_redaction import HostPaths
 from gauntlet import serve_attack
 
 SAMPLES = 20

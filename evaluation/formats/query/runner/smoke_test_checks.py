@@ -10,7 +10,7 @@ from evaluation.builder.exception_in_output import MOST_CHARACTERS, LastExceptio
 from evaluation.domain.failure_reasons import Reason
 from evaluation.domain.smoke_checks import SmokeCheck
 from evaluation.formats.query.results import Failure
-from evaluation.sandbox.host_paths import HostPaths
+from evaluation.sandbox.host_path_redaction import HostPaths
 
 _ENDED = frozenset({Reason.EXITED_IN_SETUP, Reason.CRASHED, Reason.DISCONNECTED})
 """The referee's reasons that an exception in the player's own code can cause."""

@@ -1,1 +1,1 @@
-"""Scores and leaderboards of the query format, by version, and their statistics."""
+"""Scores of the query format, by version, and their statistics."""

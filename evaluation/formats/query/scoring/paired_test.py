@@ -32,7 +32,7 @@ class ScoreDifference:
 def paired_difference(newer: Distances, older: Distances, side: Side, seed: int = 0) -> ScoreDifference:
     """Test the scores of two players of one side that met the same opponents on the same samples.
 
-    Both arrays are (opponents, samples) of scored distances, as for `v1`. A drawn sample brings all its
+    Both arrays are (opponents, samples) of scored distances, as for `scores_v1`. A drawn sample brings all its
     distances of both players. Raise `ValueError` where the numbers of samples differ.
     """
     if newer.shape[1] != older.shape[1]:

@@ -13,7 +13,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from evaluation.scoring.bootstrap import CONFIDENCE, RESAMPLES
+from evaluation.scoring.bootstrap_constants import CONFIDENCE, RESAMPLES
 from evaluation.scoring.distances import Distances
 
 _STRIDE = 32

@@ -10,17 +10,17 @@ from dataclasses import asdict, replace
 from pathlib import Path
 
 from evaluation.builder.base import Builder, LogLine
+from evaluation.builder.build_pack_detection import CONFIGURATION_FILES
 from evaluation.builder.choose_builder import choose_builder
 from evaluation.builder.docker_build_settings import BuildSettings, build_settings_from_environment
 from evaluation.builder.docker_builder import DockerBuilder
 from evaluation.builder.layer_store import LayerStore
 from evaluation.builder.manifest import MANIFEST_NAME
-from evaluation.builder.pack_detection import CONFIGURATION_FILES
 from evaluation.builder.source_tree import BINDER_DIRECTORIES, IGNORED_NAMES, tree_entries
 from evaluation.builder.tree_digest import tree_digest
 from evaluation.domain.errors import BuildRefusal
 from evaluation.domain.players import QueryPlayer
-from evaluation.formats.query.submissions_2018.crowdai import FILE_NAME, Submission2018, is_2018, read_submission
+from evaluation.formats.query.submissions_2018.manifest_2018 import FILE_NAME, Submission2018, is_2018, read_submission
 from evaluation.formats.query.submissions_2018.program_check import MODULES_FOLDER, check_program
 from evaluation.formats.query.submissions_2018.requirements_2018 import Replacement, replacements
 from evaluation.legacy.environment import VARIABLE, LegacyEnvironment, legacy_environment, legacy_image

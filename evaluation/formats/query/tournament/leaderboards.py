@@ -17,8 +17,8 @@ from evaluation.domain.players import TrackName
 from evaluation.formats.query.results import MatchResult, Outcome, RefereedSample
 from evaluation.formats.query.scoring.ranking import ranking
 from evaluation.formats.query.scoring.scores_v1 import Score, attack_score, model_score
+from evaluation.scoring.leaderboard_resolution import sentence
 from evaluation.scoring.rank_intervals import rank_intervals
-from evaluation.scoring.separation import sentence
 
 _Grid: TypeAlias = dict[tuple[str, str], tuple[RefereedSample, ...]]
 """(attack, model) to rows."""

@@ -1,8 +1,8 @@
-"""The replay of a tournament from its start, shared by both schedules. It reads only results that it demanded.
+"""The replay of a tournament from its start, shared by the schedules. It reads only results that it demanded.
 
-An inconsistent model leaves at the end of the stage (`audits`), and the stage is decided without it: it is not ordered,
-the others are ranked among themselves, and it measures no attack. Its place in a panel stays empty, so that no more
-triples are needed, unless it was the last of its panel.
+An inconsistent model leaves at the end of the stage (`failed_audit_rule`), and the stage is decided without it: it is
+not ordered, the others are ranked among themselves, and it measures no attack. Its place in a panel stays empty, so
+that no more triples are needed, unless it was the last of its panel.
 """
 
 from __future__ import annotations

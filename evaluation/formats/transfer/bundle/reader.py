@@ -10,7 +10,7 @@ from typing import Any
 
 from evaluation.bundle.canonical_json import MOST_SAMPLES, canonical, commitment_of, decode
 from evaluation.bundle.checked_fields import Fields, quoted
-from evaluation.bundle.line_order import in_order
+from evaluation.bundle.line_order_check import in_order
 from evaluation.bundle.player_submissions import read_submission
 from evaluation.bundle.sample_hash import NO_TARGET
 from evaluation.domain.images import ImageShape

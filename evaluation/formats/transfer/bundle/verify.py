@@ -14,10 +14,10 @@ from evaluation.bundle.body_report import about_commitments, differences
 from evaluation.bundle.canonical_json import canonical
 from evaluation.bundle.checked_fields import quoted
 from evaluation.bundle.sample_hash import NO_TARGET
-from evaluation.bundle.secret_images import check_images
+from evaluation.bundle.secret_image_check import check_images
 from evaluation.bundle.signature_check import Checked, Problem, Report, not_committed, verify_signed
 from evaluation.domain.samples import Sample
-from evaluation.formats.transfer.bundle.image_archives import check_archive
+from evaluation.formats.transfer.bundle.image_archive_check import check_archive
 from evaluation.formats.transfer.bundle.reader import TransferBundle, read
 from evaluation.formats.transfer.bundle.records import TransferRecord, standing_lines
 

@@ -5,16 +5,22 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import astuple, fields
 
+from evaluation.charts.chart_table import ChartTable
 from evaluation.charts.heat_colours import share_colour, share_legend
 from evaluation.charts.line_chart import Curve, LineChart
 from evaluation.charts.scales import LinearScale, shares
-from evaluation.charts.table import ChartTable
 from evaluation.formats.transfer.report import gallery
 from evaluation.formats.transfer.results import PairCounts
 from evaluation.formats.transfer.rules import TransferTrack
 from evaluation.formats.transfer.runner.match_problems import problems
 from evaluation.formats.transfer.runner.match_result import TransferResult
-from evaluation.formats.transfer.scoring.tables import accuracy, class_errors, separated, share_text, success_by_epsilon
+from evaluation.formats.transfer.scoring.success_and_error_tables import (
+    accuracy,
+    class_errors,
+    separated,
+    share_text,
+    success_by_epsilon,
+)
 from evaluation.report.page import Context, render
 from evaluation.report.pictures import class_name
 

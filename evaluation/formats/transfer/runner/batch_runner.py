@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from evaluation.domain.images import Images
 from evaluation.formats.transfer.results import AttackBatch, BatchReason, BatchRun, DefenceBatch, ImageNote, RowNote
 from evaluation.formats.transfer.rules import TransferRules, TransferTrack
-from evaluation.formats.transfer.runner.adversarial_images import pixel_hash, read_all, read_file
+from evaluation.formats.transfer.runner.attack_output_reader import pixel_hash, read_all, read_file
 from evaluation.formats.transfer.runner.batches import Batch, anonymous_names, png
-from evaluation.formats.transfer.runner.result_file import read_result_file
+from evaluation.formats.transfer.runner.defence_result_file import read_result_file
 from evaluation.formats.transfer.runner.run_batch import (
     OUTPUT_DATA,
     OUTPUT_IMAGES,

@@ -24,7 +24,7 @@ from PIL import Image as Picture
 
 from evaluation.domain.errors import Fault
 from evaluation.formats.transfer.results import AttackBatch, BatchReason, BatchRun, DefenceBatch, ImageNote, RowNote
-from evaluation.formats.transfer.runner.adversarial_images import pixel_hash
+from evaluation.formats.transfer.runner.attack_output_reader import pixel_hash
 from evaluation.formats.transfer.runner.batches import Batch, png
 
 _RECORD = "batch.json"

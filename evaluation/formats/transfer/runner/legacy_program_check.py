@@ -8,7 +8,7 @@ from pathlib import Path, PurePosixPath
 
 from evaluation.builder.source_tree import TreeEntry, tree_entries
 from evaluation.domain.errors import BuildRefusal
-from evaluation.formats.transfer.runner.named_weights import require_loaded_weights, require_named_weights
+from evaluation.formats.transfer.runner.named_weights_check import require_loaded_weights, require_named_weights
 from evaluation.legacy.environment import LegacyEnvironment
 from evaluation.legacy.missing_weights import require_weights
 from evaluation.legacy.player_modules import SOURCE

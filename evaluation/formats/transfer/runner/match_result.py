@@ -18,7 +18,7 @@ from evaluation.formats.transfer.scoring.intervals import (
     with_intervals,
 )
 from evaluation.formats.transfer.scoring.scores import TransferStanding, standings
-from evaluation.formats.transfer.scoring.tables import AttackDefenceMatrix, GivenLabels, matrices
+from evaluation.formats.transfer.scoring.success_and_error_tables import AttackDefenceMatrix, GivenLabels, matrices
 
 
 @dataclass(frozen=True, eq=False)

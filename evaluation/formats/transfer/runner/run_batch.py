@@ -16,13 +16,13 @@ from evaluation.builder.source_tree import IGNORED_NAMES
 from evaluation.domain.errors import Fault
 from evaluation.domain.players import Program
 from evaluation.formats.transfer.results import BatchReason, BatchRun
-from evaluation.formats.transfer.runner.container_files import make_readable
+from evaluation.formats.transfer.runner.container_owned_files import make_readable
 from evaluation.formats.transfer.runner.disk_use import DiskAllowance, allowance_beyond
 from evaluation.formats.transfer.runner.transfer_player import TransferPlayer
 from evaluation.formats.transfer.runner.workspace import workspace
 from evaluation.legacy.player_modules import START_2017
 from evaluation.sandbox.base import Ending, Folder, PlayerRun, Resources, Sandbox
-from evaluation.sandbox.host_evidence import require_working_host
+from evaluation.sandbox.host_fault_check import require_working_host
 
 CODE, INPUT_IMAGES, OUTPUT_IMAGES, OUTPUT_DATA = "/code", "/input_images", "/output_images", "/output_data"
 """Where submissions of 2017 see their files."""

@@ -14,12 +14,12 @@ from evaluation.domain.samples import Sample
 from evaluation.domain.smoke_checks import SmokeCheck, not_reached
 from evaluation.formats.transfer.results import NO_LABEL, AttackBatch, BatchReason, BatchRun, DefenceBatch, ImageNote
 from evaluation.formats.transfer.rules import TransferRules
-from evaluation.formats.transfer.runner.adversarial_images import pixel_hash
+from evaluation.formats.transfer.runner.attack_output_reader import pixel_hash
 from evaluation.formats.transfer.runner.batch_runner import BatchRunner
 from evaluation.formats.transfer.runner.batches import Batch, make_batches
 from evaluation.formats.transfer.runner.run_batch import CODE, OUTPUT_IMAGES, RunEnvironment
 from evaluation.formats.transfer.runner.transfer_player import TransferPlayer
-from evaluation.sandbox.host_paths import HostPaths
+from evaluation.sandbox.host_path_redaction import HostPaths
 
 SAMPLES = 10
 """Number of images of the batch."""

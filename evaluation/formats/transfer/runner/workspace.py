@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 
 from evaluation.domain.errors import Fault, Refusal
-from evaluation.formats.transfer.runner.container_files import remove_contents
+from evaluation.formats.transfer.runner.container_owned_files import remove_contents
 from evaluation.sandbox.base import Sandbox
 from evaluation.sandbox.labelled_directory import make_labelled, remove_labelled, sweep_labelled
 

@@ -20,7 +20,7 @@ from evaluation.domain.players import Side
 from evaluation.formats.transfer.results import NO_LABEL, PairCounts
 from evaluation.formats.transfer.rules import Opponents, TransferTrack
 from evaluation.formats.transfer.scoring.scores import TransferStanding, opponent_weights
-from evaluation.scoring.bootstrap import RESAMPLES
+from evaluation.scoring.bootstrap_constants import RESAMPLES
 from evaluation.scoring.distances import Distances
 from evaluation.scoring.rank_intervals import RankInterval, rank_intervals, student
 

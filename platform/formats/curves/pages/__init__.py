@@ -11,8 +11,8 @@ from django.utils.translation import gettext_noop
 
 from accounts.models import User
 from competitions.models import Entry, RulesVersion, Track
+from evaluation.charts.chart_table import ChartTable
 from evaluation.charts.line_chart import LineChart
-from evaluation.charts.table import ChartTable
 from formats.curves.board import CurvesBoard
 from formats.curves.models import Benchmark
 from formats.curves.pages import introduction
@@ -23,10 +23,10 @@ from formats.curves.pages.round_page import round_content
 from formats.curves.pages.rules_table import LABELS, rules_rows
 from formats.curves.pages.submission import submission_content
 from formats.curves.tracks import MODEL
+from pages.column_leaderboard_pages import PlainPages
 from pages.competition.citation import Origin
 from pages.competition.rules_table import RuleRow
 from pages.formats import BoardContent, Content, Guide, HomeTexts, RoundContent, RoundTexts, SubmissionContent
-from pages.plain_pages import PlainPages
 from pages.status.incidents import RETRY, RowsToFix, Urgency
 from rounds.models import Release, Round
 from submissions.models import Build, Submission

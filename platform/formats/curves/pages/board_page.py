@@ -8,15 +8,15 @@ from django.utils.http import urlencode
 
 from competitions.board_freezes import sees_live
 from competitions.models import Track
+from evaluation.charts.chart_table import ChartTable
 from evaluation.charts.line_chart import COLOURS, LineChart
-from evaluation.charts.table import ChartTable
 from evaluation.domain.translatable_text import Text
 from formats.curves.board import CurvesBoard, ThreatModelOfBoard, counting_scores, threat_models_of
 from formats.curves.models import ModelScore
 from formats.curves.pages.charts import by_budget
 from pages.board.freeze import freeze_of
 from pages.formats import BoardContent
-from submissions.plain_board import PlainRow
+from submissions.column_leaderboard import PlainRow
 
 THREAT = "threat"
 """The parameter of addresses that chooses a threat model; an unknown one is the first."""

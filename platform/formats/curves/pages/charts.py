@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from evaluation.charts.chart_table import ChartTable
 from evaluation.charts.line_chart import Curve, LineChart
 from evaluation.charts.scales import LinearScale, LogScale, linear_to, shares
-from evaluation.charts.table import ChartTable
 from evaluation.domain.translatable_text import Text
 from formats.curves.board import ThreatModelOfBoard
 

@@ -8,8 +8,8 @@ from django.http import HttpRequest
 
 from competitions.board_freezes import sees_live
 from competitions.models import Track
+from evaluation.charts.chart_table import ChartTable
 from evaluation.charts.line_chart import COLOURS, LineChart
-from evaluation.charts.table import ChartTable
 from formats.curves.board import CurvesBoard, ThreatModelOfBoard, scores_under, threat_models_of, values_of
 from formats.curves.models import ModelScore
 from formats.curves.pages.board_page import address_of, chosen_threat, named

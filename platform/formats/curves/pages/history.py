@@ -15,9 +15,9 @@ from competitions.board_freezes import known_until
 from competitions.models import Entry, Track
 from core import clock
 from core.time_format import for_programs, on_axis
+from evaluation.charts.chart_table import Cell, ChartTable
 from evaluation.charts.line_chart import Curve, LineChart
 from evaluation.charts.scales import TimeScale, shares
-from evaluation.charts.table import Cell, ChartTable
 from evaluation.domain.translatable_text import Text
 from formats.curves.board import ThreatModelOfBoard, scores_under, threat_models_of
 from formats.curves.models import ModelScore

@@ -21,8 +21,8 @@ from formats.curves.scores import measure_of, threat_of
 from formats.curves.threat_names import goal_name, norm_name
 from pages.formats import SubmissionContent
 from pages.submission.progress_steps import steps_of
+from submissions.column_leaderboard import PlainRow
 from submissions.models import Build, Submission
-from submissions.plain_board import PlainRow
 
 
 class BenchmarkState(models.TextChoices):

@@ -13,7 +13,7 @@ from formats.query.demo.tables import print_preview, print_standings
 from formats.query.leaderboards.evaluation_basis import unevaluated
 from formats.query.leaderboards.models import Evaluation
 from formats.query.rounds.cost_estimate import estimate
-from formats.query.rounds.planning import Schedule
+from formats.query.rounds.planning import RoundSchedule
 from formats.query.rounds.preview import preview
 from formats.query.rounds.progress import progress
 from rounds.models import Round
@@ -23,7 +23,7 @@ from rounds.selectors import standings
 class QuerySeason:
     """See `demo.formats.SeasonFormat`."""
 
-    plan: Mapping[str, str] = {"schedule": Schedule.LADDER_2}
+    plan: Mapping[str, str] = {"schedule": RoundSchedule.LADDER_2}
 
     def cost(self, planned: Round) -> str:
         """Describe how many samples a round plays at most, and for how long."""

@@ -11,7 +11,7 @@ from django.db.models import Max
 from competitions.board_freezes import frozen_since
 from competitions.models import Competition, FrozenLeaderboards, Track
 from competitions.selectors import require_organiser
-from core import clock, events
+from core import clock, event_log
 from core.errors import Refusal
 from formats.query.leaderboards.models import Evaluation, Rejudging, Snapshot
 from formats.query.leaderboards.visibility import rows_now
@@ -47,7 +47,7 @@ def freeze_leaderboards(*, competition: Competition, by: User, reason: str) -> N
         for track in tracks:
             _snapshot(track, reason, now)
         FrozenLeaderboards.objects.create(competition=competition, since=now)
-        events.record("freeze", current, by=by, reason=reason)
+        event_log.record("freeze", current, by=by, reason=reason)
 
 
 def unfreeze_leaderboards(*, competition: Competition, by: User, reason: str) -> None:
@@ -61,7 +61,7 @@ def unfreeze_leaderboards(*, competition: Competition, by: User, reason: str) ->
         if since is None:
             raise Refusal("the leaderboards are not frozen", fix="no action needed")
         FrozenLeaderboards.objects.filter(competition=current).delete()
-        events.record("unfreeze", current, by=by, reason=reason, since=since.isoformat())
+        event_log.record("unfreeze", current, by=by, reason=reason, since=since.isoformat())
     competition.refresh_from_db()
 
 

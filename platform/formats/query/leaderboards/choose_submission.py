@@ -12,10 +12,10 @@ from accounts.selectors import is_member
 from competitions.models import Competition, Entry
 from competitions.rules import teams_may_choose
 from competitions.selectors import rules_in_force
-from core import clock, events
+from core import clock, event_log
 from core.errors import Refusal, RefusedForNow
-from core.notify import notify
 from core.time_format import in_words
+from core.worker_notifications import notify
 from evaluation.domain.translatable_text import Text
 from formats.query.leaderboards import services
 from formats.query.leaderboards.board_freeze import time_of_a_result
@@ -122,5 +122,5 @@ def _check_limit(repository: Repository) -> None:
 def _record(repository: Repository, submission: Submission | None, by: User) -> None:
     at = time_of_a_result(repository.entry.competition_id)
     SubmissionChoice.objects.create(repository=repository, submission=submission, made_by=by, made_at=at)
-    events.record("choose", repository, by=by, submission=submission.pk if submission else None)
+    event_log.record("choose", repository, by=by, submission=submission.pk if submission else None)
     notify("leaderboards.score", track=repository.track_id)

@@ -12,7 +12,7 @@ from django.db.models.functions import Coalesce
 
 from competitions.models import RulesVersion, SampleSet, Track
 from competitions.selectors import rules_in_force, sample_set_for
-from core import faults
+from core import platform_error_report
 from core.errors import Fault
 from formats.query import NAME
 from formats.query.leaderboards.models import Evaluation, Pool
@@ -290,7 +290,7 @@ def _by_track() -> Iterator[tuple[Track, EvaluationBasis, QuerySet[Any]]]:
         try:
             basis = basis_in_force(track)
         except Fault as fault:
-            faults.report(log, fault, "submissions to %s cannot be measured", track)
+            platform_error_report.report(log, fault, "submissions to %s cannot be measured", track)
             continue
         if basis is not None:
             rows = _ready().filter(~Exists(of_it.filter(**basis._asdict())), repository__track=track)

@@ -10,7 +10,7 @@ from django.utils.html import format_html
 
 from competitions.extension_points import sets_in_use
 from competitions.models import SampleSet
-from core import notify
+from core import worker_notifications
 from core.administration.columns import count_column
 from formats.query.leaderboards.evaluation_basis import COUNTED
 from formats.query.leaderboards.models import Evaluation
@@ -24,18 +24,18 @@ from submissions.models import Player, Submission
 
 def evaluate(submission: Submission) -> None:
     """Notify a worker that begins the evaluation of a submission that is ready."""
-    notify.notify("leaderboards.evaluate", submission=submission.pk)
+    worker_notifications.notify("leaderboards.evaluate", submission=submission.pk)
 
 
 def rank_again(submission: Submission) -> None:
     """Notify a worker that ranks the leaderboard again on which a submission may count now, or no longer."""
-    notify.notify("leaderboards.score", track=submission.repository.track_id)
+    worker_notifications.notify("leaderboards.score", track=submission.repository.track_id)
 
 
 @receiver(match_ended)
 def score(**signal: Any) -> None:
     """Notify a worker that scores what has been played."""
-    notify.notify("leaderboards.score")
+    worker_notifications.notify("leaderboards.score")
 
 
 @sets_in_use.add

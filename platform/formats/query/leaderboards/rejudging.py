@@ -2,7 +2,7 @@
 
 A rejudging changes no leaderboard, team page or quota before it is published. It measures on the basis of what it
 replaces. From its publication on, its matches count instead of the replaced ones, for every score that uses them:
-also scores of other submissions, and on a basis that came into force meanwhile (`superseding`).
+also scores of other submissions, and on a basis that came into force meanwhile (`superseded_evaluations`).
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ from django.db.models import QuerySet
 
 from competitions.models import Competition, RulesVersion, SampleSet, Track
 from competitions.selectors import require_organiser
-from core import clock, events
+from core import clock, event_log
 from core.errors import Fault, Refusal
-from core.notify import notify
+from core.worker_notifications import notify
 from formats.query.leaderboards.board_freeze import time_of_a_result
 from formats.query.leaderboards.evaluation_basis import COUNTED, NEWEST
 from formats.query.leaderboards.models import Evaluation, Rejudging
 from formats.query.leaderboards.scoring import recompute
-from formats.query.leaderboards.superseding import supersede_in
+from formats.query.leaderboards.superseded_evaluations import supersede_in
+from formats.query.matches.match_requests import request_matches
 from formats.query.matches.models import Match
-from formats.query.matches.scheduling import request_matches
 from formats.query.matches.services import cancel, replay_failed
 from formats.query.tracks import MODEL
 from submissions.models import Player, Submission
@@ -58,7 +58,7 @@ def begin_rejudging(*, competition: Competition, submissions: Sequence[Submissio
         rejudging = Rejudging.objects.create(competition=competition, reason=reason, made_at=clock.now())
         made = Evaluation.objects.bulk_create(_again(rejudging, old) for old in replaced)
         _request_matches(rejudging, made)
-        events.record("rejudge", rejudging, by=by, reason=reason, submissions=[row.pk for row in current])
+        event_log.record("rejudge", rejudging, by=by, reason=reason, submissions=[row.pk for row in current])
         notify("leaderboards.score")
     return rejudging
 
@@ -76,7 +76,7 @@ def replay_rejudging(*, rejudging: Rejudging, by: User, reason: str) -> None:
             state=Evaluation.State.PLAYING, finished_at=None, cause="", reason="", problem=""
         )
         Rejudging.objects.filter(pk=current.pk).update(state=Rejudging.State.PLAYING)
-        events.record("replay", current, by=by, reason=reason, evaluations=[row.pk for row in void])
+        event_log.record("replay", current, by=by, reason=reason, evaluations=[row.pk for row in void])
         notify("leaderboards.score")
     rejudging.refresh_from_db()
 
@@ -98,7 +98,7 @@ def _settle(rejudging: Rejudging) -> bool:
         ):
             return False
         Rejudging.objects.filter(pk=current.pk).update(state=Rejudging.State.COMPARED)
-        events.record("compare", current)
+        event_log.record("compare", current)
     return True
 
 
@@ -128,7 +128,7 @@ def publish_rejudging(*, rejudging: Rejudging, by: User, reason: str) -> None:
         Rejudging.objects.filter(pk=current.pk).update(settled_at=time_of_a_result(current.competition_id))
         changed = {track.name: recompute(track) for track in tracks}
         scored_again = sorted({row.submission_id for row in concerned})
-        events.record("publish", current, by=by, reason=reason, changed_places=changed, scored_again=scored_again)
+        event_log.record("publish", current, by=by, reason=reason, changed_places=changed, scored_again=scored_again)
     rejudging.refresh_from_db()
 
 
@@ -149,7 +149,7 @@ def discard_rejudging(*, rejudging: Rejudging, by: User, reason: str) -> None:
             reason="discarded",
             problem="The rejudging was discarded before it was played.",
         )
-        events.record("discard", current, by=by, reason=reason)
+        event_log.record("discard", current, by=by, reason=reason)
     rejudging.refresh_from_db()
 
 

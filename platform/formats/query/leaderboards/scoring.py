@@ -12,7 +12,7 @@ from django.db import transaction
 from django.db.models import QuerySet
 
 from competitions.models import Track
-from core import clock, events, faults
+from core import clock, event_log, platform_error_report
 from core.errors import Fault
 from core.models import Event
 from evaluation.formats.query.results import AuditReport
@@ -100,7 +100,7 @@ def _note_overdue(evaluation: Evaluation, late: QuerySet[Evaluation], now: datet
         if not late.filter(pk=evaluation.pk).update(overdue_at=now):
             return False
         refund(submission=evaluation.submission, reason=quota_ledger.OVERDUE)
-        events.record("overdue", evaluation.submission, evaluation=evaluation.pk)
+        event_log.record("overdue", evaluation.submission, evaluation=evaluation.pk)
     log.error("%s was not played within %d days: workers are missing", evaluation, OVERDUE.days)
     return True
 
@@ -112,7 +112,7 @@ def _end_all(track: int, evaluations: Sequence[Evaluation]) -> int:
             matches = _matches_of(evaluation)
             endings.append((evaluation, matches, _ending(evaluation)))
         except Exception as error:  # any error: the others are still scored
-            faults.report(log, error, "%s cannot be ended", evaluation)
+            platform_error_report.report(log, error, "%s cannot be ended", evaluation)
     keys = {evaluation.submission_id for evaluation in evaluations}
     with transaction.atomic():
         # submissions before the track, as in rounds: one withdrawn now either was scored before, or is not `over`
@@ -138,7 +138,7 @@ def _try_to_end(evaluation: Evaluation, ending: _Ending, due: QuerySet[Evaluatio
         with transaction.atomic():
             return _end(evaluation, ending, due)
     except Exception as error:  # any error: the others are still ended
-        faults.report(log, error, "%s cannot be ended", evaluation)
+        platform_error_report.report(log, error, "%s cannot be ended", evaluation)
         return False
 
 
@@ -170,7 +170,7 @@ def _ending(evaluation: Evaluation) -> _Ending:
     try:
         scores = scores_of(evaluation)
     except Fault as fault:
-        faults.report(log, fault, "%s cannot be scored", evaluation)
+        platform_error_report.report(log, fault, "%s cannot be scored", evaluation)
         return _fault(f"A platform error occurred during scoring: {fault}.")
     return _Ending(Evaluation.State.SCORED, scores.columns, scores.resampled)
 
@@ -229,7 +229,7 @@ def _end(evaluation: Evaluation, ending: _Ending, due: QuerySet[Evaluation]) -> 
     if not written:
         return False
     if ending.state == Evaluation.State.VOID:
-        events.record("void", evaluation, reason=ending.reason, cause=ending.cause, problem=ending.problem)
+        event_log.record("void", evaluation, reason=ending.reason, cause=ending.cause, problem=ending.problem)
     if ending.cause == Submission.Cause.PLATFORM and evaluation.counts:
         refund(submission=evaluation.submission, reason=ending.reason)
     if ending.state == Evaluation.State.SCORED:
@@ -245,8 +245,8 @@ def keep_resamples(evaluation: Evaluation, resampled: bytes) -> None:
 
 def record_once(verb: str, subject: Match | Evaluation, **data: Any) -> None:
     """Record an event for the organisers, once per subject."""
-    if not Event.objects.filter(verb=verb, subject=events.name_of(subject)).exists():
-        events.record(verb, subject, **data)
+    if not Event.objects.filter(verb=verb, subject=event_log.name_of(subject)).exists():
+        event_log.record(verb, subject, **data)
 
 
 def recompute(track: Track, *, again: bool = False) -> int:

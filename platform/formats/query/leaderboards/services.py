@@ -16,9 +16,9 @@ from django.db.models import Exists, Max, OuterRef, Q
 
 from competitions.models import Competition, Track
 from competitions.selectors import require_organiser, rules_in_force
-from core import clock, events, faults
+from core import clock, event_log, platform_error_report
 from core.errors import Fault, GauntletError, Refusal
-from core.notify import notify
+from core.worker_notifications import notify
 from formats.query.leaderboards.evaluation_basis import (
     BASIS,
     COUNTED,
@@ -31,10 +31,10 @@ from formats.query.leaderboards.models import Evaluation, Pool, PoolPlace
 from formats.query.leaderboards.pool_of_first_submissions import first_players
 from formats.query.leaderboards.rejudging import OPEN
 from formats.query.leaderboards.replaced_matches import published_matches
+from formats.query.matches.match_requests import ensure_match
 from formats.query.matches.models import Match
 from formats.query.matches.player_builds import baseline_player
 from formats.query.matches.rules import query_rules
-from formats.query.matches.scheduling import ensure_match
 from formats.query.matches.services import replay_failed
 from formats.query.tracks import MODEL
 from submissions.models import Submission
@@ -82,7 +82,7 @@ def set_pool(
             PoolPlace(pool=pool, place=place, player=player) for place, player in enumerate(players, start=1)
         )
         titles = [player.title for player in players]
-        events.record("make", pool, by=by, reason=reason, track=track.name, number=number, players=titles)
+        event_log.record("make", pool, by=by, reason=reason, track=track.name, number=number, players=titles)
         notify("leaderboards.sweep")
     return pool
 
@@ -121,7 +121,7 @@ def make_first_pools() -> list[Pool]:
             players = [baseline_player(track, name, log.info) for name in names]
             pool = _first_pool(track, players)
         except GauntletError as error:
-            faults.report(log, error, "no first pool for %s", track)
+            platform_error_report.report(log, error, "no first pool for %s", track)
             continue
         if pool is not None:
             made.append(pool)
@@ -198,7 +198,7 @@ def re_evaluate(*, submission: Submission, by: User, reason: str) -> Evaluation:
 def retry_evaluation() -> int:
     """Retry each evaluation that ended by a platform error an hour ago, once per basis; return how many.
 
-    A second failure waits for an organiser (`formats.query.leaderboards.verification` reports it).
+    A second failure waits for an organiser (`formats.query.leaderboards.score_verification` reports it).
     """
     alike = Evaluation.objects.filter(
         COUNTED, pk__lt=OuterRef("pk"), **{name: OuterRef(name) for name in ("submission", *BASIS)}
@@ -222,7 +222,7 @@ def _begin_again(submission: Submission, basis: EvaluationBasis, *, by: User | N
     evaluation = _begin(submission, basis)
     for match in evaluation.matches.filter(state=Match.State.FAILED):
         replay_failed(match, by)
-    events.record("re-evaluate", submission, by=by, reason=reason, evaluation=evaluation.pk)
+    event_log.record("re-evaluate", submission, by=by, reason=reason, evaluation=evaluation.pk)
     return evaluation
 
 

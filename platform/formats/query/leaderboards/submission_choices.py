@@ -1,4 +1,4 @@
-"""Which submissions teams chose to count, now and at past times. Reads only; `choosing` writes."""
+"""Which submissions teams chose to count, now and at past times. Reads only; `choose_submission` writes."""
 
 from __future__ import annotations
 

@@ -9,14 +9,14 @@ from celery import shared_task
 from django.conf import settings
 
 from competitions.models import Track
-from core import faults
+from core import platform_error_report
 from core.errors import GauntletError
 from formats.query.leaderboards import scoring, services
 from formats.query.leaderboards.evaluation_basis import unevaluated, unrefined
 from formats.query.leaderboards.rejudging import settle_rejudgings
 from formats.query.leaderboards.scoring import mark_overdue, recompute, score_finished
-from formats.query.leaderboards.superseding import supersede_replaced
-from formats.query.leaderboards.withdrawal import end_withdrawn
+from formats.query.leaderboards.superseded_evaluations import supersede_replaced
+from formats.query.leaderboards.withdrawn_evaluations import end_withdrawn
 from submissions.models import Submission
 
 log = logging.getLogger(__name__)
@@ -68,7 +68,7 @@ def _try_to_evaluate(submission: Submission) -> None:
     try:
         services.evaluate(submission)
     except GauntletError as error:
-        faults.report(log, error, "%s cannot be evaluated", submission)
+        platform_error_report.report(log, error, "%s cannot be evaluated", submission)
 
 
 def _make_first_pools() -> None:

@@ -17,8 +17,15 @@ from django.db.models import Count, F, Max, OuterRef, Q, Subquery
 
 from competitions.board_freezes import frozen_since
 from competitions.models import Competition, Entry, Track
+from formats.query.leaderboards.board_row_selection import (
+    PAGE_ROWS,
+    WHOLE,
+    BoardFreeze,
+    BoardPage,
+    BoardView,
+    seen_through,
+)
 from formats.query.leaderboards.board_rows import BoardRow, kept_row, standing_row, standing_values, standings_of
-from formats.query.leaderboards.board_views import PAGE_ROWS, WHOLE, BoardFreeze, BoardPage, BoardView, seen_through
 from formats.query.leaderboards.evaluation_basis import COUNTED, NEWEST, EvaluationBasis, keys_in_force, measured_under
 from formats.query.leaderboards.models import Evaluation, Snapshot, Standing
 from formats.query.leaderboards.past_boards import board_at

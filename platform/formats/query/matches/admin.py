@@ -1,4 +1,4 @@
-"""Workers, matches, pieces and sample results in the admin."""
+"""Matches, pieces and sample results in the admin."""
 
 from __future__ import annotations
 

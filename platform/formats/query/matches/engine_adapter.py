@@ -17,7 +17,7 @@ from core import object_store
 from evaluation.domain.failure_reasons import Reason
 from evaluation.domain.players import TrackName
 from evaluation.formats.query.kept_frames import KeptFrames
-from evaluation.formats.query.referee.fresh_instance import STARTS
+from evaluation.formats.query.referee.fresh_model_audit import STARTS
 from evaluation.formats.query.referee.kept_frame_bytes import pack as pack_kept
 from evaluation.formats.query.referee.kept_frame_bytes import unpack as unpack_kept
 from evaluation.formats.query.referee.kept_frame_bytes import with_audit

@@ -10,7 +10,7 @@ from formats.query.matches.models import Match
 from formats.query.matches.piece_work import pieces
 from submissions.extension_points import players_in_use
 from submissions.models import Player
-from workers.work_kind import kinds
+from workers.work_kind_interface import kinds
 
 kinds.append(pieces)
 

@@ -7,7 +7,7 @@ from datetime import timedelta
 
 from django.db import transaction
 
-from core import clock, events, object_store
+from core import clock, event_log, object_store
 from formats.query.matches.models import Match, Piece, SampleResult
 
 UNUSED_FOR = timedelta(days=1)
@@ -79,4 +79,4 @@ def _forget(match: Match) -> None:
             calibration=None,
         )
         Piece.objects.filter(match=match, kind=Piece.Kind.AUDIT).delete()
-        events.record("forget_frames", match, reason=f"{count} pieces were not audited within {ENDED_FOR.days} days")
+        event_log.record("forget_frames", match, reason=f"{count} pieces were not audited within {ENDED_FOR.days} days")

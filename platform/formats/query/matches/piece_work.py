@@ -8,14 +8,14 @@ from datetime import datetime, timedelta
 from functools import partial
 
 from core.database_failures import persist
-from formats.query.matches import engine_adapter, queue
+from formats.query.matches import engine_adapter, piece_queue
 from formats.query.matches.models import Piece
-from formats.query.matches.queue import Claim
+from formats.query.matches.piece_queue import Claim
 from formats.query.matches.selectors import waiting
 from workers.lease import Heartbeat
 from workers.models import Worker
 from workers.work_item_queue import ItemQueue
-from workers.work_kind import PlaySession, Turn
+from workers.work_kind_interface import PlaySession, Turn
 
 
 class PieceWork(ItemQueue[Claim, Piece]):
@@ -28,10 +28,10 @@ class PieceWork(ItemQueue[Claim, Piece]):
         return waiting().exists()
 
     def turns(self, worker: Worker, now: datetime) -> list[Turn]:
-        return queue.turns(worker, now)
+        return piece_queue.turns(worker, now)
 
     def claim(self, worker: Worker, turn: Turn, now: datetime) -> Claim | None:
-        return queue.claim(worker, turn, now)
+        return piece_queue.claim(worker, turn, now)
 
     def row(self, claim: Claim) -> Piece:
         return claim.piece
@@ -52,7 +52,7 @@ class PieceWork(ItemQueue[Claim, Piece]):
 
     def given_up(self, item: Piece, reason: str) -> None:
         """Fail its match."""
-        queue.fail_match(item, reason)
+        piece_queue.fail_match(item, reason)
 
 
 pieces = PieceWork()
@@ -67,10 +67,10 @@ class _MatchSession:
 
     def play(self, claim: Claim) -> None:
         played = self._players.settle(self._players.play(claim.piece))
-        persist(partial(queue.commit, claim, played))
+        persist(partial(piece_queue.commit, claim, played))
 
     def claim_next(self) -> Claim | None:
-        return queue.claim_next(self._worker, self._match)
+        return piece_queue.claim_next(self._worker, self._match)
 
 
 class _AuditSession:
@@ -78,7 +78,7 @@ class _AuditSession:
 
     def play(self, claim: Claim) -> None:
         audited = engine_adapter.audit(claim.piece.match, claim.worker)
-        persist(partial(queue.commit_audit, claim, audited))
+        persist(partial(piece_queue.commit_audit, claim, audited))
 
     def claim_next(self) -> Claim | None:
         return None

@@ -9,7 +9,7 @@ from django.db.models import OuterRef, QuerySet, Subquery
 from competitions.models import Entry
 from formats.query.matches.models import Piece
 from workers.models import Priority
-from workers.work_kind import Held, Turn
+from workers.work_kind_interface import Held, Turn
 
 IN_ORDER = ("entry_id", "queued_at", "match_id", "number")
 """Order of the pieces of one priority and team, as in the index: sorting would read all waiting pieces."""

@@ -11,9 +11,9 @@ from django.db.models import Count, Prefetch, Q, QuerySet
 from competitions.models import SampleSet
 from core import clock
 from formats.query.matches.models import Match, Piece
-from workers.fair_order import over_limit
 from workers.models import Worker
 from workers.selectors import HEARTBEAT_TIMEOUT, gpu_worker_is_live, hosts_out_of_service, live_workers
+from workers.team_queue_order import over_limit
 from workers.worker_slot import host_of
 
 RECENT_PIECES = 50

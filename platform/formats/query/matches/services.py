@@ -1,4 +1,4 @@
-"""Services of matches: request, suspend, resume, cancel and replay them."""
+"""Services of matches: suspend, resume, cancel and replay them."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from django.db import transaction
 from django.db.models import Exists, OuterRef, QuerySet
 
 from accounts.models import User
-from core import clock, events, notify
+from core import clock, event_log, worker_notifications
 from core.errors import Refusal
 from formats.query.matches.models import Match, Piece
-from formats.query.matches.queue import OPEN_MATCH, finish_played
+from formats.query.matches.piece_queue import OPEN_MATCH, finish_played
 from workers.work_item_queue import requeue_failed
 
 
@@ -35,7 +35,7 @@ def resume(matches: QuerySet[Match]) -> int:
         held = rows.filter(state=Match.State.SUSPENDED)
         played_on = held.filter(begun).update(state=Match.State.PLAYING) + held.update(state=Match.State.WAITING)
         finish_played(among=keys)
-        notify.notify("workers.play")
+        worker_notifications.notify("workers.play")
     return played_on
 
 
@@ -69,6 +69,6 @@ def replay_failed(match: Match, by: User | None, reason: str = "") -> None:
         Match.objects.filter(pk=match.pk).update(state=state, suspended_when_replayed=False, fault="", finished_at=None)
         requeue_failed(locked.pieces.all())
         finish_played(among=[match.pk])  # nothing but the audit may be left
-        events.record("replay", match, by=by, reason=reason, fault=locked.fault)
-        notify.notify("workers.play")
+        event_log.record("replay", match, by=by, reason=reason, fault=locked.fault)
+        worker_notifications.notify("workers.play")
     match.refresh_from_db()

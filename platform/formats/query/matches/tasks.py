@@ -6,7 +6,7 @@ import logging
 
 from celery import shared_task
 
-from formats.query.matches import kept_frames, queue
+from formats.query.matches import kept_frames, piece_queue
 
 log = logging.getLogger(__name__)
 
@@ -14,8 +14,8 @@ log = logging.getLogger(__name__)
 @shared_task(name="matches.sweep")  # type: ignore[untyped-decorator]
 def sweep() -> None:
     """Finish matches whose pieces are played, and fail those with a piece that was given up."""
-    queue.finish_played()
-    queue.fail_given_up()
+    piece_queue.finish_played()
+    piece_queue.fail_given_up()
 
 
 @shared_task(name="matches.sweep_kept_frames")  # type: ignore[untyped-decorator]

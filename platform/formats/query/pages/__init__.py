@@ -12,25 +12,25 @@ from django.utils.translation import gettext
 
 from accounts.models import User
 from competitions.models import Competition, Entry, RulesVersion, Track
+from evaluation.charts.chart_table import ChartTable
 from evaluation.charts.line_chart import LineChart
-from evaluation.charts.table import ChartTable
 from formats.query.matches.selectors import stuck_pieces
 from formats.query.pages import (
     board,
-    bracket_view,
-    challenge_2018,
-    choice_views,
+    bracket_csv,
     curves,
     history,
     incidents,
     introduction,
     match_views,
     matrix,
+    origin_citation,
     overview,
     round_gallery,
     rounds,
     rules_table,
     submission,
+    submission_choice_views,
     team,
 )
 from formats.query.tracks import ATTACK_TRACKS, MODEL, TARGETED, UNTARGETED
@@ -85,15 +85,15 @@ class QueryPages:
             path("matches/<int:number>", match_views.show, name="match"),
             path("matches/<int:number>/samples/<int:sample>/<slug:name>.png", match_views.image, name="match_image"),
             path("matches/<int:number>/<slug:name>.csv", match_views.table, name="match_table"),
-            path("submissions/<int:number>/choose", choice_views.choose, name="choose"),
+            path("submissions/<int:number>/choose", submission_choice_views.choose, name="choose"),
             path(
                 "teams/<slug:slug>/repositories/<slug:track_name>/choose-newest",
-                choice_views.choose_newest,
+                submission_choice_views.choose_newest,
                 name="choose_newest",
             ),
             path(
                 "competitions/<slug:slug>/rounds/<int:number>/bracket/<slug:track_name>.csv",
-                bracket_view.bracket_csv,
+                bracket_csv.bracket_csv,
                 name="round_bracket",
             ),
         ]
@@ -158,7 +158,7 @@ class QueryPages:
 
     def origin(self) -> Origin:
         """Return the challenge of 2018."""
-        return challenge_2018.origin()
+        return origin_citation.origin()
 
     def overview(self, competition: Competition) -> Overview:
         """Return the pools in force."""

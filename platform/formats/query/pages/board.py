@@ -17,17 +17,17 @@ from competitions.rules import teams_may_choose
 from core import clock, rounding
 from core.errors import Refusal
 from core.resolution_text import distances_separated
+from evaluation.charts.chart_table import ChartTable
 from evaluation.charts.interval_bar_axis import axis_to
-from evaluation.charts.table import ChartTable
 from evaluation.domain.score_decimals import decimals
 from formats.query.leaderboards import visibility
+from formats.query.leaderboards.board_row_selection import BoardPage, view_of
 from formats.query.leaderboards.board_rows import BoardRow
-from formats.query.leaderboards.board_views import BoardPage, view_of
 from formats.query.leaderboards.evaluation_basis import opposing_pool, opposing_pool_keys, ranking_basis
 from formats.query.leaderboards.selection_effect import luck_on
 from formats.query.leaderboards.visibility import tops, whole_board
 from formats.query.matches.rules import query_rules
-from formats.query.pages.board_table import COLUMNS, headings
+from formats.query.pages.board_columns import COLUMNS, headings
 from formats.query.pages.curves import MOST
 from formats.query.pages.history import sparklines
 from formats.query.pages.rules_table import scale

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from evaluation.domain.translatable_text import Text
 from formats.query.rounds.decision_text import why
-from formats.query.rounds.stages import BracketView, DecisionLogLine, Name, StageView
+from formats.query.rounds.stages_and_decisions import BracketView, DecisionLogLine, Name, StageView
 from formats.query.tracks import MODEL, TARGETED, UNTARGETED
 from rounds.selectors import StandingRow
 

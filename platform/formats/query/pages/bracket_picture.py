@@ -8,7 +8,7 @@ from functools import cached_property
 
 from django.utils.translation import gettext
 
-from evaluation.charts.table import Cell, ChartTable
+from evaluation.charts.chart_table import Cell, ChartTable
 from formats.query.pages.bracket import Bracket, BracketCell
 from pages.language import translated
 

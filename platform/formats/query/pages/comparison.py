@@ -13,7 +13,7 @@ from formats.query.leaderboards.models import Evaluation
 from formats.query.leaderboards.visibility import row_of
 from formats.query.pages.match_links import by_opponent
 from formats.query.tracks import MODEL
-from pages.players import PlayerName, names_of
+from pages.player_names import PlayerName, names_of
 
 
 @dataclass(frozen=True)

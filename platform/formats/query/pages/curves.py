@@ -13,10 +13,10 @@ from django.utils.http import urlencode
 from accounts.models import User
 from competitions.board_freezes import sees_live
 from competitions.models import Track
+from evaluation.charts.chart_table import ChartTable
 from evaluation.charts.line_chart import Curve, LineChart
 from evaluation.charts.match_charts import BUDGETS, SUCCESS, share, success_table
 from evaluation.charts.scales import LogScale, shares
-from evaluation.charts.table import ChartTable
 from evaluation.domain.translatable_text import Text
 from formats.query.leaderboards.models import Evaluation
 from formats.query.leaderboards.visibility import board
@@ -27,7 +27,7 @@ from formats.query.pages.match_page import by_query
 from formats.query.rounds.match_visibility import Sight, scores_seen
 from formats.query.tracks import MODEL
 from pages.formats import Content
-from pages.players import names_of
+from pages.player_names import names_of
 
 MOST = 5
 """Number of curves that can still be told apart."""

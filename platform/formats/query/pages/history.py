@@ -14,9 +14,9 @@ from competitions.board_freezes import known_until
 from competitions.models import Entry, Track
 from core import clock, rounding
 from core.time_format import for_programs, on_axis
+from evaluation.charts.chart_table import Cell, ChartTable
 from evaluation.charts.line_chart import BumpChart, Curve, LineChart
 from evaluation.charts.scales import RankScale, TimeScale, linear_to
-from evaluation.charts.table import Cell, ChartTable
 from evaluation.domain.translatable_text import Text, listed
 from formats.query.leaderboards.board_rows import BoardRow
 from formats.query.leaderboards.history import Shown, TrackHistory, history_of, scores_of, shown

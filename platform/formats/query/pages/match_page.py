@@ -8,13 +8,13 @@ from dataclasses import dataclass
 
 from django.urls import reverse
 
-from core import faults, rounding
+from core import platform_error_report, rounding
 from core.errors import Fault
 from evaluation.charts import match_charts
+from evaluation.charts.chart_table import ChartTable
 from evaluation.charts.histogram import Histogram
 from evaluation.charts.line_chart import LineChart
 from evaluation.charts.match_charts import BUDGETS, DISTRIBUTION, QUERIES, SUCCESS
-from evaluation.charts.table import ChartTable
 from formats.query.matches import curves
 from formats.query.matches.curves import ByQuery, MatchSampleRow, Summary
 from formats.query.matches.models import Match
@@ -80,7 +80,7 @@ def by_query(match: Match, rows: Sequence[MatchSampleRow]) -> ByQuery | None:
     try:
         return curves.by_query(match, rows)
     except Fault as fault:  # the rest of the page does not need it
-        faults.report(log, fault, "%s has no curves", match)
+        platform_error_report.report(log, fault, "%s has no curves", match)
         return None
 
 

@@ -17,19 +17,19 @@ from evaluation.charts.match_charts import BUDGETS, SUCCESS
 from evaluation.formats.query.results import AuditReport, Outcome
 from formats.query import NAME
 from formats.query.leaderboards.models import Evaluation
-from formats.query.matches.gallery import picture
+from formats.query.matches.match_pictures import picture
 from formats.query.matches.models import Match
 from formats.query.matches.rules import query_rules
 from formats.query.pages.curves import MOST, MatchCurves, address_of, first_of, of_matches
-from formats.query.pages.gallery import gallery
 from formats.query.pages.match_access import match_of
+from formats.query.pages.match_gallery import gallery
 from formats.query.pages.match_page import match_page
 from formats.query.pages.reproduction import reproduction
 from formats.query.pages.rules_table import scale
 from formats.query.rounds.match_visibility import Sight, scores_seen
 from pages.access import competition_of
 from pages.csv_download import csv_file
-from pages.players import names_in, names_of
+from pages.player_names import names_in, names_of
 from pages.site.error_views import missing_page
 
 MOST_SCORES = 10

@@ -19,8 +19,8 @@ from competitions.board_freezes import sees_live
 from competitions.models import Competition, Track
 from core import rounding
 from core.number_format import local
+from evaluation.charts.chart_table import ChartTable
 from evaluation.charts.heat_colours import HeatColours, Pair, colours_for
-from evaluation.charts.table import ChartTable
 from formats.query.leaderboards.models import Evaluation, Pool
 from formats.query.leaderboards.visibility import board
 from formats.query.matches.models import Match
@@ -30,7 +30,7 @@ from formats.query.rounds.models import RoundMatch
 from formats.query.tracks import MODEL
 from pages.formats import MatrixContent
 from pages.matrix.heat_map import HeatMap, HeatMapAxis, matrix_address
-from pages.players import PlayerName, names_of
+from pages.player_names import PlayerName, names_of
 from rounds import selectors as rounds
 from rounds.models import Round
 from rounds.selectors import StandingRow

@@ -9,7 +9,7 @@ from competitions.models import Competition
 from formats.query.leaderboards.models import Pool
 from formats.query.tracks import MODEL, UNTARGETED
 from pages.formats import Content, Overview
-from pages.players import names_of
+from pages.player_names import names_of
 
 
 def overview(competition: Competition) -> Overview:

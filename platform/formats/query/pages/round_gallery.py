@@ -26,7 +26,7 @@ from formats.query.rounds.models import RoundMatch
 from formats.query.tracks import TARGETED
 from pages.competition.development_samples import class_name
 from pages.formats import Content
-from pages.players import PlayerName, names_in
+from pages.player_names import PlayerName, names_in
 from pages.round.gallery import COLUMNS, SAMPLES_PER_PAGE, GalleryCell, GalleryLine, RoundGallery, amplification
 from rounds.models import Round, RoundEntry
 

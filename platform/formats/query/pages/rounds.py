@@ -21,10 +21,10 @@ from formats.query.pages.rules_table import scale
 from formats.query.rounds.downloads import pairs_of
 from formats.query.rounds.models import RoundStage, RoundWarning
 from formats.query.rounds.progress import progress
-from formats.query.rounds.stages import BracketView, standings_and_stages
+from formats.query.rounds.stages_and_decisions import BracketView, standings_and_stages
 from formats.query.tracks import MODEL, TARGETED, UNTARGETED
 from pages.formats import Content, RoundContent, RoundProgress
-from pages.players import PlayerName, names_in
+from pages.player_names import PlayerName, names_in
 from rounds.models import Release, Round
 from rounds.publishing.visibility import images_seen, pairs_public
 from rounds.selectors import StandingRow

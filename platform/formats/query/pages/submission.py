@@ -16,12 +16,12 @@ from formats.query.leaderboards.evaluation_basis import opposing_pool
 from formats.query.leaderboards.models import Evaluation
 from formats.query.leaderboards.visibility import evaluation_of, public_evaluation_of, row_of
 from formats.query.matches.selectors import PieceProgress, QueuePlace, progress, queue_of, worker_is_missing
-from formats.query.pages.choices import choice_on
 from formats.query.pages.match_links import by_opponent
 from formats.query.pages.rules_table import scale
+from formats.query.pages.submission_choice_display import choice_on
 from formats.query.tracks import MODEL
 from pages.formats import Content, SubmissionContent
-from pages.players import PlayerName, names_of
+from pages.player_names import PlayerName, names_of
 from pages.submission.progress_steps import steps_of
 from submissions.models import Build, Submission
 

@@ -13,8 +13,8 @@ from formats.query.leaderboards.board_rows import BoardRow
 from formats.query.leaderboards.models import Evaluation
 from formats.query.leaderboards.selection_effect import luck_of
 from formats.query.leaderboards.visibility import evaluations_of, rows_of
-from formats.query.pages.choices import TeamChoice, choices_of_team, choosing_is_allowed
 from formats.query.pages.submission import state_of
+from formats.query.pages.submission_choice_display import TeamChoice, choices_of_team, choosing_is_allowed
 from pages.formats import Content, StandingContent, SubmissionInList, TeamContent
 from submissions.models import Submission
 

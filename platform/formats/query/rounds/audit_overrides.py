@@ -8,11 +8,11 @@ from django.db import transaction
 from django.db.models import Q
 
 from competitions.selectors import require_organiser
-from core import events, notify
+from core import event_log, worker_notifications
 from core.errors import Refusal
 from formats.query.rounds.engine_adapter import facts_of
 from formats.query.rounds.models import Decision
-from formats.query.rounds.progression import RESULT
+from formats.query.rounds.round_advancement import RESULT
 from formats.query.tracks import MODEL, TARGETED, UNTARGETED
 from rounds.models import Round, RoundEntry
 from rounds.running.transitions import locked, move, require_reason, require_state
@@ -56,8 +56,8 @@ def override_audit(*, entry: RoundEntry, by: User, reason: str) -> None:
             current.outcome = ""
             move(current, "override_audit", by=by, reason=reason, entry=entry.pk, stages=dropped)
         else:
-            events.record("override_audit", current, by=by, reason=reason, entry=entry.pk, stages=dropped)
-        notify.notify("rounds.advance")
+            event_log.record("override_audit", current, by=by, reason=reason, entry=entry.pk, stages=dropped)
+        worker_notifications.notify("rounds.advance")
     entry.refresh_from_db()
 
 

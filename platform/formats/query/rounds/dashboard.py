@@ -14,7 +14,7 @@ from formats.query.matches.models import Match
 from formats.query.rounds.audit_overrides import OVERRIDABLE
 from formats.query.rounds.cost_estimate import CostEstimate, estimate
 from formats.query.rounds.progress import TripleProgress, progress
-from formats.query.rounds.stages import BracketView, DecisionLogLine, Name, StageView, stages
+from formats.query.rounds.stages_and_decisions import BracketView, DecisionLogLine, Name, StageView, stages
 from formats.query.rounds.suspicious_models import suspicious_models
 from formats.query.tracks import MODEL
 from rounds.models import Round

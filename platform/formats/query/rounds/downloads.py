@@ -14,12 +14,12 @@ from django.db.models import F, QuerySet
 
 from competitions.pseudonyms import public_name
 from core import object_store
-from evaluation.datasets.released import image_name
+from evaluation.datasets.released_samples import image_name
 from evaluation.domain.images import Image
-from evaluation.formats.query.bundle.perturbed_images import IMAGES, PAIR, ROWS, piece_name
+from evaluation.formats.query.bundle.perturbed_image_check import IMAGES, PAIR, ROWS, piece_name
 from formats.query.matches.models import Match, Piece
 from rounds.models import Round
-from rounds.release.archive_limit import making_archive
+from rounds.release.concurrent_archive_limit import making_archive
 from rounds.release.downloads import add, png, table, team_slugs
 
 

@@ -17,7 +17,7 @@ _NEEDED = (MODEL, UNTARGETED)
 """Without these tracks nothing can be ranked. A round can run without targeted attacks."""
 
 
-class Schedule(TextChoices):
+class RoundSchedule(TextChoices):
     """The schedules of rounds, as `evaluation.formats.query.tournament` names them."""
 
     LADDER_2 = "ladder-2", gettext_noop("ladder")
@@ -29,7 +29,7 @@ def plan_fields() -> Mapping[str, Field]:
     """Return the fields of the form that plans a round for its schedule."""
     return {
         "schedule": ChoiceField(
-            choices=Schedule.choices,
+            choices=RoundSchedule.choices,
             required=False,
             widget=UnfoldAdminSelectWidget,
             help_text="The ladder costs about two fifths of halving, which finds the best model more often where "
@@ -48,9 +48,9 @@ def plan_fields() -> Mapping[str, Field]:
 
 def chosen_schedule(schedule: str, *, guard: bool) -> tuple[str, bool]:
     """Return the schedule and the guard of a planned round. Raise `Refusal` for those that do not exist."""
-    if schedule not in Schedule.values:
-        raise Refusal(f"{schedule!r} is not a schedule", fix=f"choose one of {', '.join(Schedule.values)}")
-    if guard and schedule != Schedule.LADDER:
+    if schedule not in RoundSchedule.values:
+        raise Refusal(f"{schedule!r} is not a schedule", fix=f"choose one of {', '.join(RoundSchedule.values)}")
+    if guard and schedule != RoundSchedule.LADDER:
         raise Refusal(
             f"the schedule {schedule} has no guarded cuts", fix="choose the panel ladder, or turn guarded cuts off"
         )

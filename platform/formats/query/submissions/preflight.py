@@ -11,7 +11,7 @@ from evaluation.builder.manifest import (
     Manifest,
     irregular_manifest,
     missing_manifest,
-    parse_apart,
+    parse_within_limits,
 )
 from evaluation.builder.run_script_check import require_script
 from formats.query.submissions.preflight_2018 import check_2018, is_2018
@@ -46,4 +46,4 @@ def _manifest(commit: str, files: Sequence[TreeFile], reader: GitReader) -> Mani
         raise missing_manifest(f"commit {commit[:7]}")
     if file.mode not in PLAIN_FILES:
         raise irregular_manifest()
-    return parse_apart(reader.content(file.object, MAX_MANIFEST_BYTES + 1))
+    return parse_within_limits(reader.content(file.object, MAX_MANIFEST_BYTES + 1))

@@ -7,10 +7,10 @@ from collections.abc import Collection, Sequence
 from pathlib import Path, PurePosixPath
 
 from core.errors import Fault, Refusal
+from evaluation.builder.build_pack_detection import CONFIGURATION_FILES
 from evaluation.builder.manifest import MANIFEST_NAME
-from evaluation.builder.pack_detection import CONFIGURATION_FILES
 from evaluation.domain.errors import HostRefusal
-from evaluation.formats.query.submissions_2018 import crowdai
+from evaluation.formats.query.submissions_2018 import manifest_2018
 from evaluation.formats.query.submissions_2018.builders import plan_2018, plan_line, require_environment
 from evaluation.formats.query.submissions_2018.program_check import START
 from evaluation.legacy.environment import legacy_environment
@@ -25,12 +25,12 @@ _MOST_BYTES = 256 << 10
 _MOST_CODE_BYTES = 16 << 20
 """The same for all code: one push must not fill the disk of the web host."""
 
-_READ = CONFIGURATION_FILES | {START, crowdai.FILE_NAME, *LICENCE_FILES}
+_READ = CONFIGURATION_FILES | {START, manifest_2018.FILE_NAME, *LICENCE_FILES}
 
 
 def is_2018(paths: Collection[str]) -> bool:
     """Return True for the files of a submission of 2018."""
-    return crowdai.FILE_NAME in paths and MANIFEST_NAME not in paths
+    return manifest_2018.FILE_NAME in paths and MANIFEST_NAME not in paths
 
 
 def check_2018(track_name: str, files: Sequence[TreeFile], reader: GitReader) -> CheckedCommit:
@@ -38,13 +38,15 @@ def check_2018(track_name: str, files: Sequence[TreeFile], reader: GitReader) ->
     with tempfile.TemporaryDirectory(prefix="gauntlet-plan-") as name:
         folder = Path(name)
         _write(files, reader, folder)
-        if not (folder / crowdai.FILE_NAME).is_file():
-            raise Refusal(f"{crowdai.FILE_NAME} is not a plain file", fix=f"commit {crowdai.FILE_NAME} itself")
-        submission = crowdai.read_submission(folder)
+        if not (folder / manifest_2018.FILE_NAME).is_file():
+            raise Refusal(
+                f"{manifest_2018.FILE_NAME} is not a plain file", fix=f"commit {manifest_2018.FILE_NAME} itself"
+            )
+        submission = manifest_2018.read_submission(folder)
         if submission.track != track_name:
             raise Refusal(
-                f'{crowdai.FILE_NAME} is for the track "{submission.track}", but this repository is for the track '
-                f'"{track_name}"',
+                f'{manifest_2018.FILE_NAME} is for the track "{submission.track}", but this repository is for the '
+                f'track "{track_name}"',
                 fix=f"push to the team's repository {submission.track}.git",
             )
         try:

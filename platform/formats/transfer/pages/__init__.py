@@ -10,14 +10,14 @@ from django.urls import URLPattern, path, reverse
 from django.utils.translation import gettext
 
 from competitions.models import Competition, Entry, RulesVersion, Track
-from evaluation.charts.table import ChartTable
+from evaluation.charts.chart_table import ChartTable
 from evaluation.formats.transfer.rules import FIRST_LABEL
 from formats.transfer.pages import (
     board,
-    competition_2017,
     incidents,
     introduction,
     matrix,
+    origin_citation,
     pair_views,
     round_gallery,
     rounds,
@@ -131,7 +131,7 @@ class TransferPages(WithoutHistory):
 
     def origin(self) -> Origin:
         """Return the competition of 2017."""
-        return competition_2017.origin()
+        return origin_citation.origin()
 
     def overview(self, competition: Competition) -> Overview:
         """Return that there are no pools, and a link to the matrix."""

@@ -9,8 +9,8 @@ from django.utils.translation import gettext
 
 from competitions.models import Competition, Track
 from core.resolution_text import shares_separated
+from evaluation.charts.chart_table import ChartTable
 from evaluation.charts.interval_bar_axis import axis_to
-from evaluation.charts.table import ChartTable
 from evaluation.formats.transfer.rules import Opponents
 from formats.transfer.pages.board_csv import COLUMNS
 from formats.transfer.tournaments.boards import TransferBoard, TransferBoardRow, best_of, board_of

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from operator import attrgetter
 
 from core import rounding
-from evaluation.charts.table import Cell
+from evaluation.charts.chart_table import Cell
 from formats.transfer.tournaments.boards import TransferBoardRow
 
 

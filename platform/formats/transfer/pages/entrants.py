@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from formats.transfer.tournaments.boards import TransferBoardRow, in_order
 from formats.transfer.tournaments.models import Entrant
-from pages.players import PlayerName
+from pages.player_names import PlayerName
 
 
 def best_first(entrants: Iterable[Entrant]) -> list[Entrant]:

@@ -11,12 +11,12 @@ from django.utils.translation import gettext
 
 from competitions.models import Competition, Track
 from core.number_format import local
+from evaluation.charts.chart_table import ChartTable
 from evaluation.charts.heat_colours import HeatColours, Pair
-from evaluation.charts.table import ChartTable
 from evaluation.formats.transfer.results import PairCounts
 from formats.transfer.pages.board_csv import share
 from formats.transfer.pages.entrants import best_first, name_of
-from formats.transfer.rounds.progression import frozen_tournament
+from formats.transfer.rounds.round_advancement import frozen_tournament
 from formats.transfer.tournaments import pair_totals
 from formats.transfer.tournaments.boards import row_of, tournament_in_force
 from formats.transfer.tournaments.models import Entrant, Tournament

@@ -18,7 +18,7 @@ from formats.transfer.tournaments.pair_tables import class_errors, counts_by_eps
 from formats.transfer.tournaments.selectors import current_entrants
 from formats.transfer.tracks import ATTACK_TRACKS, DEFENCE, TARGETED_ATTACK
 from pages.competition.development_samples import class_name
-from pages.players import PlayerName, names_of
+from pages.player_names import PlayerName, names_of
 from submissions.models import Player
 
 

@@ -11,11 +11,11 @@ from competitions.selectors import may_organise
 from core.errors import Refusal
 from formats.transfer import NAME
 from formats.transfer.pages.pair import PairPage, pair_page
-from formats.transfer.rounds.progression import frozen_tournament
-from formats.transfer.rounds.visibility import class_errors_seen
+from formats.transfer.rounds.class_error_visibility import class_errors_seen
+from formats.transfer.rounds.round_advancement import frozen_tournament
+from formats.transfer.tournaments.attack_pictures import picture
 from formats.transfer.tournaments.boards import tournament_in_force
 from formats.transfer.tournaments.models import Tournament
-from formats.transfer.tournaments.pictures import picture
 from pages.access import competition_of, round_of
 from pages.board.freeze import freeze_of
 from rounds.models import Release, Round

@@ -15,7 +15,7 @@ from competitions.sample_store import samples_of
 from evaluation.domain.samples import Sample
 from evaluation.formats.transfer.results import NO_LABEL
 from formats.transfer.pages.entrants import best_first, name_of
-from formats.transfer.rounds.progression import frozen_tournament
+from formats.transfer.rounds.round_advancement import frozen_tournament
 from formats.transfer.tournaments.boards import row_of
 from formats.transfer.tournaments.engine_adapter import place_of, sizes_of
 from formats.transfer.tournaments.models import AttackRun, DefenceRun, Run, Tournament

@@ -12,11 +12,11 @@ from django.utils.translation import gettext
 from competitions.models import Track
 from evaluation.charts.interval_bar_axis import axis_to
 from formats.transfer.rounds.downloads import attack_runs_of
-from formats.transfer.rounds.progression import tournament_of
+from formats.transfer.rounds.round_advancement import tournament_of
 from formats.transfer.rounds.standings import standings
 from formats.transfer.tournaments.round_tournaments import run_counts
 from pages.formats import Content, RoundContent, RoundProgress
-from pages.players import PlayerName
+from pages.player_names import PlayerName
 from rounds.models import Release, Round
 from rounds.publishing.visibility import images_seen
 

@@ -28,7 +28,7 @@ from formats.transfer.tournaments.pair_tables import success
 from formats.transfer.tournaments.selectors import current_entrants, repeat_counts
 from formats.transfer.tracks import ATTACK_TRACKS, DEFENCE, TARGETED_ATTACK
 from pages.formats import SubmissionContent
-from pages.players import PlayerName
+from pages.player_names import PlayerName
 from pages.submission.progress_steps import steps_of
 from submissions.models import Build, Player, Submission
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from core.administration.columns import link_to
-from formats.transfer.rounds.progression import NO_WORKER, tournament_of
+from formats.transfer.rounds.round_advancement import NO_WORKER, tournament_of
 from formats.transfer.rounds.standings import TransferPlace, standings
 from formats.transfer.tournaments.round_tournaments import failed_runs, run_counts
 from formats.transfer.tournaments.selectors import AnyRun

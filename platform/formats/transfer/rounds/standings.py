@@ -13,8 +13,8 @@ from core.data_difference import Difference
 from core.errors import Fault
 from core.rank_interval_text import rank_range
 from formats.transfer.rounds.engine_adapter import body_of, places_of, record_of, version_of
-from formats.transfer.rounds.progression import frozen_tournament, result_of
-from formats.transfer.tournaments import verification
+from formats.transfer.rounds.round_advancement import frozen_tournament, result_of
+from formats.transfer.tournaments import tournament_verification
 from formats.transfer.tournaments.models import Entrant
 from rounds import selectors
 from rounds.models import Round
@@ -53,7 +53,7 @@ def standings(played: Round) -> dict[str, list[TransferPlace]]:
 def differing(played: Round) -> Iterator[Difference]:
     """Compare the outcome, the places and the scores of a scored round with what its labels give."""
     tournament = frozen_tournament(played)
-    yield from verification.differing(tournament)
+    yield from tournament_verification.differing(tournament)
     with transaction.atomic():
         played = locked(played)  # a licence review changes the entries and the outcome together
         entries = frozen(played)

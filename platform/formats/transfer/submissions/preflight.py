@@ -13,7 +13,7 @@ from evaluation.formats.transfer.metadata import (
     OWN_CONTAINER,
     check_start,
     missing_metadata,
-    parse_apart,
+    parse_within_limits,
 )
 from evaluation.legacy.licence_file import FILE_NAMES as LICENCE_FILES
 from evaluation.legacy.licence_file import UNKNOWN, licence_in
@@ -35,7 +35,7 @@ def check_commit(track_name: str, commit: str, files: Sequence[TreeFile], reader
     manifest = by_path.get(METADATA_NAME)
     if manifest is None:
         raise missing_metadata(f"commit {commit[:7]}")
-    metadata = parse_apart(reader.content(manifest.object, MAX_METADATA_BYTES + 1))
+    metadata = parse_within_limits(reader.content(manifest.object, MAX_METADATA_BYTES + 1))
     if metadata.track != track_name:
         raise Refusal(
             f"{METADATA_NAME} is of the track {metadata.track}, but this repository is for the track {track_name}",

@@ -24,7 +24,7 @@ from core.errors import Fault
 from evaluation.domain.images import Image
 from evaluation.formats.transfer.results import NO_LABEL, AttackBatch, BatchRun, DefenceBatch, ImageNote, PairCounts
 from evaluation.formats.transfer.rules import TransferRules, TransferTrack
-from evaluation.formats.transfer.runner.adversarial_images import pixel_hash
+from evaluation.formats.transfer.runner.attack_output_reader import pixel_hash
 from evaluation.formats.transfer.runner.batch_runner import BatchRunner
 from evaluation.formats.transfer.runner.batches import Batch, batch_sizes, make_batches, png
 from evaluation.formats.transfer.runner.limits import resources

@@ -6,14 +6,14 @@ from django.db.models import Q, QuerySet
 
 from competitions.extension_points import sets_in_use
 from competitions.models import SampleSet
-from core import notify
+from core import worker_notifications
 from formats.transfer.tournaments.engine_adapter import remove_leftovers
 from formats.transfer.tournaments.models import Entrant, Run
 from formats.transfer.tournaments.run_work import runs
 from submissions.extension_points import players_in_use
 from submissions.models import Player, Submission
 from workers.extension_points import housekeeping
-from workers.work_kind import kinds
+from workers.work_kind_interface import kinds
 
 kinds.append(runs)
 housekeeping.add(remove_leftovers)
@@ -21,7 +21,7 @@ housekeeping.add(remove_leftovers)
 
 def advance(submission: Submission) -> None:
     """Notify a worker that requests the runs of a new submission, or removes one that may no longer take part."""
-    notify.notify("tournaments.sweep")
+    worker_notifications.notify("tournaments.sweep")
 
 
 @sets_in_use.add

@@ -204,7 +204,7 @@ class RepeatRun(Run):
 class PairTotal(models.Model):
     """Sums over the played runs of a defence on the images of one attack. Each commit of such a run adds to them.
 
-    They follow from the runs (`totals`), so that neither a commit nor a ranking reads all of them.
+    They follow from the runs (`pair_totals`), so that neither a commit nor a ranking reads all of them.
     """
 
     tournament = models.ForeignKey(Tournament, on_delete=models.CASCADE, related_name="pair_totals")

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from evaluation.formats.transfer.results import PairCounts
-from evaluation.formats.transfer.scoring import tables as transfer_tables
-from evaluation.formats.transfer.scoring.tables import ClassErrors, GivenLabels
+from evaluation.formats.transfer.scoring import success_and_error_tables as transfer_tables
+from evaluation.formats.transfer.scoring.success_and_error_tables import ClassErrors, GivenLabels
 from formats.transfer.tournaments.engine_adapter import batches_of, sizes_of
 from formats.transfer.tournaments.models import DefenceRun, Run, Tournament
 from formats.transfer.tournaments.selectors import counts_from_runs

@@ -14,14 +14,14 @@ from django.db import transaction
 from core.errors import Fault
 from formats.transfer.tournaments import pair_totals
 from formats.transfer.tournaments.engine_adapter import PairCounts, TransferStanding, standings_of
-from formats.transfer.tournaments.intervals import (
+from formats.transfer.tournaments.models import Entrant, Tournament
+from formats.transfer.tournaments.score_intervals import (
     RankInterval,
     ScoreInterval,
     intervals_from_images,
     intervals_from_sums,
     score_ranks,
 )
-from formats.transfer.tournaments.models import Entrant, Tournament
 from formats.transfer.tournaments.selectors import counts_from_runs, current_entrants, seconds_from_runs
 from formats.transfer.tracks import ATTACK_TRACKS
 from submissions.models import Player

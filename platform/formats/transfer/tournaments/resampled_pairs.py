@@ -9,10 +9,10 @@ import numpy as np
 
 from evaluation.formats.transfer.results import PairCounts
 from evaluation.formats.transfer.scoring.intervals import Drawn, PairSums, pair_sums
-from evaluation.scoring.bootstrap import RESAMPLES
+from evaluation.scoring.bootstrap_constants import RESAMPLES
 from formats.transfer.tournaments.engine_adapter import sizes_of
+from formats.transfer.tournaments.labels_by_image import images_of
 from formats.transfer.tournaments.models import PairTotal, Tournament
-from formats.transfer.tournaments.pair_labels import images_of
 from formats.transfer.tournaments.selectors import progress_of_players
 from submissions.models import Player
 

@@ -8,8 +8,8 @@ from functools import partial
 from django.db import transaction
 
 from competitions.models import RulesVersion
-from core import clock, notify
-from formats.transfer.tournaments import queue, step_notifications
+from core import clock, worker_notifications
+from formats.transfer.tournaments import run_queue, step_notifications
 from formats.transfer.tournaments.engine_adapter import sizes_of, tournament_seed
 from formats.transfer.tournaments.models import AttackRun, DefenceRun, Entrant, RepeatRun, Run, Tournament
 from formats.transfer.tournaments.ranking import fill_intervals, rank
@@ -55,8 +55,8 @@ def suspend(tournament: Tournament) -> None:
 def resume(tournament: Tournament) -> None:
     """Let runs be claimed (again)."""
     Tournament.objects.filter(pk=tournament.pk).update(suspended=False)
-    notify.notify("tournaments.advance", tournament=tournament.pk)
-    notify.notify("workers.play")
+    worker_notifications.notify("tournaments.advance", tournament=tournament.pk)
+    worker_notifications.notify("workers.play")
 
 
 def end(tournament: Tournament) -> None:
@@ -96,10 +96,10 @@ def request_missing(tournament: Tournament) -> int:
         current = _playing(tournament)
         if current is None:
             return 0
-        waited = queue.anything_waits()
+        waited = run_queue.anything_waits()
         requested = request_runs(current, field_of(current), sizes)
         if requested and not waited:  # else workers pass a notification on already
-            notify.notify("workers.play")
+            worker_notifications.notify("workers.play")
         return requested
 
 

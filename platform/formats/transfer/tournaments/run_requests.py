@@ -9,8 +9,8 @@ from typing import Any
 
 from django.db.models import Count, F, Q, QuerySet
 
-from core import clock, events, notify
-from formats.transfer.tournaments import pair_totals, queue
+from core import clock, event_log, worker_notifications
+from formats.transfer.tournaments import pair_totals, run_queue
 from formats.transfer.tournaments.engine_adapter import NO_LABEL, LabelledImages, repeats_due
 from formats.transfer.tournaments.models import AttackRun, DefenceRun, RepeatRun, Run, Tournament
 from formats.transfer.tournaments.selectors import Participant, RequestSide, unplayed_of_pairs
@@ -39,7 +39,7 @@ def request_following(tournament: Tournament, taking_part: Callable[[], Sequence
     keys = list(played.order_by().values_list("pk", flat=True))
     if not keys:
         return 0
-    waited = queue.anything_waits()
+    waited = run_queue.anything_waits()
     sides = taking_part()
     defences = _defences_of(sides)
     # a sweep may have requested them
@@ -49,7 +49,7 @@ def request_following(tournament: Tournament, taking_part: Callable[[], Sequence
     # those of attacks that no longer take part, too: the sweep looks at all runs of one that comes back
     AttackRun.objects.filter(pk__in=keys).update(defences_requested=True)
     if requested and not waited:  # else workers pass a notification on already
-        notify.notify("workers.play")
+        worker_notifications.notify("workers.play")
     return requested
 
 
@@ -65,7 +65,7 @@ def cancel_runs(tournament: Tournament, taking_part: Sequence[Participant]) -> i
     cancelled += _delete_waiting(DefenceRun.objects.filter(attack_run__tournament=tournament).exclude(needed))
     cancelled += _delete_waiting(tournament.repeat_runs.exclude(defence__in=defences))
     if cancelled:
-        events.record("cancel_runs", tournament, number=cancelled)
+        event_log.record("cancel_runs", tournament, number=cancelled)
     return cancelled
 
 

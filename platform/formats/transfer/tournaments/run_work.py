@@ -11,15 +11,15 @@ from typing import Any
 from django.db import transaction
 
 from accounts.models import User
-from core import events, notify
+from core import event_log, worker_notifications
 from core.database_failures import persist
 from core.errors import Refusal
-from formats.transfer.tournaments import engine_adapter, queue, step_notifications
+from formats.transfer.tournaments import engine_adapter, run_queue, step_notifications
 from formats.transfer.tournaments.selectors import KINDS, AnyRun
 from workers.lease import Heartbeat
 from workers.models import Worker
 from workers.work_item_queue import ItemQueue, requeue_failed
-from workers.work_kind import PlaySession, Turn
+from workers.work_kind_interface import PlaySession, Turn
 
 
 class RunWork(ItemQueue[AnyRun, AnyRun]):
@@ -29,13 +29,13 @@ class RunWork(ItemQueue[AnyRun, AnyRun]):
     tables = KINDS
 
     def waits(self) -> bool:
-        return queue.anything_waits()
+        return run_queue.anything_waits()
 
     def turns(self, worker: Worker, now: datetime) -> list[Turn]:
-        return queue.turns(now)
+        return run_queue.turns(now)
 
     def claim(self, worker: Worker, turn: Turn, now: datetime) -> AnyRun | None:
-        return queue.claim(worker, turn, now)
+        return run_queue.claim(worker, turn, now)
 
     def row(self, claim: AnyRun) -> AnyRun:
         return claim
@@ -61,8 +61,8 @@ class RunWork(ItemQueue[AnyRun, AnyRun]):
         with transaction.atomic():
             if not requeue_failed(type(run).objects.filter(pk=run.pk)):
                 raise Refusal(f"{run} has not failed", fix="no action needed")
-            events.record("replay", run, by=by, reason=reason)
-            notify.notify("workers.play")
+            event_log.record("replay", run, by=by, reason=reason)
+            worker_notifications.notify("workers.play")
 
 
 runs = RunWork()
@@ -73,7 +73,7 @@ class _RunSession:
 
     def play(self, claim: AnyRun) -> None:
         result = engine_adapter.play(claim)
-        persist(partial(queue.commit, claim, result))
+        persist(partial(run_queue.commit, claim, result))
         step_notifications.announce(claim)
 
     def claim_next(self) -> AnyRun | None:

@@ -11,15 +11,15 @@ from django.db.models import Q
 
 from competitions.models import Competition, Track
 from competitions.selectors import rules_in_force, sample_set_for
-from core import clock, events, faults, notify
+from core import clock, event_log, platform_error_report, worker_notifications
 from formats.transfer import NAME
-from formats.transfer.tournaments import queue, round_tournaments, step_notifications
+from formats.transfer.tournaments import round_tournaments, run_queue, step_notifications
 from formats.transfer.tournaments.engine_adapter import sizes_of, tournament_seed
-from formats.transfer.tournaments.intervals import lacks_intervals
 from formats.transfer.tournaments.models import Entrant, Tournament
 from formats.transfer.tournaments.player_builds import baseline_player
 from formats.transfer.tournaments.ranking import fill_intervals, rank
 from formats.transfer.tournaments.run_requests import cancel_runs, request_following, request_runs
+from formats.transfer.tournaments.score_intervals import lacks_intervals
 from formats.transfer.tournaments.selectors import (
     Participant,
     RunProgress,
@@ -42,7 +42,7 @@ def advance_all() -> None:
         try:
             advance(make_tournament(competition))
         except Exception as error:
-            faults.report(log, error, "the tournament of %s cannot be advanced", competition)
+            platform_error_report.report(log, error, "the tournament of %s cannot be advanced", competition)
 
 
 def make_tournament(competition: Competition) -> Tournament:
@@ -66,11 +66,11 @@ def make_tournament(competition: Competition) -> Tournament:
         )
         for each in superseded.exclude(pk=made.pk).order_by("pk").select_for_update(no_key=True):
             Tournament.objects.filter(pk=each.pk).update(ended_at=clock.database_now())
-            events.record("end", each, followed_by=made.pk)
+            event_log.record("end", each, followed_by=made.pk)
         if made.ended_at is not None and not made.fixed:
             Tournament.objects.filter(pk=made.pk).update(ended_at=None)
             made.ended_at = None
-            events.record("reopen", made)
+            event_log.record("reopen", made)
         return made
 
 
@@ -105,7 +105,7 @@ def make_baselines() -> int:
             baseline_player(track, name, log.info)
             made += 1
         except Exception as error:
-            faults.report(log, error, "%s of %s cannot be built", name, track)
+            platform_error_report.report(log, error, "%s of %s cannot be built", name, track)
     return made
 
 
@@ -130,7 +130,7 @@ def advance(tournament: Tournament) -> None:
             return
         changed = _let_leave(current)
         taking_part = participants(current)
-        waited = queue.anything_waits()
+        waited = run_queue.anything_waits()
         cancel_runs(current, taking_part)
         requested = request_runs(current, taking_part, sizes)
         entered = _let_enter(current, len(sizes), newcomers(current))
@@ -138,7 +138,7 @@ def advance(tournament: Tournament) -> None:
         if ranked:
             rank(current)
         if requested and not waited:  # else workers pass a notification on already
-            notify.notify("workers.play")
+            worker_notifications.notify("workers.play")
     if entered.replaced:
         _cancel_needless_runs(current)
     if ranked:
@@ -198,7 +198,7 @@ def _let_leave(tournament: Tournament) -> bool:
             stays = submission.state == Submission.State.READY and submission.disqualified_at is None
         if not stays:
             gone.append(entrant.pk)
-            events.record("leave", entrant, tournament=tournament.pk, player=entrant.player_id)
+            event_log.record("leave", entrant, tournament=tournament.pk, player=entrant.player_id)
     return bool(Entrant.objects.filter(pk__in=gone).update(left_at=clock.database_now()) if gone else 0)
 
 
@@ -258,5 +258,5 @@ def _enter(tournament: Tournament, each: Participant) -> bool:
         defaults={"left_at": None},
         create_defaults={"track": each.track, "entered_at": now},
     )
-    events.record("enter", entrant, tournament=tournament.pk, player=each.player.pk)
+    event_log.record("enter", entrant, tournament=tournament.pk, player=each.player.pk)
     return bool(replaced)

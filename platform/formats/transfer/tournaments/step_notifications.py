@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.db.models import Count, Q
 
-from core import notify
+from core import worker_notifications
 from formats.transfer.tournaments.models import AttackRun, DefenceRun, PairTotal, Run, Tournament
 from formats.transfer.tournaments.selectors import AnyRun
 
@@ -15,7 +15,7 @@ def announce(run: AnyRun) -> None:
         return
     # committed before `begin`, what the step reads includes the run; after it, another step is notified
     if Tournament.objects.filter(pk=run.tournament.pk, step_notified=False).update(step_notified=True):
-        notify.notify("tournaments.follow_up", tournament=run.tournament.pk)
+        worker_notifications.notify("tournaments.follow_up", tournament=run.tournament.pk)
 
 
 def begin(tournament: Tournament) -> None:

@@ -8,7 +8,7 @@ import time
 from celery import shared_task
 from django.conf import settings
 
-from core import notify
+from core import worker_notifications
 from formats.transfer.tournaments import services
 from formats.transfer.tournaments.models import Tournament
 
@@ -52,7 +52,7 @@ def make_baselines() -> None:
         except BlockingIOError:
             return
         if services.make_baselines():
-            notify.notify("tournaments.sweep")
+            worker_notifications.notify("tournaments.sweep")
 
 
 def _notify(task: str) -> None:
@@ -60,4 +60,4 @@ def _notify(task: str) -> None:
     last = _notified_at.get(task)
     if last is None or time.monotonic() >= last + NOTIFY_AGAIN_SECONDS:
         _notified_at[task] = time.monotonic()
-        notify.notify(task)
+        worker_notifications.notify(task)

@@ -7,7 +7,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from competitions.models import Competition
-from rounds.verification import verify
+from rounds.site_verification import verify
 
 
 class Command(BaseCommand):

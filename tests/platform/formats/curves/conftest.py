@@ -20,7 +20,7 @@ from accounts.models import User
 from accounts.services import create_team, issue_token
 from competitions.models import Competition, Organiser
 from competitions.services import enter, import_competition
-from core import clock, notify
+from core import clock, worker_notifications
 from evaluation.baselines.bundled import BundledRepository
 from evaluation.formats.registry import find_bundled
 from repositories.services import repository_of
@@ -101,7 +101,7 @@ def document_of(root: Path, samples: int = 12) -> dict[str, Any]:
 def site(root: Path, tmp_path: Path, live_server: LiveServer, monkeypatch: pytest.MonkeyPatch) -> Site:
     """The site, with a queue of messages in place of a broker."""
     made = Site(document_of(root), tmp_path, live_server.url)
-    monkeypatch.setattr(notify, "_send", lambda task, keys: made.messages.append((task, keys)))
+    monkeypatch.setattr(worker_notifications, "_send", lambda task, keys: made.messages.append((task, keys)))
     current_app.loader.import_default_modules()  # as a worker does when it starts
     return made
 

@@ -16,7 +16,7 @@ from accounts.models import User
 from accounts.services import create_team
 from competitions.models import Competition, FrozenLeaderboards
 from competitions.services import enter, import_competition
-from core import clock, notify, object_store
+from core import clock, object_store, worker_notifications
 from core.errors import Fault, Refusal
 from evaluation.domain.failure_reasons import Reason
 from evaluation.formats.curves.models.sandboxed import PlayerFailedError
@@ -116,7 +116,7 @@ def play_all() -> None:
 @pytest.fixture
 def stage(db: None, root: Path, monkeypatch: pytest.MonkeyPatch, the_clock: FakeClock) -> Stage:
     """The competition."""
-    monkeypatch.setattr(notify, "_send", lambda task, keys: None)
+    monkeypatch.setattr(worker_notifications, "_send", lambda task, keys: None)
     made = Stage(root)
     monkeypatch.setattr(engine_adapter, "ready_player", lambda player, on_log: player)
     monkeypatch.setattr(engine_adapter, "benchmark", made.benchmark)

@@ -22,7 +22,7 @@ from rounds import services as rounds
 from rounds.publishing.publication import publish
 from rounds.release.released_parts import release
 from rounds.release.signing_keys import public_key
-from rounds.verification import verify
+from rounds.site_verification import verify
 from submissions.models import Submission
 from tests.platform.conftest import FakeClock
 from tests.platform.formats.curves.conftest import Site

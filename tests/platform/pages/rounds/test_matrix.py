@@ -20,7 +20,7 @@ from formats.query.matches.models import Match
 from formats.query.pages.matrix import DistanceMap, MatrixCell
 from formats.query.rounds.models import RoundMatch
 from pages.matrix.heat_map import SMALL, HeatMapAxis
-from pages.players import PlayerName
+from pages.player_names import PlayerName
 from rounds.models import Round
 from submissions.models import Submission
 from tests.platform.pages.rounds.conftest import Play

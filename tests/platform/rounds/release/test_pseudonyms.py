@@ -23,8 +23,8 @@ from core import clock, object_store
 from evaluation.formats.query.bundle.verify import verify
 from evaluation.formats.query.results import PieceResult, Trace
 from formats.query.matches.engine_adapter import pack
+from formats.query.matches.piece_queue import Claim
 from formats.query.matches.piece_result import PlayedPiece
-from formats.query.matches.queue import Claim
 from formats.query.rounds.models import RoundWarning
 from rounds.models import Release, Round
 from rounds.publishing.publication import publish

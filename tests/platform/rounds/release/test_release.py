@@ -20,10 +20,10 @@ from core.time_format import in_words
 from formats.query.leaderboards.board_freeze import freeze_leaderboards
 from formats.query.matches.models import Match, SampleResult
 from formats.query.rounds.models import RoundMatch
-from repositories.http.limits import ANYBODY, LIMITER, Permit
+from repositories.http.concurrency_limits import ANYBODY, LIMITER, Permit
 from rounds.models import Release, Round, RoundEntry
 from rounds.release import released_parts as releasing
-from rounds.release.archive_limit import AT_A_TIME, making_archive
+from rounds.release.concurrent_archive_limit import AT_A_TIME, making_archive
 from rounds.release.downloads import bundle_of, images_zip
 from rounds.release.released_parts import open_part, release, released, released_entries, released_tags, withdraw
 from submissions.models import Submission

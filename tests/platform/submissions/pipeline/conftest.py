@@ -12,7 +12,7 @@ import pytest
 from django.utils import timezone
 
 from accounts.models import User
-from core import notify
+from core import worker_notifications
 from evaluation.builder.base import LogLine
 from evaluation.builder.in_place_builder import InPlaceBuilder
 from evaluation.domain.players import QueryPlayer
@@ -29,7 +29,7 @@ BuildWith = Callable[[Callable[[LogLine], None]], None]
 def notifications(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, dict[str, int]]]:
     """The notifications sent, with their keys; there is no broker."""
     sent: list[tuple[str, dict[str, int]]] = []
-    monkeypatch.setattr(notify, "_send", lambda task, keys: sent.append((task, keys)))
+    monkeypatch.setattr(worker_notifications, "_send", lambda task, keys: sent.append((task, keys)))
     return sent
 
 

@@ -20,7 +20,7 @@ from core.errors import Fault
 from evaluation.formats.query.catalogue import find_baseline
 from evaluation.sandbox.docker import DockerSandbox
 from formats.query.matches import player_builds
-from submissions import image_collection, pipeline
+from submissions import pipeline, unused_image_removal
 from submissions.models import Player, Submission
 from workers.sandboxes import open_sandbox
 
@@ -101,7 +101,7 @@ def test_a_lost_image_is_a_platform_error_and_never_another_player(
 def make_image(sandbox: DockerSandbox, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], str]]:
     """Create images with a label of this test only, since the engine is shared."""
     label = f"gauntlet.test-{uuid.uuid4().hex}"
-    monkeypatch.setattr(image_collection, "DIGEST_LABEL", label)
+    monkeypatch.setattr(unused_image_removal, "DIGEST_LABEL", label)
     made: list[str] = []
 
     def make(digest: str) -> str:
@@ -136,9 +136,9 @@ def test_only_unused_images_are_removed(
     Submission.objects.update(state=Submission.State.READY, player=player)
     needed, superfluous = make_image(player.digest), make_image("sha256:superfluous")
 
-    assert image_collection.collect() == 0, "they are young"
-    monkeypatch.setattr(clock, "now", lambda: timezone.now() + image_collection.GRACE + timedelta(minutes=1))
-    assert image_collection.collect() == 1
+    assert unused_image_removal.collect() == 0, "they are young"
+    monkeypatch.setattr(clock, "now", lambda: timezone.now() + unused_image_removal.GRACE + timedelta(minutes=1))
+    assert unused_image_removal.collect() == 1
 
     assert sandbox.client.images.get(needed).id == needed
     with pytest.raises(ImageNotFound):
@@ -176,7 +176,7 @@ def test_images_are_stored_for_hosts_with_another_base_image(
     )
     Submission.objects.update(state=Submission.State.READY, player=player)
 
-    image_collection.keep()
+    unused_image_removal.keep()
 
     sandbox.client.images.remove(small_base, force=True)
     assert player_builds.ready_player(player, lambda line: None).image == small_base

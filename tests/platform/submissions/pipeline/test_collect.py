@@ -18,7 +18,7 @@ from formats.query.leaderboards.models import Pool, PoolPlace
 from formats.query.matches.models import Match
 from repositories.models import Repository
 from rounds.models import Round, RoundEntry
-from submissions import image_collection, player_builds
+from submissions import player_builds, unused_image_removal
 from submissions.image_layers import remove_layers
 from submissions.models import Player, Submission
 
@@ -55,7 +55,7 @@ def test_it_works(submit: Callable[..., Submission], player: MakePlayer) -> None
         submission = submit("model", {"main.py": name})
         Submission.objects.filter(pk=submission.pk).update(state=state, player=player(name))
 
-    assert image_collection.needed_players() == {"newest"}
+    assert unused_image_removal.needed_players() == {"newest"}
 
 
 def test_disqualified_players_are_not_needed(submit: Callable[..., Submission], player: MakePlayer) -> None:
@@ -63,7 +63,7 @@ def test_disqualified_players_are_not_needed(submit: Callable[..., Submission], 
     Submission.objects.update(state="ready", player=player("cheat"), disqualified_at=clock.now())
 
     assert submission.pk
-    assert image_collection.needed_players() == set()
+    assert unused_image_removal.needed_players() == set()
 
 
 def test_pools_and_unfinished_matches_need_their_players(
@@ -85,7 +85,7 @@ def test_pools_and_unfinished_matches_need_their_players(
             created_at=clock.now(),
         )
 
-    assert image_collection.needed_players() == {
+    assert unused_image_removal.needed_players() == {
         "in a pool",
         "model waiting",
         "attack waiting",
@@ -126,9 +126,9 @@ def test_a_round_needs_its_players_until_it_is_played(
         prior=1,
     )
 
-    assert image_collection.needed_players() == {"frozen"}
+    assert unused_image_removal.needed_players() == {"frozen"}
     Round.objects.update(state=Round.State.SCORED)
-    assert image_collection.needed_players() == set()
+    assert unused_image_removal.needed_players() == set()
 
 
 def test_checkouts_unused_for_a_day_are_removed(submit: Callable[..., Submission]) -> None:
@@ -139,7 +139,7 @@ def test_checkouts_unused_for_a_day_are_removed(submit: Callable[..., Submission
     os.utime(used, (two_days_ago, two_days_ago))
     player_builds.checkout_of(second.repository, second.commit)
 
-    assert image_collection.collect() == 0
+    assert unused_image_removal.collect() == 0
 
     assert not old.exists()
     assert (used / "main.py").read_text() == "second"

@@ -31,7 +31,7 @@ from submissions import build_queue, pipeline, quota_ledger, services, state_tim
 from submissions.models import Build, Player, QuotaSlot, Submission
 from submissions.player_builds import build_limit
 from submissions.quota import REFUNDED_FAULTS
-from submissions.quota_check import differing_slots
+from submissions.quota_ledger_check import differing_slots
 from submissions.selectors import whole_log
 from workers import lease, queue
 from workers.fault_record import MAX_FAULTS, PAUSES

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from accounts.models import User
-from core import clock, notify
+from core import clock, worker_notifications
 from repositories.git_reader import GitReader
-from repositories.http.receive_pack import Push
+from repositories.http.push_hooks import Push
 from repositories.models import Repository
 from repositories.ref_rules import NULL_OBJECT, RefUpdate
 from submissions.models import QuotaSlot
@@ -72,7 +72,7 @@ class Copy:
 def notifications(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, dict[str, int]]]:
     """The notifications sent, with their keys; there is no broker."""
     sent: list[tuple[str, dict[str, int]]] = []
-    monkeypatch.setattr(notify, "notify", lambda task, **keys: sent.append((task, keys)))
+    monkeypatch.setattr(worker_notifications, "notify", lambda task, **keys: sent.append((task, keys)))
     return sent
 
 

@@ -13,7 +13,7 @@ from accounts.models import User
 from competitions.models import Competition, FreezeWindow
 from core.errors import Refusal, RefusedForNow
 from repositories.git_reader import GitReader
-from repositories.http.receive_pack import Push
+from repositories.http.push_hooks import Push
 from repositories.ref_rules import NULL_OBJECT, RefUpdate
 from submissions.models import QuotaSlot, Submission
 from submissions.push_gate import submission_gate

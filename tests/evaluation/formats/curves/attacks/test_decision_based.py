@@ -105,9 +105,9 @@ def test_queries_are_those_that_the_model_saw_and_within_the_limit(attack: Attac
     model = LinearModel(seed=2, spread=0.1, count=4)
     counting = model.classifier = CountingClassifier(model.classifier)
     for limit in (1, 2, 3, 4, 15, 150, 400):
-        counting.seen = 0
+        counting.images_seen = 0
         batch = attacked(model, attack, norm, goal, limit=limit)
-        assert batch.model.queries.sum() == counting.seen
+        assert batch.model.queries.sum() == counting.images_seen
         if not isinstance(attack, HopSkipJump):
             assert batch.model.queries.tolist() == [limit] * 4
 

@@ -10,7 +10,7 @@ import pytest
 from evaluation.domain.errors import Fault
 from evaluation.domain.players import TrackName
 from evaluation.formats.query.referee.match import RefereedMatch
-from evaluation.formats.query.referee.player_connection import PlayerExit
+from evaluation.formats.query.referee.player_interface import PlayerExit
 from evaluation.formats.query.runner.in_process_player import InProcessPlayer
 from gauntlet import frames, serve_attack, serve_model
 

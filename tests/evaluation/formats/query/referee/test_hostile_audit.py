@@ -15,7 +15,7 @@ from evaluation.domain.errors import Fault
 from evaluation.domain.failure_reasons import Reason
 from evaluation.domain.players import Side
 from evaluation.formats.query.kept_frames import KeptFrames
-from evaluation.formats.query.referee import audit, players
+from evaluation.formats.query.referee import model_audit, players
 from evaluation.formats.query.referee.kept_frame_bytes import pack, unpack, with_audit
 from evaluation.formats.query.referee.seeds import derive_seed
 from evaluation.formats.query.results import AuditReport, Outcome
@@ -115,7 +115,7 @@ def test_hunting_verdicts_costs_the_attack_nothing(game: Any) -> None:
 
 def test_lies_that_replays_would_dilute_are_caught(game: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """A model that denies the adversarials of two samples in ten and is otherwise honest is caught."""
-    monkeypatch.setattr(audit, "LEAST_PER_PIECE", 400)
+    monkeypatch.setattr(model_audit, "LEAST_PER_PIECE", 400)
     nearest: dict[int, dict[bytes, float]] = {0: {}, 1: {}}
     clean = [sample.image.astype(float) for sample in game.samples(10)]
 
@@ -235,7 +235,7 @@ def test_an_attack_cannot_compute_from_its_seed_what_is_asked_again(
 ) -> None:
     """The attack knows the referee's code, its own seed, and every frame that it sent."""
     for name in ("MOST_FRAMES", "ENOUGH_FRESH"):  # fewer than it sends
-        monkeypatch.setattr(audit, name, 32)
+        monkeypatch.setattr(model_audit, name, 32)
     sent: list[tuple[bytes, int]] = []
     received: list[int] = []
     lives: list[set[bytes]] = []
@@ -263,7 +263,7 @@ def test_an_attack_cannot_compute_from_its_seed_what_is_asked_again(
         player.wait_for_disconnect()
 
     game.play(raw_model=model, raw_attack=attack)
-    foreseen = audit.Audit(derive_seed(received[0], "audit"), 3 * (1 + game.rules.query_budget))
+    foreseen = model_audit.Audit(derive_seed(received[0], "audit"), 3 * (1 + game.rules.query_budget))
     clean = np.stack([sample.image.reshape(-1) for sample in game.samples(3)])
     foreseen.watch(clean, [3] * 3, [0.0] * 3, whole=False)
     for image, label in sent:

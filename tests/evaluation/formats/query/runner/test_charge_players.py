@@ -16,7 +16,7 @@ from evaluation.formats.query.referee.players import ConnectedPlayer, PlayerFail
 from evaluation.formats.query.rules import QueryRules
 from evaluation.formats.query.runner.sandboxed_player import SandboxedPlayer
 from evaluation.protocol.channel import ChannelError
-from evaluation.sandbox import control_proof
+from evaluation.sandbox import working_sandbox_proof
 from evaluation.sandbox.base import Resources, Sandbox
 from evaluation.sandbox.docker import DockerSandbox
 from evaluation.sandbox.process import ProcessSandbox
@@ -180,7 +180,7 @@ def test_a_sandbox_program_that_hangs_is_the_hosts_cause(
 def test_a_control_player_that_is_not_answered_in_time_is_the_hosts_cause(
     sandbox_program: Any, make_player: Callable[..., QueryPlayer], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(control_proof, "_SECONDS", 1.0)
+    monkeypatch.setattr(working_sandbox_proof, "_SECONDS", 1.0)
     sandbox = ProcessSandbox(bubblewrapped=True)
     sandbox_program.replace("exec sleep 60")
     with pytest.raises(Fault, match="did not connect"):

@@ -7,7 +7,7 @@ import pytest
 
 from evaluation.datasets.load import load_dataset
 from evaluation.domain.samples import Sample
-from evaluation.formats.query.runner.sample_disguise import disguise
+from evaluation.formats.query.runner.smoke_test_disguise import disguise
 
 
 @pytest.fixture

@@ -20,7 +20,7 @@ from evaluation.formats.query.scoring.scores_v1 import (
     model_score,
     resampled_medians,
 )
-from evaluation.scoring.bootstrap import CONFIDENCE, RESAMPLES
+from evaluation.scoring.bootstrap_constants import CONFIDENCE, RESAMPLES
 from evaluation.scoring.distances import Distances
 
 BOTH = pytest.mark.parametrize("score", [model_score, attack_score])

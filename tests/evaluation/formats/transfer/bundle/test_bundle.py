@@ -23,7 +23,7 @@ from evaluation.domain.errors import Refusal
 from evaluation.domain.images import ImageShape
 from evaluation.domain.samples import Sample
 from evaluation.formats.registry import format_of_bundle
-from evaluation.formats.transfer.bundle.image_archives import check_archive
+from evaluation.formats.transfer.bundle.image_archive_check import check_archive
 from evaluation.formats.transfer.bundle.reader import TransferBundle, read
 from evaluation.formats.transfer.bundle.records import (
     BundleAttackRun,
@@ -39,7 +39,7 @@ from evaluation.formats.transfer.bundle.records import (
 from evaluation.formats.transfer.bundle.size_limit import check_size
 from evaluation.formats.transfer.bundle.verify import verify
 from evaluation.formats.transfer.rules import TransferRules, TransferTrack
-from evaluation.formats.transfer.runner.adversarial_images import pixel_hash
+from evaluation.formats.transfer.runner.attack_output_reader import pixel_hash
 from evaluation.formats.transfer.runner.batches import png
 
 Lines: TypeAlias = list[dict[str, Any]]

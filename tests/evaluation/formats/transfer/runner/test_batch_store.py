@@ -11,7 +11,7 @@ from evaluation.domain.errors import Fault
 from evaluation.domain.samples import Sample
 from evaluation.formats.transfer.results import AttackBatch, BatchReason, BatchRun, DefenceBatch, ImageNote, RowNote
 from evaluation.formats.transfer.rules import TransferRules
-from evaluation.formats.transfer.runner.adversarial_images import pixel_hash
+from evaluation.formats.transfer.runner.attack_output_reader import pixel_hash
 from evaluation.formats.transfer.runner.batch_store import BatchStore, key_of
 from evaluation.formats.transfer.runner.batches import Batch, make_batches
 

@@ -19,7 +19,7 @@ from evaluation.formats.transfer.scoring.intervals import (
     with_intervals,
 )
 from evaluation.formats.transfer.scoring.scores import TransferStanding, opponent_weights, standings
-from evaluation.scoring.bootstrap import RESAMPLES
+from evaluation.scoring.bootstrap_constants import RESAMPLES
 from evaluation.scoring.rank_intervals import student
 
 ATTACK, TARGETED, DEFENCE = TransferTrack.ATTACK, TransferTrack.TARGETED_ATTACK, TransferTrack.DEFENCE

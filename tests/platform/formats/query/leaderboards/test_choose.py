@@ -19,8 +19,8 @@ from formats.query.leaderboards.evaluation_basis import unevaluated
 from formats.query.leaderboards.history import history_of, scores_of
 from formats.query.leaderboards.models import Evaluation, Pool, SubmissionChoice
 from formats.query.leaderboards.past_boards import board_at
+from formats.query.leaderboards.score_verification import verify_boards
 from formats.query.leaderboards.scoring import recompute
-from formats.query.leaderboards.verification import verify_boards
 from formats.query.leaderboards.visibility import board
 from submissions.extension_points import players_in_use
 from submissions.models import Submission

@@ -18,7 +18,7 @@ from formats.query.leaderboards import services
 from formats.query.leaderboards.board_freeze import freeze_leaderboards, take_snapshot, unfreeze_leaderboards
 from formats.query.leaderboards.models import Pool, Snapshot
 from formats.query.leaderboards.visibility import board, public_evaluation_of
-from formats.query.leaderboards.withdrawal import end_withdrawn
+from formats.query.leaderboards.withdrawn_evaluations import end_withdrawn
 from submissions.models import Submission
 
 if TYPE_CHECKING:

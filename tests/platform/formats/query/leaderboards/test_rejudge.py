@@ -19,9 +19,9 @@ from formats.query.leaderboards.evaluation_basis import unevaluated
 from formats.query.leaderboards.models import Evaluation, Pool, Rejudging, Standing
 from formats.query.leaderboards.rejudging import begin_rejudging, discard_rejudging, publish_rejudging, replay_rejudging
 from formats.query.leaderboards.rejudging_changes import comparison
+from formats.query.leaderboards.score_verification import verify_boards
 from formats.query.leaderboards.scoring import refresh_boards
 from formats.query.leaderboards.tasks import sweep
-from formats.query.leaderboards.verification import verify_boards
 from formats.query.leaderboards.visibility import evaluation_of, public_evaluation_of
 from formats.query.matches.models import Match, Piece, SampleResult
 from submissions.models import QuotaSlot, Submission

@@ -15,9 +15,9 @@ from core.models import Event
 from formats.query.leaderboards import services
 from formats.query.leaderboards.evaluation_basis import unevaluated
 from formats.query.leaderboards.models import Evaluation, Pool, Standing
+from formats.query.leaderboards.score_verification import verify_boards
 from formats.query.leaderboards.scoring import score_finished
 from formats.query.leaderboards.tasks import refresh_boards, score
-from formats.query.leaderboards.verification import verify_boards
 from formats.query.matches.models import Match, SampleResult
 from submissions.models import QuotaSlot, Submission
 

@@ -12,11 +12,11 @@ from core import clock
 from core.models import Event
 from formats.query.leaderboards import services
 from formats.query.leaderboards.models import Evaluation, Pool
+from formats.query.leaderboards.score_verification import verify_boards
 from formats.query.leaderboards.tasks import sweep
-from formats.query.leaderboards.verification import verify_boards
 from formats.query.leaderboards.visibility import board
 from submissions.models import QuotaSlot
-from submissions.quota_check import differing_slots
+from submissions.quota_ledger_check import differing_slots
 
 if TYPE_CHECKING:
     from tests.platform.conftest import FakeClock

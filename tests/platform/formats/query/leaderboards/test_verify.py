@@ -15,9 +15,9 @@ from competitions.models import Entry
 from core import clock
 from formats.query.leaderboards import services
 from formats.query.leaderboards.models import Evaluation, Pool, Standing
+from formats.query.leaderboards.score_verification import verify_boards
 from formats.query.leaderboards.scoring import score_finished
 from formats.query.leaderboards.tasks import score
-from formats.query.leaderboards.verification import verify_boards
 from formats.query.matches.models import SampleResult
 from rounds.tasks import verify as nightly
 from submissions.models import QuotaSlot, Submission

@@ -15,7 +15,7 @@ from formats.query.leaderboards import services, tasks
 from formats.query.leaderboards.models import Evaluation, Pool
 from formats.query.leaderboards.rejudging import begin_rejudging, publish_rejudging
 from formats.query.leaderboards.scoring import score_finished
-from formats.query.leaderboards.withdrawal import end_withdrawn
+from formats.query.leaderboards.withdrawn_evaluations import end_withdrawn
 from formats.query.matches.models import Match, Piece
 from formats.query.matches.selectors import OPEN_PIECES
 from submissions.models import QuotaSlot, Submission

@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 
 from competitions.models import Competition, RulesVersion, SampleSet
-from core import clock, notify
+from core import clock, worker_notifications
 from evaluation.formats.query.results import AuditReport, Outcome, RefereedSample
 from formats.query.matches import player_builds
+from formats.query.matches.match_requests import ensure_match
 from formats.query.matches.models import Match, Piece
 from formats.query.matches.piece_result import PlayedPiece
-from formats.query.matches.scheduling import ensure_match
 from repositories.models import Repository
 from submissions.models import Player, Submission
 from workers.heartbeat import WorkerHeartbeat
@@ -29,7 +29,7 @@ COUNTS = AuditReport(replayed=4, judged=2)
 def notifications(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The notifications sent; there is no broker."""
     sent: list[str] = []
-    monkeypatch.setattr(notify, "_send", lambda task, keys: sent.append(task))
+    monkeypatch.setattr(worker_notifications, "_send", lambda task, keys: sent.append(task))
     return sent
 
 

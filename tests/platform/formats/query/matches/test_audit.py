@@ -11,12 +11,12 @@ import pytest
 from core import clock
 from evaluation.domain.failure_reasons import Reason
 from evaluation.formats.query.results import AuditReport
-from formats.query.matches import kept_frames, player_builds, queue, services
+from formats.query.matches import kept_frames, piece_queue, player_builds, services
 from formats.query.matches.audit_placement import IDLE_WAIT, OTHER_HOST_WAIT
+from formats.query.matches.match_requests import ensure_match
 from formats.query.matches.models import Match, Piece
 from formats.query.matches.piece_result import AuditedPiece, PlayedPiece
 from formats.query.matches.piece_work import pieces
-from formats.query.matches.scheduling import ensure_match
 from formats.query.matches.selectors import progress
 from repositories.models import Repository
 from submissions.models import Player
@@ -41,7 +41,7 @@ def play_out(match: Match, played: Played) -> Callable[[Worker], list[str]]:
         digests = []
         while (held := claim_piece(worker)) is not None and not held.piece.is_audit:
             digests.append(kept_frames.keep(b"frames of piece %d" % held.piece.number))
-            queue.commit(held, replace(played(held.piece), audit=OPEN, kept=digests[-1]))
+            piece_queue.commit(held, replace(played(held.piece), audit=OPEN, kept=digests[-1]))
         if held is not None:
             pieces.release(held)
         match.refresh_from_db()
@@ -77,7 +77,7 @@ def test_the_audit_follows_the_last_piece_and_ends_the_match(
     held = claim_piece(worker)  # the only host
     assert held is not None
     assert held.piece.is_audit
-    queue.commit_audit(held, audited(match))
+    piece_queue.commit_audit(held, audited(match))
     match.refresh_from_db()
     assert (match.state, match.audit["fresh"], match.audit["open"]) == ("played", 24, False)
     assert list(match.pieces.values_list("kind", "state", "kept")) == [("play", "played", "")] * 3
@@ -117,7 +117,7 @@ def test_a_host_that_plays_the_model_waits_and_then_plays_no_more_of_it(
     services.resume(other)
     assert claimed(first).match_id == other_match.pk
     pass_time(match, IDLE_WAIT)
-    pieces.release(queue.Claim(Piece.objects.get(state="claimed", worker=first), first))
+    pieces.release(piece_queue.Claim(Piece.objects.get(state="claimed", worker=first), first))
     assert claimed(first).is_audit
     assert claim_piece(make_worker("host/2")) is None
     assert claimed(make_worker("elsewhere/0")).match_id == other_match.pk
@@ -148,7 +148,7 @@ def test_a_host_that_plays_another_player_of_the_team_waits_as_well(
     services.resume(other)
     assert claimed(first).match_id == match_of_the_team.pk
     pass_time(match, IDLE_WAIT)
-    pieces.release(queue.Claim(Piece.objects.get(state="claimed", worker=first), first))
+    pieces.release(piece_queue.Claim(Piece.objects.get(state="claimed", worker=first), first))
     assert claimed(first).is_audit
     assert claim_piece(make_worker("host/2")) is None
     assert claimed(make_worker("elsewhere/0")).match_id == match_of_the_team.pk
@@ -172,7 +172,7 @@ def test_a_lost_claim_writes_nothing(
     Piece.objects.filter(pk=held.piece.pk).update(lease_until=clock.now() - timedelta(minutes=1))
     assert pieces.expire() == 1
     with pytest.raises(LostClaimError):
-        queue.commit_audit(held, audited(match))
+        piece_queue.commit_audit(held, audited(match))
     match.refresh_from_db()
     assert match.state == "audit"
     assert all(map(kept_frames.exist, digests))
@@ -189,7 +189,7 @@ def test_rows_of_an_inconsistent_model_change_with_the_audit(
     first, *others = audited(match)
     row = replace(played(match.pieces.get(number=0)).samples[0], distance=0.25, reason=Reason.INCONSISTENT)
     failed = replace(DONE, fresh_changed=8)
-    queue.commit_audit(held, [replace(first, audit=failed, artefact="b" * 64, samples=(row,)), *others])
+    piece_queue.commit_audit(held, [replace(first, audit=failed, artefact="b" * 64, samples=(row,)), *others])
     match.refresh_from_db()
     assert (match.audit["passed"], match.audit["stateful"]) == (False, True)
     assert match.pieces.get(number=0).artefact == "b" * 64
@@ -209,7 +209,7 @@ def test_more_samples_are_played_before_the_audit(
     assert held is not None
     assert held.piece.pk == last.pk  # not the audit that waits
     match.sample_results.filter(piece=last).delete()
-    queue.commit(held, replace(played(held.piece), audit=OPEN, kept="c" * 64))
+    piece_queue.commit(held, replace(played(held.piece), audit=OPEN, kept="c" * 64))
     match.refresh_from_db()
     assert match.state == "audit"
     assert match.pieces.filter(kind="audit").count() == 1

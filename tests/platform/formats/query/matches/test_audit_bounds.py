@@ -14,13 +14,13 @@ from django.db import connections
 from core import clock
 from evaluation.formats.query.results import AuditReport
 from evaluation.formats.query.rules import QueryRules
-from formats.query.matches import kept_frames, queue
+from formats.query.matches import kept_frames, piece_queue
 from formats.query.matches.audit_placement import OTHER_HOST_WAIT
 from formats.query.matches.engine_adapter import longest_audit_seconds, longest_seconds
+from formats.query.matches.match_requests import ensure_match
 from formats.query.matches.models import Match, Piece
 from formats.query.matches.piece_result import AuditedPiece, PlayedPiece
 from formats.query.matches.piece_work import pieces
-from formats.query.matches.scheduling import ensure_match
 from submissions.models import Player
 from tests.platform.claims import claim_piece, hold_piece
 from workers.heartbeat import WorkerHeartbeat
@@ -45,7 +45,7 @@ def play_out(match: Match, played: Played) -> Callable[..., None]:
             held = claim_piece(worker)
             assert held is not None
             kept = kept_frames.keep(b"frames of piece %d" % held.piece.number)
-            queue.commit(held, replace(played(held.piece), audit=AuditReport(fresh_due=images), kept=kept))
+            piece_queue.commit(held, replace(played(held.piece), audit=AuditReport(fresh_due=images), kept=kept))
 
     return play
 
@@ -153,12 +153,12 @@ def test_concurrent_workers_of_two_hosts_audit_each_match_once(
                     audits.append(held.piece.match_id)
                     pieces = Piece.objects.filter(match=held.piece.match_id).exclude(kept="")
                     done = AuditReport(fresh_due=8, fresh=8)
-                    queue.commit_audit(
+                    piece_queue.commit_audit(
                         held, [AuditedPiece(piece.pk, piece.kept, done, piece.artefact) for piece in pieces]
                     )
                 else:
                     kept = kept_frames.keep(f"frames of {held.piece}".encode())
-                    queue.commit(held, replace(played(held.piece), audit=AuditReport(fresh_due=8), kept=kept))
+                    piece_queue.commit(held, replace(played(held.piece), audit=AuditReport(fresh_due=8), kept=kept))
         finally:
             connections.close_all()
 

@@ -25,8 +25,8 @@ from core.models import Event
 from core.site_identity import require_identity
 from evaluation.sandbox.docker import RUNNER_LABEL, DockerSandbox
 from evaluation.sandbox.host_process import runner_label
+from formats.query.matches.match_requests import ensure_match
 from formats.query.matches.models import Match, Piece, SampleResult
-from formats.query.matches.scheduling import ensure_match
 from submissions.models import Player
 from workers import host_health, sandboxes, tasks
 from workers.models import Host, Worker

@@ -15,12 +15,12 @@ from competitions.models import SampleSet
 from core import clock
 from core.models import Event
 from evaluation.formats.query.results import AuditReport
-from formats.query.matches import queue
+from formats.query.matches import piece_queue
+from formats.query.matches.match_requests import ensure_match
 from formats.query.matches.models import Match, Piece, SampleResult
+from formats.query.matches.piece_queue import Claim
 from formats.query.matches.piece_result import PlayedPiece
 from formats.query.matches.piece_work import pieces
-from formats.query.matches.queue import Claim
-from formats.query.matches.scheduling import ensure_match
 from formats.query.matches.selectors import queue_of, waiting
 from tests.platform.claims import claim_piece
 from workers.lease import LostClaimError
@@ -152,17 +152,17 @@ def test_a_piece_without_a_heartbeat_goes_to_another_worker(
     assert not pieces.release(lost)
     assert not pieces.release(lost, fault="too late")
     with pytest.raises(LostClaimError):
-        queue.commit(lost, played(lost.piece))
+        piece_queue.commit(lost, played(lost.piece))
     assert not SampleResult.objects.exists()
-    queue.commit(taken, played(taken.piece))
+    piece_queue.commit(taken, played(taken.piece))
     assert SampleResult.objects.count() == 2
 
 
 def test_a_piece_is_written_once(match: Match, one: Worker, played: Played) -> None:
     claim = claimed(one)
-    queue.commit(claim, played(claim.piece))
+    piece_queue.commit(claim, played(claim.piece))
     with pytest.raises(LostClaimError):
-        queue.commit(claim, played(claim.piece))
+        piece_queue.commit(claim, played(claim.piece))
     assert SampleResult.objects.count() == 2
 
 
@@ -197,9 +197,9 @@ def test_the_third_fault_fails_the_match(match: Match, one: Worker, two: Worker,
 def test_the_last_piece_finishes_the_match(match: Match, one: Worker, two: Worker, played: Played) -> None:
     first, second, third = claimed(one), claimed(two), claimed(one)
     for claim in (third, first):
-        queue.commit(claim, played(claim.piece))
+        piece_queue.commit(claim, played(claim.piece))
         assert state_of(match) == "playing"
-    queue.commit(second, played(second.piece))
+    piece_queue.commit(second, played(second.piece))
     assert state_of(match) == "played"
     assert match.audit == asdict(AuditReport(replayed=12, judged=6)) | {
         "passed": True,
@@ -210,9 +210,9 @@ def test_the_last_piece_finishes_the_match(match: Match, one: Worker, two: Worke
 
 def test_a_match_that_was_not_finished_is_found(match: Match, one: Worker) -> None:
     match.pieces.update(state="played")
-    assert queue.finish_played() == 1
+    assert piece_queue.finish_played() == 1
     assert state_of(match) == "played"
-    assert queue.finish_played() == 0
+    assert piece_queue.finish_played() == 0
 
 
 @pytest.mark.django_db(transaction=True)
@@ -224,7 +224,7 @@ def test_concurrent_workers_play_each_piece_once(
         try:
             while claim := claim_piece(worker):
                 keys.append(claim.piece.pk)
-                queue.commit(claim, played(claim.piece))
+                piece_queue.commit(claim, played(claim.piece))
         finally:
             connections.close_all()
         return keys

@@ -11,8 +11,8 @@ from accounts.models import User
 from competitions.models import RulesVersion, SampleSet
 from core.errors import Refusal
 from core.models import Event
+from formats.query.matches.match_requests import ensure_match
 from formats.query.matches.models import Match, Piece
-from formats.query.matches.scheduling import ensure_match
 from formats.query.matches.services import replay_failed
 from submissions.models import Player
 

@@ -15,11 +15,11 @@ from pytest_django import Settings
 from accounts.models import Team
 from competitions.models import Competition, Entry
 from core import clock
-from formats.query.matches import queue
+from formats.query.matches import piece_queue
+from formats.query.matches.match_requests import request_matches
 from formats.query.matches.models import Match, Piece
 from formats.query.matches.piece_result import PlayedPiece
 from formats.query.matches.piece_work import pieces
-from formats.query.matches.scheduling import request_matches
 from formats.query.matches.selectors import queue_of
 from submissions.models import Player
 from tests.platform.claims import claim_piece
@@ -107,7 +107,7 @@ def play(
         assert claim is not None
         teams.clock.forward(seconds=seconds)
         assert claim.piece.renew()
-        queue.commit(claim, played(claim.piece))
+        piece_queue.commit(claim, played(claim.piece))
         return claim.piece.entry.team.slug if claim.piece.entry else "none"
 
     return play_next

@@ -14,10 +14,10 @@ from django.conf import settings
 from core import clock
 from core.models import Event
 from evaluation.formats.query.results import AuditReport
-from formats.query.matches import kept_frames, queue, services
+from formats.query.matches import kept_frames, piece_queue, services
+from formats.query.matches.match_requests import ensure_match
 from formats.query.matches.models import Match, Piece, SampleResult
 from formats.query.matches.piece_result import PlayedPiece
-from formats.query.matches.scheduling import ensure_match
 from formats.query.matches.tasks import sweep_kept_frames
 from tests.platform.claims import claim_piece
 from workers.models import Worker
@@ -45,7 +45,7 @@ def play_one(match: Match, make_worker: MakeWorker, played: Callable[[Piece], Pl
         held = claim_piece(make_worker())
         assert held is not None
         digest = kept_frames.keep(b"frames")
-        queue.commit(held, replace(played(held.piece), audit=AuditReport(fresh_due=8), kept=digest))
+        piece_queue.commit(held, replace(played(held.piece), audit=AuditReport(fresh_due=8), kept=digest))
         return digest
 
     return play

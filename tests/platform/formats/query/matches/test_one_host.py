@@ -11,7 +11,7 @@ from pytest_django import Settings
 from accounts.models import User
 from core.errors import Refusal
 from core.models import Event
-from formats.query.matches import queue
+from formats.query.matches import piece_queue
 from formats.query.matches.models import Match, Piece
 from formats.query.matches.piece_work import pieces
 from formats.query.matches.selectors import stuck_pieces
@@ -29,7 +29,7 @@ def one(the_clock: FakeClock, make_worker: MakeWorker) -> Worker:
     return make_worker("arena-1/0")
 
 
-def claimed(worker: Worker) -> queue.Claim:
+def claimed(worker: Worker) -> piece_queue.Claim:
     claim = claim_piece(worker)
     assert claim is not None
     return claim

@@ -18,11 +18,11 @@ from core import object_store
 from core.models import Event
 from evaluation.formats.query.runner.play import Played, play
 from formats.query.matches import kept_frames
+from formats.query.matches.match_requests import ensure_match
 from formats.query.matches.models import Match, Piece
 from formats.query.matches.player_builds import ready_player
 from formats.query.matches.rules import query_rules
-from formats.query.matches.scheduling import ensure_match
-from submissions import image_collection
+from submissions import unused_image_removal
 from submissions.models import Player
 from workers import tasks
 from workers.heartbeat import register
@@ -188,7 +188,7 @@ def test_the_task_registers_its_process_and_plays(match: Match, settings: Settin
 def test_a_worker_that_plays_cleans_up_its_host_at_intervals(
     db: None, monkeypatch: pytest.MonkeyPatch, settings: Settings
 ) -> None:
-    monkeypatch.setattr(image_collection, "_process", image_collection._CollectionState())
+    monkeypatch.setattr(unused_image_removal, "_process", unused_image_removal._CollectionState())
     old, later = settings.CHECKOUTS / "old", settings.CHECKOUTS / "later"
     for folder in (old, later):
         folder.mkdir(parents=True)

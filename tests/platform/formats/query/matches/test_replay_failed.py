@@ -12,8 +12,8 @@ from django.db import connections, transaction
 from accounts.models import User
 from core import clock
 from formats.query.matches.models import Match
+from formats.query.matches.piece_queue import Claim
 from formats.query.matches.piece_work import pieces
-from formats.query.matches.queue import Claim
 from formats.query.matches.services import replay_failed
 from tests.platform.claims import claim_piece
 from workers.models import Worker

@@ -12,8 +12,8 @@ from django.test import Client
 from accounts.models import Team, User
 from competitions.models import Competition, Entry, RulesVersion, SampleSet, Track
 from competitions.services import export_competition
+from formats.query.matches.match_requests import ensure_match, request_matches
 from formats.query.matches.models import Match
-from formats.query.matches.scheduling import ensure_match, request_matches
 from formats.query.matches.seeds import match_seed
 from repositories.models import Repository
 from submissions.models import Player

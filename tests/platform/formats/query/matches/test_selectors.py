@@ -6,10 +6,10 @@ from collections.abc import Callable
 from typing import Protocol
 
 from competitions.models import SampleSet
-from formats.query.matches import queue
+from formats.query.matches import piece_queue
+from formats.query.matches.match_requests import ensure_match
 from formats.query.matches.models import Match, Piece
 from formats.query.matches.piece_result import PlayedPiece
-from formats.query.matches.scheduling import ensure_match
 from formats.query.matches.selectors import PieceProgress, QueuePlace, progress, queue_of, worker_is_missing, workers
 from tests.platform.claims import claim_piece
 from workers.models import Worker
@@ -22,7 +22,7 @@ class Clock(Protocol):
 def play_one(worker: Worker, played: Callable[[Piece], PlayedPiece], prefer: Match | None = None) -> None:
     claim = claim_piece(worker, prefer)
     assert claim is not None
-    queue.commit(claim, played(claim.piece))
+    piece_queue.commit(claim, played(claim.piece))
 
 
 def test_it_works(

@@ -8,11 +8,11 @@ import pytest
 
 from accounts.models import User
 from competitions.models import SampleSet
-from formats.query.matches import queue
+from formats.query.matches import piece_queue
 from formats.query.matches.models import Match, Piece, SampleResult
+from formats.query.matches.piece_queue import Claim
 from formats.query.matches.piece_result import PlayedPiece
 from formats.query.matches.piece_work import pieces
-from formats.query.matches.queue import Claim
 from formats.query.matches.selectors import OPEN_PIECES, QueuePlace, ever_played, queue_of, worker_is_missing
 from formats.query.matches.services import cancel, replay_failed, resume, suspend
 from tests.platform.claims import claim_piece
@@ -50,7 +50,7 @@ def test_a_claimed_piece_of_a_suspended_match_is_committed(match: Match, worker:
     claim = claimed(worker)
     suspend(Match.objects.all())
     assert claim.piece.renew()
-    queue.commit(claim, played(claim.piece))
+    piece_queue.commit(claim, played(claim.piece))
     assert (state_of(match), SampleResult.objects.count()) == ("suspended", 2)
     resume(Match.objects.all())
     assert state_of(match) == "playing"
@@ -64,8 +64,8 @@ def test_a_match_whose_last_piece_was_played_meanwhile_finishes_when_resumed(
     claims = [claimed(worker) for _ in range(3)]
     suspend(Match.objects.all())
     for claim in claims:
-        queue.commit(claim, played(claim.piece))
-    assert (state_of(match), queue.finish_played()) == ("suspended", 0)
+        piece_queue.commit(claim, played(claim.piece))
+    assert (state_of(match), piece_queue.finish_played()) == ("suspended", 0)
     notifications.clear()
     resume(Match.objects.all())
     assert (state_of(match), match.audit["replayed"]) == ("played", 12)
@@ -77,9 +77,9 @@ def test_a_piece_given_up_while_its_match_is_suspended_fails_it_afterwards(match
     claim.piece.faults, claim.piece.fault_hosts = 2, {"another": 2}
     suspend(Match.objects.all())
     pieces.release(claim, fault="the engine is away")
-    assert (state_of(match), queue.fail_given_up()) == ("suspended", 0)
+    assert (state_of(match), piece_queue.fail_given_up()) == ("suspended", 0)
     resume(Match.objects.all())
-    assert queue.fail_given_up() == 1
+    assert piece_queue.fail_given_up() == 1
     assert state_of(match) == "failed"
 
 
@@ -103,7 +103,7 @@ def test_a_failed_match_is_suspended_too(match: Match, worker: Worker, olga: Use
 def test_a_cancelled_match_stays_cancelled_with_claimed_pieces(match: Match, worker: Worker, played: Played) -> None:
     claim = claimed(worker)
     assert cancel(Match.objects.all()) == 1
-    queue.commit(claim, played(claim.piece))
+    piece_queue.commit(claim, played(claim.piece))
     assert (state_of(match), SampleResult.objects.count()) == ("cancelled", 2)
     assert (suspend(Match.objects.all()), resume(Match.objects.all())) == (0, 0)
     assert claim_piece(worker) is None

@@ -9,8 +9,8 @@ import pytest
 
 from competitions.models import SampleSet
 from formats.query.matches import tasks as match_tasks
+from formats.query.matches.match_requests import ensure_match
 from formats.query.matches.models import Match
-from formats.query.matches.scheduling import ensure_match
 from tests.platform.claims import claim_piece
 from workers import tasks
 from workers.models import Worker

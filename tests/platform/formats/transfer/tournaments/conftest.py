@@ -14,10 +14,10 @@ from accounts.models import User
 from accounts.services import create_team
 from competitions.models import Competition, Organiser, RulesVersion, SampleSet
 from competitions.services import enter, import_competition
-from core import clock, notify
+from core import clock, worker_notifications
+from formats.query.matches.match_requests import ensure_match
 from formats.query.matches.models import Match
-from formats.query.matches.scheduling import ensure_match
-from formats.transfer.tournaments import queue, services
+from formats.transfer.tournaments import run_queue, services
 from formats.transfer.tournaments.engine_adapter import play
 from formats.transfer.tournaments.models import RepeatRun, Tournament
 from formats.transfer.tournaments.player_builds import build
@@ -94,7 +94,7 @@ def content() -> dict[str, Any]:
 def notifications(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, dict[str, int]]]:
     """The notifications sent, with their keys; there is no broker."""
     sent: list[tuple[str, dict[str, int]]] = []
-    monkeypatch.setattr(notify, "_send", lambda task, keys: sent.append((task, keys)))
+    monkeypatch.setattr(worker_notifications, "_send", lambda task, keys: sent.append((task, keys)))
     return sent
 
 
@@ -153,7 +153,7 @@ def play_all(tournament: Tournament) -> int:
     played = 0
     services.advance(tournament)
     while run := claim_or_advance(tournament):
-        queue.commit(run, play(run))
+        run_queue.commit(run, play(run))
         played += not isinstance(run, RepeatRun)
     return played
 

@@ -8,11 +8,11 @@ from typing import Any
 from accounts.models import User
 from competitions.models import Entry
 from evaluation.formats.query.results import AuditReport
-from formats.query.matches import queue as matches
+from formats.query.matches import piece_queue as matches
 from formats.query.matches import services as match_services
 from formats.query.matches.models import Match, Piece
 from formats.query.matches.piece_result import PlayedPiece
-from formats.transfer.tournaments import queue as tournaments
+from formats.transfer.tournaments import run_queue as tournaments
 from formats.transfer.tournaments.models import AttackRun, Tournament
 from formats.transfer.tournaments.run_requests import cancel_runs
 from formats.transfer.tournaments.run_work import runs

@@ -6,7 +6,7 @@ import zlib
 from typing import Any
 
 from competitions.sample_store import samples_of
-from formats.transfer.tournaments import queue, services
+from formats.transfer.tournaments import run_queue, services
 from formats.transfer.tournaments.models import AttackRun, RepeatRun, Tournament
 from formats.transfer.tournaments.selectors import AnyRun
 from submissions.models import Player
@@ -54,7 +54,7 @@ def commit_all(tournament: Tournament, share: float = 1.0) -> int:
     played = 0
     services.advance(tournament)
     while run := claim_or_advance(tournament):
-        queue.commit(run, result(run, share))
+        run_queue.commit(run, result(run, share))
         played += not isinstance(run, RepeatRun)
     return played
 

@@ -28,13 +28,13 @@ from competitions.models import Competition, RulesVersion
 from competitions.services import enter, import_competition
 from core import clock
 from core.errors import Refusal
-from formats.transfer.rounds.verification import differing_places
-from formats.transfer.tournaments import pair_totals, queue, services, step_notifications, tasks
+from formats.transfer.rounds.competition_verification import differing_places
+from formats.transfer.tournaments import pair_totals, run_queue, services, step_notifications, tasks
 from formats.transfer.tournaments.models import AttackRun, DefenceRun, Run, Tournament
 from formats.transfer.tournaments.ranking import COLUMNS, standings
 from formats.transfer.tournaments.run_work import runs
 from formats.transfer.tournaments.selectors import KINDS, AnyRun, current_entrants, open_runs
-from formats.transfer.tournaments.verification import differing
+from formats.transfer.tournaments.tournament_verification import differing
 from formats.transfer.tracks import ATTACK_TRACKS
 from repositories.models import Repository
 from rounds import services as rounds
@@ -305,7 +305,7 @@ class Site(RuleBasedStateMachine):
     def commit(self, run: AnyRun, *, advanced: bool = True) -> None:
         """Commit the result that follows from the contents."""
         tournament = run.tournament
-        queue.commit(run, true_result(run))
+        run_queue.commit(run, true_result(run))
         Site.happened[f"{'round' if tournament.fixed else 'board'} {type(run).__name__}"] += 1
         Site.happened["into an ended tournament"] += Tournament.objects.get(pk=tournament.pk).ended_at is not None
         self.sent.clear()

@@ -18,15 +18,15 @@ from accounts.models import User
 from accounts.services import create_team
 from competitions.models import Competition, Organiser
 from competitions.services import enter, import_competition
-from core import clock, events
+from core import clock, event_log
 from core.errors import Refusal
 from core.models import Event
 from formats.transfer.rounds import standings as transfer_standings
-from formats.transfer.rounds.verification import differing_places
-from formats.transfer.tournaments import queue, services, tasks
+from formats.transfer.rounds.competition_verification import differing_places
+from formats.transfer.tournaments import run_queue, services, tasks
 from formats.transfer.tournaments.models import AttackRun, DefenceRun
 from formats.transfer.tournaments.selectors import AnyRun, current_entrants
-from formats.transfer.tournaments.verification import differing
+from formats.transfer.tournaments.tournament_verification import differing
 from formats.transfer.tracks import ATTACK_TRACKS
 from repositories.models import Repository
 from rounds import services as rounds
@@ -113,7 +113,7 @@ class Field:
         self.step()
 
     def commit(self, run: AnyRun) -> None:
-        queue.commit(run, true_result(run))
+        run_queue.commit(run, true_result(run))
         tasks.follow_up(self.tournament)
 
     def cancel(self) -> None:
@@ -145,7 +145,7 @@ class Field:
     def check(self) -> None:
         """Compare the round with what the contents of the players give, whatever happened to it."""
         self.round.refresh_from_db()
-        scored = Event.objects.filter(verb="score", subject=events.name_of(self.round)).count()
+        scored = Event.objects.filter(verb="score", subject=event_log.name_of(self.round)).count()
         assert scored == bool(self.round.outcome)
         if self.round.state in ("scored", "published"):
             assert list(differing_places(Competition.objects.filter(pk=self.competition.pk))) == []
@@ -256,7 +256,7 @@ def test_leaderboards_follow_acts_during_results(field: Field) -> None:
     board = services.make_tournament(field.competition)
 
     def play(run: AnyRun) -> None:
-        queue.commit(run, true_result(run))
+        run_queue.commit(run, true_result(run))
         tasks.follow_up(board.pk)
 
     services.advance(board)

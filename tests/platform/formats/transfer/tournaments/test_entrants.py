@@ -8,7 +8,7 @@ import pytest
 
 from competitions.models import Competition, RulesVersion
 from core import clock
-from formats.transfer.tournaments import queue, services
+from formats.transfer.tournaments import run_queue, services
 from formats.transfer.tournaments.models import AttackRun, DefenceRun, Run, Tournament
 from formats.transfer.tournaments.run_work import runs
 from formats.transfer.tournaments.selectors import current_entrants
@@ -51,7 +51,7 @@ def test_a_new_submission_replaces_the_old_one_when_it_has_met_everybody(
     for _ in range(3):  # both batches of the attack, and one of the two that the defence labels
         run = claim_run("worker")
         assert run is not None
-        queue.commit(run, result(run))
+        run_queue.commit(run, result(run))
         services.advance(tournament)
         assert old.title in counting(tournament)
         assert new.title not in counting(tournament)
@@ -84,7 +84,7 @@ def test_an_attack_without_an_image_is_given_to_no_defence(tournament: Tournamen
     defence, attack = submit("bats", "defence", BRIGHTNESS), submit("owls", "attack", COPY)
     services.advance(tournament)
     while (run := claim_run("worker")) is not None:
-        queue.commit(run, result(run) | {"made": 0, "hashes": []})
+        run_queue.commit(run, result(run) | {"made": 0, "hashes": []})
         services.advance(tournament)
     assert not DefenceRun.objects.exists()
     rows = {row.submission_id: row for row in current_entrants(tournament)}

@@ -22,12 +22,12 @@ from tests.platform.conftest import FakeClock
 from tests.platform.formats.transfer.tournaments.kinds import KINDS, Kind
 from tests.platform.other_process import database_url
 from workers import queue
-from workers.fair_order import uses
 from workers.fault_record import MAX_FAULTS, PAUSES
 from workers.lease import BEAT_SECONDS, LostClaimError
 from workers.models import Priority, Worker, WorkerTime
 from workers.queue import Claimed
-from workers.work_kind import Work, kinds
+from workers.team_queue_order import uses
+from workers.work_kind_interface import Work, kinds
 
 
 @pytest.fixture(params=KINDS)
@@ -360,7 +360,7 @@ HOLD = """
     from workers import queue
     from workers.lease import Heartbeat
     from workers.models import Worker
-    from workers.work_kind import kinds
+    from workers.work_kind_interface import kinds
     from workers.worker import hold
 
     role = next(kind.role for kind in kinds if kind.name == sys.argv[1])

@@ -10,8 +10,8 @@ from django.utils import timezone
 
 from accounts.models import User
 from competitions.models import Competition
-from formats.transfer.rounds.verification import differing_places
-from formats.transfer.tournaments import queue, step_notifications, tasks
+from formats.transfer.rounds.competition_verification import differing_places
+from formats.transfer.tournaments import run_queue, step_notifications, tasks
 from formats.transfer.tournaments.models import AttackRun, DefenceRun, Run
 from formats.transfer.tournaments.selectors import AnyRun
 from rounds import services as rounds
@@ -58,7 +58,7 @@ def test_a_lost_notification_of_a_step_delays_only_that_step(
     for expected in (1, 2):
         run = claimed()
         with TestCase.captureOnCommitCallbacks(execute=True):
-            queue.commit(run, true_result(run))
+            run_queue.commit(run, true_result(run))
             step_notifications.announce(run)
         assert notifications.count(step) == expected
         advance_round()  # the sweep of rounds, while the notification is lost
@@ -68,7 +68,7 @@ def test_a_lost_notification_of_a_step_delays_only_that_step(
 def test_a_result_after_the_round_was_cancelled_is_kept_and_starts_nothing(playing: Round, olga: User) -> None:
     run = claimed()
     rounds.cancel(round_=playing, by=olga, reason="the samples are wrong")
-    queue.commit(run, true_result(run))
+    run_queue.commit(run, true_result(run))
     tasks.follow_up(playing.tournament.pk)
     advance_round()
     playing.refresh_from_db()
@@ -85,7 +85,7 @@ def test_a_lost_worker_changes_nothing_in_a_finished_round(
     the_clock.forward(seconds=31)
     while (run := claim_run("another worker")) is not None:
         if run.priority == Priority.ROUND:
-            queue.commit(run, true_result(run))
+            run_queue.commit(run, true_result(run))
             tasks.advance(playing.tournament.pk)
     advance_round()
     playing.refresh_from_db()
@@ -94,7 +94,7 @@ def test_a_lost_worker_changes_nothing_in_a_finished_round(
         publish(round_=playing, by=olga, previewed=preview_digest(playing, format_of(playing).preview(playing)))
     before = Round.objects.values().get(pk=playing.pk), list(playing.entries.order_by("pk").values())
     with pytest.raises(LostClaimError):
-        queue.commit(lost, true_result(lost) | {"made": 0})
+        run_queue.commit(lost, true_result(lost) | {"made": 0})
     tasks.follow_up(playing.tournament.pk)
     advance_round()
     assert (Round.objects.values().get(pk=playing.pk), list(playing.entries.order_by("pk").values())) == before

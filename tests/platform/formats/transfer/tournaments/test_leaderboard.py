@@ -19,7 +19,7 @@ from formats.transfer.tournaments.boards import board_of
 from formats.transfer.tournaments.engine_adapter import rules_of
 from formats.transfer.tournaments.player_builds import ready_player
 from formats.transfer.tournaments.selectors import current_entrants
-from formats.transfer.tournaments.verification import differing
+from formats.transfer.tournaments.tournament_verification import differing
 from submissions.models import Player, Submission
 from tests.platform.formats.transfer.tournaments.conftest import ADD, BRIGHTNESS, COPY, play_all
 from tests.platform.formats.transfer.tournaments.results import commit_all

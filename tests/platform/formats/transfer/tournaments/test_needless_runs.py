@@ -14,7 +14,7 @@ from accounts.models import User
 from competitions.models import Competition, RulesVersion, Track
 from competitions.services import import_competition
 from core import clock
-from formats.transfer.tournaments import pair_totals, queue, services, step_notifications, tasks
+from formats.transfer.tournaments import pair_totals, run_queue, services, step_notifications, tasks
 from formats.transfer.tournaments.extensions import playing_players
 from formats.transfer.tournaments.models import AttackRun, DefenceRun, Run, Tournament
 from formats.transfer.tournaments.player_builds import baseline_player
@@ -47,7 +47,7 @@ def play_one() -> AnyRun:
     """Claim and commit the next run, without the step after it."""
     run = claim_run("worker")
     assert run is not None
-    queue.commit(run, result(run))
+    run_queue.commit(run, result(run))
     return run
 
 
@@ -142,7 +142,7 @@ def test_a_run_that_a_worker_holds_is_finished_and_kept(tournament: Tournament, 
     assert held is not None
     disqualify(submission=attack, by=olga, reason="it is harmful")
     tasks.sweep()
-    queue.commit(held, result(held))
+    run_queue.commit(held, result(held))
     services.follow_up(tournament)
     assert list(AttackRun.objects.values_list("pk", "state")) == [(held.pk, Run.State.PLAYED)]
     assert not DefenceRun.objects.exists()
@@ -159,7 +159,7 @@ def test_a_superseded_leaderboard_ends_when_the_next_one_is_made(
     change_rules(transfer, epsilons=[4])
     tasks.sweep()
     renewed = Tournament.objects.exclude(pk=tournament.pk).get()
-    queue.commit(held, result(held))
+    run_queue.commit(held, result(held))
     tasks.follow_up(tournament.pk)
     submit("rats", "attack", f"{COPY}\n# another one")
     services.advance(tournament)
@@ -167,7 +167,7 @@ def test_a_superseded_leaderboard_ends_when_the_next_one_is_made(
     assert AttackRun.objects.filter(tournament=tournament).count() == 2
     while (run := claim_run("worker")) is not None:
         assert run.tournament == renewed
-        queue.commit(run, result(run))
+        run_queue.commit(run, result(run))
         services.advance(renewed)
     assert current_entrants(renewed).count() == 3
     # what is left of the ended one keeps no image
@@ -252,7 +252,7 @@ def test_a_commit_reads_only_the_runs_that_follow_from_it(tournament: Tournament
     own = set()
     while (run := claim_run("worker")) is not None:
         with CaptureQueriesContext(connection) as queries:
-            queue.commit(run, result(run))
+            run_queue.commit(run, result(run))
             step_notifications.announce(run)
             services.follow_up(tournament)
         own.add(run.pk if isinstance(run, AttackRun) else 0)
@@ -300,7 +300,7 @@ def test_a_sweep_requests_a_run_that_is_lacking_among_others(tournament: Tournam
         submit(f"owls-{number}", "attack", f"{COPY}\n# {number}")
     services.advance(tournament)
     while isinstance(run := claim_run("worker"), AttackRun):
-        queue.commit(run, result(run))
+        run_queue.commit(run, result(run))
         services.advance(tournament)
     number = DefenceRun.objects.count()
     assert run is not None

@@ -15,7 +15,7 @@ from submissions.build_order import BUILD
 from tests.platform.conftest import FakeClock
 from workers import queue, tasks
 from workers.models import Priority, Worker, WorkerTime
-from workers.work_kind import kinds
+from workers.work_kind_interface import kinds
 
 
 def claims(worker: Worker) -> list[str]:

@@ -16,11 +16,11 @@ from django.test.utils import CaptureQueriesContext
 
 from competitions.models import Competition
 from evaluation.formats.transfer.results import PairCounts
-from formats.transfer.tournaments import migrations, pair_totals, queue, services, step_notifications, tasks
+from formats.transfer.tournaments import migrations, pair_totals, run_queue, services, step_notifications, tasks
 from formats.transfer.tournaments.models import AttackRun, DefenceRun, PairTotal, Tournament
 from formats.transfer.tournaments.ranking import rank, standings
 from formats.transfer.tournaments.selectors import AnyRun, counts_from_runs, current_entrants, seconds_from_runs
-from formats.transfer.tournaments.verification import differing
+from formats.transfer.tournaments.tournament_verification import differing
 from submissions.models import Submission
 from tests.platform.claims import claim_run
 from tests.platform.formats.transfer.tournaments.conftest import BRIGHTNESS, COPY
@@ -46,7 +46,7 @@ def tournament(transfer: Competition, submit: Submit) -> Tournament:
 def play(tournament: Tournament) -> None:
     services.advance(tournament)
     while (run := claim_run("worker")) is not None:
-        queue.commit(run, true_result(run) | {"seconds": 1.0 + run.pk % 7})
+        run_queue.commit(run, true_result(run) | {"seconds": 1.0 + run.pk % 7})
         services.advance(tournament)
 
 
@@ -80,9 +80,9 @@ def test_a_lost_commit_adds_nothing(tournament: Tournament, submit: Submit) -> N
     services.advance(tournament)
     run = claim_run("worker")
     assert isinstance(run, DefenceRun)
-    queue.commit(run, true_result(run))
+    run_queue.commit(run, true_result(run))
     with pytest.raises(LostClaimError):
-        queue.commit(run, true_result(run))
+        run_queue.commit(run, true_result(run))
     total = PairTotal.objects.get(attack=run.attack_run.attack, defence=run.defence)
     assert (total.played, total.labelled) == (1, run.attack_run.images)
     assert list(differing(tournament)) == []
@@ -125,7 +125,7 @@ def test_only_the_last_run_of_a_pair_is_followed_by_a_step(
     while isinstance(run := claim_run("worker"), DefenceRun):
         notifications.clear()
         with TestCase.captureOnCommitCallbacks(execute=True):
-            queue.commit(run, true_result(run))
+            run_queue.commit(run, true_result(run))
             step_notifications.announce(run)
         followed.append(("tournaments.follow_up", {"tournament": tournament.pk}) in notifications)
         if followed[-1]:
@@ -143,7 +143,7 @@ def test_at_most_one_step_waits_until_it_begins(tournament: Tournament, submit: 
     step = ("tournaments.follow_up", {"tournament": tournament.pk})
     with TestCase.captureOnCommitCallbacks(execute=True):
         for run in held:
-            queue.commit(run, true_result(run))
+            run_queue.commit(run, true_result(run))
             step_notifications.announce(run)
     assert notifications.count(step) == 1
     tasks.follow_up(tournament.pk)
@@ -179,7 +179,7 @@ def test_runs_of_one_pair_that_are_committed_at_the_same_time_are_all_counted(
     def commit(run: AnyRun) -> None:
         try:
             start.wait(timeout=30)
-            queue.commit(run, true_result(run))
+            run_queue.commit(run, true_result(run))
         finally:
             connection.close()
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 
 from competitions.models import Competition
-from formats.transfer.tournaments import engine_adapter, queue, services
+from formats.transfer.tournaments import engine_adapter, run_queue, services
 from formats.transfer.tournaments.models import AttackRun, DefenceRun, RepeatRun
 from submissions.models import Submission
 from tests.platform.claims import claim_run
@@ -30,7 +30,7 @@ def test_a_run_reads_its_rules_once_and_hashes_a_repository_once(
     while run := claim_run("worker"):
         reads.clear()
         engine_adapter.longest(run.tournament)
-        queue.commit(run, engine_adapter.play(run))
+        run_queue.commit(run, engine_adapter.play(run))
         assert reads == {"rules": 1, "files": 1}, run
         played.add(type(run))
         services.advance(tournament)

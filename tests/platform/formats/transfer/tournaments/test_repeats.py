@@ -9,7 +9,7 @@ from django.test import Client
 
 from competitions.models import Competition
 from evaluation.formats.transfer.results import NO_LABEL, RepeatCounts
-from formats.transfer.tournaments import queue, services
+from formats.transfer.tournaments import run_queue, services
 from formats.transfer.tournaments.boards import board_of
 from formats.transfer.tournaments.engine_adapter import batches_of, play, play_repeat
 from formats.transfer.tournaments.models import DefenceRun, RepeatRun, Run, Tournament
@@ -50,7 +50,7 @@ def test_it_waits_until_every_other_run_of_the_defence_is_played(tournament: Tou
         if run is None:
             break
         order.append(type(run))
-        queue.commit(run, play(run))
+        run_queue.commit(run, play(run))
     assert order.count(RepeatRun) == 1
     assert order.index(RepeatRun) == len(order) - 1
 

@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from accounts.models import User
 from competitions.models import Competition
-from formats.transfer.rounds.verification import differing_places
+from formats.transfer.rounds.competition_verification import differing_places
 from formats.transfer.tournaments import services
 from repositories.public_copies import public_copy
 from rounds.formats import format_of

@@ -23,7 +23,7 @@ from core.errors import Refusal
 from evaluation.cli import main
 from evaluation.cli.verify import DONE
 from formats.query.leaderboards.models import Pool
-from formats.transfer.rounds.verification import differing_places
+from formats.transfer.rounds.competition_verification import differing_places
 from formats.transfer.tournaments import services
 from formats.transfer.tournaments.extensions import played_sets, playing_players
 from formats.transfer.tournaments.models import AttackRun, DefenceRun, Entrant
@@ -38,7 +38,7 @@ from rounds.publishing.publication import publish
 from rounds.release.released_parts import open_part, release
 from rounds.release.signing_keys import public_key
 from rounds.running.dashboard import dashboard as dashboard_of
-from rounds.verification import verify
+from rounds.site_verification import verify
 from submissions.models import Player, Submission
 from tests.platform.claims import claim_run
 from tests.platform.conftest import FakeClock

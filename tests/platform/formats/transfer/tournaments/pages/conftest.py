@@ -16,7 +16,7 @@ from accounts.services import create_team
 from competitions.bundled_baselines import bundled_digest
 from competitions.models import Competition, Organiser
 from competitions.services import enter
-from formats.transfer.tournaments import queue, services
+from formats.transfer.tournaments import run_queue, services
 from formats.transfer.tournaments.models import AttackRun, DefenceRun, Tournament
 from formats.transfer.tournaments.selectors import AnyRun
 from repositories.models import Repository
@@ -117,7 +117,7 @@ def play(tournament: Tournament, most: int = 1000) -> None:
         run = claim_or_advance(tournament)
         if run is None:
             return
-        queue.commit(run, result(run))
+        run_queue.commit(run, result(run))
     services.advance(tournament)
 
 

@@ -17,14 +17,14 @@ from competitions.services import import_competition
 from core import object_store
 from evaluation.formats.transfer.bundle.reader import read
 from formats.transfer.rounds.engine_adapter import body_of, record_of
-from formats.transfer.rounds.progression import frozen_tournament
+from formats.transfer.rounds.round_advancement import frozen_tournament
 from formats.transfer.rounds.standings import differing as differing_rounds
-from formats.transfer.tournaments import queue, services
-from formats.transfer.tournaments.intervals import ScoreInterval, intervals_from_sums
+from formats.transfer.tournaments import run_queue, services
 from formats.transfer.tournaments.models import AttackRun, DefenceRun, Entrant, Tournament
 from formats.transfer.tournaments.ranking import fill_intervals, rank
+from formats.transfer.tournaments.score_intervals import ScoreInterval, intervals_from_sums
 from formats.transfer.tournaments.selectors import current_entrants
-from formats.transfer.tournaments.verification import differing
+from formats.transfer.tournaments.tournament_verification import differing
 from rounds.formats import format_of
 from rounds.models import Round
 from submissions.models import Submission
@@ -75,11 +75,11 @@ def play(tournament: Tournament) -> None:
     services.advance(tournament)
     while run := claim_or_advance(tournament):
         if isinstance(run, DefenceRun):
-            queue.commit(run, labelled(run))
+            run_queue.commit(run, labelled(run))
         elif isinstance(run, AttackRun):
-            queue.commit(run, complete(run))
+            run_queue.commit(run, complete(run))
         else:
-            queue.commit(run, result(run))
+            run_queue.commit(run, result(run))
 
 
 def complete(run: AttackRun) -> dict[str, Any]:
@@ -169,7 +169,7 @@ def test_intervals_do_not_depend_on_the_ranks_before(transfer: Competition, send
     for _ in range(3):  # attacks, defences, repeats
         services.advance(tournament)
         while (run := claim_run("worker")) is not None:
-            queue.commit(run, true_result(run))
+            run_queue.commit(run, true_result(run))
     services.advance(tournament)
     fill_intervals(tournament)
     entrants = tournament.entrants.order_by("pk")

@@ -1,0 +1,134 @@
+"""What rounds ask of the query format."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from datetime import datetime
+from functools import partial
+from typing import IO, TYPE_CHECKING
+
+from django.db.models import Exists, OuterRef, QuerySet
+from django.forms import Field
+
+from competitions.board_freezes import frozen_since
+from competitions.models import Competition, RulesVersion, SampleSet
+from core.data_difference import Verified
+from formats.query.leaderboards.evaluation_basis import counted_at, counting, places_at
+from formats.query.leaderboards.submission_choices import chosen_submissions
+from formats.query.matches import services as matches
+from formats.query.matches.models import Match, Piece
+from formats.query.matches.selectors import ever_played
+from formats.query.rounds.competition_verification import verify
+from formats.query.rounds.dashboard import dashboard_part
+from formats.query.rounds.downloads import open_images, pairs_of, pairs_table
+from formats.query.rounds.engine_adapter import (
+    BUNDLE_FORMAT,
+    check_field,
+    commitment_to_field,
+    facts_of,
+    outcome_of,
+)
+from formats.query.rounds.planning import RoundSchedule, check_sides, chosen_schedule, plan_fields
+from formats.query.rounds.pool_publication import publish_pools
+from formats.query.rounds.preview import preview
+from formats.query.rounds.round_advancement import OPEN_STATES, advance_round
+from rounds.formats import Counting
+from rounds.models import Round, RoundEntry
+from rounds.publishing.preview import Preview
+from rounds.running.dashboard_tables import DashboardPart
+from submissions.models import Player
+
+if TYPE_CHECKING:
+    from accounts.models import User
+
+
+class QueryRounds:
+    """See `rounds.formats.RoundFormat`."""
+
+    bundle_format = BUNDLE_FORMAT
+    publication_effect = (
+        "The best of each track become its pool, and submissions are measured again against the new pools."
+    )
+    schedules: Mapping[str, str] = dict(RoundSchedule.choices)
+
+    def plan_fields(self) -> Mapping[str, Field]:
+        return plan_fields()
+
+    def schedule(self, schedule: str, *, guard: bool) -> tuple[str, bool]:
+        return chosen_schedule(schedule, guard=guard)
+
+    def ever_played(self, source: SampleSet) -> bool:
+        return ever_played(source)
+
+    def counting(self, competition: Competition, at: datetime) -> Counting:
+        tracks = list(competition.tracks.all())
+        return Counting(
+            submissions=counting(counted_at(at)),
+            chosen={submission for track in tracks for submission in chosen_submissions(track, at)},
+            places={track.pk: places_at(track, at) for track in tracks},
+        )
+
+    def check_field(self, round_: Round, entries: Sequence[RoundEntry], rules: RulesVersion) -> None:
+        check_field(round_, entries, rules)
+
+    def check_sides(self, round_: Round, entries: Sequence[RoundEntry]) -> None:
+        check_sides(entries)
+
+    def freeze(self, round_: Round, entries: Sequence[RoundEntry]) -> None:
+        """Do nothing: each step requests its matches."""
+
+    def commitment_to_field(self, round_: Round, entries: Sequence[RoundEntry], salt: str) -> str:
+        return commitment_to_field(round_, entries, salt)
+
+    def start(self, round_: Round) -> None:
+        """Do nothing: the first step requests the first matches."""
+
+    def suspend(self, round_: Round) -> None:
+        matches.suspend(_matches(round_))
+
+    def resume(self, round_: Round) -> None:
+        matches.resume(_matches(round_))
+
+    def cancel(self, round_: Round) -> None:
+        matches.cancel(_matches(round_))
+
+    def advance(self, round_: Round) -> None:
+        advance_round(round_)
+
+    def outcome(self, round_: Round, entries: Sequence[RoundEntry]) -> bytes:
+        return outcome_of(round_, facts_of(round_), entries)
+
+    def dashboard_part(self, round_: Round, views: Sequence[Preview]) -> DashboardPart:
+        return dashboard_part(round_, views)
+
+    def playing_workers(self) -> Collection[str]:
+        return set(Piece.objects.filter(state=Piece.State.CLAIMED).values_list("worker__name", flat=True))
+
+    def preview(self, round_: Round) -> list[Preview]:
+        return preview(round_)
+
+    def future_opponents(self, competition: Competition) -> QuerySet[Player]:
+        return Player.objects.filter(pool_places__pool__track__competition=competition)
+
+    def publish(self, round_: Round, views: Sequence[Preview], by: User) -> None:
+        publish_pools(round_, views, by)
+
+    def secret_order_since(self, round_: Round) -> datetime | None:
+        return frozen_since(round_.competition)
+
+    def being_played(self, sets: QuerySet[SampleSet]) -> QuerySet[SampleSet]:
+        return sets.filter(Exists(Match.objects.filter(sample_set=OuterRef("pk"), state__in=OPEN_STATES)))
+
+    def perturbed_table(self, round_: Round) -> bytes:
+        return pairs_table(round_)
+
+    def perturbed_images(self, round_: Round, number: int) -> Callable[[], IO[bytes]] | None:
+        match = pairs_of(round_).filter(pk=number).first()
+        return None if match is None else partial(open_images, match)
+
+    def verify(self, competitions: QuerySet[Competition], *, repair: bool) -> Verified:
+        return verify(competitions, repair=repair)
+
+
+def _matches(round_: Round) -> QuerySet[Match]:
+    return Match.objects.filter(round_match__round=round_)

@@ -1,0 +1,102 @@
+"""What rounds ask of the transfer format."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from datetime import datetime
+from functools import partial
+from typing import IO
+
+from django.db.models import Exists, OuterRef, QuerySet
+from django.utils.translation import gettext_noop
+
+from competitions.models import Competition, RulesVersion, SampleSet
+from core import object_store
+from core.data_difference import Verified
+from core.errors import Fault
+from formats.transfer.rounds.competition_verification import verify
+from formats.transfer.rounds.dashboard import dashboard_part
+from formats.transfer.rounds.downloads import attack_runs_of, attack_runs_table
+from formats.transfer.rounds.engine_adapter import VERSION, body_of, check_size, commitment_to_field, record_of
+from formats.transfer.rounds.preview import preview
+from formats.transfer.rounds.round_advancement import advance_round, frozen_tournament, tournament_of
+from formats.transfer.rounds.round_participants import check_sides, participants, players_of
+from formats.transfer.tournaments import round_tournaments
+from formats.transfer.tournaments.selectors import ever_held, held_by_workers, with_open_runs
+from rounds.formats import Counting, LeaderboardsContinue
+from rounds.models import Round, RoundEntry
+from rounds.publishing.preview import Preview
+from rounds.running.dashboard_tables import DashboardPart
+from submissions.selectors import ready_submissions
+
+
+class TransferRounds(LeaderboardsContinue):
+    """See `rounds.formats.RoundFormat`."""
+
+    bundle_format = VERSION
+    publication_effect = "There are no pools, and the leaderboards continue."
+    schedules: Mapping[str, str] = {"all": gettext_noop("every attack against every defence")}
+
+    def ever_played(self, source: SampleSet) -> bool:
+        return ever_held(source)
+
+    def counting(self, competition: Competition, at: datetime) -> Counting:
+        """Return the ready submissions: teams cannot choose, and places do not seed a round of all pairs."""
+        return Counting(ready_submissions())
+
+    def check_field(self, round_: Round, entries: Sequence[RoundEntry], rules: RulesVersion) -> None:
+        check_size(round_, players_of(round_.competition, entries), rules)
+
+    def check_sides(self, round_: Round, entries: Sequence[RoundEntry]) -> None:
+        check_sides(round_.competition, entries)
+
+    def freeze(self, round_: Round, entries: Sequence[RoundEntry]) -> None:
+        """Make the tournament. Nothing is played until the start."""
+        if round_.rules is None:
+            raise Fault(f"{round_} has no rules")
+        field = participants(round_.competition, entries)
+        round_tournaments.make(round_, round_.rules, field)
+
+    def commitment_to_field(self, round_: Round, entries: Sequence[RoundEntry], salt: str) -> str:
+        return commitment_to_field(round_, entries, frozen_tournament(round_), salt)
+
+    def start(self, round_: Round) -> None:
+        round_tournaments.resume(frozen_tournament(round_))
+
+    def suspend(self, round_: Round) -> None:
+        round_tournaments.suspend(frozen_tournament(round_))
+
+    def resume(self, round_: Round) -> None:
+        round_tournaments.resume(frozen_tournament(round_))
+
+    def cancel(self, round_: Round) -> None:
+        if tournament := tournament_of(round_):
+            round_tournaments.end(tournament)
+
+    def advance(self, round_: Round) -> None:
+        advance_round(round_)
+
+    def outcome(self, round_: Round, entries: Sequence[RoundEntry]) -> bytes:
+        return body_of(round_, record_of(round_, entries, frozen_tournament(round_)))
+
+    def dashboard_part(self, round_: Round, views: Sequence[Preview]) -> DashboardPart:
+        return dashboard_part(round_, views)
+
+    def playing_workers(self) -> Collection[str]:
+        return held_by_workers().keys()
+
+    def preview(self, round_: Round) -> list[Preview]:
+        return preview(round_)
+
+    def being_played(self, sets: QuerySet[SampleSet]) -> QuerySet[SampleSet]:
+        return sets.filter(Exists(with_open_runs().filter(sample_set=OuterRef("pk"))))
+
+    def perturbed_table(self, round_: Round) -> bytes:
+        return attack_runs_table(round_)
+
+    def perturbed_images(self, round_: Round, number: int) -> Callable[[], IO[bytes]] | None:
+        run = attack_runs_of(round_).filter(pk=number).first()
+        return None if run is None else partial(object_store.open_object, run.artefact)
+
+    def verify(self, competitions: QuerySet[Competition], *, repair: bool) -> Verified:
+        return verify(competitions, repair=repair)
