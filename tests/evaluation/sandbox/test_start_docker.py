@@ -173,12 +173,12 @@ def runner_source(socket_directory: Path, digest: str) -> str:
     return f"""
         import time
         from pathlib import Path
-        from evaluation.domain.players import Player, Track
+        from evaluation.domain.players import QueryPlayer, TrackName
         from evaluation.sandbox.base import Resources
         from evaluation.sandbox.docker import DockerSandbox
 
         sandbox = DockerSandbox()
-        player = Player("sleeper", ("sleep", "1000"), {digest!r}, image=sandbox.base_image, track=Track.MODEL)
+        player = QueryPlayer("sleeper", ("sleep", "1000"), {digest!r}, image=sandbox.base_image, track=TrackName.MODEL)
         run = sandbox.start(player, socket_directory=Path({str(socket_directory)!r}), resources=Resources())
         try:
             print(run.container_id, flush=True)

@@ -27,13 +27,13 @@ def runner_source(socket_directory: Path, *, bubblewrapped: bool | None) -> str:
     return f"""
         import time
         from pathlib import Path
-        from evaluation.domain.players import Player, Track
+        from evaluation.domain.players import QueryPlayer, TrackName
         from evaluation.sandbox.base import Resources
         from evaluation.sandbox.process import ProcessSandbox
 
         here = Path({str(socket_directory)!r})
         command = ("sh", "-c", "sleep 1001 & setsid sleep 1002")
-        player = Player("sleeper", command, "d", directory=here, track=Track.MODEL)
+        player = QueryPlayer("sleeper", command, "d", directory=here, track=TrackName.MODEL)
         sandbox = ProcessSandbox(bubblewrapped={bubblewrapped})
         run = sandbox.start(player, socket_directory=here, resources=Resources())
         try:

@@ -30,6 +30,7 @@ SIGN_UP = OWN | {"accounts_accountrequest"}
 TEAM = OWN | {"accounts_membership", "accounts_invitation", "accounts_team", "competitions_entry", "core_event"}
 SUBMITTING = {
     *("submissions_submission", "submissions_quotaslot", "submissions_build", "repositories_repository"),
+    "workers_workertime",  # a build that is withdrawn costs the worker time that it took
     "repositories_pushcost",  # a commit submitted by its hash is charged like a push
     *("competitions_termsacceptance", "leaderboards_evaluation", "leaderboards_standing", "matches_match"),
 }

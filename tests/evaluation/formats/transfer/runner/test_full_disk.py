@@ -30,7 +30,7 @@ from evaluation.formats.transfer.rules import TransferRules
 from evaluation.sandbox.base import Resources
 from evaluation.sandbox.process import ProcessSandbox
 from evaluation.formats.transfer.runner.player_build import build_player
-from evaluation.formats.transfer.runner.play import Match, play
+from evaluation.formats.transfer.runner.play import TransferMatch, play
 
 built = [build_player(Path(each), sandbox="process", on_log=lambda line: None) for each in sys.argv[2:]]
 hidden, defence, *both = built
@@ -39,7 +39,7 @@ samples = [Sample(0, np.zeros((8, 8, 3), np.uint8), 0, 1)]
 
 def outcome(attacks, size):
     return play(
-        Match(rules, attacks, [defence], samples, seed=0, workers=len(attacks)), sandbox=ProcessSandbox(),
+        TransferMatch(rules, attacks, [defence], samples, seed=0, workers=len(attacks)), sandbox=ProcessSandbox(),
         directory=Path(sys.argv[1]) / str(size), resources=Resources(scratch_bytes=size << 20),
         on_batch=lambda batch: None, on_log=lambda player, log: None,
     )
