@@ -21,8 +21,8 @@ from evaluation.formats.curves.threat_models import Goal, Knowledge, Norm
 if TYPE_CHECKING:
     from evaluation.formats.curves.models.classifier import Classifier
     from evaluation.formats.curves.results import Results
-    from evaluation.formats.curves.runner.run import Run, Subject
-    from evaluation.formats.curves.runner.settings import Settings
+    from evaluation.formats.curves.runner.run import BenchmarkRun, Subject
+    from evaluation.formats.curves.runner.settings import BenchmarkSettings
 
 _LINE_SECONDS = 30.0
 """Time between two lines about the progress where no bar can be shown."""
@@ -87,8 +87,8 @@ def run(given: argparse.Namespace) -> int:
 class _Plan:
     """All runs."""
 
-    runs: Sequence[tuple[Run, Subject]]
-    settings: Settings
+    runs: Sequence[tuple[BenchmarkRun, Subject]]
+    settings: BenchmarkSettings
     left_out: Sequence[str]
     """What was asked for and is not run, a line each."""
     samples: Sequence[Sample]
@@ -143,7 +143,7 @@ def _plan(given: argparse.Namespace) -> _Plan:
     budgets = dict(zip(_norms(tuple(given.fixed_budget)), given.fixed_budget.values(), strict=True))
     settings = settings_for(dataset.shape, given.seed, given.batch, given.queries or MOST_QUERIES, budgets)
     # 4. runs
-    runs: list[tuple[Run, Subject]] = []
+    runs: list[tuple[BenchmarkRun, Subject]] = []
     left_out: list[str] = []
     candidates = dataset.first(split, _START_IMAGES) if Goal.TARGETED in goals else ()
     for model in models:

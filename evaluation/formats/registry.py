@@ -45,7 +45,7 @@ def format_of_bundle(content: bytes) -> EngineFormat:
     Raise `Refusal` for a name that no format of this engine has.
     """
     named = name_in_bundle(content)
-    if not named:
+    if named is None:
         return formats[0]
     try:
         return format_called(named)
@@ -55,14 +55,14 @@ def format_of_bundle(content: bytes) -> EngineFormat:
         raise Refusal(problem, fix="verify it with the version of gauntlet that the organisers name") from None
 
 
-def name_in_bundle(content: bytes) -> str:
-    """Return the name of a format in the head of a bundle, or ""."""
+def name_in_bundle(content: bytes) -> str | None:
+    """Return the name of a format in the head of a bundle, or None."""
     try:
         head = json.loads(content.partition(b"\n")[0])
     except (ValueError, RecursionError):
-        return ""
+        return None
     named = head.get("format") if isinstance(head, dict) else None
-    return named if isinstance(named, str) else ""
+    return named if isinstance(named, str) else None
 
 
 def require_format(directories: Iterable[Path], name: str) -> None:

@@ -26,12 +26,12 @@ from evaluation.formats.curves.attacks.evolutionary import Evolutionary
 from evaluation.formats.curves.attacks.hop_skip_jump import HopSkipJump
 from evaluation.formats.curves.bundle.verify import commitment_to_field, ranking_value, standing_lines
 from evaluation.formats.curves.models.classifier import Classifier
-from evaluation.formats.curves.models.sandboxed import PlayerFailedError, sandboxed
+from evaluation.formats.curves.models.sandboxed import ModelFailedError, sandboxed
 from evaluation.formats.curves.results import Booleans, Floats, Results
 from evaluation.formats.curves.rules import CurvesRules, ListedAttack
 from evaluation.formats.curves.runner.results_file import decode, encode
 from evaluation.formats.curves.runner.run import (
-    Run,
+    BenchmarkRun,
     Subject,
     as_tensor,
     dataset_digest,
@@ -40,9 +40,9 @@ from evaluation.formats.curves.runner.run import (
     require,
     start_images,
 )
-from evaluation.formats.curves.runner.settings import Settings
+from evaluation.formats.curves.runner.settings import BenchmarkSettings
 from evaluation.formats.curves.scoring.curves import accuracy_by_budget, accuracy_by_strength, median_distance
-from evaluation.formats.curves.scoring.standings import Standing, budgets_of, curve_of, standing_of
+from evaluation.formats.curves.scoring.standings import ModelStanding, budgets_of, curve_of, standing_of
 from evaluation.formats.curves.threat_models import Goal, Knowledge
 from formats.curves.models import Benchmark
 from formats.curves.player_builds import ready_player
@@ -53,7 +53,7 @@ from workers.sandboxes import open_sandbox, resources
 from workers.worker_slot import device_of, slot
 
 __all__ = [
-    "ATTACKS", "Outcome", "Standing", "attack_title", "attacked", "benchmark", "budgets_of", "check_attacks",
+    "ATTACKS", "CurveOutcome", "ModelStanding", "attack_title", "attacked", "benchmark", "budgets_of", "check_attacks",
     "commitment_to_field", "curve_of", "knowledge_of", "outcome_of", "played", "ranking_value", "seed_of",
     "standing_lines", "standing_under",
 ]  # fmt: skip
@@ -98,7 +98,7 @@ def played(item: Benchmark) -> dict[str, Any]:
             ready_player(player, log.debug), samples_of(item.sample_set), item.listed, rules,
             seed=seed, dataset=item.sample_set.source,
         )  # fmt: skip
-    except PlayerFailedError as error:
+    except ModelFailedError as error:
         return {"reason": str(error.reason), "detail": error.detail, "played_at": clock.database_now()}
     median = median_distance(results)
     return {
@@ -120,7 +120,7 @@ def benchmark(
     dataset: str,
     on_log: Callable[[bytes], None] | None = None,
 ) -> Results:
-    """Attack a player in its sandbox on all samples. Raise `PlayerFailedError` for an error of its team, or `Fault`.
+    """Attack a player in its sandbox on all samples. Raise `ModelFailedError` for an error of its team, or `Fault`.
 
     Equal players, samples, attacks and seeds give equal results.
     """
@@ -135,23 +135,23 @@ def benchmark(
 
 
 def _require_same_labels(model: Classifier, samples: Sequence[Sample], results: Results) -> None:
-    """Raise `PlayerFailedError` if the model says something else of the clean images, in another order, than before.
+    """Raise `ModelFailedError` if the model says something else of the clean images, in another order, than before.
 
     Single images may be so near to a boundary that the size of a batch decides.
     """
     again = model.labels(as_tensor(samples[::-1])).numpy()[::-1]
     changed = int((again != results.clean_labels).sum())
     if changed > 1 + len(samples) // 100:
-        raise PlayerFailedError(Reason.INCONSISTENT, f"{changed} of {len(samples)} clean images got another label")
+        raise ModelFailedError(Reason.INCONSISTENT, f"{changed} of {len(samples)} clean images got another label")
 
 
 def attacked(
     model: Classifier, samples: Sequence[Sample], attack: ListedAttack, rules: CurvesRules, *, seed: int, dataset: str
 ) -> Results:
     """Attack a model on all samples."""
-    run = Run(ATTACKS[attack.name](), None, attack.goal, attack.norm)
+    run = BenchmarkRun(ATTACKS[attack.name](), None, attack.goal, attack.norm)
     budgets = {attack.norm: rules.budget(attack.norm)}
-    settings = Settings(seed=seed, batch=BATCH, query_limit=attack.queries, fixed_budgets=budgets)
+    settings = BenchmarkSettings(seed=seed, batch=BATCH, query_limit=attack.queries, fixed_budgets=budgets)
     starts = start_images(model, samples) if attack.goal is Goal.TARGETED else {}
     subject = Subject(model, samples, dataset, starts=starts)
     require(run, subject)
@@ -171,7 +171,7 @@ def seed_of(competition: Competition, player: Player, samples_digest: str, attac
 
 
 @dataclass(frozen=True, eq=False)
-class Outcome:
+class CurveOutcome:
     """What curves need of stored results."""
 
     right: Booleans
@@ -186,13 +186,13 @@ class Outcome:
 
 
 @lru_cache(maxsize=2048)
-def outcome_of(digest: str) -> Outcome:
+def outcome_of(digest: str) -> CurveOutcome:
     """Return the curves of stored results. Raise `Fault` if they are missing or damaged."""
     try:
         results = decode(object_store.get(digest))
     except Refusal as refusal:
         raise Fault(f"the results {digest} cannot be read: {refusal.problem}") from refusal
-    return Outcome(
+    return CurveOutcome(
         right=results.right,
         distances=results.distances,
         strengths=results.strengths.tolist(),
@@ -201,7 +201,7 @@ def outcome_of(digest: str) -> Outcome:
     )
 
 
-def standing_under(digests: Sequence[str], budget: float) -> Standing:
+def standing_under(digests: Sequence[str], budget: float) -> ModelStanding:
     """Return what follows from the stored results of all attacks of a threat model."""
     outcomes = [outcome_of(digest) for digest in digests]
     return standing_of([(each.right, each.distances) for each in outcomes], budget)

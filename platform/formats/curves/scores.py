@@ -14,7 +14,7 @@ from competitions.selectors import rules_in_force, sample_set_for
 from core import clock, worker_notifications
 from evaluation.formats.curves.threat_models import Norm
 from formats.curves import NAME
-from formats.curves.engine_adapter import Standing, knowledge_of, standing_under
+from formats.curves.engine_adapter import ModelStanding, knowledge_of, standing_under
 from formats.curves.models import Benchmark, ModelScore
 from formats.curves.rules import curves_rules
 from rounds.models import Round
@@ -99,7 +99,7 @@ def standings_of(benchmarks: Iterable[Benchmark]) -> list[ModelScore]:
     return found
 
 
-def of_threat_model(benchmarks: Sequence[Benchmark]) -> Standing:
+def of_threat_model(benchmarks: Sequence[Benchmark]) -> ModelStanding:
     """Return the standing that follows from all attacks of one threat model."""
     rules, norm = curves_rules(benchmarks[0].rules), Norm(benchmarks[0].norm)
     return standing_under([each.result for each in benchmarks], rules.budget(norm))

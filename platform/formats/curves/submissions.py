@@ -20,7 +20,7 @@ from evaluation.builder.run_script_check import require_script
 from evaluation.domain.smoke_checks import SmokeCheck, not_reached
 from evaluation.formats.curves.models.sandboxed import (
     GRACE_SECONDS,
-    PlayerFailedError,
+    ModelFailedError,
     SandboxedClassifier,
     as_images,
     sandboxed,
@@ -89,7 +89,7 @@ class CurvesSmokeTest(SmokeTest[CurvesRules]):
                 resources=resources(device), on_log=lambda output: _log(output, on_log),
             ) as model:  # fmt: skip
                 return self._checks(model)
-        except PlayerFailedError as error:
+        except ModelFailedError as error:
             failed = SmokeCheck("rules", False, error.reason.text, error.detail, fix=_FIXES["rules"])
             return (failed, *not_reached("accuracy", "time", "stateless"))
 

@@ -16,6 +16,7 @@ from formats.curves import engine_adapter
 from formats.curves.models import Benchmark
 from formats.curves.rules import curves_rules
 from rounds.models import Round
+from submissions.models import Submission
 from workers.calibration import calibration
 from workers.models import Worker
 from workers.single_item_work import RowWork
@@ -31,7 +32,8 @@ class BenchmarkWork(RowWork[Benchmark]):
     tables = (Benchmark,)
 
     def playable(self) -> QuerySet[Benchmark]:
-        running = Benchmark.objects.filter(Q(round=None) | Q(round__state=Round.State.PLAYING))
+        needed = Q(round=None, submission__state=Submission.State.READY)  # not of one that was withdrawn
+        running = Benchmark.objects.filter(needed | Q(round__state=Round.State.PLAYING))
         return running.select_related("sample_set", "rules__competition", "submission__player__repository")
 
     def waiting_for(self, worker: Worker, now: datetime) -> QuerySet[Benchmark]:

@@ -4,16 +4,23 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
+from unittest.mock import patch
 
+import numpy as np
 from celery import current_app
 
-from competitions.sample_store import worst_cases
+from competitions.sample_store import samples_of, worst_cases
 from core import clock, object_store
+from evaluation.formats.curves.threat_models import Capability, Knowledge, ThreatModel
 from evaluation.formats.query.results import AuditReport, Outcome, RefereedSample
+from formats.curves import engine_adapter
+from formats.curves.rules import curves_rules
 from formats.query.matches import piece_queue as pieces
 from formats.query.matches.piece_result import PlayedPiece
 from formats.transfer.tournaments import run_queue as runs
+from tests.evaluation.formats.curves.results_of import results_of
 from tests.platform.formats.transfer.tournaments.results import true_result
 from workers import queue
 from workers.models import Worker
@@ -37,6 +44,22 @@ def _commit_run(claim: Any) -> None:
     runs.commit(claim, true_result(claim))
 
 
+def _commit_benchmark(claim: Any) -> None:
+    """An attack finds an adversarial of every image that the model gets right, at a distance of its own."""
+    samples, rules = samples_of(claim.sample_set), curves_rules(claim.rules)
+    names = [f"{claim.submission.player.digest} {claim.attack} {sample.number}" for sample in samples]
+    distances = [2.0 * rules.budget(claim.listed.norm) * zlib.crc32(name.encode()) / 2**32 for name in names]
+    found = replace(
+        results_of(distances, attack=claim.attack, goal=claim.listed.goal),
+        threat_model=ThreatModel(claim.listed.goal, Capability.OPTIMISED, claim.listed.norm, Knowledge.DECISION),
+        fixed_budget=rules.budget(claim.listed.norm),
+        labels=np.array([sample.label for sample in samples]),
+        clean_labels=np.array([sample.label for sample in samples]),
+    )
+    with patch.object(engine_adapter, "ready_player"), patch.object(engine_adapter, "benchmark", return_value=found):
+        assert claim.release(state=WorkItem.State.PLAYED, **engine_adapter.played(claim))
+
+
 def _commit_guess(claim: Any) -> None:
     assert claim.release(state=WorkItem.State.PLAYED, share=float(claim.submission_id))
 
@@ -45,6 +68,7 @@ COMMITS: Mapping[str, Callable[[Any], None]] = {
     "pieces": _commit_piece,
     "runs": _commit_run,
     "guesses": _commit_guess,
+    "benchmarks": _commit_benchmark,
 }
 """How a claimed item of each kind of work gets its result."""
 

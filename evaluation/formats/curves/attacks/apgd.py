@@ -9,7 +9,7 @@ from typing import ClassVar, TypeAlias
 import torch
 from torch import Tensor
 
-from evaluation.formats.curves.attacks.base import Attack, Batch, expanded, lengths
+from evaluation.formats.curves.attacks.base import Attack, AttackedBatch, expanded, lengths
 from evaluation.formats.curves.models.classifier import Loss
 from evaluation.formats.curves.threat_models import Capability, Goal, Knowledge, Norm
 
@@ -32,14 +32,14 @@ class ApgdCe(Attack):
     rho: float = 0.75
     """A step is halved if the loss rose in less than this share of the iterations since the last check."""
 
-    def run(self, batch: Batch) -> None:
+    def run(self, batch: AttackedBatch) -> None:
         rows = batch.rows[~batch.findings.found]
         reached = batch.reached(batch.images[rows], rows)
         batch.findings.add(batch.images[rows][reached], rows[reached], 0)
         for restart in range(self.restarts):
             self.ascend(batch, batch.loss, restart * (self.iterations + 1))
 
-    def ascend(self, batch: Batch, loss_of: _LossOf, before: int) -> None:
+    def ascend(self, batch: AttackedBatch, loss_of: _LossOf, before: int) -> None:
         """Attack the images for which nothing is found yet, from random ones; `before`: the gradients spent on each.
 
         Images that are done leave.
@@ -47,7 +47,7 @@ class ApgdCe(Attack):
         rows = batch.rows[~batch.findings.found]
         if not len(rows):
             return
-        state = _State(batch, rows, loss_of, before)
+        state = _ApgdState(batch, rows, loss_of, before)
         checks = _checkpoints(self.iterations)
         since = 0
         for iteration in range(self.iterations):
@@ -71,7 +71,7 @@ class ApgdT(ApgdCe):
     classes: int = 9
     """How many of the other classes, by the logits of the clean image."""
 
-    def run(self, batch: Batch) -> None:
+    def run(self, batch: AttackedBatch) -> None:
         if batch.model.classes < 4:  # the loss divides by a difference of the first logit and the third and fourth
             return
         rows = batch.rows[~batch.findings.found]
@@ -88,7 +88,7 @@ class ApgdT(ApgdCe):
                 runs += 1
 
 
-def _towards(batch: Batch, targets: Tensor) -> _LossOf:
+def _towards(batch: AttackedBatch, targets: Tensor) -> _LossOf:
     """Return the targeted difference of logits ratio (eq. 8), which rises towards the target of each image."""
 
     def of_rows(rows: Tensor) -> Loss:
@@ -113,10 +113,10 @@ def _checkpoints(iterations: int) -> frozenset[int]:
     return frozenset(found)
 
 
-class _State:
+class _ApgdState:
     """Images on their way, each with its step size and its best image."""
 
-    def __init__(self, batch: Batch, rows: Tensor, loss_of: _LossOf, before: int) -> None:
+    def __init__(self, batch: AttackedBatch, rows: Tensor, loss_of: _LossOf, before: int) -> None:
         self._batch, self.rows, self._loss_of, self._spent = batch, rows, loss_of, before
         shape, clean, budgets = batch.images.shape[1:], batch.images[rows], expanded(batch.budgets[rows])
         if batch.norm is Norm.LINF:
@@ -188,4 +188,4 @@ _PER_IMAGE = (
     "rows", "images", "previous", "steps", "gradient", "best", "best_gradient", "best_loss", "checked_loss",
     "last_loss", "rises", "halved",
 )  # fmt: skip
-"""What `_State` keeps of each image."""
+"""What `_ApgdState` keeps of each image."""

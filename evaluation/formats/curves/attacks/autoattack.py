@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from evaluation.formats.curves.attacks.apgd import ApgdCe, ApgdT
-from evaluation.formats.curves.attacks.base import Attack, Batch, Findings
+from evaluation.formats.curves.attacks.base import Attack, AttackedBatch, Findings
 from evaluation.formats.curves.models.classifier import Classifier
 from evaluation.formats.curves.threat_models import Capability, Goal, Knowledge
 
@@ -33,7 +33,7 @@ class AutoAttack(Attack):
 
     attacks: tuple[Attack, ...] = (ApgdCe(), ApgdT())
 
-    def run(self, batch: Batch) -> None:
+    def run(self, batch: AttackedBatch) -> None:
         findings = batch.findings
         try:
             for number, attack in enumerate(self.attacks, start=1):

@@ -59,7 +59,7 @@ class Findings:
 
 
 @dataclass(eq=False)
-class Batch:
+class AttackedBatch:
     """Images under attack, with all that the attack may use.
 
     A constrained attack keeps within `budgets`, and need not touch an image again once an adversarial of it is found.
@@ -84,7 +84,7 @@ class Batch:
     """The network that a transfer attack uses in place of the model."""
     starts: Tensor | None = None
     """Images of the target classes from which targeted decision-based attacks start, like `images`; NaN: none."""
-    clean_from: tuple[Batch, Tensor] | None = None
+    clean_from: tuple[AttackedBatch, Tensor] | None = None
     """A batch of the same images with other budgets, and where these images are in it: what `clean_gradient` answered
     there is used again."""
 
@@ -219,7 +219,7 @@ class Attack(ABC):
     """Success is not monotone in the budget: all multiples of the first budget are tried."""
 
     @abstractmethod
-    def run(self, batch: Batch) -> None:
+    def run(self, batch: AttackedBatch) -> None:
         """Attack the images; add every adversarial that the model confirmed to the findings."""
 
 

@@ -8,7 +8,7 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from evaluation.formats.curves.attacks.base import Attack, Batch, expanded, lengths
+from evaluation.formats.curves.attacks.base import Attack, AttackedBatch, expanded, lengths
 from evaluation.formats.curves.attacks.decision_starts import start
 from evaluation.formats.curves.attacks.queries import Steps, affordable, ask
 from evaluation.formats.curves.threat_models import Capability, Knowledge, Norm
@@ -40,7 +40,7 @@ class Boundary(Attack):
     spherical_window: int = 100
     source_window: int = 30
 
-    def run(self, batch: Batch) -> None:
+    def run(self, batch: AttackedBatch) -> None:
         images, rows = start(batch)
         shape, walk = batch.images.shape[1:], _Walk(batch, self)
         noise = Steps(batch, lambda which, count: batch.normal(which, count, *shape), shape.numel())
@@ -63,7 +63,7 @@ class Boundary(Attack):
             walk.end_steps(rows, accepted)
 
 
-class _Window:
+class _SuccessWindow:
     """The last answers of each row."""
 
     def __init__(self, count: int, length: int, device: torch.device) -> None:
@@ -93,7 +93,7 @@ class _Window:
 class _Walk:
     """Lengths of steps of each row, and what they depend on."""
 
-    def __init__(self, batch: Batch, attack: Boundary) -> None:
+    def __init__(self, batch: AttackedBatch, attack: Boundary) -> None:
         count, device = len(batch.images), batch.images.device
         self._batch, self._attack = batch, attack
         self._spherical_steps = torch.full((count,), attack.spherical_step, device=device)
@@ -101,8 +101,8 @@ class _Walk:
         self.steps = torch.ones(count, dtype=torch.int64, device=device)
         """The number of the step that each row tries."""
         self._tried = torch.zeros_like(self.steps)
-        self.spherical = _Window(count, attack.spherical_window, device)
-        self.source = _Window(count, attack.source_window, device)
+        self.spherical = _SuccessWindow(count, attack.spherical_window, device)
+        self.source = _SuccessWindow(count, attack.source_window, device)
 
     def propose(self, images: Tensor, rows: Tensor, noise: Tensor) -> tuple[Tensor, Tensor]:
         """Return images on the spheres around the clean images, and images from there nearer to them."""

@@ -8,7 +8,7 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from evaluation.formats.curves.attacks.base import Attack, Batch, expanded
+from evaluation.formats.curves.attacks.base import Attack, AttackedBatch, expanded
 from evaluation.formats.curves.threat_models import Capability, Knowledge, Norm
 
 _INSIDE = 1.0 - 1e-6
@@ -41,7 +41,7 @@ class CarliniWagner(Attack):
     bisections: int = 10
     """Of the interval in which the smallest successful c lies."""
 
-    def run(self, batch: Batch) -> None:
+    def run(self, batch: AttackedBatch) -> None:
         low = torch.zeros(len(batch.images), device=batch.images.device)
         high = torch.full_like(low, torch.inf)
         c = torch.full_like(low, self.first_c)
@@ -61,7 +61,7 @@ class CarliniWagner(Attack):
             high[rows[found]] = c[rows[found]]
             low[rows[~found]] = c[rows[~found]]
 
-    def _optimise(self, batch: Batch, rows: Tensor, c: Tensor) -> Tensor:
+    def _optimise(self, batch: AttackedBatch, rows: Tensor, c: Tensor) -> Tensor:
         """Return for which of the rows an adversarial was found with this c, bool (n,).
 
         An image whose objective fell by less than 0.01 % in a tenth of the iterations, or in 50, leaves.
@@ -82,7 +82,7 @@ class CarliniWagner(Attack):
             succeeded[place[reached]] = True
             if iteration == self.iterations:
                 break
-            # 1. images whose objective stands still leave; so do those that are adversarial without a change
+            # 1. images whose objective no longer falls leave; so do those that are adversarial without a change
             margin = batch.margin(rows)(logits)
             objective = (images - clean).flatten(1).square().sum(dim=1) + c * (-margin).clamp(min=0.0)
             stays = batch.findings.distances[rows] > 0

@@ -33,7 +33,7 @@ _SAMPLES = 500
 
 
 @dataclass(frozen=True)
-class Entry:
+class CatalogueEntry:
     """An attack with its parameters for each curve."""
 
     by_budget: Attack
@@ -42,36 +42,38 @@ class Entry:
 
 
 _WHITE_BOX = (
-    Entry(Fgsm()),
-    Entry(Bim(), Bim(_ITERATIONS, linf_step=_LINF_STEP, l2_step=_L2_STEP)),
-    Entry(Mim(), Mim(_ITERATIONS, linf_step=_LINF_STEP, l2_step=_L2_STEP)),
-    Entry(Pgd(), Pgd(_ITERATIONS, linf_step=_LINF_STEP, l2_step=_L2_STEP, restarts=1)),
-    Entry(DeepFool()),
-    Entry(CarliniWagner()),
-    Entry(FastMinimumNorm()),
-    Entry(ApgdCe()),
-    Entry(ApgdT()),
-    Entry(AutoAttack()),
+    CatalogueEntry(Fgsm()),
+    CatalogueEntry(Bim(), Bim(_ITERATIONS, linf_step=_LINF_STEP, l2_step=_L2_STEP)),
+    CatalogueEntry(Mim(), Mim(_ITERATIONS, linf_step=_LINF_STEP, l2_step=_L2_STEP)),
+    CatalogueEntry(Pgd(), Pgd(_ITERATIONS, linf_step=_LINF_STEP, l2_step=_L2_STEP, restarts=1)),
+    CatalogueEntry(DeepFool()),
+    CatalogueEntry(CarliniWagner()),
+    CatalogueEntry(FastMinimumNorm()),
+    CatalogueEntry(ApgdCe()),
+    CatalogueEntry(ApgdT()),
+    CatalogueEntry(AutoAttack()),
 )
 _TRANSFER = (
-    Entry(TransferFgsm()),
-    Entry(TransferBim(), TransferBim(_ITERATIONS, linf_step=_LINF_STEP, l2_step=_L2_STEP)),
-    Entry(TransferMim(), TransferMim(_ITERATIONS, linf_step=_LINF_STEP, l2_step=_L2_STEP)),
-    Entry(TransferDim(), TransferDim(_ITERATIONS, linf_step=_LINF_STEP, l2_step=_L2_STEP)),
+    CatalogueEntry(TransferFgsm()),
+    CatalogueEntry(TransferBim(), TransferBim(_ITERATIONS, linf_step=_LINF_STEP, l2_step=_L2_STEP)),
+    CatalogueEntry(TransferMim(), TransferMim(_ITERATIONS, linf_step=_LINF_STEP, l2_step=_L2_STEP)),
+    CatalogueEntry(TransferDim(), TransferDim(_ITERATIONS, linf_step=_LINF_STEP, l2_step=_L2_STEP)),
 )
 _SCORE = (
-    Entry(Nes(), Nes(_SAMPLES, linf_step=_LINF_STEP, l2_step=_L2_STEP)),
-    Entry(Spsa(), Spsa(_SAMPLES, linf_step=_LINF_STEP, l2_step=0.005)),
-    Entry(NAttack(), NAttack(_SAMPLES)),
-    Entry(Zoo()),
-    Entry(Square()),
+    CatalogueEntry(Nes(), Nes(_SAMPLES, linf_step=_LINF_STEP, l2_step=_L2_STEP)),
+    CatalogueEntry(Spsa(), Spsa(_SAMPLES, linf_step=_LINF_STEP, l2_step=0.005)),
+    CatalogueEntry(NAttack(), NAttack(_SAMPLES)),
+    CatalogueEntry(Zoo()),
+    CatalogueEntry(Square()),
 )
-_DECISION = (Entry(Boundary()), Entry(Evolutionary()), Entry(HopSkipJump()))
+_DECISION = (CatalogueEntry(Boundary()), CatalogueEntry(Evolutionary()), CatalogueEntry(HopSkipJump()))
 
-ATTACKS: Mapping[str, Entry] = {entry.by_budget.name: entry for entry in (*_WHITE_BOX, *_TRANSFER, *_SCORE, *_DECISION)}
+ATTACKS: Mapping[str, CatalogueEntry] = {
+    entry.by_budget.name: entry for entry in (*_WHITE_BOX, *_TRANSFER, *_SCORE, *_DECISION)
+}
 
 
-def attack_called(name: str) -> Entry:
+def attack_called(name: str) -> CatalogueEntry:
     """Return the attack of a name. Raise `Refusal`, with all names, if there is none."""
     if name not in ATTACKS:
         raise Refusal(f"there is no attack {name!r}", fix=f"name one of: {', '.join(sorted(ATTACKS))}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from evaluation.formats.curves.attacks.base import Batch, distance, expanded
+from evaluation.formats.curves.attacks.base import AttackedBatch, distance, expanded
 from evaluation.formats.curves.attacks.queries import affordable, ask, rows_to_attack
 from evaluation.formats.curves.threat_models import Norm
 
@@ -17,7 +17,7 @@ _LEAST_PRECISION = 2.0**-20
 """Single precision resolves no finer shares."""
 
 
-def start(batch: Batch) -> tuple[Tensor, Tensor]:
+def start(batch: AttackedBatch) -> tuple[Tensor, Tensor]:
     """Return an adversarial image of each row at the boundary, like `batch.images`, and the rows that have one, (n,).
 
     It is uniform noise, or the image of the target class that is known, blended with the clean image. Nothing is found
@@ -29,7 +29,7 @@ def start(batch: Batch) -> tuple[Tensor, Tensor]:
     return images, found
 
 
-def to_boundary(batch: Batch, images: Tensor, rows: Tensor, norm: Norm, precision: float) -> Tensor:
+def to_boundary(batch: AttackedBatch, images: Tensor, rows: Tensor, norm: Norm, precision: float) -> Tensor:
     """Return the adversarial images of these rows moved towards the clean ones, up to the boundary.
 
     In L2 along the line, in Linf by clipping the change; the share of the change that is left is bisected down to the
@@ -57,7 +57,7 @@ def _share(clean: Tensor, images: Tensor, shares: Tensor, norm: Norm) -> Tensor:
     return (clean + expanded(shares) * change).clamp(0.0, 1.0)
 
 
-def _noise(batch: Batch, images: Tensor, rows: Tensor) -> Tensor:
+def _noise(batch: AttackedBatch, images: Tensor, rows: Tensor) -> Tensor:
     """Set images to noise that is adversarial; return the rows for which there is one.
 
     A model may give one class to all noise of single pixels: pixels of 1, 2, 4, ... are tried in turn.
@@ -77,7 +77,7 @@ def _noise(batch: Batch, images: Tensor, rows: Tensor) -> Tensor:
     return found.nonzero()[:, 0]
 
 
-def _known(batch: Batch, images: Tensor, rows: Tensor) -> Tensor:
+def _known(batch: AttackedBatch, images: Tensor, rows: Tensor) -> Tensor:
     """Set images to those of the target classes; return the rows for which the model confirms it."""
     if batch.starts is None:
         return rows[:0]

@@ -8,7 +8,7 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from evaluation.formats.curves.attacks.base import Attack, Batch, expanded
+from evaluation.formats.curves.attacks.base import Attack, AttackedBatch, expanded
 from evaluation.formats.curves.models.classifier import Loss
 from evaluation.formats.curves.threat_models import Capability, Goal, Knowledge, Norm
 
@@ -32,7 +32,7 @@ class DeepFool(Attack):
     candidates: int = 10
     """How many classes are looked at: the right one, and those of the highest logits of the clean image."""
 
-    def run(self, batch: Batch) -> None:
+    def run(self, batch: AttackedBatch) -> None:
         rows, images = batch.rows, batch.images
         total = torch.zeros_like(images)
         logits = batch.model.logits(images, rows)
@@ -66,7 +66,7 @@ class DeepFool(Attack):
         batch.findings.add(images[reached], rows[reached], self.iterations)
 
     def _step(
-        self, batch: Batch, logits: Tensor, gradient: Tensor, candidate: Tensor, rows: Tensor
+        self, batch: AttackedBatch, logits: Tensor, gradient: Tensor, candidate: Tensor, rows: Tensor
     ) -> tuple[Tensor, Tensor]:
         """Return the step to the boundary with a class, and its length in the norm."""
         gap = -_difference(candidate, batch.labels[rows])(logits)

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import interpolate, pad
 
-from evaluation.formats.curves.attacks.base import Batch
+from evaluation.formats.curves.attacks.base import AttackedBatch
 from evaluation.formats.curves.attacks.iterative import TransferMim
 
 
@@ -30,7 +30,7 @@ class TransferDim(TransferMim):
     """The smallest side of a resized image, of its side."""
 
     def gradient(
-        self, batch: Batch, images: Tensor, rows: Tensor, *, clean: bool, asked: bool
+        self, batch: AttackedBatch, images: Tensor, rows: Tensor, *, clean: bool, asked: bool
     ) -> tuple[Tensor, Tensor]:
         # 1. what the gradient is taken at, and how it depends on the images
         variable = images.detach().requires_grad_()

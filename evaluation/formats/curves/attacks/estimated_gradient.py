@@ -9,7 +9,7 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from evaluation.formats.curves.attacks.base import Attack, Batch, expanded
+from evaluation.formats.curves.attacks.base import Attack, AttackedBatch, expanded
 from evaluation.formats.curves.attacks.queries import affordable, ask, in_pieces, rows_to_attack
 from evaluation.formats.curves.threat_models import Capability, Knowledge, Norm
 
@@ -36,7 +36,7 @@ class EstimatedGradient(Attack):
     l2_step: float | None = None
     """Length of a step in L2; None: as `relative_step` says."""
 
-    def run(self, batch: Batch) -> None:
+    def run(self, batch: AttackedBatch) -> None:
         rows = rows_to_attack(batch)
         images, rule = batch.images.clone(), self.rule(batch)
         while len(rows := affordable(batch, rows, 2 * (self.samples // 2) + 1)):
@@ -45,19 +45,19 @@ class EstimatedGradient(Attack):
             rows = rows[~ask(batch, images[rows], rows)]
 
     @abstractmethod
-    def directions(self, batch: Batch, rows: Tensor, count: int) -> Tensor:
+    def directions(self, batch: AttackedBatch, rows: Tensor, count: int) -> Tensor:
         """Draw `count` directions for each row, (n, count, channels, height, width)."""
 
     @abstractmethod
-    def rule(self, batch: Batch) -> Rule:
+    def rule(self, batch: AttackedBatch) -> Rule:
         """Return the rule of the steps for one run."""
 
-    def step(self, batch: Batch) -> Tensor:
+    def step(self, batch: AttackedBatch) -> Tensor:
         """Return the length of the first step of each image, (n,)."""
         fixed = self.linf_step if batch.norm is Norm.LINF else self.l2_step
         return self.relative_step * batch.budgets if fixed is None else torch.full_like(batch.budgets, fixed)
 
-    def _estimate(self, batch: Batch, images: Tensor, rows: Tensor) -> tuple[Tensor, Tensor]:
+    def _estimate(self, batch: AttackedBatch, images: Tensor, rows: Tensor) -> tuple[Tensor, Tensor]:
         """Return the estimated gradient of the margin of each row, and the mean margin of its samples, (n,)."""
         pairs = self.samples // 2
         gradients, margins = [], []
@@ -84,7 +84,7 @@ class Rule(ABC):
 class Plateau(Rule):
     """Steps of one length along the steepest direction; the length is halved where the margin has not risen."""
 
-    def __init__(self, batch: Batch, first: Tensor, least: Tensor, patience: int) -> None:
+    def __init__(self, batch: AttackedBatch, first: Tensor, least: Tensor, patience: int) -> None:
         self._batch, self._lengths, self._least = batch, first.clone(), least
         self._patience = patience
         self._margins = torch.zeros((len(first), patience), device=first.device)
@@ -103,7 +103,7 @@ class Plateau(Rule):
 class Adam(Rule):
     """Steps of Adam (Kingma and Ba 2015)."""
 
-    def __init__(self, batch: Batch, rates: Tensor, first: float, second: float, tiny: float) -> None:
+    def __init__(self, batch: AttackedBatch, rates: Tensor, first: float, second: float, tiny: float) -> None:
         self._rates, self._first, self._second, self._tiny = expanded(rates), first, second, tiny
         self._mean, self._square = torch.zeros_like(batch.images), torch.zeros_like(batch.images)
         self._count = 0

@@ -8,7 +8,7 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from evaluation.formats.curves.attacks.base import Attack, Batch, expanded, lengths
+from evaluation.formats.curves.attacks.base import Attack, AttackedBatch, expanded, lengths
 from evaluation.formats.curves.attacks.decision_starts import start
 from evaluation.formats.curves.attacks.queries import Steps, affordable, ask
 from evaluation.formats.curves.threat_models import Capability, Knowledge, Norm
@@ -43,7 +43,7 @@ class Evolutionary(Attack):
     trials: int = 30
     """After so many, mu is multiplied by exp(rate of success - 0.2)."""
 
-    def run(self, batch: Batch) -> None:
+    def run(self, batch: AttackedBatch) -> None:
         images, rows = start(batch)
         path, covariance = torch.zeros_like(images), torch.ones_like(images)
         mu = torch.full((len(images),), self.mu, device=images.device)

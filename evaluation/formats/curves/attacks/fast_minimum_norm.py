@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import torch
 
-from evaluation.formats.curves.attacks.base import Attack, Batch, expanded, lengths
+from evaluation.formats.curves.attacks.base import Attack, AttackedBatch, expanded, lengths
 from evaluation.formats.curves.attacks.base import distance as distance_of
 from evaluation.formats.curves.threat_models import Capability, Knowledge, Norm
 
@@ -29,7 +29,7 @@ class FastMinimumNorm(Attack):
     gamma: float = 0.05
     """By how much of itself the budget first changes; at the end 0.001, in between by a cosine."""
 
-    def run(self, batch: Batch) -> None:
+    def run(self, batch: AttackedBatch) -> None:
         rows, clean, images = batch.rows, batch.images, batch.images
         budgets = torch.full((len(rows),), torch.inf, device=rows.device)
         for iteration in range(self.iterations):

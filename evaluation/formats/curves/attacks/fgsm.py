@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from evaluation.formats.curves.attacks.base import Attack, Batch, expanded
+from evaluation.formats.curves.attacks.base import Attack, AttackedBatch, expanded
 from evaluation.formats.curves.threat_models import Capability, Knowledge
 
 
@@ -20,7 +20,7 @@ class Fgsm(Attack):
     capability: ClassVar[Capability] = Capability.CONSTRAINED
     one_step: ClassVar[bool] = True
 
-    def run(self, batch: Batch) -> None:
+    def run(self, batch: AttackedBatch) -> None:
         reached, gradient = batch.clean_gradient(batch.rows)
         batch.findings.add(batch.images[reached], batch.rows[reached], 0)
         rows = batch.rows[~reached]

@@ -8,7 +8,7 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from evaluation.formats.curves.attacks.base import Attack, Batch, distance, expanded, lengths
+from evaluation.formats.curves.attacks.base import Attack, AttackedBatch, distance, expanded, lengths
 from evaluation.formats.curves.attacks.decision_starts import start, to_boundary
 from evaluation.formats.curves.attacks.queries import affordable, ask, in_pieces
 from evaluation.formats.curves.threat_models import Capability, Knowledge, Norm
@@ -39,7 +39,7 @@ class HopSkipJump(Attack):
     first_radius: float = 0.1
     """Of the first samples; later ones lie at 1 / d of the distance, times gamma."""
 
-    def run(self, batch: Batch) -> None:
+    def run(self, batch: AttackedBatch) -> None:
         images, rows = start(batch)
         values = batch.images[0].numel()
         precision = self.gamma / values ** (2.0 if batch.norm is Norm.LINF else 1.5)
@@ -57,7 +57,7 @@ class HopSkipJump(Attack):
             images[rows] = to_boundary(batch, images[rows], rows, batch.norm, precision)
             iteration += 1
 
-    def _normals(self, batch: Batch, images: Tensor, rows: Tensor, samples: int, radius: Tensor) -> Tensor:
+    def _normals(self, batch: AttackedBatch, images: Tensor, rows: Tensor, samples: int, radius: Tensor) -> Tensor:
         """Return estimates of the normals of the boundary at the images, towards what is adversarial."""
         found, place = [], 0
         for piece in in_pieces(rows, samples):
@@ -80,7 +80,7 @@ class HopSkipJump(Attack):
         normals = torch.cat(found)
         return normals / lengths(normals).clamp(min=_TINY)
 
-    def _step(self, batch: Batch, images: Tensor, rows: Tensor, directions: Tensor, first: Tensor) -> Tensor:
+    def _step(self, batch: AttackedBatch, images: Tensor, rows: Tensor, directions: Tensor, first: Tensor) -> Tensor:
         """Return the images moved along the directions by the first of `first`, its half, ... that is adversarial."""
         images, size = images.clone(), first
         active = torch.arange(len(rows), device=rows.device)

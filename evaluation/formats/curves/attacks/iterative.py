@@ -8,7 +8,7 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from evaluation.formats.curves.attacks.base import Attack, Batch, expanded, lengths
+from evaluation.formats.curves.attacks.base import Attack, AttackedBatch, expanded, lengths
 from evaluation.formats.curves.threat_models import Capability, Knowledge, Norm
 
 
@@ -32,10 +32,10 @@ class Bim(Attack):
     decay: float = 0.0
     """Of the momentum."""
 
-    def run(self, batch: Batch) -> None:
+    def run(self, batch: AttackedBatch) -> None:
         self.ascend(batch, batch.rows, batch.images, 0)
 
-    def ascend(self, batch: Batch, rows: Tensor, images: Tensor, before: int) -> None:
+    def ascend(self, batch: AttackedBatch, rows: Tensor, images: Tensor, before: int) -> None:
         """Attack images of some rows from where they are; `before` is the number of iterations spent on them.
 
         The pass that gives the gradient of a step also tells whether the steps before reached the goal; images that did
@@ -62,14 +62,14 @@ class Bim(Attack):
             batch.findings.add(images[reached], rows[reached], before + self.iterations)
 
     def gradient(
-        self, batch: Batch, images: Tensor, rows: Tensor, *, clean: bool, asked: bool
+        self, batch: AttackedBatch, images: Tensor, rows: Tensor, *, clean: bool, asked: bool
     ) -> tuple[Tensor, Tensor]:
         """Return whether images reach the goal, and the gradients for the next step; `clean`: they are unchanged."""
         if clean:
             return batch.clean_gradient(rows)
         return batch.gradient(images, rows, batch.loss(rows), asked=asked)
 
-    def steps(self, batch: Batch) -> Tensor:
+    def steps(self, batch: AttackedBatch) -> Tensor:
         """Return the length of a step of each image, (n,)."""
         fixed = self.linf_step if batch.norm is Norm.LINF else self.l2_step
         if fixed is None:
@@ -100,7 +100,7 @@ class Pgd(Bim):
     relative_step: float = 2.5
     restarts: int = 5
 
-    def run(self, batch: Batch) -> None:
+    def run(self, batch: AttackedBatch) -> None:
         reached = batch.reached(batch.images, batch.rows)
         batch.findings.add(batch.images[reached], batch.rows[reached], 0)
         for restart in range(self.restarts):
@@ -108,7 +108,7 @@ class Pgd(Bim):
             if len(rows):
                 self.ascend(batch, rows, self.start(batch, rows), restart * self.iterations)
 
-    def start(self, batch: Batch, rows: Tensor) -> Tensor:
+    def start(self, batch: AttackedBatch, rows: Tensor) -> Tensor:
         """Return images drawn uniformly from the budgets of their rows."""
         shape, clean, budgets = batch.images.shape[1:], batch.images[rows], expanded(batch.budgets[rows])
         if batch.norm is Norm.LINF:
@@ -118,7 +118,7 @@ class Pgd(Bim):
         return batch.project(clean + budgets * radius * direction / lengths(direction), rows)
 
     def gradient(
-        self, batch: Batch, images: Tensor, rows: Tensor, *, clean: bool, asked: bool
+        self, batch: AttackedBatch, images: Tensor, rows: Tensor, *, clean: bool, asked: bool
     ) -> tuple[Tensor, Tensor]:
         return super().gradient(batch, images, rows, clean=False, asked=asked)
 

@@ -8,7 +8,7 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from evaluation.formats.curves.attacks.base import Attack, Batch
+from evaluation.formats.curves.attacks.base import Attack, AttackedBatch
 from evaluation.formats.curves.attacks.queries import affordable, ask, in_pieces, rows_to_attack
 from evaluation.formats.curves.threat_models import Capability, Knowledge
 
@@ -37,7 +37,7 @@ class NAttack(Attack):
     first_deviation: float = 0.001
     """Standard deviation of the first mean."""
 
-    def run(self, batch: Batch) -> None:
+    def run(self, batch: AttackedBatch) -> None:
         rows = affordable(batch, rows_to_attack(batch), self.samples + 1)
         clean = torch.atanh((2.0 * batch.images - 1.0) * _INSIDE)
         mean = torch.zeros_like(clean)
@@ -49,7 +49,7 @@ class NAttack(Attack):
             images = batch.project(_image(clean[rows] + mean[rows]), rows)
             rows = rows[~ask(batch, images, rows)]
 
-    def _slope(self, batch: Batch, centres: Tensor, rows: Tensor) -> Tensor:
+    def _slope(self, batch: AttackedBatch, centres: Tensor, rows: Tensor) -> Tensor:
         """Return along which changes of the mean the normalised margin of the samples rises, like `centres`."""
         drawn = batch.normal(rows, self.samples, *centres.shape[1:])
         owners = rows.repeat_interleave(self.samples)

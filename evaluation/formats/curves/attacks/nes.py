@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from torch import Tensor
 
-from evaluation.formats.curves.attacks.base import Batch
+from evaluation.formats.curves.attacks.base import AttackedBatch
 from evaluation.formats.curves.attacks.estimated_gradient import EstimatedGradient, Plateau, Rule
 
 
@@ -24,9 +24,9 @@ class Nes(EstimatedGradient):
     plateau: int = 20
     """The length is halved if the mean margin of a draw is below that of so many draws before, itself included."""
 
-    def directions(self, batch: Batch, rows: Tensor, count: int) -> Tensor:
+    def directions(self, batch: AttackedBatch, rows: Tensor, count: int) -> Tensor:
         return batch.normal(rows, count, *batch.images.shape[1:])
 
-    def rule(self, batch: Batch) -> Rule:
+    def rule(self, batch: AttackedBatch) -> Rule:
         first = self.step(batch)
         return Plateau(batch, first, self.least_step * first, self.plateau)

@@ -8,7 +8,7 @@ from typing import TypeAlias
 import torch
 from torch import Tensor
 
-from evaluation.formats.curves.attacks.base import Batch
+from evaluation.formats.curves.attacks.base import AttackedBatch
 
 IMAGES_AT_ONCE = 1000
 """As many images at most as a model answers in one call, or those of one row."""
@@ -19,12 +19,12 @@ Draw: TypeAlias = Callable[[Tensor, int], Tensor]
 """Draws the numbers of some steps for each row, (n, steps, ...)."""
 
 
-def affordable(batch: Batch, rows: Tensor, queries: int) -> Tensor:
+def affordable(batch: AttackedBatch, rows: Tensor, queries: int) -> Tensor:
     """Return those of the rows that have so many queries left."""
     return rows[batch.model.left(rows) >= queries]
 
 
-def ask(batch: Batch, images: Tensor, rows: Tensor) -> Tensor:
+def ask(batch: AttackedBatch, images: Tensor, rows: Tensor) -> Tensor:
     """Return whether images of these rows reach the goal, bool (n,); those that do are added to the findings."""
     if not len(rows):
         return torch.zeros_like(rows, dtype=torch.bool)
@@ -33,7 +33,7 @@ def ask(batch: Batch, images: Tensor, rows: Tensor) -> Tensor:
     return reached
 
 
-def rows_to_attack(batch: Batch) -> Tensor:
+def rows_to_attack(batch: AttackedBatch) -> Tensor:
     """Return the rows whose clean images do not reach the goal yet, as the model says for one query each.
 
     Raise `ValueError` without a limit of queries, which is what ends these attacks.
@@ -58,7 +58,7 @@ class Steps:
     a step alone, so that what is drawn for an image does not depend on the batch.
     """
 
-    def __init__(self, batch: Batch, draw: Draw, values: int) -> None:
+    def __init__(self, batch: AttackedBatch, draw: Draw, values: int) -> None:
         self._draw, self._count = draw, len(batch.images)
         self._at_once = max(1, min(_STEPS_AT_ONCE, _VALUES_AT_ONCE // values))
         self._next = self._at_once

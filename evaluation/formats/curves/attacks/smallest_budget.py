@@ -9,7 +9,7 @@ from typing import TypeAlias
 import torch
 from torch import Tensor
 
-from evaluation.formats.curves.attacks.base import Attack, Batch, Findings
+from evaluation.formats.curves.attacks.base import Attack, AttackedBatch, Findings
 from evaluation.formats.curves.threat_models import Norm
 
 DOUBLINGS = 5
@@ -17,7 +17,7 @@ BISECTIONS = 10
 MULTIPLES = 32
 """Of the first budget, that are tried if success is not monotone."""
 
-BatchOf: TypeAlias = Callable[[Attack, Tensor, Tensor], Batch]
+BatchOf: TypeAlias = Callable[[Attack, Tensor, Tensor], AttackedBatch]
 """Returns a batch of the images of some rows (n,), with a budget for each (n,)."""
 
 

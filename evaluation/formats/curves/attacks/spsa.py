@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from torch import Tensor
 
-from evaluation.formats.curves.attacks.base import Batch
+from evaluation.formats.curves.attacks.base import AttackedBatch
 from evaluation.formats.curves.attacks.estimated_gradient import Adam, EstimatedGradient, Rule
 
 
@@ -27,8 +27,8 @@ class Spsa(EstimatedGradient):
     second_decay: float = 0.999
     tiny: float = 1e-9
 
-    def directions(self, batch: Batch, rows: Tensor, count: int) -> Tensor:
+    def directions(self, batch: AttackedBatch, rows: Tensor, count: int) -> Tensor:
         return 1.0 - 2.0 * (batch.uniform(rows, count, *batch.images.shape[1:]) < 0.5).float()
 
-    def rule(self, batch: Batch) -> Rule:
+    def rule(self, batch: AttackedBatch) -> Rule:
         return Adam(batch, self.step(batch), self.first_decay, self.second_decay, self.tiny)

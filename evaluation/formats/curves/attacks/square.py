@@ -8,7 +8,7 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from evaluation.formats.curves.attacks.base import Attack, Batch, expanded, lengths
+from evaluation.formats.curves.attacks.base import Attack, AttackedBatch, expanded, lengths
 from evaluation.formats.curves.attacks.queries import Steps, affordable, rows_to_attack
 from evaluation.formats.curves.threat_models import Capability, Goal, Knowledge, Norm
 
@@ -36,7 +36,7 @@ class Square(Attack):
     first_share: float = 0.8
     """Of the pixels, that the first squares change."""
 
-    def run(self, batch: Batch) -> None:
+    def run(self, batch: AttackedBatch) -> None:
         rows = affordable(batch, rows_to_attack(batch), 1)
         if not len(rows):
             return
@@ -67,20 +67,20 @@ class Square(Attack):
         """Return which share of the pixels a square changes."""
         return self.first_share / float(2 ** sum(iteration > each for each in _SHRINKS))
 
-    def _stripes(self, batch: Batch, rows: Tensor) -> Tensor:
+    def _stripes(self, batch: AttackedBatch, rows: Tensor) -> Tensor:
         """Return images with vertical stripes, one pixel wide."""
         _, channels, _, width = batch.images.shape
         return batch.images[rows] + expanded(batch.budgets[rows]) * _signs(batch.uniform(rows, channels, 1, width))
 
-    def _linf_move(self, batch: Batch, images: Tensor, rows: Tensor, drawn: Tensor, iteration: int) -> Tensor:
+    def _linf_move(self, batch: AttackedBatch, images: Tensor, rows: Tensor, drawn: Tensor, iteration: int) -> Tensor:
         _, channels, height, width = images.shape
         side = min(max(round((self.share(iteration) * height * width) ** 0.5), 1), height, width)
-        square = _Window(images, side, drawn[:, 0], drawn[:, 1])
+        square = _SquareWindow(images, side, drawn[:, 0], drawn[:, 1])
         clean, budgets = batch.images[rows], expanded(batch.budgets[rows])
         changed = clean + budgets * _signs(drawn[:, 2:]).view(-1, channels, 1, 1)
         return torch.where(square.inside, changed, images)
 
-    def _tiles(self, batch: Batch, rows: Tensor) -> Tensor:
+    def _tiles(self, batch: AttackedBatch, rows: Tensor) -> Tensor:
         """Return images with five tiles or more along each side, each a bump."""
         _, channels, height, width = batch.images.shape
         side = max(min(height, width) // 5, 1)
@@ -95,13 +95,13 @@ class Square(Attack):
         change[:, :, top : top + down * side, left : left + across * side] = inside
         return batch.images[rows] + expanded(batch.budgets[rows]) * change / lengths(change).clamp(min=_TINY)
 
-    def _l2_move(self, batch: Batch, images: Tensor, rows: Tensor, drawn: Tensor, iteration: int) -> Tensor:
+    def _l2_move(self, batch: AttackedBatch, images: Tensor, rows: Tensor, drawn: Tensor, iteration: int) -> Tensor:
         """Move what is in a second square, and what the budget leaves, to a bump in the first."""
         _, channels, height, width = images.shape
         side = max(round((self.share(iteration) * height * width) ** 0.5), 3)
         side = min(side + 1 - side % 2, height, width)
-        first = _Window(images, side, drawn[:, 0], drawn[:, 1])
-        second = _Window(images, side, drawn[:, 2], drawn[:, 3])
+        first = _SquareWindow(images, side, drawn[:, 0], drawn[:, 1])
+        second = _SquareWindow(images, side, drawn[:, 2], drawn[:, 3])
         change, budgets = images - batch.images[rows], expanded(batch.budgets[rows])
         bump = first.filled(_bumps(side, images.device), drawn[:, 4] < 0.5)
         bump = bump * _signs(drawn[:, 5:]).view(-1, channels, 1, 1)
@@ -114,7 +114,7 @@ class Square(Attack):
         return batch.images[rows] + budgets * change / lengths(change).clamp(min=_TINY)
 
 
-class _Window:
+class _SquareWindow:
     """A square in each of n images, whose place follows from two numbers in [0, 1) each."""
 
     def __init__(self, images: Tensor, side: int, vertical: Tensor, horizontal: Tensor) -> None:

@@ -8,7 +8,7 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from evaluation.formats.curves.attacks.base import Attack, Batch
+from evaluation.formats.curves.attacks.base import Attack, AttackedBatch
 from evaluation.formats.curves.attacks.queries import affordable, ask, in_pieces, rows_to_attack
 from evaluation.formats.curves.threat_models import Capability, Knowledge, Norm
 
@@ -46,7 +46,7 @@ class Zoo(Attack):
     bisections: int = 9
     """Of c; it is multiplied by 10 until an adversarial is found."""
 
-    def run(self, batch: Batch) -> None:
+    def run(self, batch: AttackedBatch) -> None:
         rows = rows_to_attack(batch)
         low = torch.zeros(len(batch.images), device=batch.images.device)
         high = torch.full_like(low, torch.inf)
@@ -57,10 +57,10 @@ class Zoo(Attack):
             low[rows[~found]] = c[rows[~found]]
             c = torch.where(high.isfinite(), (low + high) / 2.0, 10.0 * c)
 
-    def _optimise(self, batch: Batch, rows: Tensor, c: Tensor) -> Tensor:
+    def _optimise(self, batch: AttackedBatch, rows: Tensor, c: Tensor) -> Tensor:
         """Return for which of the rows an adversarial was found with this c (of all rows), bool (n,)."""
         succeeded = torch.zeros(len(batch.images), dtype=torch.bool, device=batch.images.device)
-        state = _State(batch.images)
+        state = _ZooState(batch.images)
         best, stale = torch.full_like(c, torch.inf), torch.zeros_like(batch.rows)
         left, coordinates = rows, min(self.coordinates, batch.images[0].numel())
         for _ in range(self.iterations):
@@ -81,7 +81,7 @@ class Zoo(Attack):
         return succeeded[rows]
 
     def _slope(
-        self, batch: Batch, values: Tensor, rows: Tensor, chosen: Tensor, c: Tensor
+        self, batch: AttackedBatch, values: Tensor, rows: Tensor, chosen: Tensor, c: Tensor
     ) -> tuple[Tensor, Tensor, Tensor]:
         """Return whether the images reach the goal, (n,), their objectives, (n,), and the gradients of the objectives.
 
@@ -103,7 +103,7 @@ class Zoo(Attack):
         return reached, objective, 2.0 * change.gather(1, chosen) + c[:, None] * slope
 
 
-class _State:
+class _ZooState:
     """Values of images, and the moments of Adam of each of them."""
 
     def __init__(self, clean: Tensor) -> None:

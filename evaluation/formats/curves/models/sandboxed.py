@@ -39,7 +39,7 @@ _HELLO_DUE = {frames.HELLO: Layout(0, 0, frames.HELLO_PAYLOAD.size, 0)}
 _LABELS_DUE = {frames.LABELS: Layout(1, frames.MAX_COUNT, 0, 2)}
 
 
-class PlayerFailedError(Exception):
+class ModelFailedError(Exception):
     """The player broke the protocol or a limit, or ended: an error of its team."""
 
     def __init__(self, reason: Reason, detail: str = "") -> None:
@@ -50,7 +50,7 @@ class PlayerFailedError(Exception):
 class SandboxedClassifier(Classifier):
     """A running player. Images are rounded to 8 bits before it sees them; see `as_pixels`.
 
-    A label that is no class is `frames.UNCLASSIFIED`. Methods raise `PlayerFailedError`, and `Fault` where this host
+    A label that is no class is `frames.UNCLASSIFIED`. Methods raise `ModelFailedError`, and `Fault` where this host
     may be the cause.
     """
 
@@ -129,7 +129,7 @@ def sandboxed(
     resources: Resources | None = None,
     on_log: Callable[[bytes], None] | None = None,
 ) -> Iterator[SandboxedClassifier]:
-    """Start a player as a classifier, and end it. Raise `PlayerFailedError` if it does not start, or `Fault`.
+    """Start a player as a classifier, and end it. Raise `ModelFailedError` if it does not start, or `Fault`.
 
     Limits are in seconds of the reference machine. `on_log` gets the player's output, from another thread.
     """
@@ -203,7 +203,7 @@ class _Player:
 
         return extend
 
-    def failed(self, error: ChannelError, *, starting: bool = False) -> PlayerFailedError:
+    def failed(self, error: ChannelError, *, starting: bool = False) -> ModelFailedError:
         """End the player; return its failure with the most specific reason. Raise `Fault` if this host is the cause."""
         hung_up = error.reason in (Reason.DISCONNECTED, Reason.EXITED_IN_SETUP)
         ending = self._end(_PATIENCE if hung_up else 0.0)
@@ -216,7 +216,7 @@ class _Player:
                 # without its output: a result may be public where the output is not (secret images)
                 reason = Reason.EXITED_IN_SETUP if starting else Reason.CRASHED
                 detail = f"exit status {ending.exit_code}"
-        return PlayerFailedError(reason, detail)
+        return ModelFailedError(reason, detail)
 
     def end(self) -> None:
         """End the process, whatever it does, and clean up."""

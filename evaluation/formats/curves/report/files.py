@@ -12,11 +12,11 @@ from evaluation.formats.curves.report.figures import Value, figures
 from evaluation.formats.curves.report.page import report
 from evaluation.formats.curves.report.tables import run_table
 from evaluation.formats.curves.results import Results
-from evaluation.formats.curves.runner.settings import Settings
+from evaluation.formats.curves.runner.settings import BenchmarkSettings
 from evaluation.report.page import Context
 
 
-def write_report(results: Sequence[Results], context: Context, settings: Settings, out: Path) -> None:
+def write_report(results: Sequence[Results], context: Context, settings: BenchmarkSettings, out: Path) -> None:
     """Write `index.html`, `runs.csv`, and `figures/` with an SVG and a CSV file for each chart."""
     folder = out / "figures"
     folder.mkdir(parents=True, exist_ok=True)

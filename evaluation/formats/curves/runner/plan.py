@@ -6,13 +6,13 @@ from collections.abc import Sequence
 
 from evaluation.domain.errors import Refusal
 from evaluation.formats.curves.attacks.catalogue import ATTACKS, attack_called
-from evaluation.formats.curves.runner.run import Run, Subject, require
+from evaluation.formats.curves.runner.run import BenchmarkRun, Subject, require
 from evaluation.formats.curves.threat_models import Goal, Norm
 
 
 def runs_of(
     subject: Subject, names: Sequence[str] | None, goals: Sequence[Goal], norms: Sequence[Norm]
-) -> tuple[list[Run], list[str]]:
+) -> tuple[list[BenchmarkRun], list[str]]:
     """Return the runs against a model, and why some are left out; None names all attacks.
 
     Raise `Refusal` for an unknown attack.
@@ -21,7 +21,7 @@ def runs_of(
     for entry in ATTACKS.values() if names is None else map(attack_called, names):
         for goal in goals:
             for norm in norms:
-                run = Run(entry.by_budget, entry.by_strength, goal, norm)
+                run = BenchmarkRun(entry.by_budget, entry.by_strength, goal, norm)
                 try:
                     require(run, subject)
                 except Refusal as refusal:

@@ -14,18 +14,18 @@ from torch import Tensor
 
 from evaluation.domain.errors import Refusal
 from evaluation.domain.samples import Sample
-from evaluation.formats.curves.attacks.base import Attack, Batch, Findings
+from evaluation.formats.curves.attacks.base import Attack, AttackedBatch, Findings
 from evaluation.formats.curves.attacks.smallest_budget import search
 from evaluation.formats.curves.models.classifier import Classifier
 from evaluation.formats.curves.models.counted import CountedModel
 from evaluation.formats.curves.results import Integers, Results
 from evaluation.formats.curves.runner.results_file import decode, encode
-from evaluation.formats.curves.runner.settings import Settings
+from evaluation.formats.curves.runner.settings import BenchmarkSettings
 from evaluation.formats.curves.threat_models import Capability, Goal, Knowledge, Norm, ThreatModel
 
 
 @dataclass(frozen=True)
-class Run:
+class BenchmarkRun:
     """What is run: the attack with its parameters for each curve, and the threat model."""
 
     by_budget: Attack
@@ -61,7 +61,7 @@ Progress = Callable[[int], None]
 """Called with the number of images of a batch when it is done."""
 
 
-def play(run: Run, subject: Subject, settings: Settings, folder: Path, progress: Progress) -> Results:
+def play(run: BenchmarkRun, subject: Subject, settings: BenchmarkSettings, folder: Path, progress: Progress) -> Results:
     """Return the results of a run. What `folder` has of the same run is used again; the rest is added to it.
 
     Raise `Refusal` if the model does not offer what the attack has to know, or there is no substitute for a transfer
@@ -84,7 +84,7 @@ def play(run: Run, subject: Subject, settings: Settings, folder: Path, progress:
     return whole
 
 
-def require(run: Run, subject: Subject) -> None:
+def require(run: BenchmarkRun, subject: Subject) -> None:
     """Raise `Refusal` if an attack cannot be run against a model."""
     attack, model = run.by_budget, subject.model
     if run.goal not in attack.goals or _plain(run.norm) not in attack.norms:
@@ -99,7 +99,7 @@ def require(run: Run, subject: Subject) -> None:
         raise Refusal(f"{attack.name} is a transfer attack and needs a substitute", fix="name one: --substitute MODEL")
 
 
-def play_batch(run: Run, subject: Subject, samples: Sequence[Sample], settings: Settings) -> Results:
+def play_batch(run: BenchmarkRun, subject: Subject, samples: Sequence[Sample], settings: BenchmarkSettings) -> Results:
     """Attack some samples. The norm of the results is the one of the run."""
     # 1. the images, and those that are adversarial without an attack
     points = _Points(run, subject, samples, settings)
@@ -192,7 +192,9 @@ def dataset_digest(samples: Sequence[Sample]) -> str:
 class _Points:
     """The images of a batch, those of them that are attacked, and what they cost."""
 
-    def __init__(self, run: Run, subject: Subject, samples: Sequence[Sample], settings: Settings) -> None:
+    def __init__(
+        self, run: BenchmarkRun, subject: Subject, samples: Sequence[Sample], settings: BenchmarkSettings
+    ) -> None:
         self._run, self._subject, self._samples, self._settings = run, subject, samples, settings
         device = subject.model.device
         self.strengths = settings.strengths(run.by_budget.knowledge)
@@ -206,7 +208,7 @@ class _Points:
         self.attacked = (~adversarial).nonzero()[:, 0]
         self._counted: list[tuple[Tensor, CountedModel]] = []
 
-    def batch(self, attack: Attack, rows: Tensor, budgets: Tensor) -> Batch:
+    def batch(self, attack: Attack, rows: Tensor, budgets: Tensor) -> AttackedBatch:
         """Return a batch for an attack of some of the attacked images; `rows` are their places among these."""
         chosen = self.attacked[rows]
         limited = attack.knowledge in (Knowledge.SCORE, Knowledge.DECISION)
@@ -214,7 +216,7 @@ class _Points:
         model = CountedModel(self._subject.model, attack.knowledge, len(chosen), limit)
         self._counted.append((chosen, model))
         norm = _plain(self._run.norm)
-        return Batch(
+        return AttackedBatch(
             self.images[chosen],
             self.labels[chosen],
             None if self.targets is None else self.targets[chosen],
@@ -257,7 +259,9 @@ def _plain(norm: Norm) -> Norm:
     return Norm.L2 if norm is Norm.NORMALISED_L2 else norm
 
 
-def _identity(run: Run, subject: Subject, samples: Sequence[Sample], settings: Settings) -> dict[str, Any]:
+def _identity(
+    run: BenchmarkRun, subject: Subject, samples: Sequence[Sample], settings: BenchmarkSettings
+) -> dict[str, Any]:
     """Return the fields of the results that are known before: all that they depend on, but for the strengths."""
     attacks = {"by_budget": asdict(run.by_budget)} | (
         {"by_strength": asdict(run.by_strength)} if run.by_strength else {}

@@ -25,7 +25,7 @@ FIRST_BUDGETS: Mapping[Norm, float] = {Norm.LINF: 0.1, Norm.L2: 1.0, Norm.NORMAL
 
 
 @dataclass(frozen=True)
-class Settings:
+class BenchmarkSettings:
     """Seed, limits and budgets."""
 
     seed: int = 0
@@ -45,7 +45,9 @@ class Settings:
         return (*(number for number in QUERIES if number < self.query_limit), self.query_limit)
 
 
-def settings_for(shape: ImageShape, seed: int, batch: int, query_limit: int, budgets: Mapping[Norm, float]) -> Settings:
+def settings_for(
+    shape: ImageShape, seed: int, batch: int, query_limit: int, budgets: Mapping[Norm, float]
+) -> BenchmarkSettings:
     """Return the settings for images of a shape; `budgets` replace the fixed ones of the paper."""
     usual = PHOTOGRAPHS if max(shape.height, shape.width) > PHOTOGRAPH_SIDE else SMALL_IMAGES
-    return Settings(seed, batch, query_limit, {**usual, **budgets})
+    return BenchmarkSettings(seed, batch, query_limit, {**usual, **budgets})

@@ -14,7 +14,7 @@ GRID = tuple(number / 10 for number in range(31))
 
 
 @dataclass(frozen=True)
-class Standing:
+class ModelStanding:
     """The numbers of a model under one threat model; a median of None: most images have no adversarial."""
 
     accuracy: float
@@ -25,12 +25,12 @@ class Standing:
     """The accuracy within each of the budgets."""
 
 
-def standing_of(attacks: Sequence[tuple[Booleans, Floats]], budget: float) -> Standing:
+def standing_of(attacks: Sequence[tuple[Booleans, Floats]], budget: float) -> ModelStanding:
     """Return what follows from all attacks: of each, whether images are right, and their distances, (n,) both."""
     right = np.logical_and.reduce([each for each, _ in attacks])
     distances = np.minimum.reduce([each for _, each in attacks])
     budgets, median = budgets_of(budget), float(np.median(distances))
-    return Standing(
+    return ModelStanding(
         accuracy=float((right & (distances > budget)).mean()),
         clean_accuracy=float(right.mean()),
         median_distance=median if np.isfinite(median) else None,

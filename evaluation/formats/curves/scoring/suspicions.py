@@ -31,7 +31,7 @@ class Suspicion(StrEnum):
 
 
 @dataclass(frozen=True)
-class Warned:
+class SuspicionWarning:
     """A warning about a model."""
 
     suspicion: Suspicion
@@ -45,10 +45,10 @@ LEAST_FAILURES = 0.05
 """Up to this share of images, failures at larger budgets are no sign: no attack is perfect."""
 
 
-def suspicions(results: Sequence[Results]) -> list[Warned]:
+def suspicions(results: Sequence[Results]) -> list[SuspicionWarning]:
     """Return the warnings about one model; `results` are all of it, on the same images."""
     untargeted = [each for each in results if each.threat_model.goal is Goal.UNTARGETED]
-    found: list[Warned] = []
+    found: list[SuspicionWarning] = []
     for norm in Norm:
         of_norm = [each for each in untargeted if each.threat_model.norm is norm]
         white = [each for each in of_norm if each.threat_model.knowledge is Knowledge.WHITE_BOX]
@@ -80,7 +80,7 @@ def _nearest_traced(results: Results) -> Floats:
     return np.asarray(results.traces.min(axis=1, initial=np.inf))
 
 
-def _stronger_with_less(norm: Norm, white: Sequence[Results], others: Sequence[Results]) -> Iterable[Warned]:
+def _stronger_with_less(norm: Norm, white: Sequence[Results], others: Sequence[Results]) -> Iterable[SuspicionWarning]:
     best_white = min(white, key=accuracy_at_fixed)
     bound = accuracy_at_fixed(best_white)
     for each in others:
@@ -90,18 +90,18 @@ def _stronger_with_less(norm: Norm, white: Sequence[Results], others: Sequence[R
                 f"{each.attack} ({each.threat_model.knowledge}) leaves {accuracy:.1%}, the best white-box attack "
                 f"({best_white.attack}) {bound:.1%}"
             )
-            yield Warned(Suspicion.LESS_KNOWLEDGE_IS_STRONGER, norm, text)
+            yield SuspicionWarning(Suspicion.LESS_KNOWLEDGE_IS_STRONGER, norm, text)
 
 
-def _one_step(norm: Norm, white: Sequence[Results]) -> Iterable[Warned]:
+def _one_step(norm: Norm, white: Sequence[Results]) -> Iterable[SuspicionWarning]:
     by_name = {each.attack: each for each in white}
     if "fgsm" in by_name and "bim" in by_name:
         one, many = accuracy_at_fixed(by_name["fgsm"]), accuracy_at_fixed(by_name["bim"])
         if many - one > _margin(many, len(by_name["bim"].labels)):
-            yield Warned(Suspicion.ONE_STEP_IS_STRONGER, norm, f"FGSM leaves {one:.1%}, BIM {many:.1%}")
+            yield SuspicionWarning(Suspicion.ONE_STEP_IS_STRONGER, norm, f"FGSM leaves {one:.1%}, BIM {many:.1%}")
 
 
-def _larger_budget(norm: Norm, white: Sequence[Results]) -> Iterable[Warned]:
+def _larger_budget(norm: Norm, white: Sequence[Results]) -> Iterable[SuspicionWarning]:
     for each in white:
         if each.attack == "fgsm" or not each.tried_budgets.size:
             continue  # one step is not monotone in the budget
@@ -110,13 +110,15 @@ def _larger_budget(norm: Norm, white: Sequence[Results]) -> Iterable[Warned]:
         share = float((failed > worked).mean())
         if share > LEAST_FAILURES:
             text = f"{each.attack} failed on {share:.0%} of the images with more than a budget that was enough"
-            yield Warned(Suspicion.LARGER_BUDGET_FAILS, norm, text)
+            yield SuspicionWarning(Suspicion.LARGER_BUDGET_FAILS, norm, text)
 
 
-def _no_budget(norm: Norm, white: Sequence[Results]) -> Iterable[Warned]:
+def _no_budget(norm: Norm, white: Sequence[Results]) -> Iterable[SuspicionWarning]:
     left = float((np.isinf(worst_case(white)) & white[0].right).mean())
     if left > 0:
-        yield Warned(Suspicion.NO_BUDGET_IS_ENOUGH, norm, f"{left:.1%} of the images withstand every white-box attack")
+        yield SuspicionWarning(
+            Suspicion.NO_BUDGET_IS_ENOUGH, norm, f"{left:.1%} of the images withstand every white-box attack"
+        )
 
 
 def _margin(accuracy: float, images: int) -> float:

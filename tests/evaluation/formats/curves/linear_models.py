@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor, nn
 
-from evaluation.formats.curves.attacks.base import Attack, Batch, Findings
+from evaluation.formats.curves.attacks.base import Attack, AttackedBatch, Findings
 from evaluation.formats.curves.models.classifier import Classifier, Loss, NetworkClassifier
 from evaluation.formats.curves.models.counted import CountedModel
 from evaluation.formats.curves.threat_models import Goal, Knowledge, Norm
@@ -60,10 +60,10 @@ class LinearModel:
         strengths: Sequence[int] = (),
         seed: int = 0,
         substitute: Classifier | None = None,
-    ) -> Batch:
+    ) -> AttackedBatch:
         """Return a batch of some of the images."""
         images = self.images[rows]
-        return Batch(
+        return AttackedBatch(
             images,
             self.labels[rows],
             self.targets[rows] if goal is Goal.TARGETED else None,

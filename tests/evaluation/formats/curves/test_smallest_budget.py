@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from evaluation.formats.curves.attacks.base import Attack, Batch, distance
+from evaluation.formats.curves.attacks.base import Attack, AttackedBatch, distance
 from evaluation.formats.curves.attacks.fgsm import Fgsm
 from evaluation.formats.curves.attacks.iterative import Bim, Mim, Pgd
 from evaluation.formats.curves.attacks.smallest_budget import BISECTIONS, Searched, search
@@ -30,7 +30,7 @@ def searched(
     """Return what the search found, and how many gradients it took in all."""
     batches = []
 
-    def batch_of(attack: Attack, rows: Tensor, budgets: Tensor) -> Batch:
+    def batch_of(attack: Attack, rows: Tensor, budgets: Tensor) -> AttackedBatch:
         batches.append(model.batch(attack, norm, goal, budgets=budgets, rows=rows))
         return batches[-1]
 

@@ -8,7 +8,7 @@ from torch import Tensor, nn
 
 from evaluation.formats.curves.attacks.apgd import ApgdCe, ApgdT
 from evaluation.formats.curves.attacks.autoattack import AutoAttack
-from evaluation.formats.curves.attacks.base import Attack, Batch, Findings, distance
+from evaluation.formats.curves.attacks.base import Attack, AttackedBatch, Findings, distance
 from evaluation.formats.curves.attacks.carlini_wagner import CarliniWagner
 from evaluation.formats.curves.attacks.deepfool import DeepFool
 from evaluation.formats.curves.attacks.fast_minimum_norm import FastMinimumNorm
@@ -195,7 +195,7 @@ def test_single_precision_never_takes_an_image_out_of_its_budget(norm: Norm, bud
     model = CountedModel(NetworkClassifier(network, 2), Knowledge.WHITE_BOX, 50)
     labels = torch.zeros(50, dtype=torch.int64)
     findings = Findings(clean, norm)
-    batch = Batch(clean, labels, None, range(50), norm, torch.full((50,), budget), model, findings)
+    batch = AttackedBatch(clean, labels, None, range(50), norm, torch.full((50,), budget), model, findings)
     for size in (1e-5, 0.1, 10.0):
         moved = batch.project(clean + size * torch.randn(clean.shape, generator=random), batch.rows)
         assert (distance(moved, clean, norm).double() <= budget).all()

@@ -19,7 +19,7 @@ from competitions.services import enter, import_competition
 from core import clock, object_store, worker_notifications
 from core.errors import Fault, Refusal
 from evaluation.domain.failure_reasons import Reason
-from evaluation.formats.curves.models.sandboxed import PlayerFailedError
+from evaluation.formats.curves.models.sandboxed import ModelFailedError
 from evaluation.formats.curves.results import Results
 from evaluation.formats.curves.rules import CurvesRules, ListedAttack
 from evaluation.formats.curves.runner.results_file import encode
@@ -168,7 +168,7 @@ def test_the_worst_attack_on_each_image_counts() -> None:
 
 
 def test_an_error_of_the_model_ends_its_benchmark_without_a_fault(stage: Stage, client: Client) -> None:
-    submission = stage.submit("owls", PlayerFailedError(Reason.TOO_SLOW, "after 7 images"))
+    submission = stage.submit("owls", ModelFailedError(Reason.TOO_SLOW, "after 7 images"))
     stage.play()
     assert {(row.state, row.reason, row.faults) for row in submission.benchmarks.all()} == {("played", "too_slow", 0)}
     assert not ModelScore.objects.exists()
@@ -196,7 +196,7 @@ def test_a_platform_error_is_tried_again_and_costs_nothing(stage: Stage, client:
 def test_the_newest_scored_submission_of_a_team_counts(stage: Stage, client: Client) -> None:
     stage.submit("owls", ALL)
     newer = stage.submit("owls", HALF, 2)
-    stage.submit("owls", PlayerFailedError(Reason.CRASHED), 3)
+    stage.submit("owls", ModelFailedError(Reason.CRASHED), 3)
     stage.play()
     assert stage.board(client) == ["1,Owls,owls 2,50.0,75.0,5.0"]
     withdraw(submission=newer, by=newer.submitted_by)

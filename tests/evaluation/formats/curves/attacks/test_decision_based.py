@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from evaluation.formats.curves.attacks.base import Attack, Batch, distance
+from evaluation.formats.curves.attacks.base import Attack, AttackedBatch, distance
 from evaluation.formats.curves.attacks.boundary import Boundary
 from evaluation.formats.curves.attacks.evolutionary import Evolutionary
 from evaluation.formats.curves.attacks.hop_skip_jump import HopSkipJump
@@ -55,7 +55,7 @@ def attacked(
     limit: int,
     rows: slice = slice(None),
     seed: int = 0,
-) -> Batch:
+) -> AttackedBatch:
     batch = model.batch(attack, norm, goal, limit=limit, rows=rows, strengths=STRENGTHS, seed=seed)
     if goal is Goal.TARGETED:
         batch.starts = starts(model)[rows]

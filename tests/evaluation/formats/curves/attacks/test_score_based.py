@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from evaluation.formats.curves.attacks.base import Attack, Batch, distance
+from evaluation.formats.curves.attacks.base import Attack, AttackedBatch, distance
 from evaluation.formats.curves.attacks.n_attack import NAttack
 from evaluation.formats.curves.attacks.nes import Nes
 from evaluation.formats.curves.attacks.spsa import Spsa
@@ -35,7 +35,7 @@ def attacked(
     limit: int,
     rows: slice = slice(None),
     strengths: tuple[int, ...] = (),
-) -> Batch:
+) -> AttackedBatch:
     """Return the batch after the attack, with budgets of so many times the smallest distances."""
     budgets = (times * model.smallest(norm, goal)).float()[rows] if attack in CONSTRAINED else None
     batch = model.batch(attack, norm, goal, budgets=budgets, limit=limit, rows=rows, strengths=strengths)

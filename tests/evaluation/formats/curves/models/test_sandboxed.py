@@ -15,7 +15,7 @@ from evaluation.domain.failure_reasons import Reason
 from evaluation.domain.images import ImageShape
 from evaluation.domain.players import Program
 from evaluation.formats.curves.attacks.base import Findings
-from evaluation.formats.curves.models.sandboxed import PlayerFailedError, SandboxedClassifier, as_images, sandboxed
+from evaluation.formats.curves.models.sandboxed import ModelFailedError, SandboxedClassifier, as_images, sandboxed
 from evaluation.formats.curves.threat_models import Knowledge, Norm
 from evaluation.sandbox.process import ProcessSandbox
 from gauntlet import frames
@@ -96,19 +96,19 @@ def test_distances_are_of_the_images_that_it_sees(start: Start) -> None:
     ],
 )  # fmt: skip
 def test_a_player_that_breaks_the_protocol_fails_with_the_reason(start: Start, code: str, reason: Reason) -> None:
-    with pytest.raises(PlayerFailedError) as failed, start(code) as model:
+    with pytest.raises(ModelFailedError) as failed, start(code) as model:
         model.labels(torch.zeros(1, 3, 2, 2))
     assert failed.value.reason is reason
 
 
 def test_a_player_that_hangs_is_too_slow(start: Start) -> None:
     code = "import gauntlet, time\ngauntlet.serve_model(lambda images: time.sleep(600))\n"
-    with pytest.raises(PlayerFailedError) as failed, start(code, calibration=0.005, setup_seconds=12_000) as model:
+    with pytest.raises(ModelFailedError) as failed, start(code, calibration=0.005, setup_seconds=12_000) as model:
         model.labels(torch.zeros(1, 3, 2, 2))
     assert failed.value.reason is Reason.TOO_SLOW
 
 
 def test_a_player_that_never_connects_fails(start: Start) -> None:
-    with pytest.raises(PlayerFailedError) as failed, start("import time\ntime.sleep(600)", setup_seconds=0.2):
+    with pytest.raises(ModelFailedError) as failed, start("import time\ntime.sleep(600)", setup_seconds=0.2):
         pass
     assert failed.value.reason is Reason.NEVER_CONNECTED

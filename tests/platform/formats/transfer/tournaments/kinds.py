@@ -8,6 +8,8 @@ from typing import Any
 from accounts.models import User
 from competitions.models import Entry
 from evaluation.formats.query.results import AuditReport
+from formats.curves.models import Benchmark
+from formats.curves.work import benchmarks
 from formats.query.matches import piece_queue as matches
 from formats.query.matches import services as match_services
 from formats.query.matches.models import Match, Piece
@@ -21,7 +23,7 @@ from submissions import services as submissions
 from submissions.build_faults import PLATFORM_FAULTS
 from submissions.models import Build, Submission
 from tests.platform.formats.transfer.tournaments.results import result
-from workers.lease import LostClaimError
+from workers.lease import Heartbeat, LostClaimError
 from workers.queue import Claimed
 
 
@@ -135,5 +137,23 @@ class Builds(Kind):
         submissions.retry(submission=Submission.objects.get(pk=item), by=by, reason="the disk was emptied")
 
 
-KINDS: dict[str, Kind] = {"pieces": Pieces(), "runs": Runs(), "builds": Builds()}
+class Benchmarks(Kind):
+    fixture = "benchmarked"
+
+    def leave(self, item: int) -> None:
+        Benchmark.objects.exclude(pk=item).delete()
+
+    def commit(self, claimed: Claimed) -> None:
+        with claimed.kind.session(claimed.claim, Heartbeat()) as session:
+            session.play(claimed.claim)
+
+    def cancel(self) -> None:
+        for submission in Submission.objects.all():
+            submissions.withdraw(submission=submission, by=submission.submitted_by)
+
+    def replay(self, item: int, by: User) -> None:
+        benchmarks.replay(Benchmark.objects.get(pk=item), by)
+
+
+KINDS: dict[str, Kind] = {"pieces": Pieces(), "runs": Runs(), "builds": Builds(), "benchmarks": Benchmarks()}
 """The kinds of work by their names."""

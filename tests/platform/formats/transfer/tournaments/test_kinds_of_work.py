@@ -18,7 +18,9 @@ from django.db.models import Sum
 
 from accounts.models import User
 from core import clock
+from formats.curves import scores
 from tests.platform.conftest import FakeClock
+from tests.platform.formats.curves.test_benchmarks import ALL, Stage, stage
 from tests.platform.formats.transfer.tournaments.kinds import KINDS, Kind
 from tests.platform.other_process import database_url
 from workers import queue
@@ -28,6 +30,8 @@ from workers.models import Priority, Worker, WorkerTime
 from workers.queue import Claimed
 from workers.team_queue_order import uses
 from workers.work_kind_interface import Work, kinds
+
+__all__ = ["stage"]
 
 
 @pytest.fixture(params=KINDS)
@@ -42,6 +46,13 @@ def kind(request: pytest.FixtureRequest) -> Kind:
 def work(kind: Kind) -> Work[Any]:
     """The kind as it is registered."""
     return next(each for each in kinds if KINDS[each.name] is kind)
+
+
+@pytest.fixture
+def benchmarked(stage: Stage) -> None:
+    """A model under four attacks."""
+    stage.submit("owls", ALL)
+    scores.sweep()
 
 
 @pytest.fixture

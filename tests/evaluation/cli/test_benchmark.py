@@ -1,0 +1,111 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from evaluation.cli.main import main
+from evaluation.formats.curves.runner import run
+from evaluation.formats.curves.runner.results_file import decode
+
+MODEL = """
+import torch
+from torch import nn
+CLASSES = 10
+def load():
+    torch.manual_seed({seed})
+    return nn.Sequential(nn.AvgPool2d(8), nn.Flatten(), nn.Linear(192, 10))
+"""
+RUNS = ("fgsm", "bim", "transfer-fgsm", "nes")
+
+
+@pytest.fixture
+def models(tmp_path: Path) -> list[str]:
+    """Two small linear models."""
+    paths = [tmp_path / f"{name}.py" for name in ("first", "second")]
+    for seed, path in enumerate(paths):
+        path.write_text(MODEL.format(seed=seed))
+    return [str(path) for path in paths]
+
+
+def benchmark(models: list[str], out: Path, *options: str) -> int:
+    named = [word for model in models for word in ("--model", model)]
+    small = ["--samples", "6", "--batch", "4", "--queries", "110", "--norm", "linf"]
+    return main(["benchmark", *named, "--attacks", ",".join(RUNS), *small, "--out", str(out), *options])
+
+
+def test_it_writes_results_figures_and_a_report(
+    models: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "out"
+    assert benchmark(models, out, "--json") == 0
+    rows = json.loads(capsys.readouterr().out)
+    assert [(row["model"], row["attack"]) for row in rows] == [(m, a) for m in ("first", "second") for a in RUNS]
+    assert all(0 <= row["accuracy at it"] <= row["clean accuracy"] for row in rows)
+    for row in rows:
+        results = decode((out / "results" / f"{row['model']}--{row['attack']}--untargeted--linf.npz").read_bytes())
+        assert results.numbers.tolist() == list(range(6))
+        assert (results.distances[~results.right] == 0).all()
+    page = (out / "index.html").read_text()
+    assert "Robustness benchmark" in page
+    assert "first" in page
+    assert {path.suffix for path in (out / "figures").iterdir()} == {".svg", ".csv"}
+    assert len((out / "runs.csv").read_text().splitlines()) == 1 + len(rows)
+
+
+def test_an_interrupted_benchmark_goes_on_where_it_was(
+    models: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole, out = tmp_path / "whole", tmp_path / "out"
+    assert benchmark(models, whole) == 0
+    played = []
+
+    def interrupted(*given: object) -> object:
+        played.append(given)
+        if len(played) == 6:
+            raise KeyboardInterrupt
+        return play_batch(*given)  # type: ignore[arg-type]
+
+    play_batch = run.play_batch
+    monkeypatch.setattr(run, "play_batch", interrupted)
+    assert benchmark(models, out) == 130
+    assert benchmark(models, out) == 0
+    assert len(played) == 1 + 2 * len(models) * len(RUNS)  # the interrupted batch twice
+    for path in sorted((whole / "results").iterdir()):
+        assert (out / "results" / path.name).read_bytes() == path.read_bytes()
+
+
+def test_results_of_another_model_are_not_used_again(
+    models: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert benchmark(models[:1], tmp_path / "out", "--attacks", "fgsm") == 0
+    before = {path.name: path.read_bytes() for path in (tmp_path / "out" / "results").iterdir()}
+    Path(models[0]).write_text(MODEL.format(seed=7))
+    assert benchmark(models[:1], tmp_path / "out", "--attacks", "fgsm") == 0
+    assert before != {path.name: path.read_bytes() for path in (tmp_path / "out" / "results").iterdir()}
+
+
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    [
+        (["--attacks", "chess"], "there is no attack 'chess'"),
+        (["--norm", "l7"], "there is no norm 'l7'"),
+        (["--goal", "any"], "there is no goal 'any'"),
+        (["--model", "nothing"], "there is no bundled model 'nothing'"),
+        (["--fixed-budget", "l7=1"], "there is no norm 'l7'"),
+        (["--samples", "1000000"], "request at most"),
+    ],
+)
+def test_what_does_not_exist_is_refused(
+    models: list[str], tmp_path: Path, options: list[str], problem: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert benchmark(models, tmp_path / "out", *options) == 2
+    assert problem in capsys.readouterr().err.replace("\n", " ")
+
+
+def test_it_lists_attacks_and_models(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["benchmark", "--list"]) == 0
+    listed = capsys.readouterr().out
+    for name in ("fgsm", "hop-skip-jump", "plain-resnet"):
+        assert name in listed
