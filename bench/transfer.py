@@ -183,7 +183,7 @@ def _due_everywhere(repeats: Any) -> None:
 
 def _commit(run: Any, result: dict[str, Any]) -> None:
     """Commit a run as a worker does, and take the step of which it notifies."""
-    services, queue, step_notifications, models = _modules("services", "queue", "step_notifications", "models")
+    services, queue, step_notifications, models = _modules("services", "run_queue", "step_notifications", "models")
     queue.commit(run, result)
     step_notifications.announce(run)
     if models.Tournament.objects.filter(pk=run.tournament.pk, step_notified=True).exists():
