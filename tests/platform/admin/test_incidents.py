@@ -71,6 +71,7 @@ def test_it_works(as_superuser: Client, failures: Submission) -> None:
     assert {title.partition(":")[0] for title in found} == {
         "Hosts out of service",
         "Workers without a heartbeat",
+        "Benchmarks given up",
         "Failed matches",
         "Pieces that wait after faults",
         "Runs of attacks that wait after faults",

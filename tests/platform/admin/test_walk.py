@@ -71,7 +71,8 @@ def test_formats_add_pages_to_the_groups_and_new_groups_above_those_of_workers(a
     groups = as_superuser.get(reverse("admin:index")).context["sidebar_navigation"]
     titles = {group["title"]: [item["title"] for item in group["items"]] for group in groups}
     assert list(titles) == [
-        *("Competition", "Teams", "Submissions", "Matches", "Leaderboards", "Tournaments", "Workers", "Rounds", "Log")
+        *("Competition", "Teams", "Submissions", "Matches", "Leaderboards", "Tournaments", "Benchmarks", "Workers"),
+        *("Rounds", "Log"),
     ]
     assert titles["Rounds"][:2] == ["Rounds", "Round entries"]
     assert titles["Rounds"][-1] == "Warnings"
