@@ -8,7 +8,7 @@ import json
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,6 @@ from competitions.models import Competition
 from competitions.sample_store import samples_of
 from core import clock, object_store
 from core.errors import Fault, Refusal
-from evaluation.domain.failure_reasons import Reason
 from evaluation.domain.players import QueryPlayer as EnginePlayer
 from evaluation.domain.samples import Sample
 from evaluation.formats.curves.attacks.base import Attack
@@ -26,6 +25,7 @@ from evaluation.formats.curves.attacks.evolutionary import Evolutionary
 from evaluation.formats.curves.attacks.hop_skip_jump import HopSkipJump
 from evaluation.formats.curves.bundle.verify import commitment_to_field, ranking_value, standing_lines
 from evaluation.formats.curves.models.classifier import Classifier
+from evaluation.formats.curves.models.replayed_queries import ReplayedQueries
 from evaluation.formats.curves.models.sandboxed import ModelFailedError, sandboxed
 from evaluation.formats.curves.results import Booleans, Floats, Results
 from evaluation.formats.curves.rules import CurvesRules, ListedAttack
@@ -33,7 +33,6 @@ from evaluation.formats.curves.runner.results_file import decode, encode
 from evaluation.formats.curves.runner.run import (
     BenchmarkRun,
     Subject,
-    as_tensor,
     dataset_digest,
     joined,
     play_batch,
@@ -124,25 +123,17 @@ def benchmark(
 
     Equal players, samples, attacks and seeds give equal results.
     """
-    with sandboxed(
-        player, sandbox=open_sandbox(), shape=rules.shape, classes=rules.classes,
+    start = partial(
+        sandboxed, player, sandbox=open_sandbox(), shape=rules.shape, classes=rules.classes,
         setup_seconds=rules.setup_seconds, seconds_per_image=rules.model_seconds_per_image,
         calibration=calibration(), resources=resources(device_of(slot())), on_log=on_log,
-    ) as model:  # fmt: skip
+    )  # fmt: skip
+    replayed = ReplayedQueries(seed)
+    with start(on_answer=replayed.add) as model:
         results = attacked(model, samples, attack, rules, seed=seed, dataset=dataset)
-        _require_same_labels(model, samples, results)
-        return results
-
-
-def _require_same_labels(model: Classifier, samples: Sequence[Sample], results: Results) -> None:
-    """Raise `ModelFailedError` if the model says something else of the clean images, in another order, than before.
-
-    Single images may be so near to a boundary that the size of a batch decides.
-    """
-    again = model.labels(as_tensor(samples[::-1])).numpy()[::-1]
-    changed = int((again != results.clean_labels).sum())
-    if changed > 1 + len(samples) // 100:
-        raise ModelFailedError(Reason.INCONSISTENT, f"{changed} of {len(samples)} clean images got another label")
+    with start() as fresh:
+        replayed.ask(fresh)
+    return results
 
 
 def attacked(

@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TypeAlias
 
 import numpy as np
 import torch
@@ -38,6 +39,9 @@ _PATIENCE = 2.0
 _HELLO_DUE = {frames.HELLO: Layout(0, 0, frames.HELLO_PAYLOAD.size, 0)}
 _LABELS_DUE = {frames.LABELS: Layout(1, frames.MAX_COUNT, 0, 2)}
 
+OnAnswer: TypeAlias = Callable[[Images, list[int]], None]
+"""Gets images (n, height, width, channels) as the player saw them, and its answers."""
+
 
 class ModelFailedError(Exception):
     """The player broke the protocol or a limit, or ended: an error of its team."""
@@ -63,12 +67,13 @@ class SandboxedClassifier(Classifier):
         *,
         seconds_per_image: float,
         grace: float,
+        on_answer: OnAnswer | None,
     ) -> None:
         """Take an open connection; use `sandboxed` instead."""
         self.name, self.digest, self.classes = program.name, program.digest, classes
         self._channel, self._player = channel, player
         self._seconds_per_image, self._grace = seconds_per_image, grace
-        self._sequence = 0
+        self._on_answer, self._sequence = on_answer, 0
         self.images = 0
         """Number of images that it labelled."""
         self.seconds = 0.0
@@ -113,7 +118,10 @@ class SandboxedClassifier(Classifier):
         self.images += count
         self.seconds += time.monotonic() - start
         labels = struct.unpack(f"<{count}h", reply.payload)
-        return [label if 0 <= label < self.classes else frames.UNCLASSIFIED for label in labels]
+        answers = [label if 0 <= label < self.classes else frames.UNCLASSIFIED for label in labels]
+        if self._on_answer is not None:
+            self._on_answer(pixels, answers)
+        return answers
 
 
 @contextmanager
@@ -128,6 +136,7 @@ def sandboxed(
     calibration: float,
     resources: Resources | None = None,
     on_log: Callable[[bytes], None] | None = None,
+    on_answer: OnAnswer | None = None,
 ) -> Iterator[SandboxedClassifier]:
     """Start a player as a classifier, and end it. Raise `ModelFailedError` if it does not start, or `Fault`.
 
@@ -139,6 +148,7 @@ def sandboxed(
         yield SandboxedClassifier(
             channel, started, player, classes,
             seconds_per_image=seconds_per_image * calibration, grace=GRACE_SECONDS * calibration,
+            on_answer=on_answer,
         )  # fmt: skip
         channel.bye()
     finally:
