@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from django.db import transaction
-from django.db.models import QuerySet
+from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 
 from competitions.models import Competition, RulesVersion, SampleSet
 from competitions.selectors import rules_in_force, sample_set_for
@@ -66,13 +66,13 @@ def sweep() -> None:
 
 def score(benchmarks: QuerySet[Benchmark]) -> None:
     """Store the standings that follow from played benchmarks, where all of a submission ended without an error."""
-    open_ = benchmarks.exclude(result="").values_list("submission", "sample_set", "rules").distinct()
-    scored = set(ModelScore.objects.values_list("submission", "sample_set", "rules"))
-    for key in sorted(set(open_) - scored):
-        found = list(_of(*key))
-        if all(each.result for each in found):
-            with transaction.atomic():
-                ModelScore.objects.bulk_create(standings_of(found), ignore_conflicts=True)
+    keys = ("submission", "sample_set", "rules")
+    scored = ModelScore.objects.filter(**{key: OuterRef(key) for key in keys})
+    groups = benchmarks.filter(~Exists(scored)).order_by().values(*keys)
+    complete = groups.annotate(open=Count("pk", filter=Q(result=""))).filter(open=0)
+    for key in complete.values_list(*keys).order_by(*keys):
+        with transaction.atomic():
+            ModelScore.objects.bulk_create(standings_of(_of(*key)), ignore_conflicts=True)
 
 
 def _of(submission: int, samples: int, rules: int) -> QuerySet[Benchmark]:
