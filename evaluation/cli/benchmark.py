@@ -19,6 +19,7 @@ from evaluation.domain.samples import Sample
 from evaluation.formats.curves.threat_models import Goal, Knowledge, Norm
 
 if TYPE_CHECKING:
+    from evaluation.bundle.signature_check import Report
     from evaluation.formats.curves.models.classifier import Classifier
     from evaluation.formats.curves.results import Results
     from evaluation.formats.curves.runner.run import BenchmarkRun, Subject
@@ -81,6 +82,13 @@ def run(given: argparse.Namespace) -> int:
         say(text)
     say(f"{out / 'index.html'}: report; {out / 'results'}: arrays of each run")
     return 0
+
+
+def verify_bundle(content: bytes, key: str | None, **published: Any) -> Report:
+    """Verify a bundle of a round of the curves format, which sites release."""
+    from evaluation.formats.curves.bundle.verify import verify
+
+    return verify(content, key, **published)
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,9 @@ import argparse
 from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
-from evaluation.cli import query_check, query_commands, transfer_check, transfer_commands
+from evaluation.cli import benchmark, query_check, query_commands, transfer_check, transfer_commands
 from evaluation.domain.smoke_checks import SmokeTestResult
+from evaluation.formats.curves.bundle import NAME as CURVES
 from evaluation.formats.query.format import Query
 from evaluation.formats.registry import formats
 from evaluation.formats.transfer.format import Transfer
@@ -31,8 +32,6 @@ class FormatCommands(NamedTuple):
     """Run `gauntlet tournament`; return the exit status."""
     smoke_test: Callable[[argparse.Namespace], SmokeTestResult]
     """Build the submission of `gauntlet check` and test it."""
-    verify_bundle: Callable[..., Report]
-    """Verify the result bundle of a round; see `evaluation.formats.query.bundle.verify.verify`."""
     add_options: Callable[[argparse.ArgumentParser], None] = _no_options
     """Add the options to play and tournament that only this format has."""
 
@@ -43,22 +42,31 @@ _COMMANDS = {
         query_commands.play_one,
         query_commands.play_all_of,
         query_check.smoke_test,
-        query_commands.verify_bundle,
     ),
     Transfer.name: FormatCommands(
         "NIPS 2017, directories of images, no query",
         transfer_commands.play_one,
         transfer_commands.play_all_of,
         transfer_check.smoke_test,
-        transfer_commands.verify_bundle,
         transfer_commands.add_options,
     ),
+}
+
+_VERIFIERS: dict[str, Callable[..., Report]] = {
+    Query.name: query_commands.verify_bundle,
+    Transfer.name: transfer_commands.verify_bundle,
+    CURVES: benchmark.verify_bundle,
 }
 
 
 def commands_of(name: str) -> FormatCommands:
     """Return the commands of the format with this name."""
     return _COMMANDS[name]
+
+
+def verifier_of(name: str) -> Callable[..., Report]:
+    """Return what verifies the bundles of a format; see `evaluation.formats.query.bundle.verify.verify`."""
+    return _VERIFIERS[name]
 
 
 def add_format(command: argparse.ArgumentParser) -> None:

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import argparse
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
-from evaluation.cli.format_commands import commands_of
+from evaluation.cli.format_commands import verifier_of
 from evaluation.cli.output import print_error, print_json, printable, working
 from evaluation.domain.errors import Refusal
-from evaluation.formats.curves.bundle import NAME as CURVES
-from evaluation.formats.registry import format_of_bundle, name_in_bundle
+from evaluation.formats.registry import format_of_bundle
 
 if TYPE_CHECKING:
-    from evaluation.bundle.signature_check import Report
+    pass
 
 DONE, REFUSED, UNKNOWN_KEY = 0, 3, 5
 
@@ -46,15 +45,6 @@ def add_parser(subcommands: Any) -> None:
     command.set_defaults(run=run)
 
 
-def _verifier(content: bytes) -> Callable[..., Report]:
-    """Return what verifies a bundle of the format that it names. Rounds of the curves format are on sites alone."""
-    if name_in_bundle(content) == CURVES:
-        from evaluation.formats.curves.bundle.verify import verify
-
-        return verify
-    return commands_of(format_of_bundle(content).name).verify_bundle
-
-
 def run(given: argparse.Namespace) -> int:
     from evaluation.bundle.canonical_json import MOST_BYTES
 
@@ -63,7 +53,7 @@ def run(given: argparse.Namespace) -> int:
     with working("recomputing every decision ..."):
         commitments = {"samples": _lower(given.samples), "field": _lower(given.field)}
         secret = _opened([given.images] if given.images else [])
-        verify = _verifier(content)
+        verify = verifier_of(format_of_bundle(content))
         report = verify(content, key, **commitments, images=secret, perturbed=_opened(given.perturbed))
     if given.json:
         problems = [{"line": problem.line, "problem": problem.text} for problem in report.problems]

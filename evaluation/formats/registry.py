@@ -9,11 +9,15 @@ from pathlib import Path
 from evaluation.baselines.bundled import BundledRepository, named
 from evaluation.domain.errors import ManifestRefusal, Refusal
 from evaluation.formats.base import EngineFormat
+from evaluation.formats.curves.bundle import NAME as CURVES
 from evaluation.formats.query.format import Query
 from evaluation.formats.transfer.format import Transfer
 
 formats: tuple[EngineFormat, ...] = (Query(), Transfer())
 """All formats. The first is meant where a command, a repository or a bundle names none."""
+
+BUNDLE_FORMATS = (*(each.name for each in formats), CURVES)
+"""Formats with bundles. Those of the curves format come from sites alone: no command plays its rounds."""
 
 _MOST_SHOWN = 40
 """Characters of an unknown name that an error quotes."""
@@ -39,30 +43,23 @@ def format_of_repository(directory: Path) -> EngineFormat:
     return next((each for each in formats if _manifest_in(directory, each)), formats[0])
 
 
-def format_of_bundle(content: bytes) -> EngineFormat:
-    """Return the format that the head of a bundle names, or the first, whose bundles name none.
+def format_of_bundle(content: bytes) -> str:
+    """Return the name of the format in the head of a bundle, or of the first, whose bundles name none.
 
-    Raise `Refusal` for a name that no format of this engine has.
+    Raise `Refusal` for a name that this engine does not know.
     """
-    named = name_in_bundle(content)
-    if named is None:
-        return formats[0]
-    try:
-        return format_called(named)
-    except KeyError:
-        known = ", ".join(each.name for each in formats)
-        problem = f"the bundle is of the format {named[:_MOST_SHOWN]!r}, and this version of gauntlet knows: {known}"
-        raise Refusal(problem, fix="verify it with the version of gauntlet that the organisers name") from None
-
-
-def name_in_bundle(content: bytes) -> str | None:
-    """Return the name of a format in the head of a bundle, or None."""
     try:
         head = json.loads(content.partition(b"\n")[0])
     except (ValueError, RecursionError):
-        return None
-    named = head.get("format") if isinstance(head, dict) else None
-    return named if isinstance(named, str) else None
+        head = None
+    found = head.get("format") if isinstance(head, dict) else None
+    if not isinstance(found, str):
+        return formats[0].name
+    if found not in BUNDLE_FORMATS:
+        known = ", ".join(BUNDLE_FORMATS)
+        problem = f"the bundle is of the format {found[:_MOST_SHOWN]!r}, and this version of gauntlet knows: {known}"
+        raise Refusal(problem, fix="verify it with the version of gauntlet that the organisers name")
+    return found
 
 
 def require_format(directories: Iterable[Path], name: str) -> None:

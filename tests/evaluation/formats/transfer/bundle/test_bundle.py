@@ -105,7 +105,7 @@ def checked(record: TransferRecord, change: Callable[[Lines], object]) -> Report
 
 
 def test_it_works(record: TransferRecord) -> None:
-    assert format_of_bundle(body(record)).name == "transfer"
+    assert format_of_bundle(body(record)) == "transfer"
     assert read(body(record)).record == record
     head = record.head
     report = verify(sign(body(record), SEED), public_key(SEED), samples=head.commitment, field=head.field_commitment)
