@@ -33,7 +33,7 @@ _PLAIN_LINE = re.compile(
 
 It has no dotted or quoted key, nesting, number, date, escape or text of several lines, so every rule of TOML reads each
 of its characters a bounded number of times. Neighbouring parts share no character, so matching takes linear time, too.
-(Possessive quantifiers around groups would say so, but Python before 3.11.5 matches them wrongly.)
+(Possessive quantifiers around groups would say so, but Python 3.11.2 matches them wrongly.)
 """
 
 _TABLE = "submission"
