@@ -8,6 +8,7 @@ import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
@@ -23,7 +24,7 @@ from evaluation.builder.docker_build_settings import build_settings_from_environ
 from evaluation.builder.docker_builder import DockerBuilder
 from evaluation.builder.layer_store import LayerStore
 from evaluation.domain.errors import HostRefusal, Refusal
-from evaluation.domain.players import Program
+from evaluation.domain.players import Program, QueryPlayer, TrackName
 from evaluation.legacy.environment import legacy_environment
 from evaluation.sandbox.host_path_redaction import HostPaths
 from repositories.checkout import check_out
@@ -89,6 +90,36 @@ def rebuilt(source: Path, build: Callable[[Path], Built]) -> Built:
             return build(source)
     except Refusal as refusal:
         raise Fault(f"{source.name} can no longer be built: {refusal}") from refusal
+
+
+def player_as_built(
+    player: Player, builder: Builder, source_of: Callable[[Player], Path], on_log: LogLine
+) -> QueryPlayer:
+    """Return a player with the SDK as the engine starts it here; `source_of` returns its files.
+
+    A player that Docker built is the image of its first successful build, fetched from the store if this host does not
+    have it. Others are rebuilt from their files. Raise `HostFault` if this host lacks image or files, `Fault` if the
+    build fails or gives another digest: it was played with other content.
+    """
+    if player.image:
+        require_images(builder).fetch(player.image)
+        return QueryPlayer(
+            name=player.title,
+            track=TrackName(player.track_name),
+            command=tuple(player.command),
+            digest=player.digest,
+            image=player.image,
+            gpu=player.gpu,
+        )
+    build = partial(builder.build, on_log=on_log)
+    built = rebuilt(source_of(player), build)
+    if built.digest != player.digest and player.repository is not None:
+        # something wrote into the checkout, perhaps the player
+        discard_checkout(player)
+        built = rebuilt(source_of(player), build)
+    if built.digest != player.digest:
+        raise Fault(f"{player} was rebuilt with digest {built.digest}: the base image or the SDK has changed")
+    return built
 
 
 def checkout_of(repository: Repository, commit: str) -> Path:

@@ -8,7 +8,6 @@ from pathlib import Path
 
 from competitions.bundled_baselines import bundled_repository
 from competitions.models import Track
-from core.errors import Fault
 from evaluation.builder.base import Builder
 from evaluation.builder.choose_builder import choose_builder
 from evaluation.builder.tree_digest import tree_digest
@@ -19,11 +18,10 @@ from submissions.models import Player, Submission
 from submissions.player_builds import (
     LogLine,
     checkout_of,
-    discard_checkout,
     first_checkout,
     host_builder,
+    player_as_built,
     rebuilt,
-    require_images,
     row_of,
     row_of_commit,
 )
@@ -52,32 +50,8 @@ def baseline_player(track: Track, name: str, on_log: LogLine) -> Player:
 
 
 def ready_player(player: Player, on_log: LogLine) -> QueryPlayer:
-    """Return `player` as the engine starts it here.
-
-    A player that Docker built is the image of its first successful build, fetched from the store if this host does not
-    have it. Others are rebuilt from their files. Raise `HostFault` if this host lacks image or files, `Fault` if the
-    build fails or gives another digest: its matches were played with other content.
-    """
-    builder = _builder()
-    if player.image:
-        require_images(builder).fetch(player.image)
-        return QueryPlayer(
-            name=player.title,
-            track=TrackName(player.track_name),
-            command=tuple(player.command),
-            digest=player.digest,
-            image=player.image,
-            gpu=player.gpu,
-            team=_team_of(player),
-        )
-    built = _rebuilt(builder, _source_of(player), on_log)
-    if built.digest != player.digest and player.repository is not None:
-        # something wrote into the checkout, perhaps the player
-        discard_checkout(player)
-        built = _rebuilt(builder, _source_of(player), on_log)
-    if built.digest != player.digest:
-        raise Fault(f"{player} was rebuilt with digest {built.digest}: the base image or the SDK has changed")
-    return replace(built, team=_team_of(player))
+    """Return `player` as the engine starts it here, with its team; see `player_as_built`."""
+    return replace(player_as_built(player, _builder(), _source_of, on_log), team=_team_of(player))
 
 
 def trusted_model(name: str) -> QueryPlayer:
