@@ -21,8 +21,8 @@ DATABASE_FOLDERS = tuple(
 def add_marks(items: Iterable[pytest.Item]) -> None:
     """Mark the first test of each file, journeys by their folder, and what the database can change.
 
-    The database can change the tests of some folders, and all that commit. CI runs them on PostgreSQL; on SQLite, too,
-    the first test of each file and what commits, if it is not slow.
+    The database can change the tests of some folders, and all that commit. CI runs them on PostgreSQL, and the first of
+    each file on SQLite, too, if it is not slow; `make test` runs all of them on SQLite.
     """
     files: set[Path] = set()
     for item in items:
@@ -33,7 +33,7 @@ def add_marks(items: Iterable[pytest.Item]) -> None:
             item.add_marker("journey")
         elif commits(item) or not set(DATABASE_FOLDERS).isdisjoint(item.path.parents):
             item.add_marker("database")
-            if (commits(item) or item.get_closest_marker("first")) and not seconds_of(item):
+            if item.get_closest_marker("first") and not seconds_of(item):
                 item.add_marker("both")
 
 

@@ -59,14 +59,7 @@ def test_what_the_database_can_change_runs_on_both(passes: dict[str, str], marks
 
 
 @pytest.mark.usefixtures("transactional_db")
-def test_a_test_that_commits_is_marked(request: pytest.FixtureRequest) -> None:
-    marks = {mark.name for mark in request.node.iter_markers()}
-    assert {"database", "both"} <= marks
-
-
-@pytest.mark.usefixtures("transactional_db")
-@pytest.mark.slow(1)
-def test_a_slow_one_is_not_repeated(request: pytest.FixtureRequest) -> None:
+def test_a_test_that_commits_is_marked_and_only_the_first_of_a_file_repeated(request: pytest.FixtureRequest) -> None:
     marks = {mark.name for mark in request.node.iter_markers()}
     assert "database" in marks
     assert "both" not in marks
