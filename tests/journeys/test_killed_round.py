@@ -22,8 +22,8 @@ SET_UP = "import django, runpy; django.setup(); runpy.run_path('tests/journeys/{
 CELERY = [sys.executable, "-m", "celery", "--app", "config", "worker", "--loglevel", "INFO", "--without-gossip"]
 BEAT = [sys.executable, "-m", "celery", "--app", "config", "beat", "--loglevel", "INFO"]
 WEB = [sys.executable, "-m", "gunicorn", "config.wsgi:application", "--worker-class", "gthread", "--threads", "4"]
-VICTIMS = ("worker", "web", "builder", "database", "beat", "worker")
-"""What is killed or disconnected in a round, one after the other."""
+VICTIMS = ("worker", "web", "builder", "database", "beat", "broker")
+"""What is killed, disconnected or emptied in a round, one after the other."""
 ROUNDS = int(os.environ.get("GAUNTLET_KILLED_ROUNDS", "1"))
 """Number of disturbed rounds of each format; `GAUNTLET_SEED` repeats a run."""
 
@@ -61,6 +61,10 @@ class Programs:
         process = self._running[name]
         os.killpg(process.pid, signal.SIGKILL)
         process.wait()
+
+    def empty_broker(self) -> None:
+        """Take away every message."""
+        self._site.empty_broker()
 
     def close(self) -> None:
         """Kill all. Safe to repeat."""
@@ -197,14 +201,18 @@ def play_round(make_site: Callable[..., Any], root: Path, wait: Callable[..., No
 
 
 def disturb(programs: Programs, database: Database, victim: str) -> None:
-    """Kill a program without warning and start it again, or end all connections (on SQLite the worker)."""
-    if victim == "database":
-        if os.environ.get("DATABASE_URL", "").startswith("postgres"):
-            database.drop_connections()
-            return
-        victim = "worker"
-    programs.kill(victim)
-    programs.start(victim)
+    """Kill a program without warning and start it again, or end all connections (on SQLite the worker).
+
+    A broker loses its messages while the worker is down.
+    """
+    if victim == "database" and os.environ.get("DATABASE_URL", "").startswith("postgres"):
+        database.drop_connections()
+        return
+    killed = "worker" if victim in ("database", "broker") else victim
+    programs.kill(killed)
+    if victim == "broker":
+        programs.empty_broker()
+    programs.start(killed)
 
 
 @pytest.mark.slow(140)
