@@ -25,6 +25,8 @@ class Classifier(ABC):
     classes: int
     random: bool = False
     """It may answer one image in different ways, as it declares."""
+    rounds: bool = False
+    """It sees images of 8 bits: all values are multiples of 1/255."""
     device: torch.device = torch.device("cpu")
 
     def seen(self, images: Tensor) -> Tensor:

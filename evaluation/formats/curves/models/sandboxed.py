@@ -89,6 +89,8 @@ class SandboxedClassifier(Classifier):
     may be the cause.
     """
 
+    rounds = True
+
     def __init__(
         self,
         connection: _Connection,
