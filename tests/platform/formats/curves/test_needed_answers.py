@@ -9,8 +9,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from django.test import Client
 
 from competitions.services import import_competition
+from core import worker_notifications
 from core.errors import Refusal
 from evaluation.domain.failure_reasons import Reason
 from evaluation.domain.images import ImageShape
@@ -21,11 +23,12 @@ from evaluation.formats.curves.results import Results
 from evaluation.formats.curves.rules import CurvesRules, ListedAttack
 from evaluation.formats.curves.threat_models import Goal, Knowledge, Norm
 from evaluation.formats.registry import find_bundled
-from formats.curves import submissions
+from formats.curves import engine_adapter, submissions
 from formats.curves.board import threat_models
 from formats.curves.engine_adapter import benchmark
 from formats.curves.submissions import CurvesSmokeTest
 from submissions.models import Player
+from tests.platform.formats.curves.test_benchmarks import Stage
 
 BIM = ListedAttack("bim", Goal.UNTARGETED, Norm.LINF, 5)
 SQUARE = ListedAttack("square", Goal.UNTARGETED, Norm.LINF, 30)
@@ -54,6 +57,10 @@ gauntlet.serve_model(predict, scores=lambda images: scores(images) * (1 + random
 """
 
 
+KEYS = ["white-box-untargeted-linf", "white-box-untargeted-l2", "score-untargeted-linf", "decision-untargeted-l2"]
+"""The threat models of the competition of the digits whose attacks see scores and gradients."""
+
+
 @pytest.fixture
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder outside the state of the site, which sandboxes hide."""
@@ -63,6 +70,14 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def program(folder: Path, code: str) -> QueryPlayer:
     (folder / "main.py").write_text(code)
     return QueryPlayer("Model", (sys.executable, "main.py"), "sha256:1", directory=folder, track=TrackName.MODEL)
+
+
+def numpy_classifier(folder: Path, served: str) -> QueryPlayer:
+    """Return the bundled model, which calls `serve_model` with other words."""
+    bundled = find_bundled("numpy-classifier").repository()
+    (folder / "weights.npz").write_bytes((bundled / "weights.npz").read_bytes())
+    code = (bundled / "main.py").read_text().partition("if __name__")[0]
+    return program(folder, f"{code}\nserve_model({served})\n")
 
 
 def played(folder: Path, code: str, attack: ListedAttack) -> Results:
@@ -115,9 +130,7 @@ def document(root: Path) -> dict[str, Any]:
 
 
 def test_the_threat_models_of_leaderboards_are_those_of_the_attacks(smoke: CurvesSmokeTest) -> None:
-    assert [each.key for each in threat_models(smoke.rules)] == [
-        "white-box-untargeted-linf", "white-box-untargeted-l2", "score-untargeted-linf", "decision-untargeted-l2",
-    ]  # fmt: skip
+    assert [each.key for each in threat_models(smoke.rules)] == KEYS
 
 
 @pytest.mark.parametrize(
@@ -131,16 +144,34 @@ def test_the_threat_models_of_leaderboards_are_those_of_the_attacks(smoke: Curve
 def test_the_smoke_test_asks_for_the_answers_that_the_attacks_need(
     smoke: CurvesSmokeTest, folder: Path, monkeypatch: pytest.MonkeyPatch, served: str, passed: bool, seen: str
 ) -> None:
-    bundled = find_bundled("numpy-classifier").repository()
-    (folder / "weights.npz").write_bytes((bundled / "weights.npz").read_bytes())
-    code = (bundled / "main.py").read_text().partition("if __name__")[0]
-    player = program(folder, f"{code}\nserve_model({served})\n")
+    player = numpy_classifier(folder, served)
     monkeypatch.setattr(submissions, "ready_player", lambda row, on_log: player)
     *others, answers = smoke.check(Player(), lambda line: None, lambda: None)
     assert all(check.passed for check in others)
     assert answers.seen.startswith(seen)
     assert answers.passed is passed
     assert "serve_model" in answers.fix or "one network" in answers.fix
+
+
+def test_boards_and_charts_of_all_knowledge_follow_from_one_submission(
+    db: None, root: Path, folder: Path, client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    small = document(root)
+    small["rules"]["attacks"] = [each | {"queries": 5} for each in small["rules"]["attacks"]]
+    small["sample_sets"][1]["count"] = 6
+    player = numpy_classifier(folder, "predict, scores=scores, gradients=gradients")
+    monkeypatch.setattr(worker_notifications, "_send", lambda task, keys: None)
+    monkeypatch.setattr(engine_adapter, "ready_player", lambda row, on_log: player)
+    stage = Stage(small)
+    submission = stage.submit("owls", {})
+    stage.play()
+    assert {(row.state, row.reason, row.fault) for row in submission.benchmarks.all()} == {("played", "", "")}
+    boards = client.get("/api/competitions/digits-white-box/leaderboards/model").json()["threat_models"]
+    assert [(each["threat_model"], len(each["rows"])) for each in boards] == [(key, 1) for key in KEYS]
+    page = client.get(f"/submissions/{submission.pk}").content.decode()
+    assert page.count("Accuracy by iterations") >= 2
+    assert "untargeted, L-inf, white-box" in page.replace("Untargeted", "untargeted")
+    assert "5 iterations" in client.get("/competitions/digits-white-box/rules").content.decode()
 
 
 @pytest.mark.parametrize(
