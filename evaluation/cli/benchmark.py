@@ -144,7 +144,7 @@ def _list() -> int:
 def _plan(given: argparse.Namespace, running: ExitStack) -> _Plan:
     from evaluation.formats.curves.runner.named_models import bundled_for
     from evaluation.formats.curves.runner.plan import runs_of
-    from evaluation.formats.curves.runner.preconditions import require_repeatable, require_samples
+    from evaluation.formats.curves.runner.preconditions import require_model, require_samples
     from evaluation.formats.curves.runner.run import Subject, start_images
     from evaluation.formats.curves.runner.settings import MOST_QUERIES, settings_for
     from evaluation.training.precision import open_device
@@ -165,7 +165,7 @@ def _plan(given: argparse.Namespace, running: ExitStack) -> _Plan:
     for model in models:
         require_samples(samples, model.classes)
         with _failures_of(model):
-            require_repeatable(model, samples)
+            require_model(model, samples)
     substitute = _model(given.substitute, dataset, device, given, running, submissions) if given.substitute else None
     # 3. limits
     goals, norms = _goals(given.goal), _norms(given.norm)

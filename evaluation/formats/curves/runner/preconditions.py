@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
+from torch import Tensor
 
 from evaluation.domain.errors import Refusal
 from evaluation.domain.samples import Sample
@@ -35,16 +38,20 @@ def require_samples(samples: Sequence[Sample], classes: int) -> None:
                 )
 
 
-def require_repeatable(model: Classifier, samples: Sequence[Sample]) -> None:
-    """Raise `Refusal` if a model that does not declare to be random answers the same images in different ways."""
+def require_model(model: Classifier, samples: Sequence[Sample]) -> None:
+    """Raise `Refusal` if a model fails on the images, or answers them in different ways and does not declare it."""
+    images = as_tensor(samples[:ASKED_TWICE]).to(model.device)
+    try:
+        first = _answers(model, images)
+    except (RuntimeError, ValueError, TypeError, IndexError) as error:  # what layers raise for images of another shape
+        raise Refusal(
+            f"{model.name} fails on images of shape {tuple(images.shape[1:])}: {error}",
+            fix="name the data set that it is for, or correct its network",
+        ) from error
     if model.random:
         return
-    images = as_tensor(samples[:ASKED_TWICE]).to(model.device)
-    if Knowledge.SCORE in model.offers:
-        first, second = (model.logits(images).cpu().numpy() for _ in range(2))
-        changed = int(scores_differ(first, second).sum())
-    else:
-        changed = int((model.labels(images) != model.labels(images)).sum())
+    second = _answers(model, images)
+    changed = int((scores_differ(first, second) if first.ndim > 1 else first != second).sum())
     if changed:
         raise Refusal(
             f"{model.name} is random, and does not say so: {changed} of {len(images)} images got another answer when "
@@ -52,3 +59,9 @@ def require_repeatable(model: Classifier, samples: Sequence[Sample]) -> None:
             fix="a Python file declares RANDOM = True, and PASSES for expectation over transformations; a submission "
             "must be a function of one image",
         )
+
+
+def _answers(model: Classifier, images: Tensor) -> NDArray[Any]:
+    """Return the scores of a model, (n, classes), or its labels, (n,), if it offers no more."""
+    answers = model.logits(images) if Knowledge.SCORE in model.offers else model.labels(images)
+    return np.asarray(answers.cpu().numpy())

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from evaluation.domain.errors import Refusal
 from evaluation.domain.samples import Sample
 from evaluation.formats.curves.models.classifier import NetworkClassifier
-from evaluation.formats.curves.runner.preconditions import require_repeatable, require_samples
+from evaluation.formats.curves.runner.preconditions import require_model, require_samples
 
 GREY = np.full((4, 4, 3), 128, np.uint8)
 
@@ -44,9 +44,16 @@ class Noisy(nn.Module):
 def test_a_random_model_that_does_not_say_so_is_refused() -> None:
     samples = [Sample(number, GREY, 0) for number in range(30)]
     with pytest.raises(Refusal, match="network is random, and does not say so: 20 of 20 images") as refused:
-        require_repeatable(NetworkClassifier(Noisy(), 3), samples)
+        require_model(NetworkClassifier(Noisy(), 3), samples)
     assert "RANDOM = True" in refused.value.fix
-    require_repeatable(NetworkClassifier(Noisy(), 3, random=True), samples)
+    require_model(NetworkClassifier(Noisy(), 3, random=True), samples)
+
+
+def test_a_model_of_other_images_is_refused() -> None:
+    network = nn.Sequential(nn.Flatten(), nn.Linear(12, 3))
+    with pytest.raises(Refusal, match=r"network fails on images of shape \(3, 4, 4\): mat1 and mat2 shapes") as refused:
+        require_model(NetworkClassifier(network, 3), [Sample(0, GREY, 0)])
+    assert "the data set that it is for" in refused.value.fix
 
 
 class Detached(nn.Module):
