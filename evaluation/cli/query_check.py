@@ -58,11 +58,13 @@ def _play(player: QueryPlayer, given: argparse.Namespace, chosen: Chosen) -> Smo
         if opponent is None:
             least = LEAST_ACCURACY if given.least_accuracy is None else given.least_accuracy
             found = check_model(player, samples=chosen.samples, least_accuracy=least, **common)
-            return _with_answers(found, player, chosen, sandbox) if found.passed else found
+            return _with_answers(found, player, chosen, sandbox, common["calibration"]) if found.passed else found
         return check_attack(player, opponent=opponent, **common)
 
 
-def _with_answers(found: SmokeTestResult, player: QueryPlayer, chosen: Chosen, sandbox: Sandbox) -> SmokeTestResult:
+def _with_answers(
+    found: SmokeTestResult, player: QueryPlayer, chosen: Chosen, sandbox: Sandbox, calibration: float
+) -> SmokeTestResult:
     """Add the check of the scores and gradients that a model offers, which competitions of the curves format need."""
     from evaluation.formats.curves.models.sandboxed import ModelFailedError, sandboxed  # torch takes seconds
     from evaluation.formats.curves.runner.offered_answers import NAME, check_answers
@@ -72,7 +74,7 @@ def _with_answers(found: SmokeTestResult, player: QueryPlayer, chosen: Chosen, s
     try:
         with sandboxed(
             player, sandbox=sandbox, shape=rules.shape, classes=rules.classes, setup_seconds=rules.setup_seconds,
-            seconds_per_image=rules.model_seconds_per_image, calibration=calibrate(),
+            seconds_per_image=rules.model_seconds_per_image, calibration=calibration,
         ) as model:  # fmt: skip
             answers = check_answers(model, as_tensor(chosen.samples[:SAMPLES]), model.offers)
     except ModelFailedError as error:
