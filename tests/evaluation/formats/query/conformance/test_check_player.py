@@ -110,7 +110,7 @@ BROKEN_MODELS = [
     ("says 4 GiB", "answers 1 image", "4294967295"),
     ("stops within a frame", "answers 1 image", "disconnected"),
     ("wrong type", "answers 1 image", "bad_type"),
-    ("one image at a time", "answers 10 images", "1 labels for 10 images"),
+    ("one image at a time", "answers 10 images", "1 answers for 10 images"),
     ("hangs at the second frame", "answers 10 images", "too_slow"),
     ("crashes at the second frame", "answers 10 images", "RuntimeError: out of ideas"),
     ("label out of range", "labels in range", "the classes are 0 to 9"),
