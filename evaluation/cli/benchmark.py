@@ -6,6 +6,7 @@ import argparse
 import math
 import time
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,7 +20,10 @@ from evaluation.domain.samples import Sample
 from evaluation.formats.curves.threat_models import Goal, Knowledge, Norm
 
 if TYPE_CHECKING:
+    import torch
+
     from evaluation.bundle.signature_check import Report
+    from evaluation.cli.benchmarked_submissions import BenchmarkedSubmission
     from evaluation.formats.curves.models.classifier import Classifier
     from evaluation.formats.curves.results import Results
     from evaluation.formats.curves.runner.run import BenchmarkRun, Subject
@@ -49,6 +53,12 @@ def add_parser(subcommands: Any) -> None:
     add("--queries", type=positive, metavar="N", help="queries of an image, at most (default 20,000)")
     add("--batch", type=positive, default=100, metavar="N", help="images attacked together (default 100)")
     add("--device", default="cpu", help="cpu (default), cuda or cuda:N")
+    add(
+        "--sandbox",
+        choices=("process", "docker"),
+        default="process",
+        help="of submissions: process, for code you trust (default), or docker, for untrusted code",
+    )
     add("--seed", type=int, default=0, help="random seed (default 0)")
     add("--list", action="store_true", help="list attacks and bundled models")
     add("--json", action="store_true", help="print the table of all runs as JSON")
@@ -56,7 +66,8 @@ def add_parser(subcommands: Any) -> None:
 
 
 _MODELS = (
-    "name of a bundled model, Python file with load() -> torch.nn.Module, submission:DIR, or robustbench:NAME; "
+    "name of a bundled model, Python file with load() -> torch.nn.Module, submission:DIR (in its sandbox), or "
+    "robustbench:NAME (Linf; robustbench:L2/NAME for another threat model) if that package is installed; "
     "may be given several times (default: all bundled ones)"
 )
 
@@ -67,9 +78,12 @@ def run(given: argparse.Namespace) -> int:
         return _list()
     if given.out is None:
         raise Refusal("there is no directory for the results", fix="name one: --out DIR")
-    plan = _plan(given)
-    out = results_directory(given.out)
-    results = _play_all(plan, out)
+    with ExitStack() as running:
+        plan = _plan(given, running)
+        out = results_directory(given.out)
+        results = _play_all(plan, out)
+        for each in plan.submissions:
+            each.check_answers_of_fresh_instance()
     _write(plan, results, out, given)
     if given.json:
         from evaluation.formats.curves.report.tables import run_table
@@ -101,6 +115,7 @@ class _Plan:
     """What was asked for and is not run, a line each."""
     samples: Sequence[Sample]
     dataset: Dataset
+    submissions: Sequence[BenchmarkedSubmission]
 
 
 def _list() -> int:
@@ -126,9 +141,10 @@ def _list() -> int:
     return 0
 
 
-def _plan(given: argparse.Namespace) -> _Plan:
-    from evaluation.formats.curves.runner.named_models import bundled_for, model_called
+def _plan(given: argparse.Namespace, running: ExitStack) -> _Plan:
+    from evaluation.formats.curves.runner.named_models import bundled_for
     from evaluation.formats.curves.runner.plan import runs_of
+    from evaluation.formats.curves.runner.preconditions import require_model, require_samples
     from evaluation.formats.curves.runner.run import Subject, start_images
     from evaluation.formats.curves.runner.settings import MOST_QUERIES, settings_for
     from evaluation.training.precision import open_device
@@ -143,9 +159,14 @@ def _plan(given: argparse.Namespace) -> _Plan:
     names = given.model or bundled_for(dataset)
     if not names:
         raise Refusal(f"no bundled model is for images of {dataset.name}", fix="name one: --model MODEL")
-    models = [model_called(name, dataset, device) for name in dict.fromkeys(names)]
+    submissions: list[BenchmarkedSubmission] = []
+    models = [_model(name, dataset, device, given, running, submissions) for name in dict.fromkeys(names)]
     _require_distinct(models)
-    substitute = model_called(given.substitute, dataset, device) if given.substitute else None
+    for model in models:
+        require_samples(samples, model.classes)
+        with _failures_of(model):
+            require_model(model, samples)
+    substitute = _model(given.substitute, dataset, device, given, running, submissions) if given.substitute else None
     # 3. limits
     goals, norms = _goals(given.goal), _norms(given.norm)
     budgets = dict(zip(_norms(tuple(given.fixed_budget)), given.fixed_budget.values(), strict=True))
@@ -158,13 +179,42 @@ def _plan(given: argparse.Namespace) -> _Plan:
         other = substitute or next(
             (each for each in models if each is not model and Knowledge.WHITE_BOX in each.offers), None
         )
-        subject = Subject(model, samples, dataset.name, other, start_images(model, candidates))
+        with _failures_of(model):
+            starts = start_images(model, candidates)
+        subject = Subject(model, samples, dataset.name, other, starts)
         found, refused = runs_of(subject, given.attacks, goals, norms)
         runs += [(each, subject) for each in found]
         left_out += refused
     if not runs:
         raise Refusal("no attack fits these models, goals and norms", fix="see gauntlet benchmark --list")
-    return _Plan(runs, settings, list(dict.fromkeys(left_out)), samples, dataset)
+    return _Plan(runs, settings, list(dict.fromkeys(left_out)), samples, dataset, submissions)
+
+
+def _model(
+    name: str,
+    dataset: Dataset,
+    device: torch.device,
+    given: argparse.Namespace,
+    running: ExitStack,
+    submissions: list[BenchmarkedSubmission],
+) -> Classifier:
+    """Return the model of a name; a submission runs until `running` ends, and is added to `submissions`."""
+    from evaluation.cli.benchmarked_submissions import PREFIX, running_submission
+    from evaluation.formats.curves.runner.named_models import model_called
+
+    if not name.startswith(PREFIX):
+        return model_called(name, dataset, device)
+    if device.type != "cpu":
+        raise Refusal("attacks on submissions run on the CPU", fix="leave out --device, or benchmark it by itself")
+    found = running.enter_context(running_submission(name, dataset, given.sandbox, given.seed))
+    submissions.append(found)
+    return found.model
+
+
+def _failures_of(model: Classifier) -> AbstractContextManager[None]:
+    from evaluation.cli.benchmarked_submissions import failures_as_refusals
+
+    return failures_as_refusals(model.name)
 
 
 def _play_all(plan: _Plan, out: Path) -> list[Results]:
@@ -189,7 +239,8 @@ def _play_all(plan: _Plan, out: Path) -> list[Results]:
                     say(f"{name}; about {left / 60:.0f} min left")
                     lined = now
 
-            results.append(play(each, subject, plan.settings, out, progress))
+            with _failures_of(subject.model):
+                results.append(play(each, subject, plan.settings, out, progress))
     return results
 
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import argparse
+from dataclasses import replace
 from typing import Any
 
 from evaluation.cli.options import Chosen, build_players, chosen_samples, open_sandbox
 from evaluation.cli.output import progress_bar, say
 from evaluation.cli.query_commands import require_track
 from evaluation.domain.players import QueryPlayer, TrackName
-from evaluation.domain.smoke_checks import SmokeTestResult
+from evaluation.domain.smoke_checks import SmokeCheck, SmokeTestResult
 from evaluation.formats.query.catalogue import find_baseline
 from evaluation.formats.query.results import PieceResult
 from evaluation.formats.query.runner.smoke_opponent import (
@@ -18,7 +19,8 @@ from evaluation.formats.query.runner.smoke_opponent import (
     nearest_mean_opponent,
     player_opponent,
 )
-from evaluation.formats.query.runner.smoke_test import check_attack, check_model
+from evaluation.formats.query.runner.smoke_test import SAMPLES, check_attack, check_model
+from evaluation.sandbox.base import Sandbox
 from evaluation.sandbox.host_speed import calibrate
 
 LEAST_ACCURACY = 0.5
@@ -55,8 +57,30 @@ def _play(player: QueryPlayer, given: argparse.Namespace, chosen: Chosen) -> Smo
         }
         if opponent is None:
             least = LEAST_ACCURACY if given.least_accuracy is None else given.least_accuracy
-            return check_model(player, samples=chosen.samples, least_accuracy=least, **common)
+            found = check_model(player, samples=chosen.samples, least_accuracy=least, **common)
+            return _with_answers(found, player, chosen, sandbox, common["calibration"]) if found.passed else found
         return check_attack(player, opponent=opponent, **common)
+
+
+def _with_answers(
+    found: SmokeTestResult, player: QueryPlayer, chosen: Chosen, sandbox: Sandbox, calibration: float
+) -> SmokeTestResult:
+    """Add the check of the scores and gradients that a model offers, which competitions of the curves format need."""
+    from evaluation.formats.curves.models.sandboxed import ModelFailedError, sandboxed  # torch takes seconds
+    from evaluation.formats.curves.runner.offered_answers import NAME, check_answers
+    from evaluation.formats.curves.runner.run import as_tensor
+
+    rules = chosen.rules
+    try:
+        with sandboxed(
+            player, sandbox=sandbox, shape=rules.shape, classes=rules.classes, setup_seconds=rules.setup_seconds,
+            seconds_per_image=rules.model_seconds_per_image, calibration=calibration,
+        ) as model:  # fmt: skip
+            answers = check_answers(model, as_tensor(chosen.samples[:SAMPLES]), model.offers)
+    except ModelFailedError as error:
+        seen = f"{error.reason.text}: {error.detail}" if error.detail else error.reason.text
+        answers = SmokeCheck(NAME, False, seen, fix="return finite numbers, one score for each class")
+    return replace(found, checks=(*found.checks, answers)) if answers else found
 
 
 def _opponent(given: argparse.Namespace, chosen: Chosen) -> SmokeOpponent:

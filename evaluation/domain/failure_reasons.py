@@ -26,6 +26,10 @@ class Reason(StrEnum):
     DISCONNECTED = "disconnected"
     CRASHED = "crashed"
     OUT_OF_MEMORY = "out_of_memory"
+    # scores and gradients
+    NOT_OFFERED = "not_offered"
+    INVALID_NUMBERS = "invalid_numbers"
+    SCORES_DISAGREE = "scores_disagree"
     # results
     INVALID_LABEL = "invalid_label"
     INCONSISTENT = "inconsistent"
@@ -54,9 +58,12 @@ _TEXTS: dict[Reason, Text] = {
     Reason.DISCONNECTED: Text("it closed its connection during the match"),
     Reason.CRASHED: Text("its process ended with an error"),
     Reason.OUT_OF_MEMORY: Text("it used more memory than the limit and was stopped"),
+    Reason.NOT_OFFERED: Text("it does not offer the scores or gradients that the attacks of the competition need"),
+    Reason.INVALID_NUMBERS: Text("it answered scores or gradients that are not finite or too large"),
+    Reason.SCORES_DISAGREE: Text("its highest score is not the one of the label that it answers for the same image"),
     Reason.INVALID_LABEL: Text("the model gave no valid label for the image"),
     Reason.INCONSISTENT: Text(
-        "replayed images got other labels: the model is not a stateless, deterministic function of one image"
+        "replayed images got other answers: the model is not a stateless, deterministic function of one image"
     ),
     Reason.ATTACK_RAISED: Text("the attack raised an exception on this sample"),
     Reason.NO_ADVERSARIAL: Text("the attack found no adversarial"),

@@ -37,13 +37,16 @@ class Frame:
 class Connection:
     """A connection on which HELLO and WELCOME have been exchanged."""
 
-    def __init__(self, role: int, connected: Optional[socket.socket] = None) -> None:
-        """Connect to the referee at $GAUNTLET_SOCKET, or use a socket that is `connected` already."""
+    def __init__(self, role: int, connected: Optional[socket.socket] = None, *, offers: int = 0) -> None:
+        """Connect to the referee at $GAUNTLET_SOCKET, or use a socket that is `connected` already.
+
+        `offers`: what a model answers besides labels, as `frames.HELLO` says.
+        """
         self._socket = connected if connected is not None else _dial()
         self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, frames.SEND_BUFFER)
         self._view = memoryview(bytearray(_FIRST_BUFFER))
         self._begin = self._end = 0  # bytes of the next frame in the buffer
-        self.send(frames.HELLO, 0, 0, frames.HELLO_PAYLOAD.pack(frames.MAGIC, frames.VERSION, role))
+        self.send(frames.HELLO, 0, offers, frames.HELLO_PAYLOAD.pack(frames.MAGIC, frames.VERSION, role))
         frame = self.receive()
         if frame.type != frames.WELCOME:
             raise RuntimeError("the referee answered HELLO with a frame of type {}".format(frame.type))

@@ -22,13 +22,18 @@ SEND_BUFFER = 1 << 20
 
 # player -> referee
 HELLO = 1
-"""The player is set up. Payload: `HELLO_PAYLOAD`; count 0, sequence 0."""
+"""The player is set up. Payload: `HELLO_PAYLOAD`; count 0. The sequence number of a model says what it offers besides
+labels: 0 nothing, or a sum of `OFFERS_SCORES` and `OFFERS_GRADIENTS`."""
 QUERY = 2
 """Attack: `count` images. Payload: count u16 sample numbers, then count images."""
 FINISH = 3
 """Attack: the piece is done. Payload: count pairs of u16 (sample number, status)."""
 LABELS = 4
 """Model: the answer to PREDICT, same count and sequence. Payload: count i16 labels."""
+SCORES = 5
+"""Model: the answer to ASK_SCORES, same count and sequence. Payload: count times classes f32."""
+GRADIENTS = 6
+"""Model: the answer to ASK_GRADIENTS, same count and sequence. Payload: an f32 for each byte of the count images."""
 
 # referee -> player
 WELCOME = 16
@@ -43,6 +48,10 @@ REJECTED = 20
 """To a player that broke the protocol, before the connection closes. Payload: an ASCII sentence."""
 BYE = 21
 """The match has ended. No payload."""
+ASK_SCORES = 22
+"""To a model that offers scores: count images."""
+ASK_GRADIENTS = 23
+"""To a model that offers gradients. Payload: count times classes f32 weights of scores, then count images."""
 
 HELLO_PAYLOAD = struct.Struct("<4sHH")
 """Magic, protocol version, role."""
@@ -59,6 +68,10 @@ ROLE_MODEL = 1
 ROLE_ATTACK = 2
 
 FLAG_TARGETED = 1
+
+OFFERS_SCORES = 1
+OFFERS_GRADIENTS = 2
+"""In the sequence number of HELLO, which referees before these frames did not read."""
 
 UNCLASSIFIED = -1
 """The label of an image without a valid label from the model. It counts as adversarial."""

@@ -17,16 +17,24 @@ from competitions.models import Competition
 from competitions.sample_store import samples_of
 from core import clock, object_store
 from core.errors import Fault, Refusal
+from evaluation.domain.failure_reasons import Reason
 from evaluation.domain.players import QueryPlayer as EnginePlayer
 from evaluation.domain.samples import Sample
+from evaluation.formats.curves.attacks.apgd import ApgdCe
 from evaluation.formats.curves.attacks.base import Attack
 from evaluation.formats.curves.attacks.boundary import Boundary
+from evaluation.formats.curves.attacks.deepfool import DeepFool
 from evaluation.formats.curves.attacks.evolutionary import Evolutionary
+from evaluation.formats.curves.attacks.fast_minimum_norm import FastMinimumNorm
 from evaluation.formats.curves.attacks.hop_skip_jump import HopSkipJump
+from evaluation.formats.curves.attacks.iterative import Bim, Mim
+from evaluation.formats.curves.attacks.n_attack import NAttack
+from evaluation.formats.curves.attacks.smallest_budget import BISECTIONS, DOUBLINGS
+from evaluation.formats.curves.attacks.square import Square
 from evaluation.formats.curves.bundle.verify import commitment_to_field, ranking_value, standing_lines
 from evaluation.formats.curves.models.classifier import Classifier
 from evaluation.formats.curves.models.replayed_queries import ReplayedQueries
-from evaluation.formats.curves.models.sandboxed import ModelFailedError, sandboxed
+from evaluation.formats.curves.models.sandboxed import GRADIENT_FACTOR, ModelFailedError, sandboxed
 from evaluation.formats.curves.results import Booleans, Floats, Results
 from evaluation.formats.curves.rules import CurvesRules, ListedAttack
 from evaluation.formats.curves.runner.results_file import decode, encode
@@ -42,7 +50,7 @@ from evaluation.formats.curves.runner.run import (
 from evaluation.formats.curves.runner.settings import BenchmarkSettings
 from evaluation.formats.curves.scoring.curves import accuracy_by_budget, accuracy_by_strength, median_distance
 from evaluation.formats.curves.scoring.standings import ModelStanding, budgets_of, curve_of, standing_of
-from evaluation.formats.curves.threat_models import Goal, Knowledge
+from evaluation.formats.curves.threat_models import Capability, Goal, Knowledge
 from formats.curves.models import Benchmark
 from formats.curves.player_builds import ready_player
 from formats.curves.rules import curves_rules
@@ -53,14 +61,19 @@ from workers.worker_slot import device_of, slot
 
 __all__ = [
     "ATTACKS", "CurveOutcome", "ModelStanding", "attack_title", "attacked", "benchmark", "budgets_of", "check_attacks",
-    "commitment_to_field", "curve_of", "knowledge_of", "outcome_of", "played", "ranking_value", "seed_of",
-    "standing_lines", "standing_under",
+    "commitment_to_field", "curve_of", "knowledge_of", "most_questions", "needed_answers", "outcome_of", "played",
+    "ranking_value", "seed_of", "standing_lines", "standing_under",
 ]  # fmt: skip
 
 log = logging.getLogger(__name__)
 
-ATTACKS: Mapping[str, type[Attack]] = {each.name: each for each in (Boundary, Evolutionary, HopSkipJump)}
-"""The attacks that rules may list: they need nothing but labels, which is what a submission answers."""
+_WITH_QUERIES = (Boundary, Evolutionary, HopSkipJump, NAttack, Square)
+_WITH_ITERATIONS = (ApgdCe, Bim, DeepFool, FastMinimumNorm, Mim)
+ATTACKS: Mapping[str, type[Attack]] = {each.name: each for each in (*_WITH_QUERIES, *_WITH_ITERATIONS)}
+"""The attacks that rules may list: they find their way although submissions see images of 8 bits."""
+
+_RUNS = DOUBLINGS + BISECTIONS + 2
+"""Runs of an attack that keeps within a budget: with each of the search, and with the fixed one."""
 
 BATCH = 64
 """Images that are attacked at once: as many as a frame has."""
@@ -74,6 +87,30 @@ def check_attacks(rules: CurvesRules) -> None:
             raise ValueError(f"there is no attack {each.name!r}; the attacks are {', '.join(sorted(ATTACKS))}")
         if each.goal not in found.goals or each.norm not in found.norms:
             raise ValueError(f"{each.name} has no {each.goal} attack in {each.norm}")
+        if why := attack_of(each).fails_with_rounding(each.norm):
+            raise ValueError(f"{each.name} {why}; submissions see images of 8 bits")
+
+
+def attack_of(listed: ListedAttack) -> Attack:
+    """Return the attack that rules list. The `queries` of a white-box attack are its iterations."""
+    by_iterations: Mapping[str, Callable[[int], Attack]] = {each.name: each for each in _WITH_ITERATIONS}
+    return by_iterations[listed.name](listed.queries) if listed.name in by_iterations else ATTACKS[listed.name]()
+
+
+def most_questions(listed: ListedAttack) -> float:
+    """Return what an attack may ask for one image, in labels: as many take as long."""
+    attack = attack_of(listed)
+    each, count = 1.0, listed.queries + 1
+    if attack.knowledge is Knowledge.WHITE_BOX:
+        each = 1.0 + GRADIENT_FACTOR
+        count = (listed.queries + 2) * (attack.candidates if isinstance(attack, DeepFool) else 1)
+    return each * count * (_RUNS if attack.capability is Capability.CONSTRAINED else 1)
+
+
+def needed_answers(rules: CurvesRules) -> frozenset[Knowledge]:
+    """Return what a submission must offer so that every attack of the rules can be run."""
+    needed = frozenset(map(knowledge_of, rules.attacks))
+    return needed | {Knowledge.SCORE} if Knowledge.WHITE_BOX in needed else needed
 
 
 def knowledge_of(attack: ListedAttack) -> Knowledge:
@@ -140,7 +177,9 @@ def attacked(
     model: Classifier, samples: Sequence[Sample], attack: ListedAttack, rules: CurvesRules, *, seed: int, dataset: str
 ) -> Results:
     """Attack a model on all samples."""
-    run = BenchmarkRun(ATTACKS[attack.name](), None, attack.goal, attack.norm)
+    if knowledge_of(attack) not in model.offers:
+        raise ModelFailedError(Reason.NOT_OFFERED, f"{attack.name} is {knowledge_of(attack)}")
+    run = BenchmarkRun(attack_of(attack), None, attack.goal, attack.norm)
     budgets = {attack.norm: rules.budget(attack.norm)}
     settings = BenchmarkSettings(seed=seed, batch=BATCH, query_limit=attack.queries, fixed_budgets=budgets)
     starts = start_images(model, samples) if attack.goal is Goal.TARGETED else {}

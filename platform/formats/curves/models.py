@@ -34,7 +34,7 @@ class Benchmark(HostedItem):
     norm = models.CharField(max_length=13, choices=NORMS)
     knowledge = models.CharField(max_length=9, choices=KNOWLEDGE)
     queries = models.PositiveIntegerField()
-    """The most queries for one image."""
+    """The most queries for one image; of a white-box attack, its iterations."""
 
     result = models.CharField(max_length=64, blank=True)
     """The digest of the results in the object store; empty if it is not played, or ended with an error."""

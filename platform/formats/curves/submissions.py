@@ -26,6 +26,10 @@ from evaluation.formats.curves.models.sandboxed import (
     sandboxed,
 )
 from evaluation.formats.curves.rules import CurvesRules
+from evaluation.formats.curves.runner.offered_answers import NAME as ANSWERS
+from evaluation.formats.curves.runner.offered_answers import check_answers
+from evaluation.formats.curves.threat_models import Knowledge
+from formats.curves.engine_adapter import needed_answers
 from formats.curves.player_builds import ready_player
 from formats.curves.rules import curves_rules
 from formats.curves.tracks import MODEL
@@ -67,14 +71,18 @@ def check_commit(track_name: str, commit: str, files: Sequence[TreeFile], reader
 
 
 class CurvesSmokeTest(SmokeTest[CurvesRules]):
-    """The model labels the first development samples, twice."""
+    """The model labels the first development samples, twice, and answers what else the attacks of the rules need."""
 
     @staticmethod
     def rules_of(version: RulesVersion) -> CurvesRules:
         return curves_rules(version)
 
     def player_seconds(self) -> float:
-        return self.rules.setup_seconds + 4 * (GRACE_SECONDS + SAMPLES * self.rules.model_seconds_per_image)
+        rounds = 4 + 4 * len(self._needed())  # a round of scores or gradients takes longer
+        return self.rules.setup_seconds + rounds * (GRACE_SECONDS + SAMPLES * self.rules.model_seconds_per_image)
+
+    def _needed(self) -> frozenset[Knowledge]:
+        return needed_answers(self.rules) - {Knowledge.DECISION}
 
     def check(self, player: Player, on_log: LogLine, on_piece: Callable[[], None]) -> tuple[SmokeCheck, ...]:
         """Raise `Fault` also if the player needs a GPU and this host has none, which is no user error."""
@@ -91,7 +99,7 @@ class CurvesSmokeTest(SmokeTest[CurvesRules]):
                 return self._checks(model)
         except ModelFailedError as error:
             failed = SmokeCheck("rules", False, error.reason.text, error.detail, fix=_FIXES["rules"])
-            return (failed, *not_reached("accuracy", "time", "stateless"))
+            return (failed, *not_reached("accuracy", "time", "stateless", *[ANSWERS] * bool(self._needed())))
 
     def _checks(self, model: SandboxedClassifier) -> tuple[SmokeCheck, ...]:
         samples = self.samples[:SAMPLES]
@@ -103,6 +111,7 @@ class CurvesSmokeTest(SmokeTest[CurvesRules]):
         changed = int((first.flip(0)[: len(again)] != again).sum())
         seconds, limit = model.seconds / model.images, self.rules.model_seconds_per_image * calibration()
         least = self.least_accuracy
+        answers = check_answers(model, images, self._needed())
         return (
             SmokeCheck("rules", True, "it answers as the protocol asks"),
             SmokeCheck(
@@ -118,6 +127,7 @@ class CurvesSmokeTest(SmokeTest[CurvesRules]):
                 "stateless", not changed, f"{changed} of {len(again)} images got another label when asked again",
                 fix=_FIXES["stateless"],
             ),
+            *([answers] if answers else []),
         )  # fmt: skip
 
 

@@ -42,9 +42,9 @@ class BenchmarkWork(RowWork[Benchmark]):
         return waiting if worker.device else waiting.exclude(submission__player__gpu=True)
 
     def longest(self, claim: Benchmark) -> timedelta:
-        """Return twice the limits of the model for every query of every image, and an hour."""
+        """Return twice the limits of the model for all that the attack may ask for all images, and an hour."""
         rules = curves_rules(claim.rules)
-        questions = claim.sample_set.count * (claim.queries + 1)
+        questions = claim.sample_set.count * engine_adapter.most_questions(claim.listed)
         seconds = rules.setup_seconds + questions * rules.model_seconds_per_image
         return timedelta(seconds=2 * calibration() * seconds) + _MARGIN
 

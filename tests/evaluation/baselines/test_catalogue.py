@@ -35,7 +35,7 @@ DIGESTS = {
     "compact-robust": "sha256:98d659bac3e3dd12ebeb9e126b21ae509e7a50c225c3824a1a27b04fce8ce532",
     "efficientnet-lite0": "sha256:0fbb74ba8eea3c6602d949052c5e47ec96b8c3a08294237680f9a076a1436bf0",
     "frozen-noise": "sha256:8e906e44bdda174dc670911f55f921c870596d1068384567c3463b46ba5f8d8e",
-    "numpy-classifier": "sha256:81bb355cb7161881d7f3d1c5d1c68e4886e943d6becf2b8e78037e5ed31909a5",
+    "numpy-classifier": "sha256:33af8705ac884c90c687f6dfd213f4afdb038b8bf90b937e92c7a7e5edb742b2",
     "plain-resnet": "sha256:e278c598a4e437c5ebbdf757568d4b4bb356fc5019b41f4f4f4a2040d60189af",
     "boundary": "sha256:3b5bb5c813db364e65b9c1e644ed08d281d5e5a7ec7460b719a167b6b02239a8",
     "compact-iterative-transfer": "sha256:0bf941165b5e5de986ddbe8732fbdd4a420171c8e00e63c951fbfb875ad9a13f",

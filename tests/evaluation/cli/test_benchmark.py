@@ -95,6 +95,9 @@ def test_results_of_another_model_are_not_used_again(
         (["--model", "nothing"], "there is no bundled model 'nothing'"),
         (["--fixed-budget", "l7=1"], "there is no norm 'l7'"),
         (["--samples", "1000000"], "request at most"),
+        (["--goal", "targeted", "--attacks", "deepfool"], "no attack fits these models, goals and norms"),
+        (["--model", "submission:nowhere"], "nowhere is not a directory"),
+        (["--model", "robustbench:Standard"], "the package robustbench cannot be imported"),
     ],
 )
 def test_what_does_not_exist_is_refused(

@@ -23,7 +23,10 @@ from evaluation.protocol.listener import Listener
 from gauntlet import frames
 
 CODES = {"u16": "H", "i16": "h", "u32": "I", "u64": "Q", "4 bytes": "4s"}
-TYPES = ["HELLO", "QUERY", "FINISH", "LABELS", "WELCOME", "PIECE", "ANSWERS", "PREDICT", "REJECTED", "BYE"]
+TYPES = [
+    "HELLO", "QUERY", "FINISH", "LABELS", "SCORES", "GRADIENTS", "WELCOME", "PIECE", "ANSWERS", "PREDICT", "REJECTED",
+    "BYE", "ASK_SCORES", "ASK_GRADIENTS",
+]  # fmt: skip
 STRUCTS = ["HEADER", "HELLO_PAYLOAD", "WELCOME_PAYLOAD", "PIECE_PAYLOAD", "PIECE_SAMPLE", "FINISH_SAMPLE"]
 
 

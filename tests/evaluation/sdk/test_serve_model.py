@@ -114,3 +114,85 @@ def test_it_rejects_to_run_by_hand(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("GAUNTLET_SOCKET", raising=False)
     with pytest.raises(SystemExit, match="GAUNTLET_SOCKET is not set"):
         serve_model(no_attack)
+
+
+def asked(kind: int, answer: int, content: bytes, **functions: Any) -> tuple[int, np.ndarray]:
+    """Serve two images of one pixel; return what HELLO offers, and the numbers of the answer to one question."""
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        ours.sendall(frame(frames.WELCOME, 0, WELCOME) + frame(kind, 2, content) + frame(frames.BYE, 0, b""))
+        serve_model(no_attack, connected=theirs, **functions)
+        got = ours.recv(4096)
+    head = frames.HEADER.size
+    _, _, _, offers = frames.HEADER.unpack_from(got)
+    length, type_, count, sequence = frames.HEADER.unpack_from(got, head + frames.HELLO_PAYLOAD.size)
+    assert (type_, count, sequence) == (answer, 2, 1)
+    return offers, np.frombuffer(got[-length:], "<f4").reshape(2, -1)
+
+
+IMAGES = bytes([1, 2, 3, 4, 5, 6])
+WEIGHTS = np.arange(20, dtype="<f4")
+
+
+def ten_scores(images: np.ndarray) -> Any:
+    return images[:, 0, 0, :1] * np.arange(10.0)
+
+
+def weighted(images: np.ndarray, weights: np.ndarray) -> Any:
+    return images + weights.sum(axis=1)[:, None, None, None]
+
+
+def test_scores_are_sent_if_they_are_offered() -> None:
+    offers, scores = asked(frames.ASK_SCORES, frames.SCORES, IMAGES, scores=ten_scores)
+    assert offers == frames.OFFERS_SCORES
+    assert scores.tolist() == [[float(n) for n in range(10)], [4.0 * n for n in range(10)]]
+
+
+def test_gradients_get_the_weights_of_the_scores() -> None:
+    question = WEIGHTS.tobytes() + IMAGES
+    offers, found = asked(frames.ASK_GRADIENTS, frames.GRADIENTS, question, scores=ten_scores, gradients=weighted)
+    assert offers == frames.OFFERS_SCORES | frames.OFFERS_GRADIENTS
+    assert found.tolist() == [[46.0, 47.0, 48.0], [149.0, 150.0, 151.0]]
+
+
+@pytest.mark.parametrize(
+    ("scores", "problem"),
+    [
+        (lambda images: np.zeros((1, 10)), r"scores returned float64 of shape \(1, 10\)"),
+        (lambda images: np.zeros((2, 9)), r"it must return numbers of shape \(2, 10\)"),
+        (lambda images: np.full((2, 10), "1"), "scores returned <U1"),
+        (lambda images: np.full((2, 10), np.nan), "NaN or infinity"),
+        (lambda images: np.full((2, 10), 1e300), "NaN or infinity"),
+    ],
+)
+def test_it_rejects_scores_that_are_no_finite_numbers_for_each_class(scores: Any, problem: str) -> None:
+    with pytest.raises(ValueError, match=problem):
+        asked(frames.ASK_SCORES, frames.SCORES, IMAGES, scores=scores)
+
+
+def test_it_rejects_gradients_without_scores() -> None:
+    with pytest.raises(ValueError, match="gradients are offered without scores"):
+        serve_model(no_attack, gradients=weighted)
+
+
+def test_it_rejects_a_question_that_it_did_not_offer_to_answer() -> None:
+    with pytest.raises(RuntimeError, match="type 22, which is not offered"):
+        asked(frames.ASK_SCORES, frames.SCORES, IMAGES)
+
+
+def test_a_match_does_not_ask_for_scores_and_gradients_that_a_model_offers(game: Any) -> None:
+    """In the query format attacks see labels alone, and a referee from before these frames ignores the offer."""
+
+    def never(*_: Any) -> Any:
+        raise AssertionError("a match asked for more than labels")
+
+    def serve(connected: socket.socket) -> None:
+        serve_model(game.brightness, scores=never, gradients=never, connected=connected)
+
+    rows = game.play(attack=one_query, raw_model=serve)
+    assert [row.outcome for row in rows] == [Outcome.FAILED] * 3
+    assert (game.failures, game.audit.passed) == ((), True)
+
+
+def one_query(model: Any, image: Any, *_: Any, **__: Any) -> None:
+    model(image)

@@ -218,6 +218,12 @@ class Attack(ABC):
     one_step: ClassVar[bool] = False
     """Success is not monotone in the budget: all multiples of the first budget are tried."""
 
+    def fails_with_rounding(self, norm: Norm) -> str:
+        """Return why the attack cannot be run against a model that rounds images to 8 bits; empty if it can."""
+        if self.capability is Capability.CONSTRAINED and norm is not Norm.LINF:
+            return f"keeps within budgets in {norm}, which rounding would exceed"
+        return ""
+
     @abstractmethod
     def run(self, batch: AttackedBatch) -> None:
         """Attack the images; add every adversarial that the model confirmed to the findings."""

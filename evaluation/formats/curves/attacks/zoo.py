@@ -46,6 +46,9 @@ class Zoo(Attack):
     bisections: int = 9
     """Of c; it is multiplied by 10 until an adversarial is found."""
 
+    def fails_with_rounding(self, norm: Norm) -> str:
+        return "estimates gradients from changes that rounding removes"
+
     def run(self, batch: AttackedBatch) -> None:
         rows = rows_to_attack(batch)
         low = torch.zeros(len(batch.images), device=batch.images.device)

@@ -25,6 +25,8 @@ class Classifier(ABC):
     classes: int
     random: bool = False
     """It may answer one image in different ways, as it declares."""
+    rounds: bool = False
+    """It sees images of 8 bits: all values are multiples of 1/255."""
     device: torch.device = torch.device("cpu")
 
     def seen(self, images: Tensor) -> Tensor:
@@ -92,8 +94,25 @@ class NetworkClassifier(Classifier):
         variable = images.detach().requires_grad_()
         with torch.enable_grad():
             logits = checked(self.network(variable), len(images), self)
-            (gradient,) = torch.autograd.grad(loss(logits).sum(), variable)
+            if not logits.requires_grad:  # a step that has no derivative, or leaves the graph
+                raise _not_differentiable(self)
+            (gradient,) = torch.autograd.grad(loss(logits).sum(), variable, allow_unused=True)
+        if gradient is None:
+            raise _not_differentiable(self)
+        if gradient.isnan().any():
+            raise Refusal(
+                f"{self.name} has a gradient that is no number",
+                fix="give the step whose derivative is undefined an approximate one (BPDA)",
+            )
         return logits.detach(), gradient
+
+
+def _not_differentiable(model: Classifier) -> Refusal:
+    return Refusal(
+        f"{model.name} is not differentiable: its scores do not depend on the images by steps that have a derivative",
+        fix="give such a step an approximate derivative (BPDA, Athalye et al. 2018): a torch.autograd.Function whose "
+        "backward is that of a similar function; or choose attacks with less knowledge",
+    )
 
 
 def checked(logits: object, rows: int, model: Classifier) -> Tensor:

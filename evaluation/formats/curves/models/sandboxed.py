@@ -1,4 +1,8 @@
-"""A submission in its sandbox as a model under attack: it answers labels, and is not trusted."""
+"""A submission in its sandbox as a model under attack: it is not trusted.
+
+It answers labels and, if it says so, scores and gradients, which are vector-Jacobian products: it multiplies weights of
+the scores with its Jacobian, and the losses of attacks stay on this side.
+"""
 
 from __future__ import annotations
 
@@ -7,11 +11,13 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from evaluation.domain.errors import Fault
@@ -36,11 +42,36 @@ _CLOCK_FACTOR = 10.0
 _PATIENCE = 2.0
 """Seconds for a player that closed its connection to end by itself, so that its exit status can give the reason."""
 
-_HELLO_DUE = {frames.HELLO: Layout(0, 0, frames.HELLO_PAYLOAD.size, 0)}
-_LABELS_DUE = {frames.LABELS: Layout(1, frames.MAX_COUNT, 0, 2)}
+GRADIENT_FACTOR = 4.0
+"""How many times the limit of a label a gradient may take: reverse mode costs at most four times the function (Griewank
+and Walther 2008, section 3.4)."""
 
-OnAnswer: TypeAlias = Callable[[Images, list[int]], None]
-"""Gets images (n, height, width, channels) as the player saw them, and its answers."""
+MOST_VALUE = 1e15
+"""The largest score and gradient: sums of their squares over an image are finite in single precision."""
+
+_BYTES_AT_ONCE = 1 << 22
+"""Bytes of scores or gradients in one frame, unless one image has more."""
+
+_HELLO_DUE = {frames.HELLO: Layout(0, 0, frames.HELLO_PAYLOAD.size, 0)}
+
+Numbers: TypeAlias = NDArray[np.float32]
+
+
+@dataclass(frozen=True, eq=False)
+class ModelAnswers:
+    """What a player answered for images (n, height, width, channels) as it saw them: one of the three."""
+
+    images: Images
+    labels: list[int] | None = None
+    scores: Numbers | None = None
+    """(n, classes)"""
+    gradients: Numbers | None = None
+    """Like the images."""
+    weights: Numbers | None = None
+    """Of the scores for the gradients, (n, classes)."""
+
+
+OnAnswer: TypeAlias = Callable[[ModelAnswers], None]
 
 
 class ModelFailedError(Exception):
@@ -58,9 +89,11 @@ class SandboxedClassifier(Classifier):
     may be the cause.
     """
 
+    rounds = True
+
     def __init__(
         self,
-        channel: Channel,
+        connection: _Connection,
         player: _Player,
         program: Program,
         classes: int,
@@ -71,7 +104,7 @@ class SandboxedClassifier(Classifier):
     ) -> None:
         """Take an open connection; use `sandboxed` instead."""
         self.name, self.digest, self.classes = program.name, program.digest, classes
-        self._channel, self._player = channel, player
+        self._channel, self._offers, self._player = connection.channel, connection.offers, player
         self._seconds_per_image, self._grace = seconds_per_image, grace
         self._on_answer, self._sequence = on_answer, 0
         self.images = 0
@@ -81,47 +114,114 @@ class SandboxedClassifier(Classifier):
 
     @property
     def offers(self) -> frozenset[Knowledge]:
-        return frozenset({Knowledge.DECISION})
+        return self._offers
 
     def seen(self, images: Tensor) -> Tensor:
         return as_images(as_pixels(images))
 
     def labels(self, images: Tensor) -> Tensor:
-        pixels = as_pixels(images)
-        parts = [
-            self._ask(pixels[start : start + frames.MAX_COUNT]) for start in range(0, len(pixels), frames.MAX_COUNT)
-        ]
-        return torch.tensor([label for part in parts for label in part], dtype=torch.int64)
+        found: list[int] = []
+        for pixels in _parts(as_pixels(images), 2):
+            before = time.monotonic()
+            payload = self._ask(frames.PREDICT, frames.LABELS, 2, len(pixels), _bytes(pixels))
+            self.images += len(pixels)
+            self.seconds += time.monotonic() - before
+            labels = struct.unpack(f"<{len(pixels)}h", payload)
+            answers = [label if 0 <= label < self.classes else frames.UNCLASSIFIED for label in labels]
+            self._answered(ModelAnswers(pixels, labels=answers))
+            found += answers
+        return torch.tensor(found, dtype=torch.int64)
 
     def logits(self, images: Tensor) -> Tensor:
-        raise Fault(f"{self.name} answers no scores")
+        self._require(Knowledge.SCORE)
+        found = [np.empty((0, self.classes), np.float32)]
+        each = 4 * self.classes
+        for pixels in _parts(as_pixels(images), each):
+            payload = self._ask(frames.ASK_SCORES, frames.SCORES, each, len(pixels), _bytes(pixels))
+            scores = self._checked(payload).reshape(len(pixels), self.classes)
+            self._answered(ModelAnswers(pixels, scores=scores))
+            found.append(scores)
+        return torch.from_numpy(np.concatenate(found))
 
     def gradient(self, images: Tensor, loss: Loss) -> tuple[Tensor, Tensor]:
-        raise Fault(f"{self.name} answers no gradients")
+        self._require(Knowledge.WHITE_BOX)
+        scores = self.logits(images)
+        variable = scores.clone().requires_grad_()
+        with torch.enable_grad():
+            (weights,) = torch.autograd.grad(loss(variable).sum(), variable)
+        # equal or huge scores, which the player chooses, leave some losses undefined
+        return scores, self.product(images, weights.nan_to_num(0.0, 0.0, 0.0).clamp(-MOST_VALUE, MOST_VALUE))
 
-    def _ask(self, pixels: Images) -> list[int]:
+    def product(self, images: Tensor, weights: Tensor) -> Tensor:
+        """Return the gradient of the sum of weights (n, classes) times scores by the values of each image."""
+        pixels, sent = as_pixels(images), weights.numpy().astype("<f4")
+        each = 4 * pixels[0].size if len(pixels) else 4
+        found = [np.empty((0, *pixels.shape[1:]), np.float32)]
+        for part, own in zip(_parts(pixels, each), _parts(sent, each), strict=True):
+            question = (_bytes(own), _bytes(part))
+            payload = self._ask(
+                frames.ASK_GRADIENTS, frames.GRADIENTS, each, len(part), *question, factor=GRADIENT_FACTOR
+            )
+            gradients = self._checked(payload).reshape(part.shape)
+            self._answered(ModelAnswers(part, gradients=gradients, weights=own))
+            found.append(gradients)
+        # the player's values are 0 to 255, the attack's 0 to 1
+        return torch.from_numpy(np.concatenate(found)).permute(0, 3, 1, 2) * 255.0
+
+    def _require(self, knowledge: Knowledge) -> None:
+        if knowledge not in self._offers:
+            raise ModelFailedError(Reason.NOT_OFFERED, f"{self.name} offers no {_NOUNS[knowledge]}")
+
+    def _ask(self, kind: int, answer: int, each: int, count: int, *parts: bytes, factor: float = 1.0) -> memoryview:
+        """Send a question about `count` images; return the answer, `each` bytes for an image."""
         self._sequence += 1
-        count, start = len(pixels), time.monotonic()
-        limit = self._grace + count * self._seconds_per_image
+        start = time.monotonic()
+        limit = self._grace + count * self._seconds_per_image * factor
         extend = self._player.patience(limit)
         try:
-            content = np.ascontiguousarray(pixels).tobytes()
-            self._channel.send(frames.PREDICT, count, self._sequence, content, deadline=start + limit, extend=extend)
-            reply = self._channel.receive(_LABELS_DUE, start + limit, extend=extend)
+            self._channel.send(kind, count, self._sequence, *parts, deadline=start + limit, extend=extend)
+            due = {answer: Layout(1, _at_once(each), 0, each)}
+            reply = self._channel.receive(due, start + limit, extend=extend)
             if reply.count != count:
-                raise ChannelError(Reason.BAD_COUNT, f"{reply.count} labels for {count} images")
+                raise ChannelError(Reason.BAD_COUNT, f"{reply.count} answers for {count} images")
             if reply.sequence != self._sequence:
                 raise ChannelError(Reason.BAD_SEQUENCE, f"sequence {reply.sequence}, expected {self._sequence}")
         except ChannelError as error:
             self._channel.reject(str(error))
             raise self._player.failed(error) from None
-        self.images += count
-        self.seconds += time.monotonic() - start
-        labels = struct.unpack(f"<{count}h", reply.payload)
-        answers = [label if 0 <= label < self.classes else frames.UNCLASSIFIED for label in labels]
+        return reply.payload
+
+    def _checked(self, payload: memoryview) -> Numbers:
+        """Return a copy of the numbers of an answer. Raise `ModelFailedError` if an attack cannot compute with them."""
+        numbers = np.frombuffer(payload, "<f4").astype(np.float32)
+        with np.errstate(invalid="ignore"):
+            usable = np.abs(numbers) <= MOST_VALUE
+        if not usable.all():
+            error = ChannelError(Reason.INVALID_NUMBERS, f"{numbers[~usable][0]}, at most {MOST_VALUE:g} allowed")
+            self._channel.reject(str(error))
+            raise self._player.failed(error)
+        return numbers
+
+    def _answered(self, answers: ModelAnswers) -> None:
         if self._on_answer is not None:
-            self._on_answer(pixels, answers)
-        return answers
+            self._on_answer(answers)
+
+
+_NOUNS = {Knowledge.SCORE: "scores", Knowledge.WHITE_BOX: "gradients"}
+
+
+def _at_once(each: int) -> int:
+    """Return how many images a question may be about, if the answer has `each` bytes for one."""
+    return min(frames.MAX_COUNT, max(1, _BYTES_AT_ONCE // each))
+
+
+def _parts(rows: NDArray[Any], each: int) -> list[NDArray[Any]]:
+    step = _at_once(each)
+    return [rows[start : start + step] for start in range(0, len(rows), step)]
+
+
+def _bytes(array: NDArray[Any]) -> bytes:
+    return np.ascontiguousarray(array).tobytes()
 
 
 @contextmanager
@@ -142,18 +242,18 @@ def sandboxed(
 
     Limits are in seconds of the reference machine. `on_log` gets the player's output, from another thread.
     """
-    started, channel = _Player(sandbox, player, resources or Resources(), on_log), None
+    started, connection = _Player(sandbox, player, resources or Resources(), on_log), None
     try:
-        channel = started.connect(setup_seconds * calibration, shape, classes)
+        connection = started.connect(setup_seconds * calibration, shape, classes)
         yield SandboxedClassifier(
-            channel, started, player, classes,
+            connection, started, player, classes,
             seconds_per_image=seconds_per_image * calibration, grace=GRACE_SECONDS * calibration,
             on_answer=on_answer,
         )  # fmt: skip
-        channel.bye()
+        connection.channel.bye()
     finally:
-        if channel is not None:
-            channel.close()
+        if connection is not None:
+            connection.channel.close()
         started.end()
 
 
@@ -179,7 +279,7 @@ class _Player:
         self._run: PlayerRun | None = None
         self._ending: Ending | None = None
 
-    def connect(self, seconds: float, shape: ImageShape, classes: int) -> Channel:
+    def connect(self, seconds: float, shape: ImageShape, classes: int) -> _Connection:
         """Start the process and shake hands."""
         try:
             self._directory = Path(tempfile.mkdtemp(prefix="gauntlet-"))
@@ -194,7 +294,9 @@ class _Player:
             deadline = time.monotonic() + seconds
             if self._on_log is not None:
                 run.follow(self._on_log)
-            return _welcome(Channel(listener.accept(deadline, run.ended), max_payload=_MOST), deadline, shape, classes)
+            most = max(_at_once(each) * each for each in (2, 4 * classes, 4 * shape.size))
+            channel = Channel(listener.accept(deadline, run.ended), max_payload=most)
+            return _Connection(channel, _welcome(channel, deadline, shape, classes))
         except ChannelError as error:
             raise self.failed(error, starting=True) from None
         finally:
@@ -249,16 +351,21 @@ class _Player:
         return None if use is None else use.computed
 
 
-_MOST = frames.MAX_COUNT * 2
-"""Bytes of the largest frame that a player sends."""
+@dataclass(frozen=True)
+class _Connection:
+    """An open channel, and what the player offers on it."""
+
+    channel: Channel
+    offers: frozenset[Knowledge]
 
 
-def _welcome(channel: Channel, deadline: float, shape: ImageShape, classes: int) -> Channel:
-    """Read and check HELLO, answer WELCOME. Raise `ChannelError` with the socket closed."""
+def _welcome(channel: Channel, deadline: float, shape: ImageShape, classes: int) -> frozenset[Knowledge]:
+    """Read and check HELLO, answer WELCOME; return what is offered. Raise `ChannelError` with the socket closed."""
     try:
         hello = channel.receive(_HELLO_DUE, deadline)
         if frames.HELLO_PAYLOAD.unpack(hello.payload) != (frames.MAGIC, frames.VERSION, frames.ROLE_MODEL):
             raise ChannelError(Reason.BAD_HELLO, "it is no model of this version of the protocol")
+        offers = _offers(hello.sequence)
         welcome = frames.WELCOME_PAYLOAD.pack(
             frames.VERSION, frames.ROLE_MODEL, *shape, classes, frames.MAX_COUNT, 0, 0
         )
@@ -268,4 +375,14 @@ def _welcome(channel: Channel, deadline: float, shape: ImageShape, classes: int)
         if error.reason in (Reason.BAD_TYPE, Reason.BAD_LENGTH, Reason.BAD_COUNT):
             raise ChannelError(Reason.BAD_HELLO, error.detail) from None
         raise
-    return channel
+    return offers
+
+
+def _offers(bits: int) -> frozenset[Knowledge]:
+    """Return what a HELLO offers; gradients are of no use without scores, from which losses are computed."""
+    found = {Knowledge.DECISION}
+    if bits & frames.OFFERS_SCORES:
+        found.add(Knowledge.SCORE)
+        if bits & frames.OFFERS_GRADIENTS:
+            found.add(Knowledge.WHITE_BOX)
+    return frozenset(found)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
@@ -18,7 +19,7 @@ from evaluation.formats.curves.attacks.base import Attack, AttackedBatch, Findin
 from evaluation.formats.curves.attacks.smallest_budget import search
 from evaluation.formats.curves.models.classifier import Classifier
 from evaluation.formats.curves.models.counted import CountedModel
-from evaluation.formats.curves.results import Integers, Results
+from evaluation.formats.curves.results import Floats, Integers, Results
 from evaluation.formats.curves.runner.results_file import decode, encode
 from evaluation.formats.curves.runner.settings import BenchmarkSettings
 from evaluation.formats.curves.threat_models import Capability, Goal, Knowledge, Norm, ThreatModel
@@ -95,6 +96,11 @@ def require(run: BenchmarkRun, subject: Subject) -> None:
             f"{attack.name} needs {needed} access, which {model.name} does not offer",
             fix="choose an attack with less knowledge, or a model from a Python file",
         )
+    if model.rounds and (why := attack.fails_with_rounding(run.norm)):
+        raise Refusal(
+            f"{attack.name} {why}, and {model.name} sees images of 8 bits",
+            fix="choose an optimising attack, or one in linf that needs no finer changes",
+        )
     if attack.knowledge is Knowledge.TRANSFER and subject.substitute is None:
         raise Refusal(f"{attack.name} is a transfer attack and needs a substitute", fix="name one: --substitute MODEL")
 
@@ -121,7 +127,7 @@ def play_batch(run: BenchmarkRun, subject: Subject, samples: Sequence[Sample], s
         tried_found[attacked] = searched.tried_found
     by_strength = run.by_strength or run.by_budget
     optimised = by_strength.capability is Capability.OPTIMISED
-    fixed = torch.inf if optimised else settings.fixed_budgets[run.norm] * unit
+    fixed = torch.inf if optimised else _whole_steps(settings.fixed_budgets[run.norm], subject.model, run.norm) * unit
     batch = points.batch(by_strength, everything, torch.full(attacked.shape, fixed, device=device))
     if len(attacked):
         by_strength.run(batch)
@@ -137,14 +143,26 @@ def play_batch(run: BenchmarkRun, subject: Subject, samples: Sequence[Sample], s
         labels=points.labels.cpu().numpy(),
         targets=none if points.targets is None else points.targets.cpu().numpy(),
         clean_labels=points.clean.cpu().numpy(),
-        distances=distances.cpu().numpy(),
+        distances=_exact(distances.cpu().numpy(), subject.model, run.norm),
         tried_budgets=tried_budgets.cpu().numpy(),
         tried_found=tried_found.cpu().numpy(),
         strengths=np.array(points.strengths, np.int64),
-        traces=traces.cpu().numpy(),
+        traces=_exact(traces.cpu().numpy(), subject.model, run.norm),
         queries=queries,
         gradients=gradients,
     )
+
+
+def _whole_steps(budget: float, model: Classifier, norm: Norm) -> float:
+    """Return the largest budget that images of 8 bits can have within a budget, if the model rounds to them."""
+    return math.floor(budget * 255.0 + 1e-6) / 255.0 if model.rounds and norm is Norm.LINF else budget
+
+
+def _exact(distances: Floats, model: Classifier, norm: Norm) -> Floats:
+    """Return distances that are multiples of 1/255 in double precision: 8/255 is within a budget of 8/255."""
+    if not (model.rounds and norm is Norm.LINF):
+        return distances
+    return np.asarray(np.rint(distances * 255.0) / 255.0)
 
 
 def joined(parts: Sequence[Results], digest: str) -> Results:

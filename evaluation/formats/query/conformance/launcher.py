@@ -47,6 +47,8 @@ class LaunchedPlayer:
         self._directory = Path(tempfile.mkdtemp(prefix="gauntlet-"))
         self._socket: socket.socket | None = None
         self._channel: Channel | None = None
+        self.offers = 0
+        """What a model offers besides labels, as its HELLO says."""
         self._listener = Listener(self._directory / SOCKET_NAME)
         self._log: IO[bytes] = (self._directory / "log").open("w+b")
         try:
@@ -85,13 +87,15 @@ class LaunchedPlayer:
         Raise `ChannelError`.
         """
         self._socket = self._listener.accept(self._deadline, lambda: self._process.poll() is not None)
-        self._channel = Channel(self._socket, max_payload=frames.MAX_COUNT * (self._rules.shape.size + 2))
+        shape, classes = self._rules.shape, self._rules.classes
+        self._channel = Channel(self._socket, max_payload=frames.MAX_COUNT * 4 * max(shape.size, classes))
         hello = self._channel.receive(HELLO_DUE, self._deadline)
         magic, version, role = frames.HELLO_PAYLOAD.unpack(hello.payload)
         if (magic, version) != (frames.MAGIC, frames.VERSION):
             raise ChannelError(Reason.BAD_HELLO, f"magic {bytes(magic)!r}, version {version}")
         if role not in (frames.ROLE_MODEL, frames.ROLE_ATTACK):
             raise ChannelError(Reason.BAD_HELLO, f"role {role}; use 1 for a model, 2 for an attack")
+        self.offers = hello.sequence
         return int(role)
 
     def welcome(self, role: int, track: TrackName, budget: int) -> None:

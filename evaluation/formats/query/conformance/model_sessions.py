@@ -7,6 +7,7 @@ import time
 from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from evaluation.domain.failure_reasons import Reason
 from evaluation.domain.images import Images
@@ -17,8 +18,6 @@ from evaluation.formats.query.conformance.steps import Step, UnmetError
 from evaluation.formats.query.rules import QueryRules
 from evaluation.protocol.channel import ChannelError, Layout
 from gauntlet import frames
-
-_LABELS_DUE = {frames.LABELS: Layout(1, frames.MAX_COUNT, 0, 2)}
 
 
 class _Queries:
@@ -35,19 +34,44 @@ class _Queries:
 
     def classify(self, indices: Sequence[int], sequence: int | None = None) -> list[int]:
         """Return labels of the images with these indices. Raise `ChannelError` for a malformed answer."""
+        payload = self._ask(frames.PREDICT, frames.LABELS, 2, indices, b"", sequence)
+        labels = list(struct.unpack(f"<{len(indices)}h", payload))
+        self._labels += labels
+        return labels
+
+    def _ask(
+        self, kind: int, answer: int, each: int, indices: Sequence[int], before: bytes, sequence: int | None = None
+    ) -> memoryview:
+        """Ask about images; return the payload of the answer, `each` bytes for an image. `before` precedes the images.
+
+        Raise `ChannelError` for a malformed answer.
+        """
         self._sequence = sequence if sequence is not None else self._sequence + 1
         count = len(indices)
         deadline = time.monotonic() + self._seconds
         channel = self._player.connection
-        channel.send(frames.PREDICT, count, self._sequence, self._images[indices].tobytes(), deadline=deadline)
-        reply = channel.receive(_LABELS_DUE, deadline)
+        channel.send(kind, count, self._sequence, before, self._images[indices].tobytes(), deadline=deadline)
+        reply = channel.receive({answer: Layout(1, frames.MAX_COUNT, 0, each)}, deadline)
         if reply.count != count:
-            raise ChannelError(Reason.BAD_COUNT, f"{reply.count} labels for {count} images")
+            raise ChannelError(Reason.BAD_COUNT, f"{reply.count} answers for {count} images")
         if reply.sequence != self._sequence:
             raise ChannelError(Reason.BAD_SEQUENCE, f"sequence {reply.sequence}, expected {self._sequence}")
-        labels = list(struct.unpack(f"<{count}h", reply.payload))
-        self._labels += labels
-        return labels
+        return reply.payload
+
+    def scores(self, indices: Sequence[int]) -> str:
+        """Check that scores are finite, and the highest that of the label. Raise `UnmetError`."""
+        payload = self._ask(frames.ASK_SCORES, frames.SCORES, 4 * self._rules.classes, indices, b"")
+        scores = _finite(payload).reshape(len(indices), -1)
+        if (other := int((scores.argmax(axis=1) != self.classify(indices)).sum())) > 0:
+            raise UnmetError(f"{other} of {len(indices)} images have another label than that of the highest score")
+        return f"scores of {len(indices)} images, the highest that of the label"
+
+    def gradients(self, indices: Sequence[int]) -> str:
+        """Check that gradients of single scores are finite. Raise `UnmetError`."""
+        weights = np.eye(self._rules.classes, dtype="<f4")[np.arange(len(indices)) % self._rules.classes]
+        each = 4 * self._rules.shape.size
+        _finite(self._ask(frames.ASK_GRADIENTS, frames.GRADIENTS, each, indices, weights.tobytes()))
+        return f"gradients of {len(indices)} images"
 
     def answers(self, indices: Sequence[int]) -> str:
         """Check that one frame is answered; store the labels."""
@@ -80,6 +104,11 @@ class _Queries:
 def _answers(player: LaunchedPlayer, rules: QueryRules, seconds: float) -> list[Step]:
     queries = _Queries(player, rules, seconds)
     most = range(frames.MAX_COUNT)
+    offered: list[Step] = []
+    if player.offers & frames.OFFERS_SCORES:
+        offered.append(("answers scores", lambda: queries.scores(most)))
+        if player.offers & frames.OFFERS_GRADIENTS:
+            offered.append(("answers gradients", lambda: queries.gradients(range(10))))
     return [
         ("answers 1 image", lambda: queries.answers([0])),
         ("answers 10 images", lambda: queries.answers(range(1, 11))),
@@ -88,6 +117,7 @@ def _answers(player: LaunchedPlayer, rules: QueryRules, seconds: float) -> list[
         ("same label when queried again", lambda: queries.repeats(most, most)),
         ("same label alone", lambda: queries.repeats([5], [0], [63], [5])),
         ("same label in other batches", lambda: queries.repeats(most[::-3], most[7:17], most[::-1])),
+        *offered,
         ("silent without a query", player.expect_silence),
         ("ends after BYE", player.end_by_bye),
     ]
@@ -99,6 +129,13 @@ def _close(player: LaunchedPlayer, rules: QueryRules, seconds: float) -> list[St
         ("any sequence numbers", lambda: queries.follows(5, 6, 1000, 2**32 + 7, 2**63 + 1)),
         ("ends when the connection closes", player.end_by_closing),
     ]
+
+
+def _finite(payload: memoryview) -> NDArray[np.float32]:
+    numbers = np.frombuffer(payload, "<f4").copy()
+    if not np.isfinite(numbers).all():
+        raise UnmetError("a number is not finite")
+    return numbers
 
 
 def _assorted_images(rules: QueryRules) -> Images:

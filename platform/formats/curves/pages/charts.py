@@ -8,6 +8,7 @@ from evaluation.charts.chart_table import ChartTable
 from evaluation.charts.line_chart import Curve, LineChart
 from evaluation.charts.scales import LinearScale, LogScale, linear_to, shares
 from evaluation.domain.translatable_text import Text
+from evaluation.formats.curves.threat_models import Knowledge
 from formats.curves.board import ThreatModelOfBoard
 
 BUDGETS, QUERIES = "budgets", "queries"
@@ -44,22 +45,32 @@ def by_budget(
 def by_queries(
     columns: Mapping[str, Mapping[int, float]], threat: ThreatModelOfBoard, *, key: str = QUERIES
 ) -> LineChart | None:
-    """Return the accuracy at the fixed budget after a number of queries, a curve for each name; None without any."""
-    counts = sorted({count for curve in columns.values() for count in curve})
+    """Return the accuracy at the fixed budget after a number of queries, a curve for each name; None without any.
+
+    For white-box attacks it is the accuracy after a number of iterations.
+    """
+    counts = sorted({count for curve in columns.values() for count in curve if count})
     if not counts:
         return None
     rows = [
         (count, *(_rounded(curve[count]) if count in curve else None for curve in columns.values())) for count in counts
     ]
+    iterates = threat.knowledge == Knowledge.WHITE_BOX
+    title = Text("Accuracy by queries, at budget %(budget)s", budget=threat.budget)
+    description = Text("Share of images that are right after an attack has asked for so many answers for each.")
+    if iterates:
+        title = Text("Accuracy by iterations, at budget %(budget)s", budget=threat.budget)
+        description = Text("Share of images that are right after so many iterations of an attack.")
+    spent = Text("iterations") if iterates else Text("queries")
     return LineChart(
         key=key,
-        title=Text("Accuracy by queries, at budget %(budget)s", budget=threat.budget),
-        description=Text("Share of images that are right after an attack has asked for so many labels of each."),
-        table=ChartTable((Text("queries"), *columns), rows),
+        title=title,
+        description=description,
+        table=ChartTable((spent, *columns), rows),
         lines=[Curve(name, number) for number, name in enumerate(columns, start=1)],
         x=LogScale(1.0, float(max(counts[-1], 2))),
         y=shares(),
-        x_name=Text("queries"),
+        x_name=spent,
         y_name=Text("accuracy"),
     )
 

@@ -10,7 +10,7 @@ from django.utils.translation import gettext, gettext_noop
 from competitions.models import RulesVersion
 from core.number_format import local
 from core.time_format import duration
-from evaluation.formats.curves.threat_models import Norm
+from evaluation.formats.curves.threat_models import Knowledge, Norm
 from formats.curves.board import ThreatModelOfBoard, threat_models
 from formats.curves.engine_adapter import attack_title, knowledge_of
 from formats.curves.rules import curves_rules
@@ -37,7 +37,11 @@ def rules_rows(version: RulesVersion) -> list[RuleRow]:
             RuleRow(
                 gettext("Attack"),
                 attack_title(each.name),
-                gettext("%(threat_model)s; at most %(queries)s queries for an image")
+                (
+                    gettext("%(threat_model)s; %(queries)s iterations")
+                    if knowledge_of(each) is Knowledge.WHITE_BOX
+                    else gettext("%(threat_model)s; at most %(queries)s queries for an image")
+                )
                 % {
                     "threat_model": ThreatModelOfBoard(
                         knowledge_of(each).value, each.goal, each.norm, rules.budget(each.norm)

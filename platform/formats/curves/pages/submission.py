@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from django.contrib.humanize.templatetags.humanize import intcomma
 from django.db import models
 from django.http import HttpRequest
 from django.utils.translation import gettext_noop
@@ -13,6 +14,7 @@ from competitions.board_freezes import frozen_since, sees_live
 from competitions.models import Track
 from evaluation.charts.line_chart import LineChart
 from evaluation.domain.failure_reasons import Reason
+from evaluation.formats.curves.threat_models import Knowledge
 from formats.curves.board import CurvesBoard, ThreatModelOfBoard, threat_models_of, values_of
 from formats.curves.engine_adapter import attack_title, budgets_of, curve_of, outcome_of
 from formats.curves.models import Benchmark, ModelScore
@@ -51,6 +53,15 @@ class AttackRow:
             return ("", "")
         median = float("inf") if played.median_distance is None else played.median_distance
         return accuracy.shown(100.0 * played.accuracy), distance.shown(median)
+
+    @property
+    def queries(self) -> str:
+        """The most queries for an image, with the limit where it is one of all queries, not of each run."""
+        played = self.played
+        if played.most_queries is None:
+            return ""
+        most = intcomma(played.most_queries)
+        return f"{most} / {intcomma(played.queries)}" if played.knowledge == Knowledge.DECISION else most
 
     @property
     def reason(self) -> str:

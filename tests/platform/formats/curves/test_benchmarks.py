@@ -47,8 +47,8 @@ Distances = Mapping[str, list[float]]
 class Stage:
     """A competition whose models answer what a test says."""
 
-    def __init__(self, root: Path) -> None:
-        self.competition: Competition = import_competition(document_of(root))
+    def __init__(self, document: Mapping[str, Any]) -> None:
+        self.competition: Competition = import_competition(document)
         self.answers: dict[str, Distances | Exception] = {}
         self.seeds: list[int] = []
 
@@ -117,7 +117,7 @@ def play_all() -> None:
 def stage(db: None, root: Path, monkeypatch: pytest.MonkeyPatch, the_clock: FakeClock) -> Stage:
     """The competition."""
     monkeypatch.setattr(worker_notifications, "_send", lambda task, keys: None)
-    made = Stage(root)
+    made = Stage(document_of(root))
     monkeypatch.setattr(engine_adapter, "ready_player", lambda player, on_log: player)
     monkeypatch.setattr(engine_adapter, "benchmark", made.benchmark)
     return made

@@ -32,6 +32,21 @@ serve_attack(attack)
 """
 
 
+SDK_SCORES = """
+import numpy
+from gauntlet import serve_model
+
+def scores(images):
+    return -abs(images.mean((1, 2, 3))[:, None] - 26 * numpy.arange(10.0))
+
+def predict(images):
+    return scores(images).argmax(axis=1)
+
+"""
+OFFERED = "serve_model(predict, scores=scores, gradients=lambda images, weights: images * weights.sum())"
+OTHER_SCORES = "serve_model(predict, scores=lambda images: -scores(images))"
+
+
 @pytest.fixture(scope="session")
 def players(root: Path) -> Path:
     return root / "tests" / "repos" / "protocol"
@@ -56,6 +71,13 @@ def test_it_works(players: Path, kind: str) -> None:
 def test_players_of_the_sdk_pass(code: str) -> None:
     checks = check_player([sys.executable, "-c", code], rules=RULES)
     assert faults(checks) == []
+
+
+@pytest.mark.parametrize(("served", "failed"), [(OFFERED, []), (OTHER_SCORES, ["answers scores"])])
+def test_what_a_model_offers_is_asked_for(served: str, failed: list[str]) -> None:
+    checks = check_player([sys.executable, "-c", SDK_SCORES + served], rules=RULES)
+    assert faults(checks)[:1] == failed
+    assert {"answers scores", "answers gradients"} & {check.name for check in checks}
 
 
 def test_it_says_that_an_attack_raised() -> None:
@@ -88,7 +110,7 @@ BROKEN_MODELS = [
     ("says 4 GiB", "answers 1 image", "4294967295"),
     ("stops within a frame", "answers 1 image", "disconnected"),
     ("wrong type", "answers 1 image", "bad_type"),
-    ("one image at a time", "answers 10 images", "1 labels for 10 images"),
+    ("one image at a time", "answers 10 images", "1 answers for 10 images"),
     ("hangs at the second frame", "answers 10 images", "too_slow"),
     ("crashes at the second frame", "answers 10 images", "RuntimeError: out of ideas"),
     ("label out of range", "labels in range", "the classes are 0 to 9"),

@@ -18,6 +18,7 @@ from evaluation.domain.players import Side
 from evaluation.formats.query.results import Outcome
 
 HELLO, QUERY, FINISH, LABELS = 1, 2, 3, 4
+ASK_SCORES, ASK_GRADIENTS = 22, 23
 ATTACK = 2
 
 Breach = Callable[[Any], None]
@@ -33,6 +34,14 @@ def wrong_type(player: Any) -> None:
 
 def unknown_type(player: Any) -> None:
     player.send(999, 1, 2)
+
+
+def question_for_scores(player: Any) -> None:
+    player.send(ASK_SCORES, 1, 2, player.images[0])
+
+
+def question_for_gradients(player: Any) -> None:
+    player.send(ASK_GRADIENTS, 1, 2, bytes(40) + player.images[0])
 
 
 def count_of_zero(player: Any) -> None:
@@ -104,6 +113,8 @@ def disconnect(player: Any) -> None:
 BREACHES: list[tuple[Breach, Reason]] = [
     (wrong_type, Reason.BAD_TYPE),
     (unknown_type, Reason.BAD_TYPE),
+    (question_for_scores, Reason.BAD_TYPE),
+    (question_for_gradients, Reason.BAD_TYPE),
     (count_of_zero, Reason.BAD_COUNT),
     (count_too_large, Reason.BAD_COUNT),
     (one_byte_short, Reason.BAD_LENGTH),
