@@ -43,6 +43,7 @@ def test_the_network_sees_changed_images_and_the_gradient_passes_unchanged(wrap:
     variable = images.clone().requires_grad_()
     wrap(Squares())(variable).sum().backward()
     assert not torch.equal(seen[0], images)
+    assert variable.grad is not None
     assert torch.equal(variable.grad, 2 * seen[0])
     assert (seen[0] - images).abs().mean() < 0.2
 
