@@ -85,7 +85,7 @@ _DIGITS = (
 _CIFAR_10 = (
     BundledModel("cifar10-natural", "none", CIFAR_10, 10, _natural),
     BundledModel(
-        "cifar10-pgd-at", "PGD-AT, L-inf 8/255, 3 steps", CIFAR_10, 10, lambda: _trained("pgd-at", CifarResNet())
+        "cifar10-pgd-at", "PGD-AT, L-inf 8/255, 2 steps", CIFAR_10, 10, lambda: _trained("pgd-at", CifarResNet())
     ),
     BundledModel(
         "cifar10-trades", "TRADES, L-inf 0.031, 2 steps", CIFAR_10, 10, lambda: _trained("trades", CifarResNet())
