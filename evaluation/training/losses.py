@@ -153,7 +153,9 @@ class DiversityLoss:
         others = logits.softmax(-1)[:, wrong].view(count, len(labels), classes - 1).transpose(0, 1)
         directions = others / others.norm(dim=2, keepdim=True).clamp(min=1e-12)
         ridge = 1e-6 * torch.eye(count, device=images.device)
-        volume = torch.linalg.slogdet(directions @ directions.transpose(1, 2) + ridge).logabsdet.mean()
+        with torch.autocast(images.device.type, enabled=False):  # 16 bits would make alike answers singular
+            products = directions @ directions.transpose(1, 2) + ridge
+            volume = torch.linalg.slogdet(products).logabsdet.mean()
         loss: Tensor = each - self.entropy * entropy - self.diversity * volume
         return loss
 

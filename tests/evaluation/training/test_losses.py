@@ -155,3 +155,9 @@ def test_no_gradient_flows_through_the_adversary(network: nn.Module, images: Ten
     moved = adversarial(network, images, against)
     expected = torch.autograd.grad(functional.cross_entropy(network(moved), LABELS), list(network.parameters()))
     assert all(torch.equal(first, second) for first, second in zip(learned, expected, strict=True))
+
+
+def test_diversity_training_is_finite_in_16_bits_where_members_answer_alike(images: Tensor) -> None:
+    member = nn.Sequential(nn.Flatten(), nn.Linear(48, 3))
+    with torch.autocast("cpu", torch.bfloat16):
+        assert np.isfinite(value(DiversityLoss(), Ensemble([member, member]), images))

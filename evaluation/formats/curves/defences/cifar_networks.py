@@ -18,7 +18,7 @@ RSE_DRAWS = 5
 
 
 class FreshNoise(nn.Module):
-    """Adds Gaussian noise of a standard deviation, drawn anew at each call, in training and afterwards."""
+    """Adds Gaussian noise of a standard deviation, another draw at each call, in training and afterwards."""
 
     def __init__(self, level: float) -> None:
         super().__init__()

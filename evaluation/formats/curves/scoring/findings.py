@@ -35,7 +35,7 @@ class Roles:
 
 
 @dataclass(frozen=True)
-class Finding:
+class PaperFinding:
     """A finding, and what the results say of it; `holds` is None where they have not what it needs."""
 
     number: int
@@ -85,7 +85,7 @@ class _Table:
         return list(dict.fromkeys(model for model, _ in self.by_pair))
 
 
-def findings(results: Iterable[Results], roles: Roles, norm: Norm = Norm.LINF) -> list[Finding]:
+def findings(results: Iterable[Results], roles: Roles, norm: Norm = Norm.LINF) -> list[PaperFinding]:
     """Return what the untargeted results of one norm say of each finding."""
     chosen = [each for each in results if each.threat_model.goal is Goal.UNTARGETED and each.threat_model.norm is norm]
     natural = next((each.model_digest for each in chosen if each.model == roles.natural), None)
@@ -99,7 +99,7 @@ def findings(results: Iterable[Results], roles: Roles, norm: Norm = Norm.LINF) -
     found = []
     for number, statement, judge in _FINDINGS:
         figure, holds = judge(table)
-        found.append(Finding(number, statement, figure, holds, images))
+        found.append(PaperFinding(number, statement, figure, holds, images))
     return found
 
 

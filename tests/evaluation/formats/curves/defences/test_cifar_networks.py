@@ -23,7 +23,7 @@ def test_an_ensemble_answers_the_mean_of_probabilities() -> None:
     assert torch.allclose(mean, expected.expand(4, 2))
 
 
-def test_noise_is_drawn_anew_and_several_draws_are_averaged() -> None:
+def test_noise_differs_from_call_to_call_and_several_draws_are_averaged() -> None:
     with torch.random.fork_rng():
         torch.manual_seed(0)
         noisy = CifarResNet(noisy=True).eval()

@@ -14,12 +14,12 @@ from evaluation.formats.curves.models.model_file import digest_of
 from evaluation.formats.curves.results import Results
 from evaluation.formats.curves.runner.run import BenchmarkRun, Subject, play_batch
 from evaluation.formats.curves.runner.settings import BenchmarkSettings
-from evaluation.formats.curves.scoring.findings import Finding, Roles, findings
+from evaluation.formats.curves.scoring.findings import PaperFinding, Roles, findings
 from evaluation.formats.curves.threat_models import Goal, Norm
 
 
 @pytest.fixture(scope="module")
-def found() -> dict[int, Finding]:
+def found() -> dict[int, PaperFinding]:
     """What BIM on the plain network and behind two transformations says of each finding."""
     samples = digits().samples("test-1", 5)
     plain = BUNDLED["plain-resnet"].load(torch.device("cpu"))
@@ -43,9 +43,9 @@ def found() -> dict[int, Finding]:
     return {each.number: each for each in findings(results, roles)}
 
 
-def test_iterative_attacks_bring_every_model_from_its_clean_accuracy_to_zero(found: dict[int, Finding]) -> None:
+def test_iterative_attacks_bring_every_model_from_its_clean_accuracy_to_zero(found: dict[int, PaperFinding]) -> None:
     assert found[2].holds, found[2].figure
 
 
-def test_adaptive_gradients_are_at_least_as_strong_as_those_of_the_model_behind(found: dict[int, Finding]) -> None:
+def test_adaptive_gradients_are_at_least_as_strong_as_those_of_the_model_behind(found: dict[int, PaperFinding]) -> None:
     assert found[10].holds, found[10].figure

@@ -58,7 +58,7 @@ def test_randmix_leaves_a_few_colours(images: Tensor) -> None:
     assert [len(image.flatten(1).unique(dim=1).T) for image in changed] == [5, 5]
 
 
-def test_resizing_and_padding_keeps_the_size_and_is_drawn_anew(images: Tensor) -> None:
+def test_resizing_and_padding_keeps_the_size_and_differs_from_call_to_call(images: Tensor) -> None:
     defence = ResizeAndPad(nn.Identity(), smallest=0.5)
     first, second = defence(images + 0.1), defence(images + 0.1)
     assert first.shape == images.shape

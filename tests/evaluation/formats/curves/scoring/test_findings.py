@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from evaluation.formats.curves.results import Results
-from evaluation.formats.curves.scoring.findings import Finding, Roles, findings
+from evaluation.formats.curves.scoring.findings import PaperFinding, Roles, findings
 from evaluation.formats.curves.threat_models import Knowledge
 from tests.evaluation.formats.curves.results_of import results_of
 
@@ -28,7 +28,7 @@ def from_natural(results: Results) -> Results:
     return replace(results, parameters={"substitute": results.model_digest})
 
 
-def finding(number: int, *results: Results) -> Finding:
+def finding(number: int, *results: Results) -> PaperFinding:
     return next(each for each in findings(results, ROLES) if each.number == number)
 
 
