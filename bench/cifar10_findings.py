@@ -74,12 +74,24 @@ def table_3(results: Sequence[Results]) -> list[str]:
         (each.model, each.attack): each
         for each in results
         if (each.threat_model.goal, each.threat_model.norm) == (Goal.UNTARGETED, Norm.LINF)
-        and each.parameters.get("substitute") != natural
+        and (natural is None or each.parameters.get("substitute") != natural)
     }
     models = sorted({model for model, _ in chosen}, key=_place)
     clean = {model: next(each for (name, _), each in chosen.items() if name == model) for model in models}
     rows = [
         ("clean", *(f"{100 * clean[model].right.mean():.1f}{_paper('clean', model)}" for model in models)),
+        (
+            "images",
+            *(
+                "/".join(
+                    str(each)
+                    for each in sorted(
+                        {len(each.labels) for (name, _), each in chosen.items() if name == model}, reverse=True
+                    )
+                )
+                for model in models
+            ),
+        ),
         *(
             (attack, *(_cell(chosen.get((model, attack)), attack, model) for model in models))
             for attack in PAPER

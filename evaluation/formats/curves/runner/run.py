@@ -298,7 +298,8 @@ def _identity(
     attacks = {"by_budget": asdict(run.by_budget)} | (
         {"by_strength": asdict(run.by_strength)} if run.by_strength else {}
     )
-    substitute = {"substitute": subject.substitute.digest} if subject.substitute else {}
+    transfer = run.by_budget.knowledge is Knowledge.TRANSFER
+    substitute = {"substitute": subject.substitute.digest} if transfer and subject.substitute else {}
     return {
         "threat_model": run.threat_model,
         "attack": run.by_budget.name,
