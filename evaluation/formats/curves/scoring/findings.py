@@ -86,7 +86,10 @@ class _Table:
 
 
 def findings(results: Iterable[Results], roles: Roles, norm: Norm = Norm.LINF) -> list[PaperFinding]:
-    """Return what the untargeted results of one norm say of each finding."""
+    """Return what the untargeted results of one norm say of each finding.
+
+    Raise `ValueError` if white-box attacks on one model were run on different images.
+    """
     chosen = [each for each in results if each.threat_model.goal is Goal.UNTARGETED and each.threat_model.norm is norm]
     natural = next((each.model_digest for each in chosen if each.model == roles.natural), None)
     from_natural = [each for each in chosen if natural and natural == each.parameters.get("substitute")]
