@@ -114,11 +114,11 @@ BUNDLED: Mapping[str, BundledModel] = {each.name: each for each in (*_DIGITS, *_
 """All bundled models by name."""
 
 NOT_INCLUDED = (
-    MissingDefence("DeepDefense", CIFAR_10, "its regulariser needs second derivatives of DeepFool's steps: no recipe"),
-    MissingDefence("Convex", CIFAR_10, "its bounds by linear programs need hours of training on a GPU: no recipe"),
-    MissingDefence("Ens-AT", "imagenet", "trained on ImageNet with several networks: no weights may be shipped"),
+    MissingDefence("DeepDefense", CIFAR_10, "no recipe for its regulariser, derived through DeepFool"),
+    MissingDefence("Convex", CIFAR_10, "no recipe for its bounds by linear programming"),
+    MissingDefence("Ens-AT", "imagenet", "trained on ImageNet against several networks"),
     MissingDefence("ALP", "imagenet", "trained on ImageNet; for the digits see adversarial-logit-pairing"),
-    MissingDefence("FD", "imagenet", "ResNet-152 with denoising blocks, trained on ImageNet on 128 GPUs"),
+    MissingDefence("FD", "imagenet", "ResNet-152 with denoising blocks, trained on ImageNet"),
     MissingDefence(
         "JPEG, Bit-Red, R&P, RandMix", "imagenet",
         "need a network for photographs: wrap yours with the classes of evaluation.formats.curves.defences"
