@@ -43,6 +43,7 @@ class PaperFinding:
     figure: str
     holds: bool | None
     images: int
+    """In the smallest of the runs that decide it, 0 for none."""
 
 
 @dataclass(frozen=True)
@@ -79,6 +80,11 @@ class _Table:
         ]
         return min(left, default=None)
 
+    def fewest_images(self, knowledge: Knowledge) -> int:
+        """Return the number of images in the smallest run with a knowledge."""
+        runs = [each for each in self.by_pair.values() if each.threat_model.knowledge is knowledge]
+        return min((len(each.labels) for each in runs), default=0)
+
     @property
     def models(self) -> list[str]:
         """All models, in the order of the results."""
@@ -98,11 +104,10 @@ def findings(results: Iterable[Results], roles: Roles, norm: Norm = Norm.LINF) -
         {(each.model, each.attack): each for each in chosen if each not in from_natural},
         {each.model: each for each in from_natural if each.attack == "transfer-bim"},
     )
-    images = max((len(each.labels) for each in table.by_pair.values()), default=0)
     found = []
-    for number, statement, judge in _FINDINGS:
+    for number, statement, judge, knowledge in _FINDINGS:
         figure, holds = judge(table)
-        found.append(PaperFinding(number, statement, figure, holds, images))
+        found.append(PaperFinding(number, statement, figure, holds, table.fewest_images(knowledge)))
     return found
 
 
@@ -217,12 +222,17 @@ def _adaptive(table: _Table) -> _Judged:
 
 
 _FINDINGS = (
-    (2, "BIM and MIM bring every model from its clean accuracy to 0", _curves),
-    (3, "TRADES is above PGD-AT at a small budget and below it at a large one", _crossing),
-    (4, "adversarially trained models are the most robust in white box", _robust_training),
-    (5, "a randomised defence gains most where the attack has no gradients", _randomised),
-    (6, "N-Attack is at least as strong as NES and SPSA", _n_attack),
-    (7, "MIM and DIM transfer no better than BIM on small images", _transfer),
-    (8, "transformations of the input are slightly better than no defence", _transformations),
-    (10, "adaptive gradients leave no more accuracy than those of the model behind a transformation", _adaptive),
+    (2, "BIM and MIM bring every model from its clean accuracy to 0", _curves, Knowledge.WHITE_BOX),
+    (3, "TRADES is above PGD-AT at a small budget and below it at a large one", _crossing, Knowledge.WHITE_BOX),
+    (4, "adversarially trained models are the most robust in white box", _robust_training, Knowledge.WHITE_BOX),
+    (5, "a randomised defence gains most where the attack has no gradients", _randomised, Knowledge.SCORE),
+    (6, "N-Attack is at least as strong as NES and SPSA", _n_attack, Knowledge.SCORE),
+    (7, "MIM and DIM transfer no better than BIM on small images", _transfer, Knowledge.TRANSFER),
+    (8, "transformations of the input are slightly better than no defence", _transformations, Knowledge.WHITE_BOX),
+    (
+        10,
+        "adaptive gradients leave no more accuracy than those of the model behind a transformation",
+        _adaptive,
+        Knowledge.WHITE_BOX,
+    ),
 )
