@@ -22,7 +22,7 @@ ROLES = Roles(
     natural="cifar10-natural",
     pgd_at="cifar10-pgd-at",
     trades="cifar10-trades",
-    randomised=("cifar10-rse",),
+    randomised=("cifar10-rse", "cifar10-resize-pad", "cifar10-randmix"),
     transformations=("cifar10-jpeg", "cifar10-bit-reduction", "cifar10-resize-pad", "cifar10-randmix"),
 )
 
