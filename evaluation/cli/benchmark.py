@@ -120,7 +120,7 @@ class _Plan:
 
 def _list() -> int:
     from evaluation.formats.curves.attacks.catalogue import ATTACKS
-    from evaluation.formats.curves.defences.catalogue import BUNDLED
+    from evaluation.formats.curves.defences.catalogue import BUNDLED, NOT_INCLUDED
 
     rows = [
         (
@@ -138,6 +138,8 @@ def _list() -> int:
     print_table("Attacks", columns, rows, text=range(len(columns)))
     models = [(each.name, each.dataset, each.title) for each in BUNDLED.values()]
     print_table("Bundled models", ("model", "data set", "defence"), models, text=(0, 1, 2))
+    missing = [(each.name, each.dataset, each.reason) for each in NOT_INCLUDED]
+    print_table("Defences not included", ("defence", "data set", "reason"), missing, text=(0, 1, 2))
     return 0
 
 

@@ -35,6 +35,21 @@ def l2_pgd(network: nn.Module, images: Tensor, objective: Objective, *, radius: 
     return images + change
 
 
+def linf_pgd(network: nn.Module, images: Tensor, objective: Objective, *, radius: float, steps: int) -> Tensor:
+    """Return images (n, c, h, w) in 0..1 with a larger objective, each value within `radius` of its original.
+
+    Madry et al. 2018: a uniform random start in the box, then `steps` steps of 2 * radius / steps along the sign of the
+    gradient, each followed by projection. The network runs in evaluation mode; its mode is restored afterwards.
+    """
+    low, high = (images - radius).clamp(min=0), (images + radius).clamp(max=1)
+    moved = low + torch.rand_like(images) * (high - low)
+    with _as_attacked(network):
+        for _ in range(steps):
+            moved = moved + 2 * radius / steps * _gradient(network, moved, objective).sign()
+            moved = moved.clamp(low, high)
+    return moved
+
+
 def ddn(
     network: nn.Module, images: Tensor, labels: Tensor, *, steps: int, first_norm: float = 1.0, gamma: float = 0.05
 ) -> tuple[Tensor, Tensor]:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Literal, Protocol, cast
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from evaluation.training.adversary import Objective, ddn, l2_pgd
+from evaluation.formats.curves.defences.cifar_networks import Ensemble
+from evaluation.training.adversary import Objective, ddn, l2_pgd, linf_pgd
 
 
 class Loss(Protocol):
@@ -25,19 +26,28 @@ class Loss(Protocol):
 
 @dataclass(frozen=True)
 class Ball:
-    """The adversary's L2 ball (pixels in 0..1), and its gradient steps.
+    """The adversary's ball (pixels in 0..1), and its gradient steps.
 
-    The radius grows from zero over the first `warm_up` share of the training. It is that of whole images: a change
-    of the same pixels has half the norm in an image of half the height.
+    The radius grows from zero over the first `warm_up` share of the training. In L2 it is that of whole images: a
+    change of the same pixels has half the norm in an image of half the height.
     """
 
     radius: float
     steps: int
     warm_up: float = 0.3
+    norm: Literal["l2", "linf"] = "l2"
 
     def at(self, done: float, size: float = 1.0) -> float:
         """Return the radius at a share of the training, for images of a share of the whole height."""
-        return self.radius * size * (min(1.0, done / self.warm_up + 1e-3) if self.warm_up else 1.0)
+        whole = self.radius if self.norm == "linf" else self.radius * size
+        return whole * (min(1.0, done / self.warm_up + 1e-3) if self.warm_up else 1.0)
+
+    def attack(
+        self, network: nn.Module, images: Tensor, objective: Objective, done: float, size: float = 1.0
+    ) -> Tensor:
+        """Return adversarials of the images (n, c, h, w) by projected gradient steps."""
+        pgd = linf_pgd if self.norm == "linf" else l2_pgd
+        return pgd(network, images, objective, radius=self.at(done, size), steps=self.steps)
 
 
 @dataclass(frozen=True)
@@ -58,7 +68,7 @@ class PgdLoss:
     smoothing: float = 0.0
 
     def __call__(self, network: nn.Module, images: Tensor, labels: Tensor, done: float, size: float = 1.0) -> Tensor:
-        adversarial = l2_pgd(network, images, _against(labels), radius=self.ball.at(done, size), steps=self.ball.steps)
+        adversarial = self.ball.attack(network, images, _against(labels), done, size)
         return functional.cross_entropy(network(adversarial).float(), labels, label_smoothing=self.smoothing)
 
 
@@ -75,7 +85,7 @@ class LogitPairingLoss:
     smoothing: float = 0.0
 
     def __call__(self, network: nn.Module, images: Tensor, labels: Tensor, done: float, size: float = 1.0) -> Tensor:
-        adversarial = l2_pgd(network, images, _against(labels), radius=self.ball.at(done, size), steps=self.ball.steps)
+        adversarial = self.ball.attack(network, images, _against(labels), done, size)
         logits = network(torch.cat([images, adversarial])).float()
         clean, perturbed = logits.chunk(2)
         mixed = functional.cross_entropy(logits, torch.cat([labels, labels]), label_smoothing=self.smoothing)
@@ -100,13 +110,7 @@ class TradesLoss:
         with torch.no_grad():
             answers = network.eval()(images).float().softmax(1)
         network.train(was_training)
-        adversarial = l2_pgd(
-            network,
-            images,
-            lambda logits: _divergence(logits, answers),
-            radius=self.ball.at(done, size),
-            steps=self.ball.steps,
-        )
+        adversarial = self.ball.attack(network, images, lambda logits: _divergence(logits, answers), done, size)
         clean, perturbed = network(torch.cat([images, adversarial])).float().chunk(2)
         natural = functional.cross_entropy(clean, labels, label_smoothing=self.smoothing)
         return natural + self.weight * _divergence(perturbed, clean.softmax(1)) / len(images)
@@ -126,6 +130,34 @@ class DdnLoss:
         norms = change.flatten(1).norm(dim=1).clamp(min=1e-12).view(-1, 1, 1, 1)
         adversarial = images + change * (radius / norms).clamp(max=1)
         return functional.cross_entropy(network(adversarial).float(), labels, label_smoothing=self.smoothing)
+
+
+@dataclass(frozen=True)
+class DiversityLoss:
+    """Adaptive diversity promoting training of an `Ensemble` (Pang et al. 2019, eq. 7).
+
+    The sum of the members' cross-entropies, less `entropy` times the entropy of their mean answer, less `diversity`
+    times the logarithm of the squared volume that their normalised answers span without the label's.
+    """
+
+    entropy: float = 2.0
+    diversity: float = 0.5
+
+    def __call__(self, network: nn.Module, images: Tensor, labels: Tensor, done: float, size: float = 1.0) -> Tensor:
+        logits = cast(Ensemble, network).answers(images).float()
+        count, _, classes = logits.shape
+        each = functional.cross_entropy(logits.flatten(0, 1), labels.repeat(count)) * count
+        mean = logits.softmax(-1).mean(0)
+        entropy = -(mean * mean.clamp(min=1e-20).log()).sum(1).mean()
+        wrong = functional.one_hot(labels, classes).logical_not()
+        others = logits.softmax(-1)[:, wrong].view(count, len(labels), classes - 1).transpose(0, 1)
+        directions = others / others.norm(dim=2, keepdim=True).clamp(min=1e-12)
+        ridge = 1e-6 * torch.eye(count, device=images.device)
+        with torch.autocast(images.device.type, enabled=False):  # 16 bits would make alike answers singular
+            products = directions @ directions.transpose(1, 2) + ridge
+            volume = torch.linalg.slogdet(products).logabsdet.mean()
+        loss: Tensor = each - self.entropy * entropy - self.diversity * volume
+        return loss
 
 
 def _against(labels: Tensor) -> Objective:

@@ -6,14 +6,36 @@ from dataclasses import dataclass
 from typing import Literal
 
 from evaluation.training.augmentation import Augmentation, CropAndFlip, Warp
-from evaluation.training.losses import Ball, DdnLoss, LogitPairingLoss, Loss, PgdLoss, PlainLoss, TradesLoss
+from evaluation.training.losses import (
+    Ball,
+    DdnLoss,
+    DiversityLoss,
+    LogitPairingLoss,
+    Loss,
+    PgdLoss,
+    PlainLoss,
+    TradesLoss,
+)
 from evaluation.training.target_classifiers import bundled_targets
 from evaluation.training.transfer_losses import AttackNetworkLoss, GuidedDenoiserLoss
 
 ADVERSARIAL = ("logit-pairing", "pgd", "trades", "ddn")
 """Recipes with an adversary: they have a radius and gradient steps."""
 
+LINF_RECIPES = ("pgd", "trades")
+"""Of these, the ones whose adversary may also be bounded in L-inf."""
+
 NETWORK_RECIPES = ("plain", "noise", *ADVERSARIAL)
+
+CIFAR_RESNET = "cifar-resnet"
+"""The architecture for CIFAR-10."""
+
+ADP, RSE = "adp", "rse"
+CIFAR_RECIPES = (ADP, RSE)
+"""Recipes for it alone: adaptive diversity promoting training of three networks, and random self-ensemble."""
+
+MEMBERS = 3
+"""Networks of the recipe adp."""
 
 DENOISER, ATTACK_NETWORK = "guided-denoiser", "attack-network"
 TRANSFER_RECIPES = (DENOISER, ATTACK_NETWORK)
@@ -43,15 +65,20 @@ class TrainingRecipe:
     optimiser: Literal["sgd", "adamw"] = "sgd"
 
 
-def recipe_for(name: str, architecture: str, *, radius: float | None, steps: int | None) -> TrainingRecipe:
+def recipe_for(
+    name: str, architecture: str, *, radius: float | None, steps: int | None, norm: Literal["l2", "linf"] = "l2"
+) -> TrainingRecipe:
     """Return the recipe of this name; with None, the adversary has the radius and the steps of the recipe.
 
-    The small network is for some hundred digits, the compact one for photographs on a CPU, the others for a GPU.
+    The small network is for some hundred digits, the compact one for photographs and the one for CIFAR-10 on a CPU, the
+    others for a GPU.
     """
     if name == DENOISER:
         return TrainingRecipe(GuidedDenoiserLoss(bundled_targets()), 30, 64, 2e-3, Warp(), optimiser="adamw")
     if name == ATTACK_NETWORK:
         return TrainingRecipe(AttackNetworkLoss(bundled_targets()), 60, 64, 6e-3, Warp(), optimiser="adamw")
+    if architecture == CIFAR_RESNET:
+        return _cifar_recipe(name, Ball(radius or (1.0 if norm == "l2" else 8 / 255), steps or 3, norm=norm))
     small = architecture == "small"
     ball = Ball(radius or (7.0 if small else 1.0), steps or (20 if name == "ddn" else 5))
     loss = _loss(name, ball, 0.0 if small else SMOOTHING)
@@ -61,6 +88,12 @@ def recipe_for(name: str, architecture: str, *, radius: float | None, steps: int
     if architecture == "compact":
         return TrainingRecipe(loss, 20, 128, 0.2, CropAndFlip(), noise_level=noise, half_size=0.75)
     return TrainingRecipe(loss, 60, 256, 0.2, CropAndFlip(), noise_level=noise)
+
+
+def _cifar_recipe(name: str, ball: Ball) -> TrainingRecipe:
+    """Return a recipe for the small network for CIFAR-10: minutes on one CPU thread in bfloat16."""
+    loss = DiversityLoss() if name == ADP else _loss(name, ball, 0.0)
+    return TrainingRecipe(loss, 8, 128, 0.2, CropAndFlip())
 
 
 def _loss(name: str, ball: Ball, smoothing: float) -> Loss:

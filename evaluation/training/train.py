@@ -6,6 +6,7 @@ import hashlib
 import time
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from typing import Literal
 
 import torch
 from torch import nn
@@ -15,18 +16,28 @@ from evaluation.baselines.shared.unet import UNet
 from evaluation.domain.errors import Refusal
 from evaluation.domain.images import Images, ImageShape
 from evaluation.training import linear_head_training, perceptron
-from evaluation.training.architectures import ARCHITECTURES, build_network
+from evaluation.training.architectures import ARCHITECTURES, build_network, cifar_network
 from evaluation.training.checkpoint import Checkpoints, discard_checkpoint
 from evaluation.training.measure import accuracy, robustness
 from evaluation.training.precision import chosen_precision, open_device
-from evaluation.training.recipes import ADVERSARIAL, NETWORK_RECIPES, TRANSFER_RECIPES, TrainingRecipe, recipe_for
+from evaluation.training.recipes import (
+    ADVERSARIAL,
+    CIFAR_RECIPES,
+    CIFAR_RESNET,
+    LINF_RECIPES,
+    NETWORK_RECIPES,
+    RSE,
+    TRANSFER_RECIPES,
+    TrainingRecipe,
+    recipe_for,
+)
 from evaluation.training.training_data import Labels, TrainingData, read_training_data
 from evaluation.training.training_loop import THREADS, fit, seeded
 from evaluation.training.training_record import Progress, TrainingReport, host
 from evaluation.training.transfer_measure import classifier_with, on_attacked_images
 from evaluation.training.weights import WEIGHTS, load_weights, save_weights
 
-RECIPES = (*NETWORK_RECIPES, *TRANSFER_RECIPES, linear_head_training.HEAD, "numpy")
+RECIPES = (*NETWORK_RECIPES, *CIFAR_RECIPES, *TRANSFER_RECIPES, linear_head_training.HEAD, "numpy")
 
 MEASURED_RADIUS = 0.5
 """Radius of the robust accuracy of recipes without a radius of their own."""
@@ -47,6 +58,8 @@ class Settings:
     learning_rate: float | None = None
     radius: float | None = None
     steps: int | None = None
+    norm: Literal["l2", "linf"] = "l2"
+    """Of the adversary's radius."""
     start: Path | None = None
     """Weights to begin with, instead of random ones."""
     images_per_class: int | None = None
@@ -179,6 +192,8 @@ def _network(settings: Settings, data: TrainingData, recipe: TrainingRecipe) -> 
     if settings.recipe in TRANSFER_RECIPES:
         return UNet()
     shape = ImageShape(*data.images.shape[1:])
+    if settings.arch == CIFAR_RESNET:
+        return cifar_network(settings.recipe, data.classes, shape)
     return build_network(settings.arch, data.classes, recipe.noise_level, shape)
 
 
@@ -222,7 +237,7 @@ def _measured(
             held_out[0][robust],
             held_out[1][robust],
             device,
-            radius=settings.radius or MEASURED_RADIUS,
+            radius=settings.radius if settings.radius and settings.norm == "l2" else MEASURED_RADIUS,
         )
         if settings.robust_samples and classifier
         else None,
@@ -280,7 +295,9 @@ def _host(device: torch.device) -> dict[str, object]:
 
 def _recipe(settings: Settings) -> TrainingRecipe:
     """Return the recipe with the options that were given."""
-    recipe = recipe_for(settings.recipe, settings.arch, radius=settings.radius, steps=settings.steps)
+    recipe = recipe_for(
+        settings.recipe, settings.arch, radius=settings.radius, steps=settings.steps, norm=settings.norm
+    )
     given = {name: getattr(settings, name) for name in ("epochs", "batch", "learning_rate")}
     return replace(recipe, **{name: value for name, value in given.items() if value is not None})
 
@@ -293,7 +310,7 @@ def _check(settings: Settings) -> None:
             f"the recipe {settings.recipe} needs trained classifiers, and has those of the digits alone",
             fix="use --dataset digits",
         )
-    known = (*ARCHITECTURES, linear_head_training.ARCHITECTURE)
+    known = (*ARCHITECTURES, CIFAR_RESNET, linear_head_training.ARCHITECTURE)
     if settings.arch not in known:
         raise Refusal(f"unknown architecture {settings.arch!r}", fix=f"choose one of {', '.join(known)}")
     for name in ("epochs", "batch", "learning_rate", "radius", "steps", "images_per_class"):
@@ -304,7 +321,27 @@ def _check(settings: Settings) -> None:
         raise Refusal(
             f"the recipe {settings.recipe} has no adversary", fix=f"use one of {', '.join(ADVERSARIAL)}, or no --radius"
         )
+    _check_norm(settings)
+    _check_cifar(settings)
     _check_head(settings)
+
+
+def _check_norm(settings: Settings) -> None:
+    """Raise `Refusal` unless the recipe has an adversary in the norm."""
+    if settings.norm not in ("l2", "linf"):
+        raise Refusal(f"unknown norm {settings.norm!r}", fix="use l2 or linf")
+    if settings.norm == "linf" and settings.recipe not in LINF_RECIPES:
+        raise Refusal(
+            f"the recipe {settings.recipe} has no adversary in L-inf", fix=f"use one of {', '.join(LINF_RECIPES)}"
+        )
+
+
+def _check_cifar(settings: Settings) -> None:
+    """Raise `Refusal` unless the recipe and the architecture for CIFAR-10 fit."""
+    if settings.recipe in CIFAR_RECIPES and settings.arch != CIFAR_RESNET:
+        raise Refusal(f"the recipe {settings.recipe} has no {settings.arch}", fix=f"add --arch {CIFAR_RESNET}")
+    if settings.recipe == "noise" and settings.arch == CIFAR_RESNET:
+        raise Refusal(f"the recipe noise has no --arch {CIFAR_RESNET}", fix=f"use the recipe {RSE}")
 
 
 def _check_head(settings: Settings) -> None:

@@ -46,6 +46,7 @@ def test_it_writes_results_figures_and_a_report(
     for row in rows:
         results = decode((out / "results" / f"{row['model']}--{row['attack']}--untargeted--linf.npz").read_bytes())
         assert results.numbers.tolist() == list(range(6))
+        assert ("substitute" in results.parameters) == (row["attack"] == "transfer-fgsm")
         assert (results.distances[~results.right] == 0).all()
     page = (out / "index.html").read_text()
     assert "Robustness benchmark" in page

@@ -11,7 +11,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from evaluation.baselines.shared.network import SmallResNet
-from evaluation.training.adversary import ddn, l2_pgd
+from evaluation.training.adversary import ddn, l2_pgd, linf_pgd
 
 LABELS = torch.arange(6)
 
@@ -44,6 +44,15 @@ def test_it_works(network: SmallResNet, images: Tensor) -> None:
     assert network.training
     assert all(parameter.requires_grad and parameter.grad is None for parameter in network.parameters())
     assert float(norms(perturbed - images).max()) <= 2.0 + 1e-4
+    assert 0 <= float(perturbed.min()) <= float(perturbed.max()) <= 1
+    network.eval()
+    with torch.no_grad():
+        assert float(loss_of(network(perturbed))) > float(loss_of(network(images)))
+
+
+def test_in_linf_no_value_changes_by_more_than_the_radius(network: SmallResNet, images: Tensor) -> None:
+    perturbed = linf_pgd(network, images, loss_of, radius=8 / 255, steps=3)
+    assert float((perturbed - images).abs().max()) <= 8 / 255 + 1e-6
     assert 0 <= float(perturbed.min()) <= float(perturbed.max()) <= 1
     network.eval()
     with torch.no_grad():

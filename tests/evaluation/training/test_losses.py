@@ -11,8 +11,18 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn import functional
 
-from evaluation.training.adversary import ddn, l2_pgd
-from evaluation.training.losses import Ball, DdnLoss, LogitPairingLoss, Loss, PgdLoss, PlainLoss, TradesLoss
+from evaluation.formats.curves.defences.cifar_networks import Ensemble
+from evaluation.training.adversary import ddn, l2_pgd, linf_pgd
+from evaluation.training.losses import (
+    Ball,
+    DdnLoss,
+    DiversityLoss,
+    LogitPairingLoss,
+    Loss,
+    PgdLoss,
+    PlainLoss,
+    TradesLoss,
+)
 
 BALL = Ball(radius=0.5, steps=2, warm_up=0)
 LABELS = torch.tensor([0, 1, 2, 1])
@@ -96,6 +106,28 @@ def test_trades_adds_the_divergence_from_the_clean_answers(network: nn.Module, i
     assert value(TradesLoss(BALL, weight=6.0), network, images) == pytest.approx(expected, rel=1e-4)
 
 
+def test_an_adversary_in_linf_has_its_radius_for_every_value(network: nn.Module, images: Tensor) -> None:
+    torch.manual_seed(1)
+    moved = linf_pgd(network, images, against, radius=0.1, steps=2)
+    expected = cross_entropy(logits_of(network, moved))
+    assert value(PgdLoss(Ball(0.1, 2, warm_up=0, norm="linf")), network, images) == pytest.approx(expected, rel=1e-5)
+
+
+def test_diversity_training_rewards_members_whose_wrong_answers_differ(images: Tensor) -> None:
+    members = [nn.Sequential(nn.Flatten(), nn.Linear(48, 3)) for _ in range(2)]
+    logits = [logits_of(member, images) for member in members]
+    answers = np.stack([shares(each) for each in logits])
+    mean = answers.mean(0)
+    expected = sum(cross_entropy(each) for each in logits) + 2.0 * (mean * np.log(mean)).sum(1).mean()
+    for image, label in enumerate(LABELS.tolist()):
+        wrong = np.delete(answers[:, image], label, axis=1)
+        wrong /= np.linalg.norm(wrong, axis=1, keepdims=True)
+        expected -= 0.5 * np.log(np.linalg.det(wrong @ wrong.T) + 1e-6) / len(LABELS)
+    assert value(DiversityLoss(entropy=2.0, diversity=0.5), Ensemble(members), images) == pytest.approx(
+        expected, rel=1e-2
+    )
+
+
 def test_ddn_learns_from_the_nearest_adversarials_in_the_ball(network: nn.Module, images: Tensor) -> None:
     nearest, _ = ddn(network, images, LABELS, steps=2, first_norm=0.5)
     change = nearest - images
@@ -123,3 +155,9 @@ def test_no_gradient_flows_through_the_adversary(network: nn.Module, images: Ten
     moved = adversarial(network, images, against)
     expected = torch.autograd.grad(functional.cross_entropy(network(moved), LABELS), list(network.parameters()))
     assert all(torch.equal(first, second) for first, second in zip(learned, expected, strict=True))
+
+
+def test_diversity_training_is_finite_in_16_bits_where_members_answer_alike(images: Tensor) -> None:
+    member = nn.Sequential(nn.Flatten(), nn.Linear(48, 3))
+    with torch.autocast("cpu", torch.bfloat16):
+        assert np.isfinite(value(DiversityLoss(), Ensemble([member, member]), images))

@@ -209,3 +209,31 @@ def test_it_rejects_a_place_where_it_cannot_write(tmp_path: Path, made_up: MakeU
     (tmp_path / "file").touch()
     with pytest.raises(Refusal, match="cannot write"):
         run(tmp_path / "file" / "out", made_up())
+
+
+@pytest.mark.parametrize(
+    ("recipe", "options"), [("plain", {}), ("pgd", {"norm": "linf", "steps": 1}), ("adp", {}), ("rse", {})]
+)
+def test_the_network_for_cifar_10_is_trained_by_its_recipes(
+    tmp_path: Path, made_up: MakeUp, recipe: str, options: dict[str, Any]
+) -> None:
+    report = run(tmp_path, made_up(side=32), recipe, arch="cifar-resnet", **options)
+    assert report.parameters == (3 if recipe == "adp" else 1) * 73_523
+    assert report.validation_accuracy is not None
+
+
+@pytest.mark.parametrize(
+    ("recipe", "options", "problem"),
+    [
+        ("adp", {}, "has no small"),
+        ("noise", {"arch": "cifar-resnet"}, "has no --arch cifar-resnet"),
+        ("plain", {"arch": "cifar-resnet"}, "32 x 32 x 3"),
+        ("ddn", {"norm": "linf"}, "no adversary in L-inf"),
+        ("pgd", {"norm": "l1"}, "unknown norm"),
+    ],
+)
+def test_recipes_that_do_not_fit_are_refused(
+    tmp_path: Path, made_up: MakeUp, recipe: str, options: dict[str, Any], problem: str
+) -> None:
+    with pytest.raises(Refusal, match=problem):
+        run(tmp_path, made_up(), recipe, **options)

@@ -106,7 +106,21 @@ def require(run: BenchmarkRun, subject: Subject) -> None:
 
 
 def play_batch(run: BenchmarkRun, subject: Subject, samples: Sequence[Sample], settings: BenchmarkSettings) -> Results:
-    """Attack some samples. The norm of the results is the one of the run."""
+    """Attack some samples. The norm of the results is the one of the run.
+
+    What a random model draws follows from the seed and the number of the first sample.
+    """
+    device = subject.model.device
+    with torch.random.fork_rng([] if device.type == "cpu" else [device]):
+        torch.manual_seed(_seed(settings.seed, samples[0].number))
+        return _play_batch(run, subject, samples, settings)
+
+
+def _seed(seed: int, number: int) -> int:
+    return int.from_bytes(hashlib.sha256(f"model {seed} {number}".encode()).digest()[:7])
+
+
+def _play_batch(run: BenchmarkRun, subject: Subject, samples: Sequence[Sample], settings: BenchmarkSettings) -> Results:
     # 1. the images, and those that are adversarial without an attack
     points = _Points(run, subject, samples, settings)
     attacked, device = points.attacked, subject.model.device
@@ -284,7 +298,8 @@ def _identity(
     attacks = {"by_budget": asdict(run.by_budget)} | (
         {"by_strength": asdict(run.by_strength)} if run.by_strength else {}
     )
-    substitute = {"substitute": subject.substitute.digest} if subject.substitute else {}
+    transfer = run.by_budget.knowledge is Knowledge.TRANSFER
+    substitute = {"substitute": subject.substitute.digest} if transfer and subject.substitute else {}
     return {
         "threat_model": run.threat_model,
         "attack": run.by_budget.name,
