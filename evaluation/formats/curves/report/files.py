@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict
-from importlib.resources import files
 from pathlib import Path
 
-from evaluation.charts.svg import svg
+from evaluation.charts.svg_file import svg_file
 from evaluation.formats.curves.report.figures import Value, figures
 from evaluation.formats.curves.report.page import report
 from evaluation.formats.curves.report.tables import run_table
@@ -20,12 +19,9 @@ def write_report(results: Sequence[Results], context: Context, settings: Benchma
     """Write `index.html`, `runs.csv`, and `figures/` with an SVG and a CSV file for each chart."""
     folder = out / "figures"
     folder.mkdir(parents=True, exist_ok=True)
-    style = files("evaluation.charts").joinpath("static/charts.css").read_text(encoding="utf-8")
     for figure in [*figures(results), *figures(results, Value.SUCCESS)]:
         for chart in figure.charts:
-            drawing = svg(chart).replace("<svg ", '<svg xmlns="http://www.w3.org/2000/svg" ', 1)
-            drawing = drawing.replace(">", f"><style>{style}</style>", 1)
-            (folder / f"{chart.key}.svg").write_text(drawing, encoding="utf-8")
+            (folder / f"{chart.key}.svg").write_text(svg_file(chart), encoding="utf-8")
             (folder / f"{chart.key}.csv").write_text(chart.table.csv(), encoding="utf-8")
     (out / "runs.csv").write_text(run_table(results).csv(), encoding="utf-8")
     (out / "index.html").write_text(report(results, context, asdict(settings)), encoding="utf-8")
