@@ -1,0 +1,73 @@
+"""Uploads of proofs: checked at once for their form, and queued for verification."""
+
+from __future__ import annotations
+
+from django.db import transaction
+from django.db.models import Q
+
+from accounts.models import User
+from core import clock, event_log, object_store, worker_notifications
+from core.errors import Refusal
+from evaluation.domain.translatable_text import Text
+from formats.curves.best_known.engine_adapter import archive_of, lowers_anything
+from formats.curves.best_known.history import BestKnown
+from formats.curves.best_known.released_models import require_open
+from formats.curves.models import Proof
+from rounds.models import RoundEntry
+from workers.work_items import WorkItem
+
+MOST_BYTES = 64 << 20
+"""The most bytes of an upload."""
+
+MOST_WAITING = 3
+"""Proofs of one person that may wait for their verification."""
+
+_OPEN = Q(state__in=(WorkItem.State.WAITING, WorkItem.State.CLAIMED))
+_COUNTS = _OPEN | Q(outcome=Proof.Outcome.VERIFIED)
+"""Proofs that need not be uploaded again: others ended without fault of who uploaded them."""
+
+
+def upload(*, entry: RoundEntry, by: User, content: bytes) -> Proof:
+    """Check the form of an upload against a released model, keep its images, and request its verification.
+
+    Raise `Refusal` naming the first thing wrong.
+    """
+    require_open(entry)
+    if len(content) > MOST_BYTES:
+        raise too_large()
+    best = BestKnown(entry)
+    sample_set = entry.round.sample_set
+    kept, images = archive_of(content, sample_set.count, best.rules.shape)
+    if not lowers_anything(kept, sample_set, best.distances):
+        raise Refusal(
+            Text("no image is nearer to its clean image than the best known one, in either norm"),
+            fix=Text("compare your distances with the table of best known ones, and upload only smaller ones"),
+        )
+    digest = object_store.put(kept)
+    with transaction.atomic():
+        User.objects.select_for_update(no_key=True).get(pk=by.pk)  # of uploads at once only so many can wait
+        if Proof.objects.filter(_OPEN, by=by).count() >= MOST_WAITING:
+            raise Refusal(
+                Text("%(count)s of your proofs wait for their verification", count=MOST_WAITING),
+                fix=Text("upload the next one when one of them is verified"),
+            )
+        same = Proof.objects.filter(_COUNTS, round_entry=entry, content=digest).first()
+        if same is not None:
+            raise Refusal(
+                Text("proof %(number)s has the same images", number=str(same.pk)),
+                fix=Text("upload other images, or wait for its result"),
+            )
+        proof = Proof.objects.create(
+            round_entry=entry, by=by, content=digest, images=images, uploaded_at=clock.database_now()
+        )
+        event_log.record("upload", proof, by=by)
+        worker_notifications.notify("workers.play")
+    return proof
+
+
+def too_large() -> Refusal:
+    """Return the refusal of an upload with too many bytes."""
+    return Refusal(
+        Text("an upload may have at most %(size)s MiB", size=MOST_BYTES >> 20),
+        fix=Text("compress the archive, or upload the images in parts"),
+    )
