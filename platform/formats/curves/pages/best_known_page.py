@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -141,10 +141,10 @@ def _norm(best: BestKnown, norm: Norm) -> ShownNorm:
 
 def _chart(best: BestKnown, norm: Norm) -> LineChart | None:
     contest, known = best.contest(norm), best.standing(norm)
-    columns = {} if contest is None else {Text("attacks of the round"): contest.curve}
+    columns: dict[str, Sequence[float]] = {} if contest is None else {Text("attacks of the round"): contest.curve}
+    columns[Text("best known")] = known.curve
     key, title = f"best-known-{norm.value}", Text("Accuracy by budget, %(norm)s", norm=norm_name(norm))
-    curves: Mapping[str, Sequence[float]] = {**columns, Text("best known"): known.curve}
-    return by_budget(curves, known.budgets, _threat(best, norm), key=key, title=title)
+    return by_budget(columns, known.budgets, _threat(best, norm), key=key, title=title)
 
 
 def _threat(best: BestKnown, norm: Norm) -> ThreatModelOfBoard:

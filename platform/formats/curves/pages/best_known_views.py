@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 from http import HTTPStatus
+from typing import cast
 
 from django.contrib.auth.decorators import login_required
 from django.http import FileResponse, Http404, HttpRequest, HttpResponse
@@ -11,7 +12,9 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext
 from django.views.decorators.csrf import csrf_exempt, csrf_protect
 from django.views.decorators.http import require_POST, require_safe
+from rest_framework.request import Request
 from rest_framework.throttling import UserRateThrottle
+from rest_framework.views import APIView
 
 from accounts.models import User
 from core import clock, object_store
@@ -27,6 +30,8 @@ from pages.access import round_of, signed_in_user
 from pages.csv_download import csv_file
 from rounds.models import RoundEntry
 
+UPLOADS_AN_HOUR = 30
+
 _FORM_BYTES = 64 << 10
 """The most bytes of a form around an upload."""
 
@@ -35,7 +40,7 @@ class UploadThrottle(UserRateThrottle):
     """Uploads of one person, refused ones included: each starts a process that reads it."""
 
     scope = "proofs"
-    rate = "30/hour"
+    rate = f"{UPLOADS_AN_HOUR}/hour"
 
 
 @require_safe
@@ -81,7 +86,7 @@ def upload_proof(request: HttpRequest, slug: str, number: int, model: int) -> Ht
     length = request.META.get("CONTENT_LENGTH") or "0"
     if not length.isdecimal() or int(length) > MOST_BYTES + _FORM_BYTES:
         return HttpResponse(
-            f"{too_large()}\n", HTTPStatus.REQUEST_ENTITY_TOO_LARGE, content_type="text/plain; charset=utf-8"
+            f"{too_large()}\n", status=HTTPStatus.REQUEST_ENTITY_TOO_LARGE, content_type="text/plain; charset=utf-8"
         )
     return _received(request, slug, number, model)
 
@@ -106,10 +111,11 @@ def _received(request: HttpRequest, slug: str, number: int, model: int) -> HttpR
 
 def _check_rate(request: HttpRequest) -> None:
     throttle = UploadThrottle()
-    if not throttle.allow_request(request, None):
+    # it needs no more of a request than its user
+    if not throttle.allow_request(cast("Request", request), APIView()):
         seconds = throttle.wait() or 60.0
         raise RefusedForNow(
-            Text("you uploaded %(count)s proofs within an hour", count=throttle.num_requests),
+            Text("you uploaded %(count)s proofs within an hour", count=UPLOADS_AN_HOUR),
             accepted_from=clock.now() + timedelta(seconds=seconds),
             fix=Text("put more images into one upload"),
         )
