@@ -11,11 +11,12 @@ import base64
 import binascii
 import io
 import json
+import math
 import zipfile
 import zlib
 from dataclasses import dataclass
 from tokenize import TokenError
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,7 +27,7 @@ from evaluation.domain.images import Images, ImageShape
 _NAMES = ("indices", "images")
 _MEMBERS = tuple(f"{name}.npy" for name in _NAMES)
 _HEADER_BYTES = 4096
-"""More than the header of an array of NumPy has."""
+"""The most bytes of the header of an array; NumPy writes 128."""
 
 _WHAT_TO_SEND = (
     "upload an .npz with the arrays indices and images, or a JSON object with indices and images, as the page shows"
@@ -90,54 +91,62 @@ def _npz(content: bytes, count: int, shape: ImageShape) -> tuple[NDArray[np.int6
             if sorted(found) != sorted(_MEMBERS) or len(archive.infolist()) != len(_MEMBERS):
                 names = ", ".join(sorted(found)[:5])[:200]
                 raise Refusal(f"the archive has {len(archive.infolist()):,} entries ({names})", fix=_HOW_TO_WRITE)
-            raw = {name: _member(archive, found[name], count, shape) for name in _MEMBERS}
+            of_indices, of_images = (_header(archive, found[name]) for name in _MEMBERS)
+            _check_headers(of_indices, of_images, count, shape)
+            indices, images = (_array(archive, each) for each in (of_indices, of_images))
     except _DAMAGED as error:
         raise Refusal(f"the archive cannot be read: {error}", fix=_WHAT_TO_SEND) from error
-    indices = _array(raw["indices.npy"], "indices")
-    images = _array(raw["images.npy"], "images")
-    if indices.ndim != 1 or indices.dtype.kind not in "iu":
-        raise Refusal(
-            f"indices is {indices.dtype} {indices.shape}, not whole numbers (n,)",
-            fix=_HOW_TO_NUMBER,
-        )
-    return _checked(_as_numbers(indices, count), images, count, shape)
+    wrong = indices[(indices < 0) | (indices >= count)]
+    if len(wrong):
+        raise _out_of_range(int(wrong[0]), count)
+    return indices.astype(np.int64), images
 
 
-def _member(archive: zipfile.ZipFile, member: zipfile.ZipInfo, count: int, shape: ImageShape) -> bytes:
-    """Return the bytes of a member, decompressed only if it says that it is no larger than it may be."""
+class _Header(NamedTuple):
+    """What an array in the .npy format says of itself; its values begin at `start`."""
+
+    name: str
+    shape: tuple[int, ...]
+    fortran: bool
+    kind: np.dtype[Any]
+    start: int
+
+
+def _header(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> _Header:
+    """Read the header of an array. Raise `Refusal` if its values are no numbers, or of another size than the member."""
+    name = member.filename.removesuffix(".npy")
     if member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):  # others expand without a limit
-        raise Refusal(f"{member.filename} is compressed by another method than deflate", fix=_HOW_TO_WRITE)
-    most = _HEADER_BYTES + count * (shape.size if member.filename == "images.npy" else 8)
-    if member.file_size > most:
-        raise _too_many(f"{member.filename} has {member.file_size:,} bytes", count, shape)
-    return archive.read(member)
-
-
-def _array(content: bytes, name: str) -> NDArray[Any]:
-    """Return an array in the .npy format. What its header says is checked before anything is allocated for it."""
-    file = io.BytesIO(content)
+        raise Refusal(f"{name} is compressed by another method than deflate", fix=_HOW_TO_WRITE)
+    with archive.open(member) as file:
+        beginning = io.BytesIO(file.read(_HEADER_BYTES))
     try:
-        version = np.lib.format.read_magic(file)
+        version = np.lib.format.read_magic(beginning)
         if version not in ((1, 0), (2, 0)):
             raise ValueError(f"version {version} of the .npy format")
         read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
-        found, fortran, kind = read(file, max_header_size=_HEADER_BYTES)
+        shape, fortran, kind = read(beginning, max_header_size=_HEADER_BYTES)
         if kind.hasobject:
             raise ValueError("Python objects, which are not read")
-        if kind.itemsize > 8 or kind.kind not in "iufb":
+        if kind.kind not in "iufb":
             raise ValueError(f"values of the type {kind}")
-        size = kind.itemsize
-        for each in found:
-            size *= int(each)
-        if min(found, default=0) < 0 or size != len(content) - file.tell():
-            raise ValueError(f"shape {found}, which is not what follows")
-        array = np.frombuffer(content, kind, offset=file.tell())
-        return array.reshape(found, order="F" if fortran else "C")
+        start = beginning.tell()
+        if min(shape, default=0) < 0 or math.prod(shape) * kind.itemsize != member.file_size - start:
+            raise ValueError(f"shape {shape}, which is not what follows")
     except (ValueError, SyntaxError, TokenError, TypeError, RecursionError, OverflowError) as error:
-        raise Refusal(
-            f"the array {name} cannot be read: {error}",
-            fix=_HOW_TO_WRITE,
-        ) from error
+        raise Refusal(f"the array {name} cannot be read: {error}", fix=_HOW_TO_WRITE) from error
+    return _Header(name, shape, fortran, kind, start)
+
+
+def _check_headers(indices: _Header, images: _Header, count: int, shape: ImageShape) -> None:
+    """Raise `Refusal` for arrays of other types or shapes, before they are decompressed."""
+    if len(indices.shape) != 1 or indices.kind.kind not in "iu":
+        raise Refusal(f"indices is {indices.kind} {indices.shape}, not whole numbers (n,)", fix=_HOW_TO_NUMBER)
+    _check(indices.shape[0], images.shape, images.kind, count, shape)
+
+
+def _array(archive: zipfile.ZipFile, header: _Header) -> NDArray[Any]:
+    array = np.frombuffer(archive.read(f"{header.name}.npy"), header.kind, offset=header.start)
+    return array.reshape(header.shape, order="F" if header.fortran else "C")
 
 
 def _json(content: bytes, count: int, shape: ImageShape) -> tuple[NDArray[np.int64], Images]:
@@ -153,8 +162,6 @@ def _json(content: bytes, count: int, shape: ImageShape) -> tuple[NDArray[np.int
             "indices is no list of whole numbers",
             fix=_HOW_TO_NUMBER,
         )
-    if len(numbers) > count:
-        raise _too_many(f"there are {len(numbers):,} images", count, shape)
     if not isinstance(text, str):
         raise Refusal("images is no text in base64", fix="write base64.b64encode(images.tobytes()).decode()")
     try:
@@ -163,49 +170,42 @@ def _json(content: bytes, count: int, shape: ImageShape) -> tuple[NDArray[np.int
         raise Refusal(
             f"images is no text in base64: {error}", fix="write base64.b64encode(images.tobytes()).decode()"
         ) from error
+    _check(len(numbers), (len(numbers), *shape), np.dtype(np.uint8), count, shape)
     if len(raw) != len(numbers) * shape.size:
         raise Refusal(
-            f"images has {len(raw):,} bytes, but {len(numbers):,} images of {_in_words(shape)} have "
+            f"images has {len(raw):,} bytes, but {len(numbers):,} images of {tuple(shape)} have "
             f"{len(numbers) * shape.size:,}",
             fix="write the bytes of a uint8 array (n, height, width, channels)",
         )
     wrong = next((each for each in numbers if not 0 <= each < count), None)
     if wrong is not None:
         raise _out_of_range(wrong, count)
-    images = np.frombuffer(raw, np.uint8).reshape(-1, *shape)
-    return _checked(np.array(numbers, np.int64), images, count, shape)
+    return np.array(numbers, np.int64), np.frombuffer(raw, np.uint8).reshape(-1, *shape)
 
 
 def _no_constant(name: str) -> float:
     raise ValueError(f"{name} is no number of JSON")
 
 
-def _checked(
-    indices: NDArray[np.int64], images: NDArray[Any], count: int, shape: ImageShape
-) -> tuple[NDArray[np.int64], Images]:
-    if len(indices) > count:
-        raise _too_many(f"there are {len(indices):,} images", count, shape)
-    if not len(indices):
-        raise Refusal("there are no images", fix="upload at least one")
-    if images.dtype != np.uint8:
+def _check(number: int, found: tuple[int, ...], kind: np.dtype[Any], count: int, shape: ImageShape) -> None:
+    """Raise `Refusal` unless images of this shape and type are `number` images of the round."""
+    if kind != np.uint8:
         raise Refusal(
-            f"images is {images.dtype}, not uint8: its values are no pixels from 0 to 255",
+            f"images is {kind}, not uint8: its values are no pixels from 0 to 255",
             fix="round them to 8 bits: (images * 255).round().astype(numpy.uint8), if their values are from 0 to 1",
         )
-    if images.shape != (len(indices), *shape):
+    if number > count:
         raise Refusal(
-            f"images is {images.shape}, not {(len(indices), *shape)}: (n, height, width, channels), n as in indices",
+            f"there are {number:,} images, but the round has {count:,}",
+            fix="upload at most one image for each clean image",
+        )
+    if not number:
+        raise Refusal("there are no images", fix="upload at least one")
+    if found != (number, *shape):
+        raise Refusal(
+            f"images is {found}, not {(number, *shape)}: (n, height, width, channels), n as in indices",
             fix="name one index for each image, and put the channels last",
         )
-    return indices, images
-
-
-def _as_numbers(indices: NDArray[Any], count: int) -> NDArray[np.int64]:
-    """Return indices as int64; of those that are larger, which no round has, the first is refused."""
-    wrong = indices[(indices < 0) | (indices >= count)]
-    if len(wrong):
-        raise _out_of_range(int(wrong[0]), count)
-    return indices.astype(np.int64)
 
 
 def _check_indices(indices: NDArray[np.int64], count: int) -> None:
@@ -222,14 +222,3 @@ def _out_of_range(index: int, count: int) -> Refusal:
         f"there is no image {shown}: the round has {count:,} images, from 0 to {count - 1:,}",
         fix="use the numbers in the names of the released images",
     )
-
-
-def _too_many(what: str, count: int, shape: ImageShape) -> Refusal:
-    return Refusal(
-        f"{what}, but the round has {count:,} images of {_in_words(shape)}",
-        fix="upload at most one image for each clean image, as uint8",
-    )
-
-
-def _in_words(shape: ImageShape) -> str:
-    return f"{shape.height} x {shape.width} x {shape.channels}"

@@ -10,6 +10,7 @@ from django.urls import reverse
 from django.utils.translation import gettext
 
 from accounts.models import User
+from core.number_format import local
 from core.time_format import for_programs
 from evaluation.charts.chart_table import Cell, ChartTable
 from evaluation.charts.line_chart import LineChart
@@ -131,7 +132,7 @@ def _norm(best: BestKnown, norm: Norm) -> ShownNorm:
     contest = best.contest(norm)
     return ShownNorm(
         name=norm_name(norm),
-        budget=_threat(best, norm).budget_in_words,
+        budget=local(f"{best.rules.budget(norm):g}"),
         contest=(_NONE, _NONE) if contest is None else _cells(contest),
         best=_cells(best.standing(norm)),
         lowered=len({each.image for each in best.improvements if each.norm == norm.value}),
