@@ -12,7 +12,7 @@ from accounts.models import User
 from api.column_leaderboard_api import PlainApi
 from competitions.board_freezes import sees_live
 from competitions.models import Track
-from formats.curves.best_known.history import BestKnown
+from formats.curves.best_known.history import best_known
 from formats.curves.best_known.json_values import as_values
 from formats.curves.best_known.released_models import released_entries
 from formats.curves.board import CurvesBoard, threat_models_of
@@ -28,7 +28,7 @@ class CurvesApi(PlainApi):
 
     def submission(self, submission: Submission, *, inside: bool) -> Mapping[str, Any]:
         """Return what is best known of a submission in each round in which it is released."""
-        return {"best_known": [as_values(BestKnown(each)) for each in released_entries(submission)]}
+        return {"best_known": [as_values(best_known(each)) for each in released_entries(submission)]}
 
     def leaderboard(self, track: Track, user: User | AnonymousUser, page: str) -> Mapping[str, Any]:
         live = sees_live(user, track.competition)

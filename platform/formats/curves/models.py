@@ -115,6 +115,8 @@ class Proof(HostedItem):
     uploaded_at = models.DateTimeField()
     content = models.CharField(max_length=64)
     """The digest of its archive in the object store."""
+    bytes = models.PositiveIntegerField()
+    """Number of bytes of this archive."""
     images = models.PositiveIntegerField()
     """Number of its images."""
 

@@ -279,7 +279,7 @@ class Rows:
             round=played, track=track, submission=submission, player=players["model"], order=1, prior=1, place=1
         )
         proof = Proof.objects.create(
-            round_entry=entered, by=self.by, uploaded_at=self.at, content="a" * 64, images=1, state="failed"
+            round_entry=entered, by=self.by, uploaded_at=self.at, content="a" * 64, bytes=9, images=1, state="failed"
         )
         Improvement.objects.create(proof=proof, image=0, norm="l2", distance=0.5, at=self.at)
         RoundMatch.objects.create(round=played, match=match)

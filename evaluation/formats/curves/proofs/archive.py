@@ -24,6 +24,9 @@ from numpy.typing import NDArray
 from evaluation.domain.errors import Refusal
 from evaluation.domain.images import Images, ImageShape
 
+MOST_PIXEL_BYTES = 128 << 20
+"""The most bytes of the images of an upload, not compressed."""
+
 _NAMES = ("indices", "images")
 _MEMBERS = tuple(f"{name}.npy" for name in _NAMES)
 _HEADER_BYTES = 4096
@@ -201,6 +204,11 @@ def _check(number: int, found: tuple[int, ...], kind: np.dtype[Any], count: int,
         )
     if not number:
         raise Refusal("there are no images", fix="upload at least one")
+    if number * shape.size > MOST_PIXEL_BYTES:
+        raise Refusal(
+            f"the images have {number * shape.size >> 20:,} MiB of pixels, more than {MOST_PIXEL_BYTES >> 20}",
+            fix="upload them in parts",
+        )
     if found != (number, *shape):
         raise Refusal(
             f"images is {found}, not {(number, *shape)}: (n, height, width, channels), n as in indices",

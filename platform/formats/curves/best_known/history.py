@@ -27,7 +27,7 @@ class Start:
     right: Booleans
     distances: Mapping[Norm, Floats]
     holders: Mapping[Norm, Sequence[Benchmark | None]]
-    """None: the image is wrong without a change, or no attack found anything."""
+    """Who found each distance; None: the image is wrong without a change, or no attack found anything."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,21 +51,23 @@ def start_of(benchmarks: Sequence[Benchmark]) -> Start:
     right = np.logical_and.reduce([outcome.right for _, outcome in outcomes])
     distances, holders = {}, {}
     for norm in NORMS:
-        best: Floats = np.where(right, np.inf, 0.0)
-        held: list[Benchmark | None] = [None] * len(right)
-        for benchmark, outcome in outcomes:
-            if benchmark.norm == norm.value:
-                for image in (outcome.distances < best).nonzero()[0]:
-                    best[image], held[image] = outcome.distances[image], benchmark
-        distances[norm], holders[norm] = best, held
+        nobody: Floats = np.where(right, np.inf, 0.0)  # it comes first, so that of equal distances it holds none
+        found = [(None, nobody), *((each, outcome.distances) for each, outcome in outcomes if each.norm == norm.value)]
+        all_ = np.minimum(nobody, np.stack([each for _, each in found]))
+        distances[norm] = all_.min(axis=0)
+        holders[norm] = [found[first][0] for first in all_.argmin(axis=0)]
     return Start(right, distances, holders)
 
 
 class BestKnown:
-    """What is best known of a released model. It reads the database once, when something is asked for."""
+    """What is best known of a released model; see `best_known`."""
 
-    def __init__(self, entry: RoundEntry) -> None:
+    def __init__(self, entry: RoundEntry, benchmarks: Sequence[Benchmark], improvements: Sequence[Improvement]) -> None:
         self.entry = entry
+        self.benchmarks = benchmarks
+        """The attacks of the round against the model, in the order of the rules."""
+        self.improvements = improvements
+        """All distances that proofs lowered, in the order of the proofs."""
 
     @cached_property
     def rules(self) -> CurvesRules:
@@ -75,22 +77,9 @@ class BestKnown:
         return curves_rules(self.entry.round.rules)
 
     @cached_property
-    def benchmarks(self) -> list[Benchmark]:
-        """The attacks of the round against the model, in the order of the rules."""
-        return list(
-            Benchmark.objects.filter(round=self.entry.round_id, submission=self.entry.submission_id).order_by("pk")
-        )
-
-    @cached_property
     def start(self) -> Start:
         """What these attacks found."""
         return start_of(self.benchmarks)
-
-    @cached_property
-    def improvements(self) -> list[Improvement]:
-        """All distances that proofs lowered, in the order of the proofs."""
-        rows = Improvement.objects.filter(proof__round_entry=self.entry).select_related("proof__by")
-        return list(rows.order_by("proof__position", "pk"))
 
     @cached_property
     def distances(self) -> Mapping[Norm, Floats]:
@@ -129,6 +118,24 @@ class BestKnown:
 
     def _standing(self, distances: Mapping[Norm, Floats], norm: Norm) -> ModelStanding:
         return standing(self.start.right, distances[norm], self.rules.budget(norm))
+
+
+def best_known(entry: RoundEntry) -> BestKnown:
+    """Return what is best known of a released model now."""
+    return best_known_of([entry])[0]
+
+
+def best_known_of(entries: Sequence[RoundEntry]) -> list[BestKnown]:
+    """Return what is best known of released models of a round, in their order; in two queries."""
+    benchmarks: defaultdict[int, list[Benchmark]] = defaultdict(list)
+    played = Benchmark.objects.filter(round__in={each.round_id for each in entries})
+    for each in played.filter(submission__in=[entry.submission_id for entry in entries]).order_by("pk"):
+        benchmarks[each.submission_id].append(each)
+    improvements: defaultdict[int, list[Improvement]] = defaultdict(list)
+    rows = Improvement.objects.filter(proof__round_entry__in=entries).select_related("proof__by")
+    for row in rows.order_by("proof__position", "pk"):
+        improvements[row.proof.round_entry_id].append(row)
+    return [BestKnown(each, benchmarks[each.submission_id], improvements[each.pk]) for each in entries]
 
 
 def _is_untargeted(benchmark: Benchmark, norm: Norm) -> bool:

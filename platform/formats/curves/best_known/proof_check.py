@@ -10,7 +10,7 @@ from competitions.models import Competition
 from core.data_difference import Difference
 from evaluation.formats.curves.threat_models import Norm
 from formats.curves.best_known.engine_adapter import lowered_by
-from formats.curves.best_known.history import BestKnown
+from formats.curves.best_known.history import best_known
 from formats.curves.models import Improvement, Proof
 from rounds.models import RoundEntry
 
@@ -26,7 +26,7 @@ def wrong_improvements(competitions: QuerySet[Competition]) -> Iterator[Differen
 
 
 def _wrong(entry: RoundEntry) -> Iterator[Difference]:
-    best = {norm: each.copy() for norm, each in BestKnown(entry).start.distances.items()}
+    best = {norm: each.copy() for norm, each in best_known(entry).start.distances.items()}
     proofs = entry.proofs.select_related("round_entry__round__sample_set").order_by("position", "pk")
     for proof in proofs:
         counts = proof.outcome == Proof.Outcome.VERIFIED and proof.position is not None

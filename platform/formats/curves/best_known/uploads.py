@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import hashlib
+from datetime import timedelta
+
 from django.db import transaction
 from django.db.models import Q
 
 from accounts.models import User
 from core import clock, event_log, object_store, worker_notifications
-from core.errors import Refusal
+from core.errors import Refusal, RefusedForNow
 from evaluation.domain.translatable_text import Text
 from formats.curves.best_known.engine_adapter import archive_of, lowers_anything
-from formats.curves.best_known.history import BestKnown
+from formats.curves.best_known.history import best_known
 from formats.curves.best_known.released_models import require_open
 from formats.curves.models import Proof
 from rounds.models import RoundEntry
@@ -22,6 +25,10 @@ MOST_BYTES = 64 << 20
 MOST_WAITING = 3
 """Proofs of one person that may wait for their verification."""
 
+MOST_BYTES_A_DAY = 256 << 20
+"""The most bytes of the archives of one person within 24 hours."""
+
+_DAY = timedelta(days=1)
 _OPEN = Q(state__in=(WorkItem.State.WAITING, WorkItem.State.CLAIMED))
 _COUNTS = _OPEN | Q(outcome=Proof.Outcome.VERIFIED)
 """Proofs that need not be uploaded again: others ended without fault of who uploaded them."""
@@ -35,7 +42,7 @@ def upload(*, entry: RoundEntry, by: User, content: bytes) -> Proof:
     require_open(entry)
     if len(content) > MOST_BYTES:
         raise too_large()
-    best = BestKnown(entry)
+    best = best_known(entry)
     sample_set = entry.round.sample_set
     kept, images = archive_of(content, sample_set.count, best.rules.shape)
     if not lowers_anything(kept, sample_set, best.distances):
@@ -43,26 +50,41 @@ def upload(*, entry: RoundEntry, by: User, content: bytes) -> Proof:
             Text("no image is nearer to its clean image than the best known one, in either norm"),
             fix=Text("compare your distances with the table of best known ones, and upload only smaller ones"),
         )
-    digest = object_store.put(kept)
+    digest = hashlib.sha256(kept).hexdigest()
     with transaction.atomic():
         User.objects.select_for_update(no_key=True).get(pk=by.pk)  # of uploads at once only so many can wait
-        if Proof.objects.filter(_OPEN, by=by).count() >= MOST_WAITING:
-            raise Refusal(
-                Text("%(count)s of your proofs wait for their verification", count=MOST_WAITING),
-                fix=Text("upload the next one when one of them is verified"),
-            )
         same = Proof.objects.filter(_COUNTS, round_entry=entry, content=digest).first()
         if same is not None:
             raise Refusal(
                 Text("proof %(number)s has the same images", number=str(same.pk)),
                 fix=Text("upload other images, or wait for its result"),
             )
+        if Proof.objects.filter(_OPEN, by=by).count() >= MOST_WAITING:
+            raise Refusal(
+                Text("%(count)s of your proofs wait for their verification", count=MOST_WAITING),
+                fix=Text("upload the next one when one of them is verified"),
+            )
+        _check_bytes(by, len(kept))
         proof = Proof.objects.create(
-            round_entry=entry, by=by, content=digest, images=images, uploaded_at=clock.database_now()
+            round_entry=entry, by=by, content=digest, bytes=len(kept), images=images, uploaded_at=clock.database_now()
         )
+        object_store.put(kept)  # not before: what is refused is not kept
         event_log.record("upload", proof, by=by)
         worker_notifications.notify("workers.play")
     return proof
+
+
+def _check_bytes(by: User, more: int) -> None:
+    """Raise `RefusedForNow` if the archives of a person in a day would be too large: they are kept."""
+    day = clock.database_now() - _DAY
+    recent = Proof.objects.filter(by=by, uploaded_at__gt=day).order_by("uploaded_at")
+    if sum(each.bytes for each in recent) + more > MOST_BYTES_A_DAY:
+        first = recent.first()
+        raise RefusedForNow(
+            Text("your proofs of a day may have at most %(size)s MiB", size=MOST_BYTES_A_DAY >> 20),
+            accepted_from=(first.uploaded_at if first else day) + _DAY,
+            fix=Text("upload only images that are nearer than the best known"),
+        )
 
 
 def too_large() -> Refusal:

@@ -13,7 +13,7 @@ from accounts.models import User
 from core import clock, event_log, worker_notifications
 from core.errors import Refusal
 from formats.curves.best_known.engine_adapter import DEADLINE_SECONDS, lowered_by, verified
-from formats.curves.best_known.history import BestKnown
+from formats.curves.best_known.history import best_known
 from formats.curves.models import Improvement, Proof
 from rounds.running.transitions import locked
 from workers.models import Worker
@@ -48,7 +48,7 @@ class ProofWork(RowWork[Proof]):
         return timedelta(seconds=DEADLINE_SECONDS) + _MARGIN
 
     def play(self, item: Proof) -> Mapping[str, Any]:
-        return verified(item, BestKnown(item.round_entry).distances)
+        return verified(item, best_known(item.round_entry).distances)
 
     def committed(self, item: Proof, result: Mapping[str, Any]) -> None:
         """Lower what is best known by then, under a lock: of proofs that are verified at once, one sees the other."""
@@ -57,7 +57,7 @@ class ProofWork(RowWork[Proof]):
             return
         locked(item.round_entry.round)
         before = Proof.objects.filter(round_entry=item.round_entry).aggregate(last=Max("position"))["last"] or 0
-        lowered = lowered_by(item, result["verdicts"], BestKnown(item.round_entry).distances)
+        lowered = lowered_by(item, result["verdicts"], best_known(item.round_entry).distances)
         now = clock.database_now()
         Proof.objects.filter(pk=item.pk).update(position=before + 1, verified_at=now)
         Improvement.objects.bulk_create(

@@ -18,7 +18,7 @@ from evaluation.domain.failure_reasons import Reason
 from evaluation.domain.translatable_text import Text
 from evaluation.formats.curves.threat_models import Goal, Norm
 from formats.curves.best_known.engine_adapter import NORMS
-from formats.curves.best_known.history import BestKnown, Step
+from formats.curves.best_known.history import BestKnown, Step, best_known_of
 from formats.curves.board import CurvesBoard, ThreatModelOfBoard
 from formats.curves.engine_adapter import ModelStanding, attack_title
 from formats.curves.models import Proof
@@ -98,7 +98,7 @@ def address_of(entry: RoundEntry) -> str:
 
 def round_rows(entries: Sequence[RoundEntry]) -> list[tuple[RoundEntry, str, list[ShownNorm]]]:
     """Return released models of a round with the address of their page and what is best known in each norm."""
-    known = [BestKnown(each) for each in entries]
+    known = best_known_of(entries)
     return [(each.entry, address_of(each.entry), [_norm(each, norm) for norm in NORMS]) for each in known]
 
 

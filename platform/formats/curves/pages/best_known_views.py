@@ -20,7 +20,7 @@ from accounts.models import User
 from core import clock, object_store
 from core.errors import Refusal, RefusedForNow
 from evaluation.domain.translatable_text import Text
-from formats.curves.best_known.history import BestKnown
+from formats.curves.best_known.history import best_known
 from formats.curves.best_known.released_models import released_models, require_open
 from formats.curves.best_known.uploads import MOST_BYTES, too_large, upload
 from formats.curves.models import Proof
@@ -55,7 +55,7 @@ def show(request: HttpRequest, slug: str, number: int, model: int) -> HttpRespon
         "team": entry.submission.repository.entry.team,
         "most": MOST_BYTES >> 20,
         "closed": _closed(entry),
-        **page_context(BestKnown(entry), reader),
+        **page_context(best_known(entry), reader),
     }
     return render(request, "formats/curves/best_known.html", context)
 
@@ -64,7 +64,7 @@ def show(request: HttpRequest, slug: str, number: int, model: int) -> HttpRespon
 def history_csv(request: HttpRequest, slug: str, number: int, model: int) -> HttpResponse:
     """Return every best known distance of a released model since its round."""
     entry = _entry(request, slug, number, model)
-    return csv_file(history_table(BestKnown(entry)), f"{slug}-round-{number}-best-known-{model}")
+    return csv_file(history_table(best_known(entry)), f"{slug}-round-{number}-best-known-{model}")
 
 
 @require_safe

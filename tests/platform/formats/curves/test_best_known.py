@@ -31,7 +31,7 @@ from evaluation.formats.curves.models.sandboxed import ModelFailedError, as_pixe
 from evaluation.formats.curves.proofs.verification import DeadlineExceededError
 from evaluation.formats.curves.threat_models import Knowledge, Norm
 from formats.curves.best_known import engine_adapter, uploads
-from formats.curves.best_known.history import BestKnown
+from formats.curves.best_known.history import best_known
 from formats.curves.best_known.work import proofs
 from formats.curves.models import Improvement, ModelScore, Proof
 from formats.curves.pages import best_known_views
@@ -120,7 +120,7 @@ class Released:
         return uploads.upload(entry=self.entry, by=by, content=content)
 
     def best(self, norm: Norm) -> list[float]:
-        return [float(each) for each in BestKnown(self.entry).distances[norm].round(4)]
+        return [float(each) for each in best_known(self.entry).distances[norm].round(4)]
 
 
 def differences() -> Sequence[object]:
@@ -287,7 +287,9 @@ def test_a_platform_error_is_tried_again_and_can_be_replayed(released: Released,
         proofs.replay(proof, None)
 
 
-def test_what_lowers_nothing_and_what_waits_already_is_refused(released: Released, client: Client) -> None:
+def test_what_lowers_nothing_and_what_waits_already_is_refused(
+    released: Released, client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
     client.force_login(released.ann)
     assert "No image is nearer" in post(client, released, released.npz({0: 9}))
     assert "waits for its verification" in post(client, released, released.npz({1: 51}))
@@ -296,10 +298,11 @@ def test_what_lowers_nothing_and_what_waits_already_is_refused(released: Release
     assert "No file was uploaded" in post(client, released)
     play_all()
     assert "No image is nearer" in post(client, released, released.npz({1: 51}))
-    for by in (50, 49, 48):
-        assert "waits for its verification" in post(client, released, released.npz({1: by}))
-    assert "3 of your proofs wait" in post(client, released, released.npz({1: 47}))
-    released.upload(released.ben, released.npz({1: 47}))
+    monkeypatch.setattr(uploads, "MOST_WAITING", 1)
+    released.upload(released.ann, released.npz({1: 50}))
+    with pytest.raises(Refusal, match="1 of your proofs wait"):
+        released.upload(released.ann, released.npz({1: 49}))
+    released.upload(released.ben, released.npz({1: 49}))
 
 
 def _twice(released: Released) -> bytes:
@@ -327,7 +330,10 @@ def test_uploads_are_limited_by_size_and_by_hour(
         413, "an upload may have at most 64 MiB",
     )  # fmt: skip
     monkeypatch.undo()
-    monkeypatch.setattr(best_known_views.UploadThrottle, "rate", "2/hour")
+    monkeypatch.setattr(uploads, "MOST_BYTES_A_DAY", 1000)
+    assert "Your proofs of a day may have at most 0 MiB" in post(client, released, released.npz({1: 51}))
+    assert not Proof.objects.exists()
+    monkeypatch.setattr(best_known_views.UploadThrottle, "rate", "3/hour")
     for _ in range(2):
         assert "No file was uploaded" in post(client, released)
     assert "proofs within an hour" in post(client, released)
@@ -392,7 +398,7 @@ def test_a_model_that_left_after_its_release_takes_no_proofs(released: Released,
 def test_what_is_known_starts_with_what_the_attacks_found(released: Released, client: Client) -> None:
     released.round.benchmarks.filter(norm="linf").delete()
     assert released.best(Norm.LINF) == [0.0] + [np.inf] * 5
-    assert BestKnown(released.entry).contest(Norm.LINF) is None
+    assert best_known(released.entry).contest(Norm.LINF) is None
     assert client.get(released.address).status_code == 200
     released.round.benchmarks.filter(goal="targeted").update(result="", reason="crashed")
     assert client.get(released.address).status_code == 404  # it got no image right in the round
