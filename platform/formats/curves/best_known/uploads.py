@@ -6,7 +6,7 @@ import hashlib
 from datetime import timedelta
 
 from django.db import transaction
-from django.db.models import Q
+from django.db.models import Min, Q, Sum
 
 from accounts.models import User
 from core import clock, event_log, object_store, worker_notifications
@@ -77,12 +77,11 @@ def upload(*, entry: RoundEntry, by: User, content: bytes) -> Proof:
 def _check_bytes(by: User, more: int) -> None:
     """Raise `RefusedForNow` if the archives of a person in a day would be too large: they are kept."""
     day = clock.database_now() - _DAY
-    recent = Proof.objects.filter(by=by, uploaded_at__gt=day).order_by("uploaded_at")
-    if sum(each.bytes for each in recent) + more > MOST_BYTES_A_DAY:
-        first = recent.first()
+    recent = Proof.objects.filter(by=by, uploaded_at__gt=day).aggregate(sum=Sum("bytes"), first=Min("uploaded_at"))
+    if (recent["sum"] or 0) + more > MOST_BYTES_A_DAY:
         raise RefusedForNow(
             Text("your proofs of a day may have at most %(size)s MiB", size=MOST_BYTES_A_DAY >> 20),
-            accepted_from=(first.uploaded_at if first else day) + _DAY,
+            accepted_from=(recent["first"] or day) + _DAY,
             fix=Text("upload only images that are nearer than the best known"),
         )
 
