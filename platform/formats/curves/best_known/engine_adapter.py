@@ -46,7 +46,7 @@ DEADLINE_SECONDS = 300.0
 """Seconds that a verification may take."""
 
 _PARSER = "evaluation.formats.curves.proofs.archive:parse"
-_PARSER_SECONDS, _PARSER_BYTES = 20, 2 << 30
+_PARSER_SECONDS, _PARSER_BYTES = 20, 1 << 30
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import timedelta
 
 from django.db import transaction
@@ -28,6 +31,9 @@ MOST_WAITING = 3
 MOST_BYTES_A_DAY = 256 << 20
 """The most bytes of the archives of one person within 24 hours."""
 
+_free = threading.BoundedSemaphore(1)
+"""An upload takes a process and memory: each web process reads one at a time."""
+
 _DAY = timedelta(days=1)
 _OPEN = Q(state__in=(WorkItem.State.WAITING, WorkItem.State.CLAIMED))
 _COUNTS = _OPEN | Q(outcome=Proof.Outcome.VERIFIED)
@@ -44,12 +50,13 @@ def upload(*, entry: RoundEntry, by: User, content: bytes) -> Proof:
         raise too_large()
     best = best_known(entry)
     sample_set = entry.round.sample_set
-    kept, images = archive_of(content, sample_set.count, best.rules.shape)
-    if not lowers_anything(kept, sample_set, best.distances):
-        raise Refusal(
-            Text("no image is nearer to its clean image than the best known one, in either norm"),
-            fix=Text("compare your distances with the table of best known ones, and upload only smaller ones"),
-        )
+    with _reading():
+        kept, images = archive_of(content, sample_set.count, best.rules.shape)
+        if not lowers_anything(kept, sample_set, best.distances):
+            raise Refusal(
+                Text("no image is nearer to its clean image than the best known one, in either norm"),
+                fix=Text("compare your distances with the table of best known ones, and upload only smaller ones"),
+            )
     digest = hashlib.sha256(kept).hexdigest()
     with transaction.atomic():
         User.objects.select_for_update(no_key=True).get(pk=by.pk)  # of uploads at once only so many can wait
@@ -72,6 +79,21 @@ def upload(*, entry: RoundEntry, by: User, content: bytes) -> Proof:
         event_log.record("upload", proof, by=by)
         worker_notifications.notify("workers.play")
     return proof
+
+
+@contextmanager
+def _reading() -> Iterator[None]:
+    """Read an upload in the block. Raise `RefusedForNow`, without waiting, while this process reads another one."""
+    if not _free.acquire(blocking=False):
+        raise RefusedForNow(
+            Text("another upload is being read"),
+            accepted_from=clock.now() + timedelta(seconds=30),
+            fix=Text("upload the archive again in a minute"),
+        )
+    try:
+        yield
+    finally:
+        _free.release()
 
 
 def _check_bytes(by: User, more: int) -> None:

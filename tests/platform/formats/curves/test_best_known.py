@@ -333,6 +333,9 @@ def test_uploads_are_limited_by_size_and_by_hour(
     monkeypatch.setattr(uploads, "MOST_BYTES_A_DAY", 1000)
     assert "Your proofs of a day may have at most 0 MiB" in post(client, released, released.npz({1: 51}))
     assert not Proof.objects.exists()
+    monkeypatch.setattr(uploads, "MOST_BYTES_A_DAY", 1 << 20)
+    with uploads._reading(), pytest.raises(Refusal, match="another upload is being read"):
+        released.upload(released.ann, released.npz({1: 51}))
     monkeypatch.setattr(best_known_views.UploadThrottle, "rate", "3/hour")
     for _ in range(2):
         assert "No file was uploaded" in post(client, released)

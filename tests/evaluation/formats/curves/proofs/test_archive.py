@@ -76,6 +76,7 @@ def test_images_in_the_order_of_fortran_are_read() -> None:
         (npz(images=IMAGES), "the archive has 1 entries"),
         (npz(indices=[0, 1], images=IMAGES, more=[1]), "the archive has 3 entries"),
         (zipped({f"{number}.png": b"" for number in range(3)}), "the archive has 3 entries"),
+        (b"PK\x03\x04" + b"PK\x01\x02" * 10**6, "the archive has 1,000,000 entries"),
         (npz(indices=[0, 6], images=IMAGES), "there is no image 6: the round has 6 images, from 0 to 5"),
         (npz(indices=[0, -1], images=IMAGES), "there is no image -1"),
         (npz(indices=np.array([0, 2**63], np.uint64), images=IMAGES), "there is no image of more than 18 digits"),
