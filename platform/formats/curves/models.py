@@ -126,7 +126,7 @@ class Proof(HostedItem):
     """Why the model failed; see `evaluation.domain.failure_reasons.Reason`. That is no error of who uploaded it."""
     detail = models.TextField(blank=True)
     verdicts = models.JSONField(default=list, blank=True)
-    """What the model said of each image; see `evaluation.formats.curves.proofs.verification.Verdict`."""
+    """What the model said of each image; see `evaluation.formats.curves.proofs.verification.ImageVerdict`."""
     position = models.PositiveIntegerField(null=True, blank=True)
     """Its place among the verified proofs of the model, from 1: they lower the best known distances in this order."""
     verified_at = models.DateTimeField(null=True, blank=True)

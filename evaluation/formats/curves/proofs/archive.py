@@ -109,7 +109,7 @@ def _npz(content: bytes, count: int, shape: ImageShape) -> tuple[NDArray[np.int6
     return indices.astype(np.int64), images
 
 
-class _Header(NamedTuple):
+class _ArrayHeader(NamedTuple):
     """What an array in the .npy format says of itself; its values begin at `start`."""
 
     name: str
@@ -119,7 +119,7 @@ class _Header(NamedTuple):
     start: int
 
 
-def _header(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> _Header:
+def _header(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> _ArrayHeader:
     """Read the header of an array. Raise `Refusal` if its values are no numbers, or of another size than the member."""
     name = member.filename.removesuffix(".npy")
     if member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):  # others expand without a limit
@@ -141,17 +141,17 @@ def _header(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> _Header:
             raise ValueError(f"shape {shape}, which is not what follows")
     except (ValueError, SyntaxError, TokenError, TypeError, RecursionError, OverflowError) as error:
         raise Refusal(f"the array {name} cannot be read: {error}", fix=_HOW_TO_WRITE) from error
-    return _Header(name, shape, fortran, kind, start)
+    return _ArrayHeader(name, shape, fortran, kind, start)
 
 
-def _check_headers(indices: _Header, images: _Header, count: int, shape: ImageShape) -> None:
+def _check_headers(indices: _ArrayHeader, images: _ArrayHeader, count: int, shape: ImageShape) -> None:
     """Raise `Refusal` for arrays of other types or shapes, before they are decompressed."""
     if len(indices.shape) != 1 or indices.kind.kind not in "iu":
         raise Refusal(f"indices is {indices.kind} {indices.shape}, not whole numbers (n,)", fix=_HOW_TO_NUMBER)
     _check(indices.shape[0], images.shape, images.kind, count, shape)
 
 
-def _array(archive: zipfile.ZipFile, header: _Header) -> NDArray[Any]:
+def _array(archive: zipfile.ZipFile, header: _ArrayHeader) -> NDArray[Any]:
     array = np.frombuffer(archive.read(f"{header.name}.npy"), header.kind, offset=header.start)
     return array.reshape(header.shape, order="F" if header.fortran else "C")
 

@@ -21,7 +21,7 @@ Start: TypeAlias = Callable[[], AbstractContextManager[Classifier]]
 """Starts a fresh instance of the model."""
 
 
-class Verdict(StrEnum):
+class ImageVerdict(StrEnum):
     """What the model says of an image of a proof."""
 
     ADVERSARIAL = "adversarial"
@@ -61,10 +61,10 @@ def verdicts(start: Start, clean: Images, changed: Images, labels: Integers, *, 
 
 def _verdict(label: int, clean: tuple[int, int], changed: tuple[int, int]) -> str:
     if clean != (label, label):
-        return Verdict.CLEAN_WRONG
+        return ImageVerdict.CLEAN_WRONG
     if changed[0] != changed[1]:
-        return Verdict.INCONSISTENT
-    return Verdict.RIGHT if changed[0] == label else Verdict.ADVERSARIAL
+        return ImageVerdict.INCONSISTENT
+    return ImageVerdict.RIGHT if changed[0] == label else ImageVerdict.ADVERSARIAL
 
 
 def _labels(model: Classifier, images: Images, deadline: float) -> NDArray[np.int64]:

@@ -20,7 +20,7 @@ from evaluation.formats.curves.models.classifier import Classifier
 from evaluation.formats.curves.models.sandboxed import ModelFailedError, sandboxed
 from evaluation.formats.curves.proofs import archive
 from evaluation.formats.curves.proofs.distances import distances_of, lower, optimality
-from evaluation.formats.curves.proofs.verification import DeadlineExceededError, Verdict, verdicts
+from evaluation.formats.curves.proofs.verification import DeadlineExceededError, ImageVerdict, verdicts
 from evaluation.formats.curves.results import Booleans, Floats, Integers
 from evaluation.formats.curves.scoring.standings import ModelStanding, standing_of
 from evaluation.formats.curves.threat_models import Norm
@@ -84,7 +84,7 @@ def verified(proof: Proof, best: Mapping[Norm, Floats]) -> dict[str, Any]:
     """
     images = _of(proof)
     asked = images.lower_any(best)
-    found = np.full(len(asked), Verdict.FAR.value, object)
+    found = np.full(len(asked), ImageVerdict.FAR.value, object)
     try:
         if asked.any():
             found[asked] = verdicts(
@@ -101,7 +101,7 @@ def verified(proof: Proof, best: Mapping[Norm, Floats]) -> dict[str, Any]:
 def lowered_by(proof: Proof, found: Sequence[str], best: Mapping[Norm, Floats]) -> list[Lowered]:
     """Return what a proof lowers whose images have the verdicts `found`, in the order of norm and image."""
     images = _of(proof)
-    adversarial: Booleans = np.array(found, object) == Verdict.ADVERSARIAL.value
+    adversarial: Booleans = np.array(found, object) == ImageVerdict.ADVERSARIAL.value
     return [
         Lowered(int(images.indices[row]), norm, float(images.distances[norm][row]))
         for norm in NORMS

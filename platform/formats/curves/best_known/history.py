@@ -31,7 +31,7 @@ class Start:
 
 
 @dataclass(frozen=True, eq=False)
-class Step:
+class ProofStep:
     """A proof that lowered distances in a norm: of which images, and the standing before and after it."""
 
     proof: Proof
@@ -106,7 +106,7 @@ class BestKnown:
         """Return the median ratio of an attack's distances to the best known ones; None without any to compare."""
         return optimality(outcome_of(benchmark.result).distances, self.distances[Norm(benchmark.norm)])
 
-    def steps(self) -> Iterator[Step]:
+    def steps(self) -> Iterator[ProofStep]:
         """Yield the proofs that lowered distances, oldest first, each norm by itself."""
         current = {norm: each.copy() for norm, each in self.start.distances.items()}
         standings = {norm: self._standing(current, norm) for norm in NORMS}
@@ -114,7 +114,7 @@ class BestKnown:
             for row in rows:
                 current[norm][row.image] = row.distance
             before, standings[norm] = standings[norm], self._standing(current, norm)
-            yield Step(proof, norm, rows, before, standings[norm])
+            yield ProofStep(proof, norm, rows, before, standings[norm])
 
     def _standing(self, distances: Mapping[Norm, Floats], norm: Norm) -> ModelStanding:
         return standing(self.start.right, distances[norm], self.rules.budget(norm))

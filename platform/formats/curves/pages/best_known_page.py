@@ -18,7 +18,7 @@ from evaluation.domain.failure_reasons import Reason
 from evaluation.domain.translatable_text import Text
 from evaluation.formats.curves.threat_models import Goal, Norm
 from formats.curves.best_known.engine_adapter import NORMS
-from formats.curves.best_known.history import BestKnown, Step, best_known_of
+from formats.curves.best_known.history import BestKnown, ProofStep, best_known_of
 from formats.curves.board import CurvesBoard, ThreatModelOfBoard
 from formats.curves.engine_adapter import ModelStanding, attack_title
 from formats.curves.models import Proof
@@ -51,7 +51,7 @@ class ShownNorm:
 class ShownStep:
     """A proof that lowered distances in a norm."""
 
-    step: Step
+    step: ProofStep
     norm: str
     accuracy: tuple[str, str]
     median: tuple[str, str]
@@ -152,7 +152,7 @@ def _threat(best: BestKnown, norm: Norm) -> ThreatModelOfBoard:
     return ThreatModelOfBoard("decision", Goal.UNTARGETED, norm, best.rules.budget(norm))
 
 
-def _step(step: Step) -> ShownStep:
+def _step(step: ProofStep) -> ShownStep:
     before, after = _cells(step.before), _cells(step.after)
     return ShownStep(step, norm_name(step.norm), (before[0], after[0]), (before[1], after[1]))
 
