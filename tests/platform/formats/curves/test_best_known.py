@@ -6,7 +6,9 @@ import base64
 import csv
 import io
 import json
+import threading
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from datetime import timedelta
 from typing import Any, cast
@@ -14,7 +16,7 @@ from typing import Any, cast
 import numpy as np
 import pytest
 import torch
-from django.db import transaction
+from django.db import connection, transaction
 from django.test import Client
 from torch import Tensor
 
@@ -405,3 +407,29 @@ def test_what_is_known_starts_with_what_the_attacks_found(released: Released, cl
     assert client.get(released.address).status_code == 200
     released.round.benchmarks.filter(goal="targeted").update(result="", reason="crashed")
     assert client.get(released.address).status_code == 404  # it got no image right in the round
+
+
+@pytest.mark.django_db(transaction=True)
+def test_workers_that_commit_at_once_take_turns(released: Released) -> None:
+    changes = {"ann": 51, "ben": 26}
+    for by in (released.ann, released.ben):
+        released.upload(by, released.npz({1: changes[by.username], 2: 77 - changes[by.username]}))
+    claims = [claimed.claim for name in "ab" if (claimed := queue.claim(Worker(name=name, worker_class="cpu")))]
+    results = [proofs.play(each) for each in claims]
+    together = threading.Barrier(2)
+
+    def commit(claim: Proof, result: Mapping[str, Any]) -> None:
+        try:
+            together.wait()
+            with transaction.atomic():
+                assert claim.release(state="played", **result)
+                proofs.committed(claim, result)
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(2) as threads:
+        list(threads.map(commit, claims, results))
+    assert {*Proof.objects.values_list("position", flat=True)} == {1, 2}
+    assert released.best(Norm.L2)[1:3] == [round(26 / 255, 4)] * 2
+    assert Improvement.objects.filter(norm="l2").count() == 3
+    assert differences() == ()
