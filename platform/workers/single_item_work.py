@@ -33,6 +33,10 @@ class RowWork(ItemQueue[Item, Item], Generic[Item]):
     def play(self, item: Item) -> Mapping[str, Any]:
         """Play a claimed row; return the columns of its result. Raise anything for a platform error."""
 
+    def committed(self, item: Item, result: Mapping[str, Any]) -> None:
+        """Store what else follows from a result, in the transaction that stores it; nothing for most kinds."""
+        return
+
     def waiting(self, now: datetime) -> QuerySet[Item]:
         """Return the rows that may be claimed."""
         return self.playable().filter(state=WorkItem.State.WAITING).exclude(paused_until__gt=now)
@@ -82,4 +86,5 @@ class _RowSession(Generic[Item]):
         with transaction.atomic():
             if not claim.release(state=WorkItem.State.PLAYED, **result):
                 raise LostClaimError(f"{claim} was lost")
+            self._work.committed(claim, result)
             charge(Held(claim.priority, claim.entry_id, claim.claimed_at), clock.database_now())

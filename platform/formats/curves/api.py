@@ -1,4 +1,4 @@
-"""The API of the curves format: a leaderboard for each threat model."""
+"""The API of the curves format: a leaderboard for each threat model, and what is best known of released models."""
 
 from __future__ import annotations
 
@@ -12,14 +12,23 @@ from accounts.models import User
 from api.column_leaderboard_api import PlainApi
 from competitions.board_freezes import sees_live
 from competitions.models import Track
+from formats.curves.best_known.history import best_known
+from formats.curves.best_known.json_values import as_values
+from formats.curves.best_known.released_models import released_entries
 from formats.curves.board import CurvesBoard, threat_models_of
 from submissions.column_leaderboard import PlainRow
+from submissions.models import Submission
 
 
 class CurvesApi(PlainApi):
     """See `api.formats.ApiFormat`. `rows` are those of the first threat model."""
 
     board: CurvesBoard
+    submission_fields = ("best_known",)
+
+    def submission(self, submission: Submission, *, inside: bool) -> Mapping[str, Any]:
+        """Return what is best known of a submission in each round in which it is released."""
+        return {"best_known": [as_values(best_known(each)) for each in released_entries(submission)]}
 
     def leaderboard(self, track: Track, user: User | AnonymousUser, page: str) -> Mapping[str, Any]:
         live = sees_live(user, track.competition)

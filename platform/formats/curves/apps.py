@@ -20,11 +20,15 @@ class CurvesConfig(AppConfig):
         "curves.sweep": {"task": "curves.sweep", "schedule": 10.0, "options": {"expires": 10.0}},
     }
 
-    lock_order: ClassVar = {"rounds.SigningKey": ("curves_format.Benchmark", "curves_format.ModelScore")}
+    lock_order: ClassVar = {
+        "rounds.SigningKey": ("curves_format.Benchmark", "curves_format.ModelScore", "curves_format.Proof")
+    }
     admin_pages: ClassVar = {
         "Benchmarks": (
             AdminPage("Benchmarks", "show_chart", "curves_format_benchmark"),
             AdminPage("Scores of models", "scoreboard", "curves_format_modelscore"),
+            AdminPage("Proofs", "fact_check", "curves_format_proof"),
+            AdminPage("Best known distances", "trending_down", "curves_format_improvement"),
         )
     }
 

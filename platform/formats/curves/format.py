@@ -10,9 +10,10 @@ from core import worker_notifications
 from formats.base import Format, register
 from formats.curves import NAME
 from formats.curves.api import CurvesApi
+from formats.curves.best_known.work import proofs
 from formats.curves.board import CurvesBoard
 from formats.curves.competition import CurvesCompetition
-from formats.curves.models import Benchmark
+from formats.curves.models import Benchmark, Proof
 from formats.curves.pages import CurvesPages
 from formats.curves.player_builds import build
 from formats.curves.rounds import CurvesRounds
@@ -42,6 +43,13 @@ def waiting_players() -> QuerySet[Player]:
     return Player.objects.filter(submissions__benchmarks__in=open_)
 
 
+@players_in_use.add
+def doubted_players() -> QuerySet[Player]:
+    """Return the released models against which proofs wait."""
+    open_ = Proof.objects.exclude(state=Proof.State.PLAYED)
+    return Player.objects.filter(round_entries__proofs__in=open_)
+
+
 @void_by_platform.add
 def given_up() -> QuerySet[Submission]:
     """Return the submissions that have no score because a benchmark was given up after platform errors."""
@@ -51,4 +59,4 @@ def given_up() -> QuerySet[Submission]:
 
 submissions = SubmissionFormat(check_commit, build, CurvesSmokeTest.of, ready=follow, eligibility_changed=follow)
 register(Format(NAME, CurvesCompetition(), submissions, CurvesRounds(), CurvesPages(), CurvesApi(CurvesBoard())))
-kinds.append(benchmarks)
+kinds += [benchmarks, proofs]

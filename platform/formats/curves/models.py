@@ -1,14 +1,15 @@
-"""The tables of the curves format: what workers play, and the scores that follow from it."""
+"""The tables of the curves format: what workers play, and the scores and best known distances that follow from it."""
 
 from __future__ import annotations
 
+from django.conf import settings
 from django.db import models
 from django.utils.translation import gettext_noop
 
 from competitions.models import RulesVersion, SampleSet
 from evaluation.formats.curves.rules import ListedAttack
 from evaluation.formats.curves.threat_models import Goal, Knowledge, Norm
-from rounds.models import Round
+from rounds.models import Round, RoundEntry
 from submissions.models import Submission
 from workers.work_items import HostedItem
 
@@ -98,3 +99,66 @@ class ModelScore(models.Model):
 
     def __str__(self) -> str:
         return f"{self.submission}: {self.knowledge}, {self.goal}, {self.norm}"
+
+
+class Proof(HostedItem):
+    """Adversarial images of a released model that somebody uploaded, which a worker verifies."""
+
+    class Outcome(models.TextChoices):
+        VERIFIED = "verified", gettext_noop("verified")
+        MODEL_FAILED = "model failed", gettext_noop("the model failed")
+        TOO_LONG = "too long", gettext_noop("the verification took too long")
+
+    round_entry = models.ForeignKey(RoundEntry, on_delete=models.PROTECT, related_name="proofs")
+    """The model in the released round, whose samples the images belong to."""
+    by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="proofs")
+    uploaded_at = models.DateTimeField()
+    content = models.CharField(max_length=64)
+    """The digest of its archive in the object store."""
+    bytes = models.PositiveIntegerField()
+    """Number of bytes of this archive."""
+    images = models.PositiveIntegerField()
+    """Number of its images."""
+
+    outcome = models.CharField(max_length=12, choices=Outcome.choices, blank=True)
+    """Empty until a worker has asked the model."""
+    reason = models.CharField(max_length=40, blank=True)
+    """Why the model failed; see `evaluation.domain.failure_reasons.Reason`. That is no error of who uploaded it."""
+    detail = models.TextField(blank=True)
+    verdicts = models.JSONField(default=list, blank=True)
+    """What the model said of each image; see `evaluation.formats.curves.proofs.verification.ImageVerdict`."""
+    position = models.PositiveIntegerField(null=True, blank=True)
+    """Its place among the verified proofs of the model, from 1: they lower the best known distances in this order."""
+    verified_at = models.DateTimeField(null=True, blank=True)
+    fault = models.TextField(blank=True)
+    """The last platform error."""
+
+    class Meta:
+        ordering = ["pk"]
+        constraints = [
+            models.UniqueConstraint(fields=["round_entry", "position"], name="proofs_of_a_model_have_an_order"),
+        ]
+
+    def __str__(self) -> str:
+        return f"proof {self.pk} against {self.round_entry}"
+
+
+class Improvement(models.Model):
+    """A best known distance that a proof lowered. Rows are added, and never changed."""
+
+    proof = models.ForeignKey(Proof, on_delete=models.PROTECT, related_name="improvements")
+    image = models.PositiveIntegerField()
+    """The number of the image in the round, from 0."""
+    norm = models.CharField(max_length=13, choices=NORMS)
+    distance = models.FloatField()
+    """The distance that is best known since then, of images with values from 0 to 1."""
+    at = models.DateTimeField()
+
+    class Meta:
+        ordering = ["pk"]
+        constraints = [
+            models.UniqueConstraint(fields=["proof", "image", "norm"], name="improved_once_per_proof"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.get_norm_display()} of image {self.image} by {self.proof}"

@@ -16,6 +16,7 @@ from core import object_store, worker_notifications
 from core.data_difference import Difference, Verified
 from core.errors import Fault
 from formats.curves import NAME, scores
+from formats.curves.best_known.proof_check import wrong_improvements
 from formats.curves.engine_adapter import commitment_to_field, outcome_of, ranking_value, standing_lines
 from formats.curves.models import Benchmark, ModelScore
 from formats.curves.rules import curves_rules
@@ -103,7 +104,11 @@ class CurvesRounds(LeaderboardsContinue, PlayedAlone, PlayedWhileRunning, Withou
         stored = ModelScore.objects.filter(rules__competition__in=competitions)
         scored = list(stored.select_related("submission", "rules__competition").order_by("pk"))
         rounds = list(Round.objects.filter(competition__in=competitions).exclude(outcome=""))
-        wrong = [*_wrong_scores(scored, repair=repair), *(each for row in rounds for each in self._wrong(row))]
+        wrong = [
+            *_wrong_scores(scored, repair=repair),
+            *(each for row in rounds for each in self._wrong(row)),
+            *wrong_improvements(competitions),
+        ]
         return Verified(scores=len(scored), ranked=len(rounds), differences=tuple(wrong))
 
     def _wrong(self, scored: Round) -> Iterator[Difference]:

@@ -22,7 +22,7 @@ from competitions.models import (
 )
 from core import event_log
 from core.models import SiteIdentity
-from formats.curves.models import Benchmark, ModelScore
+from formats.curves.models import Benchmark, Improvement, ModelScore, Proof
 from formats.query.leaderboards.models import (
     Evaluation,
     Pool,
@@ -275,9 +275,13 @@ class Rows:
             rules=self.rules,
         )
         track = submission.repository.track
-        RoundEntry.objects.create(
+        entered = RoundEntry.objects.create(
             round=played, track=track, submission=submission, player=players["model"], order=1, prior=1, place=1
         )
+        proof = Proof.objects.create(
+            round_entry=entered, by=self.by, uploaded_at=self.at, content="a" * 64, bytes=9, images=1, state="failed"
+        )
+        Improvement.objects.create(proof=proof, image=0, norm="l2", distance=0.5, at=self.at)
         RoundMatch.objects.create(round=played, match=match)
         panel: dict[str, list[str]] = {"models": [players["model"].digest], "attacks": []}
         stage = RoundStage.objects.create(

@@ -72,6 +72,7 @@ def test_it_works(as_superuser: Client, failures: Submission) -> None:
         "Hosts out of service",
         "Workers without a heartbeat",
         "Benchmarks given up",
+        "Verifications of proofs given up",
         "Failed matches",
         "Pieces that wait after faults",
         "Runs of attacks that wait after faults",

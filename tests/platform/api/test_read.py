@@ -63,7 +63,7 @@ def test_fields_keep_their_order(program: Any, scored: Submission, alice: User) 
     public = program().get(f"/api/submissions/{scored.pk}").json()
     assert list(public) == [
         *("number", "competition", "team", "track", "title", "state", "received_at", "disqualified_at"),
-        *("evaluation", "standing", "runs"),
+        *("evaluation", "standing", "runs", "best_known"),
     ]
     assert list(public["evaluation"]) == EVALUATION
     assert (public["standing"], public["runs"]) == (None, None), "fields of other formats are null"

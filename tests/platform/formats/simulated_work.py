@@ -16,6 +16,7 @@ from core import clock, object_store
 from evaluation.formats.curves.threat_models import Capability, Knowledge, ThreatModel
 from evaluation.formats.query.results import AuditReport, Outcome, RefereedSample
 from formats.curves import engine_adapter
+from formats.curves.best_known.work import proofs
 from formats.curves.rules import curves_rules
 from formats.query.matches import piece_queue as pieces
 from formats.query.matches.piece_result import PlayedPiece
@@ -64,11 +65,19 @@ def _commit_guess(claim: Any) -> None:
     assert claim.release(state=WorkItem.State.PLAYED, share=float(claim.submission_id))
 
 
+def _commit_proof(claim: Any) -> None:
+    """The model is right on every image."""
+    result = {"outcome": "verified", "verdicts": ["right"] * claim.images}
+    assert claim.release(state=WorkItem.State.PLAYED, **result)
+    proofs.committed(claim, result)
+
+
 COMMITS: Mapping[str, Callable[[Any], None]] = {
     "pieces": _commit_piece,
     "runs": _commit_run,
     "guesses": _commit_guess,
     "benchmarks": _commit_benchmark,
+    "proofs": _commit_proof,
 }
 """How a claimed item of each kind of work gets its result."""
 

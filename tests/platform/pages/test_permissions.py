@@ -93,6 +93,11 @@ TABLE = [
     Row("transfer_pair", ("digits", "1", "2"), "get", (404, 404, 404, 404)),  # another format
     Row("round_pair", ("digits", "1", "1", "2"), "get", (404, 404, 404, 404)),  # another format
     Row("round_image", ("digits", "1", "1", "0", "clean"), "get", (404, 404, 404, 404)),  # another format
+    *(
+        Row(name, ("digits", "1", "1", *more), "get", (404, 404, 404, 404))  # another format
+        for name, more in [("best_known", ()), ("best_known_csv", ()), ("proof_images", ("1",))]
+    ),
+    Row("proof_upload", ("digits", "1", "1"), "post", (302, 404, 404, 404)),
     Row("round_matrix", ("digits", "1", "untargeted"), "get", EVERYONE),
     Row("round_matrix", ("digits", "2", "untargeted"), "get", (404, 404, 404, 404)),
     Row("round_matrix_csv", ("digits", "1", "targeted"), "get", EVERYONE),
@@ -149,6 +154,7 @@ TABLE = [
         Row(name, args, "get", (405, 405, 405, 405))
         for name, args in [
             ("language", ()),
+            ("proof_upload", ("digits", "1", "1")),
             ("withdraw", ("building",)),
             ("choose", ("scored",)),
             ("choose_newest", ("owls", "model")),

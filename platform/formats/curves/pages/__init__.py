@@ -7,6 +7,7 @@ from typing import ClassVar
 
 from django.contrib.auth.models import AnonymousUser
 from django.http import HttpRequest
+from django.urls import URLPattern, path
 from django.utils.translation import gettext_noop
 
 from accounts.models import User
@@ -14,11 +15,12 @@ from competitions.models import Entry, RulesVersion, Track
 from evaluation.charts.chart_table import ChartTable
 from evaluation.charts.line_chart import LineChart
 from formats.curves.board import CurvesBoard
-from formats.curves.models import Benchmark
-from formats.curves.pages import introduction
+from formats.curves.models import Benchmark, Proof
+from formats.curves.pages import best_known_views, introduction
 from formats.curves.pages.board_page import board_content, board_table
 from formats.curves.pages.comparison import comparison_content, comparison_table
 from formats.curves.pages.history import history_content, history_table, team_history
+from formats.curves.pages.proof_queue import held_with_proofs, stuck_proofs, with_proofs
 from formats.curves.pages.round_page import round_content
 from formats.curves.pages.rules_table import LABELS, rules_rows
 from formats.curves.pages.submission import submission_content
@@ -26,7 +28,16 @@ from formats.curves.tracks import MODEL
 from pages.column_leaderboard_pages import PlainPages
 from pages.competition.citation import Origin
 from pages.competition.rules_table import RuleRow
-from pages.formats import BoardContent, Content, Guide, HomeTexts, RoundContent, RoundTexts, SubmissionContent
+from pages.formats import (
+    BoardContent,
+    Content,
+    Guide,
+    HomeTexts,
+    RoundContent,
+    RoundTexts,
+    SubmissionContent,
+    WorkQueue,
+)
 from pages.status.incidents import RETRY, RowsToFix, Urgency
 from rounds.models import Release, Round
 from submissions.models import Build, Submission
@@ -42,6 +53,16 @@ class CurvesPages(PlainPages):
     tracks = (MODEL,)
     colours: Mapping[str, str] = {MODEL: "#00696b"}
     rule_labels = LABELS
+
+    def urls(self) -> Sequence[URLPattern]:
+        """Return the addresses of what is best known of released models."""
+        model = "competitions/<slug:slug>/rounds/<int:number>/models/<key:model>"
+        return [
+            path(model, best_known_views.show, name="best_known"),
+            path(f"{model}/best-known.csv", best_known_views.history_csv, name="best_known_csv"),
+            path(f"{model}/proofs", best_known_views.upload_proof, name="proof_upload"),
+            path(f"{model}/proofs/<key:proof>.npz", best_known_views.images, name="proof_images"),
+        ]
 
     def board(self, request: HttpRequest, track: Track) -> BoardContent:
         return board_content(request, track)
@@ -95,10 +116,23 @@ class CurvesPages(PlainPages):
             in_full=f"{parts}/schedule_in_full.html",
         )
 
+    def queue(self) -> WorkQueue:
+        return with_proofs(super().queue())
+
+    def held_by_workers(self) -> Mapping[str, int]:
+        return held_with_proofs(super().held_by_workers())
+
+    def stuck_work(self) -> int:
+        return super().stuck_work() + stuck_proofs()
+
     def rows_to_fix(self) -> Sequence[RowsToFix]:
         failed = Benchmark.objects.filter(state=Benchmark.State.FAILED)
+        failed_proofs = Proof.objects.filter(state=Proof.State.FAILED)
+        waiting_proofs = Proof.objects.filter(Proof.STUCK, state=Proof.State.WAITING)
         text = "Platform errors on several hosts ended them. Correct the cause, then put them back into the queue."
         return [
             RowsToFix(Urgency.FAILED, "Benchmarks given up", failed, text),
             RowsToFix(Urgency.WAITS, "Benchmarks that wait after platform errors", self._stuck(), RETRY),
+            RowsToFix(Urgency.FAILED, "Verifications of proofs given up", failed_proofs, text),
+            RowsToFix(Urgency.WAITS, "Proofs that wait after platform errors", waiting_proofs, RETRY),
         ]

@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 from evaluation.charts.line_chart import COLOURS, LineChart
+from formats.curves.best_known.released_models import released_models
 from formats.curves.board import threat_models
 from formats.curves.models import ModelScore
+from formats.curves.pages.best_known_page import round_rows
 from formats.curves.pages.board_page import named
 from formats.curves.pages.charts import BUDGETS, by_budget
 from formats.curves.rules import curves_rules
@@ -16,8 +18,9 @@ from rounds.models import Round
 
 
 def round_content(shown: Round, plain: RoundContent) -> RoundContent:
-    """Return the places of a round with a chart for each threat model."""
-    context = {**plain.context, "charts": _charts(shown)}
+    """Return the places of a round with a chart for each threat model, and what is best known of released models."""
+    best_known = round_rows(list(released_models(shown)))
+    context = {**plain.context, "charts": _charts(shown), "best_known": best_known}
     return replace(plain, template="formats/curves/parts/round.html", context=context, charts=True)
 
 

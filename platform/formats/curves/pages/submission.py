@@ -15,9 +15,11 @@ from competitions.models import Track
 from evaluation.charts.line_chart import LineChart
 from evaluation.domain.failure_reasons import Reason
 from evaluation.formats.curves.threat_models import Knowledge
+from formats.curves.best_known.released_models import released_entries
 from formats.curves.board import CurvesBoard, ThreatModelOfBoard, threat_models_of, values_of
 from formats.curves.engine_adapter import attack_title, budgets_of, curve_of, outcome_of
 from formats.curves.models import Benchmark, ModelScore
+from formats.curves.pages.best_known_page import address_of
 from formats.curves.pages.charts import BUDGETS, QUERIES, by_budget, by_queries
 from formats.curves.scores import measure_of, threat_of
 from formats.curves.threat_names import goal_name, norm_name
@@ -100,6 +102,7 @@ def submission_content(
             "under": under,
             "rows": [_row(each) for each in rows],
             "failed": failed,
+            "best_known": [(each.round, address_of(each)) for each in released_entries(shown)],
         },
         state=_state(shown, scored=bool(under), failed=void, begun=bool(rows)),
         steps=steps_of(shown, builds, scored=bool(under), measured=bool(rows), void=void),

@@ -1,24 +1,29 @@
-"""A season of the curves format: pushes, benchmarks, leaderboards, a round, its bundle."""
+"""A season of the curves format: pushes, benchmarks, leaderboards, a round, its bundle, a proof against its model."""
 
 from __future__ import annotations
 
 import csv
 import io
+import runpy
 from pathlib import Path
 
+import numpy as np
 import pytest
 from django.core.management import call_command
 from django.db.models import F
 from django.test import Client
+from numpy.typing import NDArray
 
 from accounts.models import User
+from competitions.sample_store import samples_of
 from evaluation.bundle.canonical_json import decode_line, split
 from evaluation.cli.main import main as gauntlet
 from evaluation.formats.curves.bundle.verify import verify as verify_bundle
 from evaluation.formats.registry import find_bundled
 from formats.curves.engine_adapter import played
-from formats.curves.models import Benchmark, ModelScore
+from formats.curves.models import Benchmark, ModelScore, Proof
 from rounds import services as rounds
+from rounds.models import Round
 from rounds.publishing.publication import publish
 from rounds.release.released_parts import release
 from rounds.release.signing_keys import public_key
@@ -84,6 +89,9 @@ def test_a_season(
     lines = [decode_line(number, line) for number, line in enumerate(split(bundle), 1)]
     assert [line["place"] for line in lines if line["kind"] == "model"] == [1, 2]
 
+    release(round_=round_, part="images", by=olga, reason="It is over.")
+    _a_proof(site, round_, good, bob, client)
+
     call_command("leaderboards", "verify")
     ModelScore.objects.update(accuracy=F("accuracy") + 0.125)
     assert "accuracy do not follow from its benchmarks" in str(verify(site.competition).differences)
@@ -121,6 +129,48 @@ def _board(client: Client, good: Submission) -> None:
     assert page.count('<figure class="chart" id="budgets-') == page.count('<figure class="chart" id="queries-') == 3
     for name in ("curves", "history"):
         assert "<svg" in client.get(f"/competitions/digits-curves/{name}/model").content.decode()
+
+
+def _a_proof(site: Site, round_: Round, good: Submission, by: User, client: Client) -> None:
+    """Images on the way to another digit lower what is best known: a worker asks the model in its sandbox."""
+    indices, images = adversarials(round_)
+    file = io.BytesIO()
+    np.savez_compressed(file, indices=indices, images=images)
+    file.seek(0)
+    client.force_login(by)
+    address = f"/competitions/digits-curves/rounds/1/models/{good.pk}"
+    assert (
+        "waits for its verification" in client.post(f"{address}/proofs", {"proof": file}, follow=True).content.decode()
+    )
+    site.beat()
+    proof = Proof.objects.get()
+    assert proof.outcome == "verified"
+    assert "adversarial" in proof.verdicts
+    assert {*proof.verdicts} <= {"adversarial", "far"}  # the attacks of the round may have found a nearer one
+    assert proof.improvements.exists()
+    assert f"proofs/{proof.pk}.npz" in client.get(address).content.decode()
+
+
+def adversarials(round_: Round) -> tuple[list[int], NDArray[np.uint8]]:
+    """Return images of a round near the boundary of the bundled model, on the way to one of another digit."""
+    samples = samples_of(round_.sample_set)
+    predict = runpy.run_path(str(find_bundled("numpy-classifier").repository() / "main.py"))["predict"]
+    clean = np.stack([each.image for each in samples]).astype(float)
+    labels = np.array([each.label for each in samples])
+    right = predict(clean.astype(np.uint8)) == labels
+    found = {}
+    for row in right.nonzero()[0]:
+        others = (right & (labels != labels[row])).nonzero()[0]
+        other = others[np.square(clean[others] - clean[row]).sum(axis=(1, 2, 3)).argmin()]
+        steps = np.linspace(0, 1, 100)[:, None, None, None]
+        line = (clean[row] + steps * (clean[other] - clean[row])).round().astype(np.uint8)
+        image = line[(predict(line) != labels[row]).argmax()]
+        for height in range(len(image)):  # rows of pixels that are not needed
+            without = image.copy()
+            without[height] = clean[row, height]
+            image = without if predict(without[None])[0] != labels[row] else image
+        found[int(row)] = image
+    return list(found), np.stack(list(found.values()))
 
 
 def _replay(good: Submission) -> None:

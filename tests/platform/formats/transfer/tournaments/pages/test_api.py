@@ -21,7 +21,7 @@ STANDING = [
 ]
 PUBLIC = [
     *("number", "competition", "team", "track", "title", "state", "received_at", "disqualified_at"),
-    *("evaluation", "standing", "runs"),
+    *("evaluation", "standing", "runs", "best_known"),
 ]
 TEAM = [
     *("commit", "tag", "licence", "submitted_by", "state_since", "cause", "reason", "problem", "fix"),

@@ -1,0 +1,1 @@
+"""Proofs: adversarial images of a released model, which lower its best known distances."""

@@ -1,0 +1,138 @@
+"""Pages of what is best known of a released model, and uploads of proofs."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from http import HTTPStatus
+from typing import cast
+
+from django.contrib.auth.decorators import login_required
+from django.http import FileResponse, Http404, HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.utils.translation import gettext
+from django.views.decorators.csrf import csrf_exempt, csrf_protect
+from django.views.decorators.http import require_POST, require_safe
+from rest_framework.request import Request
+from rest_framework.throttling import UserRateThrottle
+from rest_framework.views import APIView
+
+from accounts.models import User
+from core import clock, object_store
+from core.errors import Refusal, RefusedForNow
+from evaluation.domain.translatable_text import Text
+from formats.curves.best_known.history import best_known
+from formats.curves.best_known.released_models import released_models, require_open
+from formats.curves.best_known.uploads import MOST_BYTES, too_large, upload
+from formats.curves.models import Proof
+from formats.curves.pages.best_known_page import history_table, page_context
+from pages import flash_messages
+from pages.access import round_of, signed_in_user
+from pages.csv_download import csv_file
+from rounds.models import RoundEntry
+
+UPLOADS_AN_HOUR = 30
+
+_FORM_BYTES = 64 << 10
+"""The most bytes of a form around an upload."""
+
+
+class UploadThrottle(UserRateThrottle):
+    """Uploads of one person, refused ones included: each starts a process that reads it."""
+
+    scope = "proofs"
+    rate = f"{UPLOADS_AN_HOUR}/hour"
+
+
+@require_safe
+def show(request: HttpRequest, slug: str, number: int, model: int) -> HttpResponse:
+    """Show what is best known of a released model beside what the attacks of the round found."""
+    entry = _entry(request, slug, number, model)
+    reader = request.user if isinstance(request.user, User) else None
+    context = {
+        "competition": entry.round.competition,
+        "round": entry.round,
+        "submission": entry.submission,
+        "team": entry.submission.repository.entry.team,
+        "most": MOST_BYTES >> 20,
+        "closed": _closed(entry),
+        **page_context(best_known(entry), reader),
+    }
+    return render(request, "formats/curves/best_known.html", context)
+
+
+@require_safe
+def history_csv(request: HttpRequest, slug: str, number: int, model: int) -> HttpResponse:
+    """Return every best known distance of a released model since its round."""
+    entry = _entry(request, slug, number, model)
+    return csv_file(history_table(best_known(entry)), f"{slug}-round-{number}-best-known-{model}")
+
+
+@require_safe
+def images(request: HttpRequest, slug: str, number: int, model: int, proof: int) -> FileResponse:
+    """Return the images of a verified proof: they are what proves it."""
+    entry = _entry(request, slug, number, model)
+    found = get_object_or_404(Proof, pk=proof, round_entry=entry, outcome=Proof.Outcome.VERIFIED)
+    return FileResponse(
+        object_store.open_object(found.content), as_attachment=True, filename=f"proof-{proof}.npz",
+        content_type="application/octet-stream",
+    )  # fmt: skip
+
+
+@csrf_exempt  # checked by `_received`: the token is in the body, which is not read before its length is known
+@require_POST
+@login_required
+def upload_proof(request: HttpRequest, slug: str, number: int, model: int) -> HttpResponse:
+    """Take an upload of a signed-in person."""
+    length = request.META.get("CONTENT_LENGTH") or "0"
+    if not length.isdecimal() or int(length) > MOST_BYTES + _FORM_BYTES:
+        return HttpResponse(
+            f"{too_large()}\n", status=HTTPStatus.REQUEST_ENTITY_TOO_LARGE, content_type="text/plain; charset=utf-8"
+        )
+    return _received(request, slug, number, model)
+
+
+@csrf_protect
+def _received(request: HttpRequest, slug: str, number: int, model: int) -> HttpResponse:
+    entry = _entry(request, slug, number, model)
+    try:
+        _check_rate(request)
+        file = request.FILES.get("proof")
+        if file is None:
+            raise Refusal(Text("no file was uploaded"), fix=Text("choose an archive of images"))
+        proof = upload(entry=entry, by=signed_in_user(request), content=file.read())
+    except Refusal as refusal:
+        flash_messages.show_refusal(request, refusal)
+    else:
+        flash_messages.show_success(
+            request, gettext("Proof %(number)s waits for its verification.") % {"number": proof.pk}
+        )
+    return redirect("pages:best_known", slug, number, model)
+
+
+def _check_rate(request: HttpRequest) -> None:
+    throttle = UploadThrottle()
+    # it needs no more of a request than its user
+    if not throttle.allow_request(cast("Request", request), APIView()):
+        seconds = throttle.wait() or 60.0
+        raise RefusedForNow(
+            Text("you uploaded %(count)s proofs within an hour", count=UPLOADS_AN_HOUR),
+            accepted_from=clock.now() + timedelta(seconds=seconds),
+            fix=Text("put more images into one upload"),
+        )
+
+
+def _entry(request: HttpRequest, slug: str, number: int, model: int) -> RoundEntry:
+    """Return a released model that the user may see. Raise 404 otherwise."""
+    entry = released_models(round_of(request, slug, number)).filter(submission=model).first()
+    if entry is None:
+        raise Http404("no such model")
+    return entry
+
+
+def _closed(entry: RoundEntry) -> Refusal | None:
+    """Return why no proof may be uploaded, None if one may."""
+    try:
+        require_open(entry)
+    except Refusal as refusal:
+        return refusal
+    return None

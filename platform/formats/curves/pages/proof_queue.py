@@ -1,0 +1,41 @@
+"""Proofs in the queue of the workers, beside the benchmarks."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import replace
+
+from django.contrib.humanize.templatetags.humanize import intcomma
+from django.db.models import Count, Min
+from django.utils.translation import ngettext
+
+from formats.curves.models import Proof
+from pages.formats import WorkQueue
+
+
+def with_proofs(benchmarks: WorkQueue) -> WorkQueue:
+    """Return the queue of benchmarks with the proofs that wait or are being verified."""
+    waiting = Proof.objects.filter(state=Proof.State.WAITING).aggregate(count=Count("pk"), since=Min("queued_at"))
+    claimed = benchmarks.claimed + Proof.objects.filter(state=Proof.State.CLAIMED).count()
+    since = [each for each in (benchmarks.oldest_since, waiting["since"]) if each]
+    count = benchmarks.waiting + waiting["count"] + claimed
+    words = ngettext("%(count)s item waits in the queue.", "%(count)s items wait in the queue.", count)
+    return replace(
+        benchmarks,
+        waiting=benchmarks.waiting + waiting["count"],
+        claimed=claimed,
+        oldest_since=min(since, default=None),
+        words=words % {"count": intcomma(count)},
+    )
+
+
+def held_with_proofs(benchmarks: Mapping[str, int]) -> Mapping[str, int]:
+    """Return how much each worker holds, proofs included."""
+    held = Proof.objects.filter(state=Proof.State.CLAIMED).order_by()
+    return Counter(benchmarks) + Counter(dict(held.values_list("worker").annotate(count=Count("pk"))))
+
+
+def stuck_proofs() -> int:
+    """Return how many proofs wait after platform errors."""
+    return Proof.objects.filter(Proof.STUCK, state=Proof.State.WAITING).count()
