@@ -31,7 +31,7 @@ from evaluation.formats.curves.attacks.fab import FabT
 from evaluation.formats.curves.attacks.fast_minimum_norm import FastMinimumNorm
 from evaluation.formats.curves.attacks.fgsm import Fgsm
 from evaluation.formats.curves.attacks.iterative import Bim, Mim, Pgd
-from evaluation.formats.curves.attacks.smallest_budget import HALVINGS, search
+from evaluation.formats.curves.attacks.smallest_budget import BISECTIONS, search
 from evaluation.formats.curves.attacks.square import Square
 from evaluation.formats.curves.models.classifier import NetworkClassifier
 from evaluation.formats.curves.models.counted import CountedModel
@@ -124,7 +124,7 @@ def comparisons(of: _Setting) -> list[Comparison]:
     linf, l2 = SMALL_IMAGES[Norm.LINF], SMALL_IMAGES[Norm.L2]
     step = 0.15  # of the budget: 1.5 / 10 iterations
     first = FIRST_BUDGETS[Norm.LINF]
-    tried = [first * number / (HALVINGS + 1) for number in range(1, HALVINGS + 2)]
+    tried = [first * number / (BISECTIONS + 1) for number in range(1, BISECTIONS + 2)]
     bim = fb.LinfBasicIterativeAttack(rel_stepsize=step, steps=10)
     return [
         Comparison(
@@ -150,7 +150,7 @@ def comparisons(of: _Setting) -> list[Comparison]:
             of.with_torchattacks(ta.PGDL2(of.network, l2, 2.5 / 40 * l2, 40)),
         ),
         Comparison(
-            f"search for the smallest budget: BIM, Linf, {HALVINGS + 1} budgets", 2, _search(of),
+            f"search for the smallest budget: BIM, Linf, {BISECTIONS + 1} budgets", 2, _search(of),
             of.with_foolbox(bim, tried),
         ),
         Comparison(

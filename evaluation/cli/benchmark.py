@@ -156,7 +156,7 @@ def _list() -> int:
 
 
 def _plan(given: argparse.Namespace, running: ExitStack) -> _Plan:
-    from evaluation.formats.curves.attacks.smallest_budget import HALVINGS
+    from evaluation.formats.curves.attacks.smallest_budget import BISECTIONS
     from evaluation.formats.curves.runner.named_models import bundled_for
     from evaluation.formats.curves.runner.plan import runs_of
     from evaluation.formats.curves.runner.preconditions import require_model, require_samples
@@ -185,7 +185,7 @@ def _plan(given: argparse.Namespace, running: ExitStack) -> _Plan:
     # 3. limits
     goals, norms = _goals(given.goal), _norms(given.norm)
     budgets = dict(zip(_norms(tuple(given.fixed_budget)), given.fixed_budget.values(), strict=True))
-    queries, halvings = given.queries or MOST_QUERIES, given.halvings or HALVINGS
+    queries, halvings = given.queries or MOST_QUERIES, given.halvings or BISECTIONS
     settings = settings_for(dataset.shape, given.seed, given.batch, queries, budgets, halvings)
     # 4. runs
     runs: list[tuple[BenchmarkRun, Subject]] = []

@@ -13,7 +13,7 @@ from evaluation.formats.curves.attacks.base import Attack, AttackedBatch, Findin
 from evaluation.formats.curves.threat_models import Norm
 
 DOUBLINGS = 5
-HALVINGS = 10
+BISECTIONS = 10
 """Of the interval in which the smallest budget lies (authors' code of Dong et al. 2020)."""
 MULTIPLES = 32
 """Of the first budget, that are tried if success is not monotone."""
@@ -36,7 +36,7 @@ class Searched:
     """Whether the attack succeeded, bool (n, tries)."""
 
 
-def search(attack: Attack, batch_of: BatchOf, rows: Tensor, first: float, halvings: int = HALVINGS) -> Searched:
+def search(attack: Attack, batch_of: BatchOf, rows: Tensor, first: float, halvings: int = BISECTIONS) -> Searched:
     """Return the nearest adversarial of each row, from a search that starts at the budget `first`.
 
     The budget is doubled until the attack succeeds, then bisected, `halvings` times at most. An attack with `one_step`

@@ -7,7 +7,7 @@ from torch import Tensor
 from evaluation.formats.curves.attacks.base import Attack, AttackedBatch, distance
 from evaluation.formats.curves.attacks.fgsm import Fgsm
 from evaluation.formats.curves.attacks.iterative import Bim, Mim, Pgd
-from evaluation.formats.curves.attacks.smallest_budget import HALVINGS, Searched, search
+from evaluation.formats.curves.attacks.smallest_budget import BISECTIONS, Searched, search
 from evaluation.formats.curves.threat_models import Goal, Norm
 from tests.evaluation.formats.curves.linear_models import LinearModel
 
@@ -110,7 +110,7 @@ def test_an_attack_of_one_step_tries_all_multiples_from_the_largest_down() -> No
     model = LinearModel(seed=6, spread=0.1)
     found, gradients = searched(Fgsm(), model, Norm.L2, torch.arange(40), first=0.5)
     assert found.tried_budgets[0, :32].tolist() == pytest.approx([0.5 * times for times in range(32, 0, -1)])
-    assert found.tried_budgets.shape == (40, 32 + HALVINGS)
+    assert found.tried_budgets.shape == (40, 32 + BISECTIONS)
     assert gradients == 40  # the gradient of the clean image serves all tries
 
 
@@ -119,7 +119,7 @@ def test_an_attack_of_one_step_tries_all_multiples_from_the_largest_down() -> No
 def test_the_search_costs_less_than_half_of_one_that_keeps_every_image_to_the_end(attack: Bim, norm: Norm) -> None:
     model = LinearModel(seed=7, spread=0.1)
     _, gradients = searched(attack, model, norm, torch.arange(40))
-    naive = 40 * (1 + HALVINGS) * attack.iterations
+    naive = 40 * (1 + BISECTIONS) * attack.iterations
     assert 2 * gradients < naive
 
 
