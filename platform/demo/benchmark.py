@@ -6,7 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-SAMPLES = 3
+SAMPLES = 2
 QUERIES = 200
 """Of one image, at most: fewer than the paper's 20,000, with which the attacks on scores and decisions take hours."""
 HALVINGS = 4
