@@ -26,6 +26,7 @@ NAMES = (
     "whole_site",
     "bombs",
     "claims",
+    "benchmark",
 )
 
 

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import argparse
 import math
+import multiprocessing
+import os
 import time
 from collections.abc import Sequence
+from concurrent.futures import Future, ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,7 +19,7 @@ from evaluation.cli.options import TARGET_SEED, default_split, positive, results
 from evaluation.cli.output import ERR, print_json, print_table, progress_bar, say
 from evaluation.datasets.base import Dataset, with_targets
 from evaluation.datasets.load import load_dataset
-from evaluation.domain.errors import Refusal
+from evaluation.domain.errors import Fault, Refusal
 from evaluation.domain.samples import Sample
 from evaluation.formats.curves.threat_models import Goal, Knowledge, Norm
 
@@ -31,6 +35,10 @@ if TYPE_CHECKING:
 
 _LINE_SECONDS = 30.0
 """Time between two lines about the progress where no bar can be shown."""
+_LINE_RUNS = 10
+"""Runs between two such lines where processes share the runs."""
+_WARNED = 100
+"""Images by which AutoAttack's warnings are decided."""
 _START_IMAGES = 1000
 """Images of the split among which those that targeted attacks start from are sought."""
 
@@ -51,7 +59,9 @@ def add_parser(subcommands: Any) -> None:
     add("--substitute", metavar="MODEL", help="the model that transfer attacks use (default: the first other one)")
     add("--fixed-budget", type=_budgets, default={}, metavar="NORM=E,...", help="budgets of accuracy by strength")
     add("--queries", type=positive, metavar="N", help="queries of an image, at most (default 20,000)")
+    add("--halvings", type=positive, metavar="N", help="of the interval of the smallest budget (default 10)")
     add("--batch", type=positive, default=100, metavar="N", help="images attacked together (default 100)")
+    add("--processes", type=positive, default=1, metavar="N", help="processes that share the runs (default 1)")
     add("--device", default="cpu", help="cpu (default), cuda or cuda:N")
     add(
         "--sandbox",
@@ -81,6 +91,8 @@ def run(given: argparse.Namespace) -> int:
     with ExitStack() as running:
         plan = _plan(given, running)
         out = results_directory(given.out)
+        if given.processes > 1:
+            _play_in_processes(plan, out, given)
         results = _play_all(plan, out)
         for each in plan.submissions:
             each.check_answers_of_fresh_instance()
@@ -144,6 +156,7 @@ def _list() -> int:
 
 
 def _plan(given: argparse.Namespace, running: ExitStack) -> _Plan:
+    from evaluation.formats.curves.attacks.smallest_budget import BISECTIONS
     from evaluation.formats.curves.runner.named_models import bundled_for
     from evaluation.formats.curves.runner.plan import runs_of
     from evaluation.formats.curves.runner.preconditions import require_model, require_samples
@@ -172,7 +185,8 @@ def _plan(given: argparse.Namespace, running: ExitStack) -> _Plan:
     # 3. limits
     goals, norms = _goals(given.goal), _norms(given.norm)
     budgets = dict(zip(_norms(tuple(given.fixed_budget)), given.fixed_budget.values(), strict=True))
-    settings = settings_for(dataset.shape, given.seed, given.batch, given.queries or MOST_QUERIES, budgets)
+    queries, halvings = given.queries or MOST_QUERIES, given.halvings or BISECTIONS
+    settings = settings_for(dataset.shape, given.seed, given.batch, queries, budgets, halvings)
     # 4. runs
     runs: list[tuple[BenchmarkRun, Subject]] = []
     left_out: list[str] = []
@@ -219,6 +233,47 @@ def _failures_of(model: Classifier) -> AbstractContextManager[None]:
     return failures_as_refusals(model.name)
 
 
+def _play_in_processes(plan: _Plan, out: Path, given: argparse.Namespace) -> None:
+    """Play all runs in processes, which leave their results in the directory.
+
+    Each process reads models and images itself: networks from Python files cannot be sent to it.
+    """
+    if plan.submissions:
+        raise Refusal("a submission runs once, for one process", fix="leave out --processes, or benchmark it by itself")
+    spawn = multiprocessing.get_context("spawn")
+    pool = ProcessPoolExecutor(given.processes, spawn, initializer=_prepare_process, initargs=(given,))
+    try:
+        waiting = [pool.submit(_play_in_process, number, out) for number in range(len(plan.runs))]
+        with progress_bar(len(waiting), "benchmark") as bar:
+            for number, _ in enumerate(map(Future.result, as_completed(waiting)), start=1):
+                bar.step()
+                if not ERR.is_terminal and number % _LINE_RUNS == 0:
+                    say(f"{number} of {len(waiting)} runs are done")
+    except BrokenProcessPool as error:
+        raise Fault("a process of the benchmark was killed; the same command goes on where it was") from error
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+_PLANS: list[_Plan] = []
+"""In a process of `_play_in_processes`: the plan."""
+
+
+def _prepare_process(given: argparse.Namespace) -> None:
+    import torch
+
+    torch.set_num_threads(max(1, (os.cpu_count() or 1) // given.processes))
+    _PLANS.append(_plan(given, ExitStack()))  # nothing runs in it: submissions are refused
+
+
+def _play_in_process(number: int, out: Path) -> None:
+    from evaluation.formats.curves.runner.run import play
+
+    (plan,) = _PLANS
+    run, subject = plan.runs[number]
+    play(run, subject, plan.settings, out, lambda images: None)
+
+
 def _play_all(plan: _Plan, out: Path) -> list[Results]:
     from evaluation.formats.curves.runner.run import play
 
@@ -252,7 +307,25 @@ def _write(plan: _Plan, results: Sequence[Results], out: Path, given: argparse.N
 
     command = " ".join(["gauntlet", *given.arguments])
     context = Context(plan.samples, plan.dataset.class_names, plan.dataset.name, plan.settings.seed, command)
-    write_report(results, context, plan.settings, out)
+    write_report(results, context, plan.settings, _warnings(plan), out)
+
+
+def _warnings(plan: _Plan) -> dict[str, list[str]]:
+    """Return AutoAttack's warnings about each model that it attacked."""
+    from evaluation.formats.curves.attacks.autoattack import AutoAttack, warnings_of
+    from evaluation.formats.curves.models.classifier import NetworkClassifier
+    from evaluation.formats.curves.runner.run import as_tensor
+
+    models = {
+        subject.model.name: subject.model
+        for run, subject in plan.runs
+        # a submission has ended by now
+        if isinstance(run.by_budget, AutoAttack) and isinstance(subject.model, NetworkClassifier)
+    }
+    return {
+        name: [each.text for each in sorted(warnings_of(model, as_tensor(plan.samples[:_WARNED]).to(model.device)))]
+        for name, model in models.items()
+    }
 
 
 def _print(results: Sequence[Results]) -> None:

@@ -9,7 +9,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from evaluation.formats.curves.threat_models import ThreatModel
+from evaluation.formats.curves.threat_models import Capability, ThreatModel
 
 Floats: TypeAlias = NDArray[np.float64]
 Integers: TypeAlias = NDArray[np.int64]
@@ -40,7 +40,10 @@ class Results:
     clean_labels: Integers
     """What the model says of the clean images, (n,)."""
     distances: Floats
-    """The distance of the nearest adversarial that the search over budgets, or an optimising attack, found, (n,)."""
+    """The distance of the nearest adversarial that the search over budgets, or an optimising attack, found, (n,).
+
+    Of an attack that is run at the fixed budget alone: of what it found within it.
+    """
     tried_budgets: Floats
     """The budgets that the search tried, (n, tries) in this order; NaN: none."""
     tried_found: Booleans
@@ -55,6 +58,12 @@ class Results:
     """Queries of the model for each image in all, (n,)."""
     gradients: Integers
     """Gradients of the model for each image in all, (n,)."""
+
+    @property
+    def searched(self) -> bool:
+        """Whether distances are as small as the attack could make them: not of one at the fixed budget alone."""
+        optimised = self.threat_model.capability is Capability.OPTIMISED
+        return optimised or self.tried_budgets.shape[1] > 0 or not self.distances.any()
 
     @property
     def right(self) -> Booleans:

@@ -77,6 +77,21 @@ def test_an_interrupted_benchmark_goes_on_where_it_was(
         assert (out / "results" / path.name).read_bytes() == path.read_bytes()
 
 
+def test_processes_and_a_second_call_change_no_result(
+    models: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    options = ["--attacks", "fgsm,autoattack", "--samples", "2", "--fixed-budget", "linf=0.9"]
+    whole, out = tmp_path / "whole", tmp_path / "out"
+    assert benchmark(models[:1], whole, *options) == 0
+    assert benchmark(models[:1], out, *options, "--processes", "2") == 0
+    monkeypatch.setattr(run, "play_batch", None)
+    assert benchmark(models[:1], out, *options) == 0
+    for path in sorted((whole / "results").iterdir()):
+        assert (out / "results" / path.name).read_bytes() == path.read_bytes()
+    card = json.loads((out / "model_info" / "digits" / "Linf" / "first.json").read_text())
+    assert card["autoattack_acc"] == "0.00"
+
+
 def test_results_of_another_model_are_not_used_again(
     models: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

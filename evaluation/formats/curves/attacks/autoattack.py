@@ -13,6 +13,8 @@ from torch import Tensor
 
 from evaluation.formats.curves.attacks.apgd import ApgdCe, ApgdT
 from evaluation.formats.curves.attacks.base import Attack, AttackedBatch, Findings
+from evaluation.formats.curves.attacks.fab import FabT
+from evaluation.formats.curves.attacks.square import Square
 from evaluation.formats.curves.models.classifier import Classifier
 from evaluation.formats.curves.threat_models import Capability, Goal, Knowledge
 
@@ -25,16 +27,21 @@ class AutoAttack(Attack):
     """
 
     name: ClassVar[str] = "autoattack"
-    title: ClassVar[str] = "AutoAttack (without FAB and Square)"
-    source: ClassVar[str] = "Croce and Hein 2020: APGD-CE and APGD-T of the standard version, in its order"
+    title: ClassVar[str] = "AutoAttack"
+    source: ClassVar[str] = "Croce and Hein 2020 (Reliable evaluation), standard version"
     knowledge: ClassVar[Knowledge] = Knowledge.WHITE_BOX
     capability: ClassVar[Capability] = Capability.CONSTRAINED
     goals: ClassVar[frozenset[Goal]] = frozenset({Goal.UNTARGETED})
+    fixed_budget_only: ClassVar[bool] = True
 
-    attacks: tuple[Attack, ...] = (ApgdCe(), ApgdT())
+    strengths: ClassVar[tuple[int, ...]] = (0, 1, 2, 3, 4)
+
+    attacks: tuple[Attack, ...] = (ApgdCe(), ApgdT(), FabT(), Square())
+    queries: int = 5000
+    """Of an image, at most, in an attack of the ensemble that has no other end."""
 
     def run(self, batch: AttackedBatch) -> None:
-        findings = batch.findings
+        findings, model = batch.findings, batch.model
         try:
             for number, attack in enumerate(self.attacks, start=1):
                 if findings.found.all():
@@ -42,13 +49,16 @@ class AutoAttack(Attack):
                 batch.findings = Findings(batch.images, batch.norm)
                 known = findings.found
                 batch.findings.add(findings.images[known], batch.rows[known], 0)
+                batch.model = model.part(self.queries if attack.knowledge is Knowledge.SCORE else None)
                 attack.run(batch)
-                rows = batch.rows[batch.findings.found & ~known]
+                model.add_costs(batch.model)
+                within = batch.findings.distances <= batch.budgets
+                rows = batch.rows[within & ~known]
                 # an image that is adversarial without a change took no attack
                 spent = torch.where(batch.findings.distances[rows] > 0, number, 0)
                 findings.add(batch.findings.images[rows], rows, spent)
         finally:
-            batch.findings = findings
+            batch.findings, batch.model = findings, model
 
 
 class AutoAttackWarning(StrEnum):
@@ -62,6 +72,19 @@ class AutoAttackWarning(StrEnum):
     """The gradient of the margin vanishes for some image."""
     DYNAMIC = "dynamic"
     """It optimises while it answers."""
+
+    @property
+    def text(self) -> str:
+        """What it means for an evaluation (texts of the authors' code, shortened)."""
+        return _MEANINGS[self]
+
+
+_MEANINGS = {
+    AutoAttackWarning.RANDOMISED: "the model is random; take the mean over passes (expectation over transformations)",
+    AutoAttackWarning.PROBABILITIES: "the model answers probabilities, whose gradients vanish; use its logits",
+    AutoAttackWarning.ZERO_GRADIENTS: "gradients vanish for some images; an approximate gradient (BPDA) may be needed",
+    AutoAttackWarning.DYNAMIC: "the defence optimises while it answers; only an adaptive attack is reliable",
+}
 
 
 def warnings_of(classifier: Classifier, images: Tensor) -> frozenset[AutoAttackWarning]:

@@ -217,6 +217,11 @@ class Attack(ABC):
     norms: ClassVar[frozenset[Norm]] = frozenset({Norm.LINF, Norm.L2})
     one_step: ClassVar[bool] = False
     """Success is not monotone in the budget: all multiples of the first budget are tried."""
+    fixed_budget_only: ClassVar[bool] = False
+    """It is run at the fixed budget alone, without a search for the smallest: an ensemble that takes long."""
+
+    strengths: ClassVar[tuple[int, ...]] = ()
+    """At which it is recorded, ascending; none: those of its knowledge."""
 
     def fails_with_rounding(self, norm: Norm) -> str:
         """Return why the attack cannot be run against a model that rounds images to 8 bits; empty if it can."""

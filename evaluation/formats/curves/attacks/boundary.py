@@ -126,11 +126,14 @@ class _Walk:
         rows = rows[accepted | (self._tried[rows] >= self._attack.directions)]
         self._tried[rows] = 0
         self.steps[rows] += 1
-        rows = rows[(self.spherical.full & self.source.full)[rows]]
+        ended = rows
         for window, lengths_of in (
             (self.spherical, (self._spherical_steps, self._source_steps)),
             (self.source, (self._source_steps,)),
         ):
+            # each for itself, as the attack's own authors have it: where few moves on the sphere succeed, the other
+            # window, which only these fill, would keep steps that are too long for ever
+            rows = ended[window.full[ended]]
             rate = window.rate[rows]
             factor = torch.where(rate > 0.5, self._attack.adaptation, 1.0)
             factor = torch.where(rate < 0.2, 1.0 / self._attack.adaptation, factor)

@@ -14,6 +14,7 @@ from evaluation.formats.curves.attacks.carlini_wagner import CarliniWagner
 from evaluation.formats.curves.attacks.deepfool import DeepFool
 from evaluation.formats.curves.attacks.diverse_inputs import TransferDim
 from evaluation.formats.curves.attacks.evolutionary import Evolutionary
+from evaluation.formats.curves.attacks.fab import Fab, FabT
 from evaluation.formats.curves.attacks.fast_minimum_norm import FastMinimumNorm
 from evaluation.formats.curves.attacks.fgsm import Fgsm, TransferFgsm
 from evaluation.formats.curves.attacks.hop_skip_jump import HopSkipJump
@@ -51,6 +52,8 @@ _WHITE_BOX = (
     CatalogueEntry(FastMinimumNorm()),
     CatalogueEntry(ApgdCe()),
     CatalogueEntry(ApgdT()),
+    CatalogueEntry(Fab()),
+    CatalogueEntry(FabT()),
     CatalogueEntry(AutoAttack()),
 )
 _TRANSFER = (

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from evaluation.formats.curves.attacks.base import Attack, AttackedBatch, expanded
-from evaluation.formats.curves.models.classifier import Loss
+from evaluation.formats.curves.attacks.planes import difference
 from evaluation.formats.curves.threat_models import Capability, Goal, Knowledge, Norm
 
 
@@ -40,7 +40,7 @@ class DeepFool(Attack):
         others = ranked[:, : min(self.candidates, batch.model.classes) - 1]
         for iteration in range(self.iterations):
             # 1. the first pass also tells whether the image is done
-            logits, first = batch.model.gradient(images, rows, _difference(others[:, 0], batch.labels[rows]))
+            logits, first = batch.model.gradient(images, rows, difference(others[:, 0], batch.labels[rows]))
             reached = batch.adversarial(logits.argmax(dim=1), rows)
             batch.findings.add(images[reached], rows[reached], iteration)
             left = ~reached
@@ -51,7 +51,7 @@ class DeepFool(Attack):
             # 2. the nearest boundary of the linearised model
             step, shortest = self._step(batch, logits, first, others[:, 0], rows)
             for candidate in others.T[1:]:
-                _, gradient = batch.model.gradient(images, rows, _difference(candidate, batch.labels[rows]))
+                _, gradient = batch.model.gradient(images, rows, difference(candidate, batch.labels[rows]))
                 other_step, length = self._step(batch, logits, gradient, candidate, rows)
                 nearer = length < shortest
                 step, shortest = torch.where(expanded(nearer), other_step, step), torch.minimum(shortest, length)
@@ -69,7 +69,7 @@ class DeepFool(Attack):
         self, batch: AttackedBatch, logits: Tensor, gradient: Tensor, candidate: Tensor, rows: Tensor
     ) -> tuple[Tensor, Tensor]:
         """Return the step to the boundary with a class, and its length in the norm."""
-        gap = -_difference(candidate, batch.labels[rows])(logits)
+        gap = -difference(candidate, batch.labels[rows])(logits)
         flat = gradient.flatten(1)
         dual = flat.abs().sum(dim=1) if batch.norm is Norm.LINF else torch.linalg.vector_norm(flat, dim=1)
         length = gap.abs() / dual.clamp(min=torch.finfo(gradient.dtype).tiny)
@@ -77,12 +77,3 @@ class DeepFool(Attack):
         length = torch.where(dual > 0, length, torch.inf)
         step = torch.where(expanded(length.isfinite()), expanded(length) * batch.steepest(gradient), 0.0)
         return step, length
-
-
-def _difference(candidate: Tensor, labels: Tensor) -> Loss:
-    """Return by how much the logit of a candidate class is above the one of the label."""
-
-    def of(logits: Tensor) -> Tensor:
-        return (logits.gather(1, candidate[:, None]) - logits.gather(1, labels[:, None]))[:, 0]
-
-    return of

@@ -34,13 +34,13 @@ def ask(batch: AttackedBatch, images: Tensor, rows: Tensor) -> Tensor:
 
 
 def rows_to_attack(batch: AttackedBatch) -> Tensor:
-    """Return the rows whose clean images do not reach the goal yet, as the model says for one query each.
+    """Return the rows without a finding whose clean images do not reach the goal, as the model says for a query each.
 
     Raise `ValueError` without a limit of queries, which is what ends these attacks.
     """
     if batch.model.limit is None:
         raise ValueError("an attack with queries has no limit of them")
-    rows = affordable(batch, batch.rows, 1)
+    rows = affordable(batch, batch.rows[~batch.findings.found], 1)
     return rows[~ask(batch, batch.images[rows], rows)]
 
 

@@ -14,6 +14,7 @@ from evaluation.formats.curves.threat_models import Norm
 
 DOUBLINGS = 5
 BISECTIONS = 10
+"""Of the interval in which the smallest budget lies (authors' code of Dong et al. 2020)."""
 MULTIPLES = 32
 """Of the first budget, that are tried if success is not monotone."""
 
@@ -35,32 +36,33 @@ class Searched:
     """Whether the attack succeeded, bool (n, tries)."""
 
 
-def search(attack: Attack, batch_of: BatchOf, rows: Tensor, first: float) -> Searched:
+def search(attack: Attack, batch_of: BatchOf, rows: Tensor, first: float, halvings: int = BISECTIONS) -> Searched:
     """Return the nearest adversarial of each row, from a search that starts at the budget `first`.
 
-    The budget is doubled until the attack succeeds, then bisected. An attack with `one_step` is not monotone in the
-    budget: all multiples of the first are tried, and below the smallest successful one it is bisected. Only images that
-    are still searched for take part in a try; what is found depends on the image alone, not on the batch.
+    The budget is doubled until the attack succeeds, then bisected, `halvings` times at most. An attack with `one_step`
+    is not monotone in the budget: all multiples of the first are tried, and below the smallest successful one it is
+    bisected. Only images that are still searched for take part in a try; what is found depends on the image alone, not
+    on the batch.
     """
     tries = _Tries(attack, batch_of, rows)
     if not len(rows):
         return tries.result()
-    return _one_step(tries, first) if attack.one_step else _monotone(tries, first)
+    return _one_step(tries, first, halvings) if attack.one_step else _monotone(tries, first, halvings)
 
 
-def _monotone(tries: _Tries, first: float) -> Searched:
+def _monotone(tries: _Tries, first: float, halvings: int) -> Searched:
     # 1. upper bounds: the distance of the image that was found, which is at most the budget
     low, budgets = torch.zeros_like(tries.distances), torch.full_like(tries.distances, first)
     precision = torch.zeros_like(budgets)
     searching = tries.everything
     for _ in range(DOUBLINGS + 1):
         failed = ~tries.run(searching, budgets[searching])
-        precision[searching] = (budgets - low)[searching] / 2**BISECTIONS
+        precision[searching] = (budgets - low)[searching] / 2**halvings
         searching = searching[failed]
         low[searching] = budgets[searching]
         budgets[searching] *= 2.0
-    # 2. bisection, to the precision of ten halvings of the interval in which the budget lies
-    for _ in range(BISECTIONS):
+    # 2. bisection, to the precision of so many halvings of the interval in which the budget lies
+    for _ in range(halvings):
         high = tries.distances
         searching = (high.isfinite() & (high - low > precision)).nonzero()[:, 0]
         middle = (low + high)[searching] / 2.0
@@ -69,7 +71,7 @@ def _monotone(tries: _Tries, first: float) -> Searched:
     return tries.result()
 
 
-def _one_step(tries: _Tries, first: float) -> Searched:
+def _one_step(tries: _Tries, first: float, halvings: int) -> Searched:
     # 1. every multiple, from the largest down, for the record; in Linf all budgets from 1 give the same image
     high = torch.full_like(tries.distances, torch.inf)
     most = 1.0 if tries.norm is Norm.LINF else torch.inf
@@ -80,7 +82,7 @@ def _one_step(tries: _Tries, first: float) -> Searched:
     # 2. bisection below the smallest that succeeded
     low = high - first
     searching = (high.isfinite() & (tries.distances > 0)).nonzero()[:, 0]
-    for _ in range(BISECTIONS):
+    for _ in range(halvings):
         middle = (low + high)[searching] / 2.0
         found = tries.run(searching, middle)
         high[searching[found]] = middle[found]

@@ -27,6 +27,8 @@ class Classifier(ABC):
     """It may answer one image in different ways, as it declares."""
     rounds: bool = False
     """It sees images of 8 bits: all values are multiples of 1/255."""
+    passes: int = 1
+    """Over how many passes the mean of scores and gradients is taken."""
     device: torch.device = torch.device("cpu")
 
     def seen(self, images: Tensor) -> Tensor:
@@ -68,7 +70,14 @@ class NetworkClassifier(Classifier):
         passes: int = 1,
         digest: str = "",
     ) -> None:
-        self.network = network.eval().requires_grad_(False)
+        # channels last: convolutions of small images take little more than half of the time on a CPU
+        self.network: nn.Module = (
+            network.eval()
+            .requires_grad_(False)
+            .to(  # type: ignore[call-overload]
+                memory_format=torch.channels_last
+            )
+        )
         self.classes, self.name, self.random, self.passes, self.digest = classes, name, random, passes, digest
         self.device = next((each.device for each in network.parameters()), torch.device("cpu"))
 
@@ -104,7 +113,7 @@ class NetworkClassifier(Classifier):
                 f"{self.name} has a gradient that is no number",
                 fix="give the step whose derivative is undefined an approximate one (BPDA)",
             )
-        return logits.detach(), gradient
+        return logits.detach(), gradient.contiguous()
 
 
 def _not_differentiable(model: Classifier) -> Refusal:

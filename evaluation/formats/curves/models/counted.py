@@ -26,6 +26,15 @@ class CountedModel:
         self.queries = torch.zeros(count, dtype=torch.int64, device=classifier.device)
         self.gradients = torch.zeros_like(self.queries)
 
+    def part(self, limit: int | None) -> CountedModel:
+        """Return the same model with costs of its own, which start at 0, and a limit of queries for them."""
+        return CountedModel(self._classifier, self.knowledge, len(self.queries), limit)
+
+    def add_costs(self, part: CountedModel) -> None:
+        """Add the costs of a part of the attack. Raise `DeniedError` if they are too many."""
+        self.gradients = self.gradients + part.gradients
+        self._spend(self.queries + part.queries)
+
     def left(self, rows: Tensor) -> Tensor:
         """Return how many queries each of these images of the batch has left, int64 (n,)."""
         if self.limit is None:
@@ -55,7 +64,9 @@ class CountedModel:
             raise DeniedError(f"the threat model grants {self.knowledge}")
 
     def _count(self, rows: Tensor) -> None:
-        after = self.queries.index_add(0, rows, torch.ones_like(rows))
+        self._spend(self.queries.index_add(0, rows, torch.ones_like(rows)))
+
+    def _spend(self, after: Tensor) -> None:
         if self.limit is not None and (after > self.limit).any():
             raise DeniedError(f"more than {self.limit} queries for one image")
         self.queries = after

@@ -84,7 +84,8 @@ def charts_of(
 
     `name` names the line: by default the model.
     """
-    shown = [each for each in results if curve is CurveAxis.BUDGET or len(each.strengths) > 1]
+    by_budget = curve is CurveAxis.BUDGET
+    shown = [each for each in results if (each.searched if by_budget else len(each.strengths) > 1)]
     return [_chart(shown[at : at + COLOURS], curve, value, name, at) for at in range(0, len(shown), COLOURS)]
 
 

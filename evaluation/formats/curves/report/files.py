@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
 from evaluation.charts.svg_file import svg_file
 from evaluation.formats.curves.report.figures import Value, figures
+from evaluation.formats.curves.report.model_cards import model_cards
 from evaluation.formats.curves.report.page import report
 from evaluation.formats.curves.report.tables import run_table
 from evaluation.formats.curves.results import Results
@@ -15,13 +17,26 @@ from evaluation.formats.curves.runner.settings import BenchmarkSettings
 from evaluation.report.page import Context
 
 
-def write_report(results: Sequence[Results], context: Context, settings: BenchmarkSettings, out: Path) -> None:
-    """Write `index.html`, `runs.csv`, and `figures/` with an SVG and a CSV file for each chart."""
+def write_report(
+    results: Sequence[Results],
+    context: Context,
+    settings: BenchmarkSettings,
+    warnings: Mapping[str, Sequence[str]],
+    out: Path,
+) -> None:
+    """Write `index.html`, `runs.csv`, and `figures/` with an SVG and a CSV file for each chart.
+
+    Beside them `model_info/` gets a card of RobustBench for each run of AutoAttack. `warnings` are those of AutoAttack
+    about the models.
+    """
     folder = out / "figures"
     folder.mkdir(parents=True, exist_ok=True)
     for figure in [*figures(results), *figures(results, Value.SUCCESS)]:
         for chart in figure.charts:
             (folder / f"{chart.key}.svg").write_text(svg_file(chart), encoding="utf-8")
             (folder / f"{chart.key}.csv").write_text(chart.table.csv(), encoding="utf-8")
+    for path, card in model_cards(results, warnings).items():
+        (out / path).parent.mkdir(parents=True, exist_ok=True)
+        (out / path).write_text(json.dumps(card, indent=2) + "\n", encoding="utf-8")
     (out / "runs.csv").write_text(run_table(results).csv(), encoding="utf-8")
-    (out / "index.html").write_text(report(results, context, asdict(settings)), encoding="utf-8")
+    (out / "index.html").write_text(report(results, context, asdict(settings), warnings), encoding="utf-8")

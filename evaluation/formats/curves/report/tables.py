@@ -44,7 +44,7 @@ def run_table(results: Sequence[Results]) -> ChartTable:
 
 
 def _row(each: Results) -> tuple[Cell, ...]:
-    threat, median = each.threat_model, median_distance(each)
+    threat, median = each.threat_model, median_distance(each) if each.searched else math.inf
     return (
         each.model, each.attack, threat.knowledge.value, threat.goal.value, threat.capability.value, threat.norm.value,
         len(each.labels), round(float(each.right.mean()), 4), None if math.isinf(median) else round(median, 6),
@@ -72,5 +72,5 @@ def _cell(each: Results | None) -> str | None:
     if each is None:
         return None
     median = median_distance(each)
-    shown = "none" if math.isinf(median) else f"{median:.3f}"
+    shown = "-" if not each.searched else "none" if math.isinf(median) else f"{median:.3f}"
     return f"{shown} / {100 * accuracy_at_fixed(each):.1f}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
@@ -125,20 +126,12 @@ def _play_batch(run: BenchmarkRun, subject: Subject, samples: Sequence[Sample], 
     points = _Points(run, subject, samples, settings)
     attacked, device = points.attacked, subject.model.device
     everything = torch.arange(len(attacked), device=device)
-    # 2. distances by budget, and traces by strength, in plain L2 where the norm is the normalised one
+    # 2. traces by strength, and distances by budget, in plain L2 where the norm is the normalised one
     unit = points.images[0].numel() ** 0.5 if run.norm is Norm.NORMALISED_L2 else 1.0
     distances = torch.zeros(len(samples), dtype=torch.float64, device=device)
     traces = torch.zeros((len(samples), len(points.strengths)), dtype=torch.float64, device=device)
     tried_budgets = torch.full((len(samples), 0), torch.nan, dtype=torch.float64, device=device)
     tried_found = torch.zeros((len(samples), 0), dtype=torch.bool, device=device)
-    if run.by_budget.capability is Capability.CONSTRAINED:
-        searched = search(run.by_budget, points.batch, everything, settings.first_budgets[run.norm] * unit)
-        distances[attacked] = searched.distances.double() / unit
-        tries = searched.tried_budgets.shape[1]
-        tried_budgets = torch.full((len(samples), tries), torch.nan, dtype=torch.float64, device=device)
-        tried_found = torch.zeros((len(samples), tries), dtype=torch.bool, device=device)
-        tried_budgets[attacked] = searched.tried_budgets.double() / unit
-        tried_found[attacked] = searched.tried_found
     by_strength = run.by_strength or run.by_budget
     optimised = by_strength.capability is Capability.OPTIMISED
     fixed = torch.inf if optimised else _whole_steps(settings.fixed_budgets[run.norm], subject.model, run.norm) * unit
@@ -146,8 +139,17 @@ def _play_batch(run: BenchmarkRun, subject: Subject, samples: Sequence[Sample], 
     if len(attacked):
         by_strength.run(batch)
     traces[attacked] = batch.findings.traces.double() / unit
-    if run.by_budget.capability is Capability.OPTIMISED:
+    if optimised or run.by_budget.fixed_budget_only:
         distances[attacked] = batch.findings.distances.double() / unit
+    else:
+        first = settings.first_budgets[run.norm] * unit
+        searched = search(run.by_budget, points.batch, everything, first, settings.halvings)
+        distances[attacked] = searched.distances.double() / unit
+        tries = searched.tried_budgets.shape[1]
+        tried_budgets = torch.full((len(samples), tries), torch.nan, dtype=torch.float64, device=device)
+        tried_found = torch.zeros((len(samples), tries), dtype=torch.bool, device=device)
+        tried_budgets[attacked] = searched.tried_budgets.double() / unit
+        tried_found[attacked] = searched.tried_found
     # 3. the record
     queries, gradients = points.costs()
     none = np.full(len(samples), -1, np.int64)
@@ -229,7 +231,7 @@ class _Points:
     ) -> None:
         self._run, self._subject, self._samples, self._settings = run, subject, samples, settings
         device = subject.model.device
-        self.strengths = settings.strengths(run.by_budget.knowledge)
+        self.strengths = run.by_budget.strengths or settings.strengths(run.by_budget.knowledge)
         self.images = as_tensor(samples).to(device)
         self.labels = torch.tensor([sample.label for sample in samples], device=device)
         self.targets: Tensor | None = None
@@ -300,16 +302,20 @@ def _identity(
     )
     transfer = run.by_budget.knowledge is Knowledge.TRANSFER
     substitute = {"substitute": subject.substitute.digest} if transfer and subject.substitute else {}
+    parameters = {
+        **attacks,
+        **substitute,
+        "seed": settings.seed,
+        "query_limit": settings.query_limit,
+        "first_budget": settings.first_budgets[run.norm],
+        "halvings": settings.halvings,
+        "passes": subject.model.passes,
+    }
     return {
         "threat_model": run.threat_model,
         "attack": run.by_budget.name,
-        "parameters": {
-            **attacks,
-            **substitute,
-            "seed": settings.seed,
-            "query_limit": settings.query_limit,
-            "first_budget": settings.first_budgets[run.norm],
-        },
+        # as a file gives them back, with lists for tuples
+        "parameters": json.loads(json.dumps(parameters)),
         "model": subject.model.name,
         "model_digest": subject.model.digest,
         "dataset": subject.dataset,

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from evaluation.domain.images import ImageShape
+from evaluation.formats.curves.attacks.smallest_budget import BISECTIONS
 from evaluation.formats.curves.threat_models import Knowledge, Norm
 
 ITERATIONS = (0, 1, 2, 5, 10, 20, 50, 100)
@@ -38,6 +39,9 @@ class BenchmarkSettings:
     first_budgets: Mapping[Norm, float] = field(default_factory=lambda: dict(FIRST_BUDGETS))
     """Where the search for the smallest budget starts."""
 
+    halvings: int = BISECTIONS
+    """Of the interval in which the smallest budget lies."""
+
     def strengths(self, knowledge: Knowledge) -> tuple[int, ...]:
         """Return the strengths at which an attack is recorded."""
         if knowledge in (Knowledge.WHITE_BOX, Knowledge.TRANSFER):
@@ -46,8 +50,13 @@ class BenchmarkSettings:
 
 
 def settings_for(
-    shape: ImageShape, seed: int, batch: int, query_limit: int, budgets: Mapping[Norm, float]
+    shape: ImageShape,
+    seed: int,
+    batch: int,
+    query_limit: int,
+    budgets: Mapping[Norm, float],
+    halvings: int = BISECTIONS,
 ) -> BenchmarkSettings:
     """Return the settings for images of a shape; `budgets` replace the fixed ones of the paper."""
     usual = PHOTOGRAPHS if max(shape.height, shape.width) > PHOTOGRAPH_SIDE else SMALL_IMAGES
-    return BenchmarkSettings(seed, batch, query_limit, {**usual, **budgets})
+    return BenchmarkSettings(seed, batch, query_limit, {**usual, **budgets}, halvings=halvings)

@@ -26,6 +26,10 @@ class Suspicion(StrEnum):
     """FGSM leaves less accuracy than an iterative attack."""
     LARGER_BUDGET_FAILS = "larger-budget-fails"
     """An attack fails with a larger budget than one within which it succeeded."""
+    SQUARE_ADDS_TO_AUTOATTACK = "square-adds-to-autoattack"
+    """In AutoAttack, Square finds what its white-box attacks did not (a flag of the authors' code)."""
+    AUTOATTACK_MISLED = "autoattack-misled"
+    """A warning of AutoAttack about what the model answers."""
     NO_BUDGET_IS_ENOUGH = "no-budget-is-enough"
     """White-box attacks do not bring the accuracy to 0 with any budget tried."""
 
@@ -39,6 +43,8 @@ class SuspicionWarning:
     text: str
 
 
+AUTOATTACK = "autoattack"
+"""The name of the ensemble, whose last attack is Square and whose strength is the number of attacks."""
 LEAST_DIFFERENCE = 0.02
 """Differences of accuracy up to this share are no sign, nor those within two standard errors."""
 LEAST_FAILURES = 0.05
@@ -57,7 +63,8 @@ def suspicions(results: Sequence[Results]) -> list[SuspicionWarning]:
             found += _stronger_with_less(norm, white, others)
             found += _one_step(norm, white)
             found += _larger_budget(norm, white)
-            found += _no_budget(norm, white)
+            found += _square(norm, white)
+            found += _no_budget(norm, [each for each in white if each.searched])
     return found
 
 
@@ -113,7 +120,18 @@ def _larger_budget(norm: Norm, white: Sequence[Results]) -> Iterable[SuspicionWa
             yield SuspicionWarning(Suspicion.LARGER_BUDGET_FAILS, norm, text)
 
 
+def _square(norm: Norm, white: Sequence[Results]) -> Iterable[SuspicionWarning]:
+    for each in white:
+        if each.attack == AUTOATTACK and len(each.strengths) > 1:
+            before, after = accuracy_by_strength(each)[-2:]
+            if after < before:
+                text = f"in AutoAttack, white-box attacks leave {before:.1%}, Square {after:.1%}"
+                yield SuspicionWarning(Suspicion.SQUARE_ADDS_TO_AUTOATTACK, norm, text)
+
+
 def _no_budget(norm: Norm, white: Sequence[Results]) -> Iterable[SuspicionWarning]:
+    if not white:
+        return
     left = float((np.isinf(worst_case(white)) & white[0].right).mean())
     if left > 0:
         yield SuspicionWarning(

@@ -15,6 +15,7 @@ from django.core.management.base import BaseCommand, CommandError
 from rich.console import Console
 
 from core.errors import GauntletError
+from demo.benchmark import run_benchmark
 from demo.credentials import CredentialStore
 from demo.demo_site import COMPETITION_FILE, ORGANISER, DemoSite
 from demo.full_season import Season
@@ -48,8 +49,17 @@ class Command(BaseCommand):
         parser.add_argument(
             "--samples", type=int, metavar="N", help="play at most N samples of each set (default: all of them)"
         )
+        parser.add_argument(
+            "--benchmark",
+            action="store_true",
+            help="start no site: run all attacks of the robustness benchmark against the bundled models of the digits",
+        )
 
     def handle(self, *args: Any, **given: Any) -> None:
+        if given["benchmark"]:
+            if status := run_benchmark(settings.STATE / "benchmark", given["samples"]):
+                raise CommandError("the benchmark failed; its message is above", returncode=status)
+            return
         for number in (signal.SIGTERM, signal.SIGINT):  # SIGINT too: a shell starts background jobs with it ignored
             signal.signal(number, _interrupt)
         if given["data"] is not None:

@@ -20,9 +20,13 @@ def results_of(
     traces: Sequence[Sequence[float]] | None = None,
     tried: Sequence[Sequence[tuple[float, bool]]] | None = None,
 ) -> Results:
-    """Return results of one attack in Linf with the fixed budget 0.1; traces are at the strengths 1 and 10."""
+    """Return results of one attack in Linf with the fixed budget 0.1; traces are at the strengths 1 and 10.
+
+    Unless told otherwise, its search tried one budget, which was enough for all images.
+    """
     count = len(distances)
     labels = np.arange(count) % 3
+    tries = [[(1.0, True)]] * count if tried is None else tried
     wrong = ~np.array([True] * count if right is None else right)
     return Results(
         threat_model=ThreatModel(goal, Capability.CONSTRAINED, Norm.LINF, knowledge),
@@ -37,8 +41,8 @@ def results_of(
         targets=np.full(count, -1),
         clean_labels=np.where(wrong, labels + 1, labels),
         distances=np.array(distances, float),
-        tried_budgets=np.array([[budget for budget, _ in row] for row in tried or [[]] * count], float),
-        tried_found=np.array([[found for _, found in row] for row in tried or [[]] * count], bool),
+        tried_budgets=np.array([[budget for budget, _ in row] for row in tries], float),
+        tried_found=np.array([[found for _, found in row] for row in tries], bool),
         fixed_budget=0.1,
         strengths=np.array([1, 10]),
         traces=np.array(traces if traces is not None else [[distance] * 2 for distance in distances], float),

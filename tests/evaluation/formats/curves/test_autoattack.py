@@ -5,8 +5,11 @@ import torch
 from torch import Tensor, nn
 
 from evaluation.domain.errors import Refusal
+from evaluation.formats.curves.attacks.apgd import ApgdCe
 from evaluation.formats.curves.attacks.autoattack import AutoAttack, AutoAttackWarning, warnings_of
 from evaluation.formats.curves.attacks.catalogue import ATTACKS, attack_called
+from evaluation.formats.curves.attacks.fab import FabT
+from evaluation.formats.curves.attacks.square import Square
 from evaluation.formats.curves.models.classifier import NetworkClassifier
 from evaluation.formats.curves.threat_models import Knowledge, Norm
 from tests.evaluation.formats.curves.linear_models import LinearModel
@@ -79,6 +82,30 @@ def test_the_trace_tells_what_each_attack_adds() -> None:
     assert clean == 0
     assert first < both
     assert both > 30
+
+
+class Masked(Wrapped):
+    """Gradients vanish, so that only random search is of use."""
+
+    def forward(self, images: Tensor) -> Tensor:
+        return self.answer(images.detach()) + 0 * images.flatten(1).sum(dim=1, keepdim=True)
+
+
+def test_the_last_attack_is_square_and_asks_each_image_that_is_left_at_most_five_thousand_times() -> None:
+    model = LinearModel(seed=1, spread=0.05, count=6)
+    model.classifier = NetworkClassifier(Masked(model), 10)
+    ensemble = AutoAttack((ApgdCe(5), FabT(iterations=3), Square()), queries=200)
+    budgets = model.smallest(Norm.LINF).float() * torch.tensor([0.9] * 3 + [8.0] * 3)
+    batch = model.batch(ensemble, Norm.LINF, budgets=budgets, strengths=(0, 1, 2, 3))
+    ensemble.run(batch)
+    found = batch.findings.found.tolist()
+    assert found[:3] == [False] * 3
+    assert any(found[3:])
+    others = [int(queries) - 200 for queries in batch.model.queries[:3]]
+    assert len(set(others)) == 1
+    assert 0 < others[0] < 200
+    assert (batch.model.queries[batch.findings.found] < 200 + others[0]).all()
+    assert (batch.findings.distances <= batch.budgets)[batch.findings.found].all()
 
 
 def test_attacks_are_found_by_their_names() -> None:

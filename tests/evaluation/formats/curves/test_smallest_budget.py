@@ -51,7 +51,23 @@ def test_the_distance_is_near_the_optimum_and_never_below(
     ratios = found.distances / smallest[rows]
     assert ratios.min() > 1 - 1e-4
     assert ratios.median() < most
-    assert ratios.max() < 3.0
+    # with ten classes the cross-entropy leads past the nearest boundary
+    assert ratios.max() < (3.0 if isinstance(attack, Fgsm) else 1.75)
+
+
+@pytest.mark.parametrize(("seed", "side"), CASES)
+@pytest.mark.parametrize("norm", list(FIRST), ids=named)
+@pytest.mark.parametrize("attack", [Bim(), Mim()], ids=named)
+def test_with_two_classes_the_distance_of_every_image_is_near_the_optimum(
+    attack: Attack, norm: Norm, seed: int, side: int
+) -> None:
+    model = LinearModel(seed, classes=2, side=side, spread=0.1)
+    smallest = model.smallest(norm)
+    rows = (smallest > smallest.median() / 10).nonzero()[:, 0]
+    found, _ = searched(attack, model, norm, rows)
+    ratios = found.distances / smallest[rows]
+    assert ratios.min() > 1 - 1e-4
+    assert ratios.max() < 1.25
 
 
 @pytest.mark.parametrize("norm", list(FIRST), ids=named)

@@ -11,6 +11,7 @@ from evaluation.formats.curves.attacks.autoattack import AutoAttack
 from evaluation.formats.curves.attacks.base import Attack, AttackedBatch, Findings, distance
 from evaluation.formats.curves.attacks.carlini_wagner import CarliniWagner
 from evaluation.formats.curves.attacks.deepfool import DeepFool
+from evaluation.formats.curves.attacks.fab import Fab, FabT
 from evaluation.formats.curves.attacks.fast_minimum_norm import FastMinimumNorm
 from evaluation.formats.curves.attacks.fgsm import Fgsm
 from evaluation.formats.curves.attacks.iterative import Bim, Mim, Pgd
@@ -28,7 +29,8 @@ CONSTRAINED = [
 ]
 QUICK_CW = CarliniWagner(iterations=40, rate=0.003, growths=1, bisections=2)
 QUICK_FMN = FastMinimumNorm(iterations=30)
-ALL = [*CONSTRAINED, DeepFool(), QUICK_CW, QUICK_FMN]
+QUICK_FAB, QUICK_FAB_T = Fab(iterations=10), FabT(iterations=10)
+ALL = [*CONSTRAINED, DeepFool(), QUICK_CW, QUICK_FMN, QUICK_FAB, QUICK_FAB_T]
 FORMS = [(attack, norm) for attack in ALL for norm in NORMS if norm in attack.norms]
 """Each attack with each of its norms."""
 
@@ -56,20 +58,34 @@ def test_optimising_attacks_come_near_the_optimum_and_never_below(
     ratios = batch.findings.distances / model.smallest(norm)[rows]
     assert ratios.min() > 1 - SINGLE
     assert ratios.median() < 1.05
-    if isinstance(attack, DeepFool):
-        assert ratios.max() < 1.05
+    assert ratios.max() < (1.05 if isinstance(attack, DeepFool) else 1.3)
+
+
+@pytest.mark.parametrize(("seed", "side", "classes"), [(1, 8, 10), (3, 16, 10), (4, 8, 3), (5, 8, 2)])
+@pytest.mark.parametrize("norm", NORMS, ids=named)
+@pytest.mark.parametrize("attack", [QUICK_FAB, QUICK_FAB_T], ids=named)
+def test_fab_comes_within_a_hundredth_of_the_optimum_and_never_below(
+    attack: Attack, norm: Norm, seed: int, side: int, classes: int
+) -> None:
+    model = LinearModel(seed, classes, side, spread=0.1, count=20)
+    rows = clear_images(model, norm)
+    batch = model.batch(attack, norm, rows=rows)
+    attack.run(batch)
+    ratios = batch.findings.distances / model.smallest(norm)[rows]
+    assert ratios.min() > 1 - SINGLE
+    assert ratios.max() < 1.01
 
 
 @pytest.mark.parametrize(("seed", "side"), [(1, 8), (2, 4), (3, 12)])
 def test_carlini_wagner_comes_near_the_optimum_and_never_below(seed: int, side: int) -> None:
-    model = LinearModel(seed, side=side, spread=0.1, count=10)
+    model = LinearModel(seed, side=side, spread=0.1)
     rows = clear_images(model, Norm.L2)
     attack = CarliniWagner()
     batch = model.batch(attack, Norm.L2, rows=rows)
     attack.run(batch)
     ratios = batch.findings.distances / model.smallest(Norm.L2)[rows]
     assert ratios.min() > 1 - SINGLE
-    assert ratios.median() < 1.05
+    assert ratios.max() < 1.05
 
 
 @pytest.mark.parametrize(("attack", "norm"), FORMS, ids=named)

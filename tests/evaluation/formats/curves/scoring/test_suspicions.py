@@ -50,6 +50,13 @@ def test_it_warns_of_images_that_withstand_every_white_box_attack() -> None:
     assert Suspicion.NO_BUDGET_IS_ENOUGH not in kinds([first, second])
 
 
+@pytest.mark.parametrize(("last", "expected"), [(0.05, [Suspicion.SQUARE_ADDS_TO_AUTOATTACK]), (math.inf, [])])
+def test_it_warns_where_square_finds_what_white_box_attacks_of_autoattack_did_not(
+    last: float, expected: list[Suspicion]
+) -> None:
+    assert kinds([results_of([last], attack="autoattack", traces=[[math.inf, last]], tried=[[]])]) == expected
+
+
 def test_the_worst_case_is_the_nearest_adversarial_of_any_attack_and_curve() -> None:
     first, second = results_of([0.3, 0.2]), results_of([0.4, 0.4], attack="mim", traces=[[0.5, 0.1], [math.inf, 0.4]])
     assert worst_case([first, second]).tolist() == [0.1, 0.2]
