@@ -35,8 +35,9 @@ def run(kill_at):
         seen = 0
         def look(event, arguments):
             nonlocal seen
-            writes = event == "open" and str(arguments[0]).startswith(str(out)) and "w" in str(arguments[1])
-            if writes or event == "os.rename":
+            opens = event == "open" and str(arguments[0]).startswith(str(out)) and "w" in str(arguments[1])
+            renames = event == "os.rename" and str(arguments[1]).startswith(str(out))  # not of compiled modules
+            if opens or renames:
                 seen += 1
                 os.write(writing, b".")
                 if seen == kill_at:

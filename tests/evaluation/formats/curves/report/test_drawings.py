@@ -16,8 +16,8 @@ def test_a_file_is_xml_with_title_and_key_and_needs_no_style_sheet() -> None:
     names = ("a & b", "<c>")
     table = ChartTable(("budget", *names), [(0.0, 1.0, 0.5), (1.0, 0.0, 0.0)])
     lines = [Curve(name, column) for column, name in enumerate(names, start=1)]
-    axes = {"x_name": "budget", "y_name": "accuracy"}
-    content = svg_file(LineChart("k", "FGSM", "Accuracy.", table, lines, linear_to(1.0), shares(), **axes))
+    chart = LineChart("k", "FGSM", "Accuracy.", table, lines, linear_to(1.0), shares(), "budget", "accuracy")
+    content = svg_file(chart)
     texts = [each.text for each in ElementTree.fromstring(content).iter(TEXT)]  # noqa: S314 (written above)
     assert "FGSM" in texts
     assert texts[-2:] == list(names)
