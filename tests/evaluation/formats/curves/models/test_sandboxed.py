@@ -64,7 +64,8 @@ connected.recv(1 << 16)
 
 def send(kind, count, sequence, size, value=0):
     connected.sendall(frames.HEADER.pack(size, kind, count, sequence) + bytes([value]) * size)
-    input()
+    connected.recv(1 << 16)  # the question
+    connected.recv(1 << 16)  # until it is rejected
 
 """
 

@@ -8,7 +8,8 @@ from typing import Any
 from accounts.models import User
 from competitions.models import Entry
 from evaluation.formats.query.results import AuditReport
-from formats.curves.models import Benchmark
+from formats.curves.best_known.work import proofs
+from formats.curves.models import Benchmark, Proof
 from formats.curves.work import benchmarks
 from formats.query.matches import piece_queue as matches
 from formats.query.matches import services as match_services
@@ -155,5 +156,27 @@ class Benchmarks(Kind):
         benchmarks.replay(Benchmark.objects.get(pk=item), by)
 
 
-KINDS: dict[str, Kind] = {"pieces": Pieces(), "runs": Runs(), "builds": Builds(), "benchmarks": Benchmarks()}
+class Proofs(Kind):
+    fixture = "proven"
+
+    def leave(self, item: int) -> None:
+        Proof.objects.exclude(pk=item).delete()
+
+    def commit(self, claimed: Claimed) -> None:
+        with claimed.kind.session(claimed.claim, Heartbeat()) as session:
+            session.play(claimed.claim)
+
+    def cancel(self) -> None:
+        waiting = Proof.objects.filter(state=Proof.State.WAITING)
+        waiting.update(faults=1)  # only such can be given up
+        for proof in waiting:
+            proofs.give_up(proof, proof.by, "a test")
+
+    def replay(self, item: int, by: User) -> None:
+        proofs.replay(Proof.objects.get(pk=item), by)
+
+
+KINDS: dict[str, Kind] = {
+    "pieces": Pieces(), "runs": Runs(), "builds": Builds(), "benchmarks": Benchmarks(), "proofs": Proofs(),
+}  # fmt: skip
 """The kinds of work by their names."""

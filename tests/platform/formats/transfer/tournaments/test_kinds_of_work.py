@@ -21,6 +21,7 @@ from core import clock
 from formats.curves import scores
 from tests.platform.conftest import FakeClock
 from tests.platform.formats.curves.test_benchmarks import ALL, Stage, stage
+from tests.platform.formats.curves.test_best_known import Released, published, released
 from tests.platform.formats.transfer.tournaments.kinds import KINDS, Kind
 from tests.platform.other_process import database_url
 from workers import queue
@@ -31,7 +32,7 @@ from workers.queue import Claimed
 from workers.team_queue_order import uses
 from workers.work_kind_interface import Work, kinds
 
-__all__ = ["stage"]
+__all__ = ["published", "released", "stage"]
 
 
 @pytest.fixture(params=KINDS)
@@ -53,6 +54,14 @@ def benchmarked(stage: Stage) -> None:
     """A model under four attacks."""
     stage.submit("owls", ALL)
     scores.sweep()
+
+
+@pytest.fixture
+def proven(released: Released) -> None:
+    """A released model, and proofs of two people."""
+    WorkerTime.objects.all().delete()  # of the round
+    for by, change in ((released.ann, 51), (released.ben, 52)):
+        released.upload(by, released.npz({1: change}))
 
 
 @pytest.fixture

@@ -13,8 +13,11 @@ from formats.transfer.tournaments.models import Tournament
 from pages.urls import urlpatterns
 from submissions.models import Submission
 
-NO_MEANING = {"curves", "match_curves", "history", "curves_csv", "match_curves_csv", "history_table", "team_history"}
-"""Pages of the query format alone."""
+NO_MEANING = {
+    *("curves", "match_curves", "history", "curves_csv", "match_curves_csv", "history_table", "team_history"),
+    *("best_known", "best_known_csv", "proof_images"),
+}
+"""Pages of other formats alone."""
 
 NEEDS_MORE = {
     *("person", "page", "site_page", "citation_file", "terms", "logo", "brand_style", "security"),
@@ -32,6 +35,7 @@ def addresses(numbers: dict[str, int], track: str) -> dict[str, str]:
     values = {
         "slug": SLUG, "track_name": track, "number": numbers["submission"], "old": 1, "new": 1, "name": "best",
         "sample": 0, "attack": numbers["attack"], "defence": numbers["defence"],
+        "model": numbers["submission"], "proof": 1,
     }  # fmt: skip
     found = {}
     for each in urlpatterns:
@@ -46,7 +50,7 @@ def addresses(numbers: dict[str, int], track: str) -> dict[str, str]:
 
 POSTS = {
     *("withdraw", "submit", "choose", "choose_newest", "invite", "accept", "decline", "accept_terms", "language"),
-    *("icon", "account"),
+    *("icon", "account", "upload_proof"),
 }
 
 
