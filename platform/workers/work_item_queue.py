@@ -93,6 +93,14 @@ class ItemQueue(Work[Claim], Generic[Claim, Item]):
     def expire(self) -> int:
         return sum(self._expire(item) for table in self.tables for item in self._expired(table))
 
+    def replay(self, item: Item, by: User | None, reason: str = "") -> None:
+        """Put an item that was given up back into the queue. Raise `Refusal` for any other."""
+        with transaction.atomic():
+            if not requeue_failed(type(item)._default_manager.filter(pk=item.pk)):
+                raise Refusal(f"{item} has not failed", fix="no action needed")
+            event_log.record("replay", item, by=by, reason=reason)
+            worker_notifications.notify("workers.play")
+
     def retry_now(self, item: Item, by: User, reason: str = "") -> None:
         """Forget the faults on a waiting item, so that it is claimed next. Raise `Refusal` for one without any."""
         with transaction.atomic():

@@ -6,12 +6,8 @@ from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Any
 
-from django.db import transaction
 from django.db.models import Q, QuerySet
 
-from accounts.models import User
-from core import event_log, worker_notifications
-from core.errors import Refusal
 from formats.curves import engine_adapter
 from formats.curves.models import Benchmark
 from formats.curves.rules import curves_rules
@@ -20,7 +16,6 @@ from submissions.models import Submission
 from workers.calibration import calibration
 from workers.models import Worker
 from workers.single_item_work import RowWork
-from workers.work_item_queue import requeue_failed
 
 _MARGIN = timedelta(hours=1)
 
@@ -56,14 +51,6 @@ class BenchmarkWork(RowWork[Benchmark]):
 
     def fault_columns(self, fault: str) -> dict[str, Any]:
         return {"fault": fault}
-
-    def replay(self, item: Benchmark, by: User | None, reason: str = "") -> None:
-        """Put a benchmark that was given up back into the queue. Raise `Refusal` for any other."""
-        with transaction.atomic():
-            if not requeue_failed(Benchmark.objects.filter(pk=item.pk)):
-                raise Refusal(f"{item} has not failed", fix="no action needed")
-            event_log.record("replay", item, by=by, reason=reason)
-            worker_notifications.notify("workers.play")
 
 
 benchmarks = BenchmarkWork()

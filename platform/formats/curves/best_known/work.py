@@ -6,19 +6,15 @@ from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Any
 
-from django.db import transaction
 from django.db.models import Max, QuerySet
 
-from accounts.models import User
-from core import clock, event_log, worker_notifications
-from core.errors import Refusal
+from core import clock
 from formats.curves.best_known.engine_adapter import DEADLINE_SECONDS, lowered_by, verified
 from formats.curves.best_known.history import best_known
 from formats.curves.models import Improvement, Proof
 from rounds.running.transitions import locked
 from workers.models import Worker
 from workers.single_item_work import RowWork
-from workers.work_item_queue import requeue_failed
 
 _MARGIN = timedelta(minutes=10)
 """For the starts of two instances, which have limits of their own, and for images of players that are fetched."""
@@ -70,14 +66,6 @@ class ProofWork(RowWork[Proof]):
 
     def fault_columns(self, fault: str) -> dict[str, Any]:
         return {"fault": fault}
-
-    def replay(self, item: Proof, by: User | None, reason: str = "") -> None:
-        """Put a proof whose verification was given up back into the queue. Raise `Refusal` for any other."""
-        with transaction.atomic():
-            if not requeue_failed(Proof.objects.filter(pk=item.pk)):
-                raise Refusal(f"{item} has not failed", fix="no action needed")
-            event_log.record("replay", item, by=by, reason=reason)
-            worker_notifications.notify("workers.play")
 
 
 proofs = ProofWork()

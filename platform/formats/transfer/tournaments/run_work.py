@@ -8,17 +8,12 @@ from datetime import datetime, timedelta
 from functools import partial
 from typing import Any
 
-from django.db import transaction
-
-from accounts.models import User
-from core import event_log, worker_notifications
 from core.database_failures import persist
-from core.errors import Refusal
 from formats.transfer.tournaments import engine_adapter, run_queue, step_notifications
 from formats.transfer.tournaments.selectors import KINDS, AnyRun
 from workers.lease import Heartbeat
 from workers.models import Worker
-from workers.work_item_queue import ItemQueue, requeue_failed
+from workers.work_item_queue import ItemQueue
 from workers.work_kind_interface import PlaySession, Turn
 
 
@@ -55,14 +50,6 @@ class RunWork(ItemQueue[AnyRun, AnyRun]):
 
     def given_up(self, item: AnyRun, reason: str) -> None:
         """Do nothing: without the run, its submission does not enter, and a round waits for an organiser."""
-
-    def replay(self, run: AnyRun, by: User | None, reason: str = "") -> None:
-        """Put a run that was given up back into the queue. Raise `Refusal` for any other."""
-        with transaction.atomic():
-            if not requeue_failed(type(run).objects.filter(pk=run.pk)):
-                raise Refusal(f"{run} has not failed", fix="no action needed")
-            event_log.record("replay", run, by=by, reason=reason)
-            worker_notifications.notify("workers.play")
 
 
 runs = RunWork()
