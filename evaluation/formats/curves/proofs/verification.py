@@ -1,4 +1,8 @@
-"""Verification of a proof: whether a model is wrong on its images, and right on the clean ones."""
+"""Verification of a proof: whether a model is wrong on its images.
+
+The clean images are not shown: an instance that has seen one could give its label to everything near it. Those on which
+the model is right are known from its round.
+"""
 
 from __future__ import annotations
 
@@ -25,46 +29,37 @@ class ImageVerdict(StrEnum):
     """What the model says of an image of a proof."""
 
     ADVERSARIAL = "adversarial"
-    """It is right on the clean image, and gives the image twice the same wrong label."""
+    """Two instances give it the same wrong label."""
     FAR = "far"
     """It was not asked: a smaller distance is known."""
-    CLEAN_WRONG = "clean-wrong"
-    """It is wrong on the clean image."""
     RIGHT = "right"
     INCONSISTENT = "inconsistent"
-    """It gave the image two different labels."""
+    """Two instances give it different labels."""
 
 
 class DeadlineExceededError(Exception):
     """The verification took too long."""
 
 
-def verdicts(start: Start, clean: Images, changed: Images, labels: Integers, *, seed: int, seconds: float) -> list[str]:
-    """Return a verdict for each of n images, (n, height, width, channels) as their clean ones, with true labels (n,).
+def verdicts(start: Start, changed: Images, labels: Integers, *, seed: int, seconds: float) -> list[str]:
+    """Return a verdict for each of n changed images (n, height, width, channels) with true labels (n,).
 
-    One instance labels the clean images and the changed ones, and a fresh one labels all of them in another order.
-    Raise `ModelFailedError` or `Fault` as the model does, and `DeadlineExceededError` after more than `seconds`.
+    Two fresh instances label them, each in another drawn order. Raise `ModelFailedError` or `Fault` as the model does,
+    and `DeadlineExceededError` after more than `seconds`.
     """
-    deadline = time.monotonic() + seconds
-    both, count = np.concatenate([clean, changed]), len(clean)
-    order = np.random.default_rng(seed).permutation(len(both))
-    with start() as model:
-        first = _labels(model, both, deadline)
-    again = np.empty_like(first)
-    with start() as fresh:
-        again[order] = _labels(fresh, both[order], deadline)
-    return [
-        _verdict(labels[row], (first[row], again[row]), (first[count + row], again[count + row]))
-        for row in range(count)
-    ]
+    deadline, draw = time.monotonic() + seconds, np.random.default_rng(seed)
+    answers = np.empty((2, len(changed)), np.int64)
+    for own in answers:
+        order = draw.permutation(len(changed))
+        with start() as model:
+            own[order] = _labels(model, changed[order], deadline)
+    return [_verdict(label, *pair) for label, pair in zip(labels, answers.T, strict=True)]
 
 
-def _verdict(label: int, clean: tuple[int, int], changed: tuple[int, int]) -> str:
-    if clean != (label, label):
-        return ImageVerdict.CLEAN_WRONG
-    if changed[0] != changed[1]:
+def _verdict(label: int, first: int, second: int) -> str:
+    if first != second:
         return ImageVerdict.INCONSISTENT
-    return ImageVerdict.RIGHT if changed[0] == label else ImageVerdict.ADVERSARIAL
+    return ImageVerdict.RIGHT if first == label else ImageVerdict.ADVERSARIAL
 
 
 def _labels(model: Classifier, images: Images, deadline: float) -> NDArray[np.int64]:

@@ -88,8 +88,8 @@ def verified(proof: Proof, best: Mapping[Norm, Floats]) -> dict[str, Any]:
     try:
         if asked.any():
             found[asked] = verdicts(
-                lambda: _instance(proof), images.clean[asked], images.changed[asked], images.labels[asked],
-                seed=secrets.randbits(63), seconds=DEADLINE_SECONDS,
+                lambda: _instance(proof), images.changed[asked], images.labels[asked], seed=secrets.randbits(63),
+                seconds=DEADLINE_SECONDS,
             )  # fmt: skip
     except ModelFailedError as error:
         return {"outcome": Proof.Outcome.MODEL_FAILED, "reason": str(error.reason), "detail": error.detail}
@@ -123,9 +123,8 @@ class _ProofOnSamples:
         self.indices: Integers = kept.indices
         self.changed: Images = kept.images
         chosen = [samples[index] for index in kept.indices]
-        self.clean: Images = np.stack([each.image for each in chosen])
         self.labels: Integers = np.array([each.label for each in chosen], np.int64)
-        self.distances: Mapping[Norm, Floats] = distances_of(self.clean, self.changed)
+        self.distances: Mapping[Norm, Floats] = distances_of(np.stack([each.image for each in chosen]), self.changed)
 
     def lower(self, norm: Norm, best: Mapping[Norm, Floats]) -> Booleans:
         """Return which images would lower the best known distance in a norm."""

@@ -20,14 +20,14 @@ def as_values(best: BestKnown) -> dict[str, Any]:
                 "budget": best.rules.budget(norm),
                 "contest": _numbers(best.contest(norm)),
                 "best_known": _numbers(best.standing(norm)),
-                "distances": [_finite(each) for each in best.distances[norm].tolist()],
+                "distances": [finite(each) for each in best.distances[norm].tolist()],
             }
             for norm in NORMS
         ],
         "attacks": [
             {
                 "attack": each.attack, "goal": each.goal, "norm": each.norm,
-                "median_distance": each.median_distance, "optimality": _finite(best.optimality(each)),
+                "median_distance": each.median_distance, "optimality": finite(best.optimality(each)),
             }
             for each in best.benchmarks
         ],
@@ -48,5 +48,6 @@ def _numbers(standing: ModelStanding | None) -> dict[str, Any] | None:
     return {"accuracy": standing.accuracy, "median_distance": standing.median_distance}
 
 
-def _finite(value: float | None) -> float | None:
+def finite(value: float | None) -> float | None:
+    """Return a distance for a file: None where nobody has shown any."""
     return None if value == float("inf") else value

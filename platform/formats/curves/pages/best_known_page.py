@@ -19,6 +19,7 @@ from evaluation.domain.translatable_text import Text
 from evaluation.formats.curves.threat_models import Goal, Norm
 from formats.curves.best_known.engine_adapter import NORMS
 from formats.curves.best_known.history import BestKnown, ProofStep, best_known_of
+from formats.curves.best_known.json_values import finite
 from formats.curves.board import CurvesBoard, ThreatModelOfBoard
 from formats.curves.engine_adapter import ModelStanding, attack_title
 from formats.curves.models import Proof
@@ -113,7 +114,7 @@ def history_table(best: BestKnown) -> ChartTable:
 def _history(best: BestKnown) -> Iterator[Sequence[Cell]]:
     for norm in NORMS:
         for image, held in enumerate(best.start.holders[norm]):
-            distance = _finite(float(best.start.distances[norm][image]))
+            distance = finite(float(best.start.distances[norm][image]))
             at = for_programs(held.played_at) if held and held.played_at else ""
             yield at, None, _holder(held.attack, held.goal) if held else "", image, norm.value, None, distance
     current = {norm: each.copy() for norm, each in best.start.distances.items()}
@@ -121,7 +122,7 @@ def _history(best: BestKnown) -> Iterator[Sequence[Cell]]:
         norm = Norm(row.norm)
         before, current[norm][row.image] = float(current[norm][row.image]), row.distance
         by = row.proof.by.username
-        yield for_programs(row.at), row.proof_id, by, row.image, row.norm, _finite(before), row.distance
+        yield for_programs(row.at), row.proof_id, by, row.image, row.norm, finite(before), row.distance
 
 
 def _holder(attack: str, goal: str) -> str:
@@ -185,7 +186,6 @@ def verdict_name(verdict: str) -> str:
     return {
         "adversarial": gettext("adversarial"),
         "far": gettext("not nearer than the best known"),
-        "clean-wrong": gettext("clean image wrong"),
         "right": gettext("still right"),
         "inconsistent": gettext("two different labels"),
     }[verdict]
@@ -194,7 +194,3 @@ def verdict_name(verdict: str) -> str:
 def _cells(standing: ModelStanding) -> tuple[str, str]:
     median = float("inf") if standing.median_distance is None else standing.median_distance
     return _ACCURACY.shown(100.0 * standing.accuracy), _DISTANCE.shown(median)
-
-
-def _finite(value: float | None) -> float | None:
-    return None if value == float("inf") else value
