@@ -44,7 +44,7 @@ def waiting_players() -> QuerySet[Player]:
 
 
 @players_in_use.add
-def doubted_players() -> QuerySet[Player]:
+def players_with_open_proofs() -> QuerySet[Player]:
     """Return the released models against which proofs wait."""
     open_ = Proof.objects.exclude(state=Proof.State.PLAYED)
     return Player.objects.filter(round_entries__proofs__in=open_)

@@ -36,7 +36,7 @@ _free = threading.BoundedSemaphore(1)
 
 _DAY = timedelta(days=1)
 _OPEN = Q(state__in=(WorkItem.State.WAITING, WorkItem.State.CLAIMED))
-_COUNTS = _OPEN | Q(outcome=Proof.Outcome.VERIFIED)
+_OPEN_OR_VERIFIED = _OPEN | Q(outcome=Proof.Outcome.VERIFIED)
 """Proofs that need not be uploaded again: others ended without fault of who uploaded them."""
 
 
@@ -60,7 +60,7 @@ def upload(*, entry: RoundEntry, by: User, content: bytes) -> Proof:
     digest = hashlib.sha256(kept).hexdigest()
     with transaction.atomic():
         User.objects.select_for_update(no_key=True).get(pk=by.pk)  # of uploads at once only so many can wait
-        same = Proof.objects.filter(_COUNTS, round_entry=entry, content=digest).first()
+        same = Proof.objects.filter(_OPEN_OR_VERIFIED, round_entry=entry, content=digest).first()
         if same is not None:
             raise Refusal(
                 Text("proof %(number)s has the same images", number=str(same.pk)),
