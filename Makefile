@@ -17,10 +17,14 @@ help: ## list the commands
 	@grep -hE '^[a-z-]+:.* ## ' $(firstword $(MAKEFILE_LIST)) | sed -E 's/^([a-z-]+):.* ## /\1\t/' | \
 	  while IFS="$$(printf '\t')" read -r name text; do printf '  make %-15s %s\n' "$$name" "$$text"; done
 
-setup: .venv/.set-up ## make .venv with everything pinned in constraints.txt; nothing to do when nothing changed
+setup: .venv/.set-up ## make .venv with what runs, pinned in constraints.txt; nothing to do when nothing changed
 
 .venv/.set-up: constraints.txt pyproject.toml evaluation/sdk/pyproject.toml evaluation/formats/query/referee/build_distances.py evaluation/formats/query/referee/distances.c
 	@.ci/virtual-environment
+	@touch $@
+
+.venv/.set-up-dev: constraints-dev.txt .venv/.set-up
+	@.ci/virtual-environment dev
 	@touch $@
 
 demo: setup ## start the whole site on this laptop, with virtual teams (ARGS=--exit: print the boards and leave)
@@ -29,7 +33,7 @@ demo: setup ## start the whole site on this laptop, with virtual teams (ARGS=--e
 
 # the processes share the cores; threads of numpy and torch would fight for them
 test test-fast test-production: export OMP_NUM_THREADS := 1
-test: setup ## run the tests on SQLite, two processes a core; ARGS are pytest's (ARGS="-k budget", ARGS=-n0: one process)
+test: .venv/.set-up-dev ## run the tests on SQLite, two processes a core; ARGS are pytest's (ARGS="-k budget", ARGS=-n0: one process)
 	@if docker image inspect '$(BASE_IMAGE)' >/dev/null 2>&1; then \
 	  $(BIN)/python -m pytest -n auto -m "$(PASS)" $(ARGS); \
 	elif [ "$(CI)" = true ]; then \
@@ -39,16 +43,16 @@ test: setup ## run the tests on SQLite, two processes a core; ARGS are pytest's 
 	  echo "Left out: the tests of the Docker sandbox. Start a Docker engine, then: make base-image test"; exit $$status; \
 	fi
 
-test-fast: setup ## run the first test of every file, without Docker and without the slow ones (about a minute)
+test-fast: .venv/.set-up-dev ## run the first test of every file, without Docker and without the slow ones (about a minute)
 	@$(BIN)/python -m pytest -n auto -m "first and not docker and not journey and not slow" $(ARGS)
 
-test-production: setup ## run what the database can change and the journeys, on DATABASE_URL and GAUNTLET_BROKER
+test-production: .venv/.set-up-dev ## run what the database can change and the journeys, on DATABASE_URL and GAUNTLET_BROKER
 	@if [ -z "$$DATABASE_URL" ] || [ -z "$$GAUNTLET_BROKER" ]; then \
 	  echo 'make test-production: name PostgreSQL and Redis first. Two for tests: eval "$$(.ci/services start)"' >&2; exit 1; \
 	fi
 	@$(BIN)/python -m pytest -n auto -m "$(PRODUCTION_PASS)" tests/platform tests/journeys $(ARGS)
 
-check: setup ## lint, format, types, layers, and Django's own checks
+check: .venv/.set-up-dev ## lint, format, types, layers, and Django's own checks
 	@$(BIN)/ruff check
 	@$(BIN)/ruff format --check
 	@$(BIN)/mypy
@@ -56,7 +60,7 @@ check: setup ## lint, format, types, layers, and Django's own checks
 	@$(BIN)/python manage.py check --fail-level WARNING
 	@$(BIN)/python manage.py makemigrations --check --dry-run
 
-format: setup ## format the code
+format: .venv/.set-up-dev ## format the code
 	@$(BIN)/ruff check --fix
 	@$(BIN)/ruff format
 

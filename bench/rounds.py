@@ -8,10 +8,8 @@ import statistics
 import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
 from functools import partial
-from multiprocessing import get_context
 from typing import Any
 
 import django
@@ -38,12 +36,6 @@ Step = tuple[str, RoundFacts]
 
 
 def measure() -> Section:
-    """Measure in a separate process, since Django reads its settings once and may already be set up."""
-    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as own:
-        return own.submit(_measure).result()
-
-
-def _measure() -> Section:
     """Measure planning as a pure function, a whole round on a temporary SQLite database, and its page."""
     lines = [*_planning({schedule: _steps(schedule) for schedule in ("ladder", "halving")}), ""]
     with tempfile.TemporaryDirectory(prefix="gauntlet-bench-") as folder:

@@ -1,6 +1,8 @@
 """Take the pictures of the documentation from a running demo with a finished season (`make demo ARGS=--full`).
 
-.venv/bin/python docs/images/take_screenshots.py http://127.0.0.1:8000
+.venv/bin/python docs/images/take_screenshots.py http://127.0.0.1:8000 --organiser PASSWORD
+
+With `--seasons`, those of docs/seasons.md from a site on which both seasons were played.
 """
 
 from __future__ import annotations
@@ -31,6 +33,7 @@ class Picture:
     height: int = 800
     scheme: Literal["light", "dark"] = "light"
     start: str = "body"
+    signed_in: bool = False
 
 
 PICTURES = (
@@ -41,6 +44,23 @@ PICTURES = (
     Picture("gallery", f"{COMPETITION}/rounds/2/gallery/untargeted", height=860, start="#gallery"),
     Picture("history", f"{COMPETITION}/history/model", height=830, scheme="dark", start="h1"),
     Picture("phone", f"{COMPETITION}/leaderboards/untargeted", width=390, height=844, start=".board-frame"),
+    # the demo's eighth push, a targeted attack
+    Picture("smoke-test", "/submissions/8", height=720, start="#pictures", signed_in=True),
+)
+
+# Of Tiny ImageNet only pages without its images, which nobody may publish. Those of 2017 are CC BY: see the credits in
+# docs/seasons.md.
+SEASONS = (
+    Picture(
+        "season-2018-board",
+        "/competitions/avc-2018/leaderboards/untargeted?at=2026-11-27T16:45",
+        height=430,
+        start="#board-caption",
+    ),
+    Picture("season-2018-final", "/competitions/avc-2018/rounds/5", height=860, start="#first"),
+    Picture("season-2018-match", "/matches/12", height=1060, start="h1"),
+    Picture("season-2017-final", "/competitions/nips-2017/rounds/6", height=900, start="#track-title"),
+    Picture("season-2017-submission", "/submissions/18", height=430, start="#pictures", signed_in=True),
 )
 
 
@@ -48,21 +68,23 @@ def main() -> int:
     """Take all pictures, or those that are named."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("site", help="address of the demo")
-    parser.add_argument("names", nargs="*", help=f"which pictures: {', '.join(each.name for each in PICTURES)}")
+    parser.add_argument("names", nargs="*", help="which pictures; their names are those of the files in this folder")
+    parser.add_argument("--seasons", action="store_true", help="take those of the seasons on real images")
+    parser.add_argument("--organiser", metavar="PASSWORD", default="", help="password of the demo's organiser, olga")
     given = parser.parse_args()
     program = shutil.which("chromium")
     if program is None:
         parser.error("it needs Chromium: apt-get install chromium")
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
-        for each in PICTURES:
+        for each in SEASONS if given.seasons else PICTURES:
             if not given.names or each.name in given.names:
-                print(f"{each.name}.webp: {_take(browser, given.site, each):,} bytes")
+                print(f"{each.name}.webp: {_take(browser, given.site, each, given.organiser):,} bytes")
         browser.close()
     return 0
 
 
-def _take(browser: Browser, site: str, picture: Picture) -> int:
+def _take(browser: Browser, site: str, picture: Picture, password: str) -> int:
     context = browser.new_context(
         base_url=site,
         viewport={"width": picture.width, "height": picture.height},
@@ -70,6 +92,12 @@ def _take(browser: Browser, site: str, picture: Picture) -> int:
         device_scale_factor=1.5 if picture.width < 600 else 1.0,
     )
     page = context.new_page()
+    if picture.signed_in:
+        page.goto("/accounts/login/")
+        page.fill("input[name=login]", "olga")
+        page.fill("input[name=password]", password)
+        page.press("input[name=password]", "Enter")
+        page.wait_for_load_state("networkidle")
     page.goto(picture.address)
     page.evaluate("document.querySelectorAll('img').forEach(each => { each.loading = 'eager' })")
     page.wait_for_load_state("networkidle")

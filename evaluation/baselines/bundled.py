@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import json
 import shutil
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
@@ -41,6 +42,11 @@ class BundledRepository(ABC):
     """The name of its manifest."""
 
     @property
+    def origin(self) -> str:
+        """What a copy of it began as."""
+        return f"the bundled submission `{self.name}`"
+
+    @property
     @abstractmethod
     def source(self) -> Path:
         """The folder of the files that are its own."""
@@ -58,6 +64,16 @@ class BundledRepository(ABC):
     @abstractmethod
     def package_missing_for(self, data_set: str) -> str:
         """Return the package that it needs for images of `data_set` and this interpreter lacks, or ""."""
+
+    def accuracy_on(self, data_set: str) -> float | None:
+        """Return the share of validation images of `data_set` that it labels right, by the report of its training.
+
+        None if it was not trained on that data set, or is no model.
+        """
+        report = self.source / "training.json"
+        measured = json.loads(report.read_text(encoding="utf-8")) if report.is_file() else {}
+        found = measured.get("validation_accuracy")
+        return float(found) if found is not None and measured.get("settings", {}).get("dataset") == data_set else None
 
     @cached_property
     def digest(self) -> str:

@@ -39,7 +39,8 @@ def plan_build(sandbox_name: str, source: Path, settings: BuildSettings) -> str:
     `BuildRefusal` for what the builder would refuse before it starts.
     """
     if sandbox_name == "process":
-        return f"as it is, Python {platform.python_version()}, {_counted(count_met_requirements(source))} met"
+        met = count_met_requirements(source, on_site=True)
+        return f"as it is, Python {platform.python_version()}, {_counted(met)} met"
     return _docker_plan(source, settings)
 
 

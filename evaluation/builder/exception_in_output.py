@@ -65,6 +65,6 @@ def _own(file: str, directory: Path | None) -> str:
         if file.startswith(f"{root}/"):
             below = file.removeprefix(f"{root}/")
             return "" if _LIBRARIES.search(f"/{below}") else below
-    if not file.startswith("/"):
-        return file.removeprefix("./")
+    if not file.startswith("/"):  # of the player, or of a library whose place on this host is hidden
+        return "" if _LIBRARIES.search(f"/{file}") else file.removeprefix("./")
     return "" if directory is not None or _LIBRARIES.search(file) or file.startswith("/usr/") else file

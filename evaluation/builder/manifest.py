@@ -6,14 +6,14 @@ import difflib
 import re
 import shlex
 import tomllib
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, NoReturn
 
 from evaluation.builder.spdx import is_identifier, normal_licence
-from evaluation.domain.errors import ManifestRefusal
+from evaluation.domain.errors import ManifestRefusal, Refusal
 from evaluation.domain.players import TrackName
 from evaluation.parsing.limited_process import Fields, ask_once
 
@@ -37,27 +37,34 @@ of its characters a bounded number of times. Neighbouring parts share no charact
 """
 
 _TABLE = "submission"
-_TYPES: dict[str, type] = {"track": str, "run": str, "title": str, "licence": str, "gpu": bool}
-_OPTIONAL = frozenset({"gpu"})
+_COMPETITION = re.compile(r"https?://[^\s?#]{1,200}/competitions/[a-z0-9-]{1,60}")
+_TYPES: dict[str, type] = {"track": str, "run": str, "title": str, "licence": str, "gpu": bool, "competition": str}
+_OPTIONAL = frozenset({"gpu", "competition"})
 _EXAMPLES = {
     "track": 'track = "model"',
     "run": 'run = "python main.py"',
     "title": 'title = "What this submission is"',
     "licence": 'licence = "Apache-2.0"',
     "gpu": "gpu = true",
+    "competition": 'competition = "https://arena.example/competitions/SLUG"',
 }
+_MOST_WRONG_KEYS = 8
 _SHELL_WORDS = frozenset({"&&", "||", "|", ";", "&", ">", ">>", "<"})
 
 
 @dataclass(frozen=True)
 class Manifest:
-    """The table `[submission]`, checked. `run` is the command split as a shell would, `licence` an SPDX expression."""
+    """The table `[submission]`, checked. `run` is the command split as a shell would, `licence` an SPDX expression.
+
+    `competition` is the address of the competition whose rules `gauntlet check` plays by, or "".
+    """
 
     track: TrackName
     run: tuple[str, ...]
     title: str
     licence: str
     gpu: bool = False
+    competition: str = ""
 
 
 @dataclass(frozen=True)
@@ -66,8 +73,11 @@ class _Text:
 
     lines: tuple[str, ...]
 
+    def refusal(self, line: int, problem: str, fix: str) -> ManifestRefusal:
+        return ManifestRefusal(f"{MANIFEST_NAME}, line {line}: {problem}", fix=fix)
+
     def refuse(self, line: int, problem: str, fix: str) -> NoReturn:
-        raise ManifestRefusal(f"{MANIFEST_NAME}, line {line}: {problem}", fix=fix)
+        raise self.refusal(line, problem, fix)
 
     def line_of_table(self, name: str) -> int:
         header = re.compile(rf"\s*\[\[?\s*[\"']?{re.escape(name)}[\"']?\s*[\].]")
@@ -123,7 +133,7 @@ def _is_plain(content: bytes) -> bool:
 
 
 def parse_manifest(content: bytes) -> Manifest:
-    """Parse and check the bytes of a `submission.toml` in this process. Raise `ManifestRefusal`."""
+    """Parse and check the bytes of a `submission.toml` in this process. Raise `ManifestRefusal` with all its errors."""
     text = _text_of(content)
     lines = _Text(tuple(text.splitlines()))
     try:
@@ -136,14 +146,46 @@ def parse_manifest(content: bytes) -> Manifest:
             "write one `key = value` per line, with strings in double quotes, true and false without",
         )
     table = _submission_table(document, lines)
-    _check_keys(table, lines)
-    return Manifest(
-        track=_track(table["track"], lines),
-        run=_run(table["run"], lines),
-        title=_title(table["title"], lines),
-        licence=_licence(table["licence"], lines),
-        gpu=table.get("gpu", False),
-    )
+    found = _check_keys(table, lines)
+    values: dict[str, Any] = {"gpu": table.get("gpu", False)}
+    readers: dict[str, Callable[[str, _Text], Any]] = {
+        "track": _track,
+        "run": _run,
+        "title": _title,
+        "licence": _licence,
+        "competition": _competition,
+    }
+    for key, reader in readers.items():
+        value = table.get(key, "" if key in _OPTIONAL else None)
+        if type(value) is not str:  # missing or of another type, which is an error already
+            continue
+        try:
+            values[key] = reader(value, lines)
+        except ManifestRefusal as refusal:
+            found.append(refusal)
+    if found:
+        raise all_in_one(found, run=values.get("run", ()))
+    return Manifest(**values)
+
+
+def all_in_one(found: Sequence[Refusal], *, run: tuple[str, ...] = ()) -> ManifestRefusal:
+    """Return everything that is wrong as one refusal, a line for each problem and each fix.
+
+    `run` is the command, where it can be read, so that its script can be checked, too.
+    """
+    problems = dict.fromkeys(refusal.problem for refusal in found)
+    fixes = dict.fromkeys(refusal.fix for refusal in found)
+    return ManifestRefusal("\n".join(problems), fix="\n".join(fixes), run=run)
+
+
+def _competition(address: str, lines: _Text) -> str:
+    if address and not _COMPETITION.fullmatch(address):
+        lines.refuse(
+            lines.line_of_key("competition"),
+            f"competition = {address!r} is no address of a competition",
+            f"write it as {_EXAMPLES['competition']}, or remove it",
+        )
+    return address
 
 
 def missing_manifest(place: str) -> ManifestRefusal:
@@ -202,17 +244,31 @@ def _submission_table(document: dict[str, Any], lines: _Text) -> dict[str, Any]:
     return table
 
 
-def _check_keys(table: dict[str, Any], lines: _Text) -> None:
+def _check_keys(table: dict[str, Any], lines: _Text) -> list[Refusal]:
+    """Return what is wrong with the keys and the types of their values, in the order of the file.
+
+    At most `_MOST_WRONG_KEYS` are listed: each is compared with the known ones, and a file has room for hundreds.
+    """
+    found: list[Refusal] = []
+    renamed: set[str] = set()
     for key, value in table.items():
         if key not in _TYPES:
-            lines.refuse(lines.line_of_key(key), f"unknown key {key!r}", f"remove it{_did_you_mean(key, _TYPES)}")
-        if type(value) is not _TYPES[key]:
+            # a misspelt key is one error, not a second one for the key that it should be
+            renamed |= set(difflib.get_close_matches(key.lower(), list(_TYPES), n=1))
+            problem, fix = f"unknown key {key!r}", f"remove it{_did_you_mean(key, _TYPES)}"
+            found.append(lines.refusal(lines.line_of_key(key), problem, fix))
+        elif type(value) is not _TYPES[key]:
             expected = "true or false" if _TYPES[key] is bool else "a string in double quotes"
-            lines.refuse(lines.line_of_key(key), f"{key} must be {expected}", f"write for example: {_EXAMPLES[key]}")
+            problem, fix = f"{key} must be {expected}", f"write for example: {_EXAMPLES[key]}"
+            found.append(lines.refusal(lines.line_of_key(key), problem, fix))
+        if len(found) == _MOST_WRONG_KEYS:
+            return found
+    where = lines.line_of_table(_TABLE)
     for key in _TYPES:
-        if key not in table and key not in _OPTIONAL:
-            where = lines.line_of_table(_TABLE)
-            lines.refuse(where, f"the key {key!r} is missing in [{_TABLE}]", f"add for example: {_EXAMPLES[key]}")
+        if key not in table and key not in _OPTIONAL and key not in renamed:
+            problem, fix = f"the key {key!r} is missing in [{_TABLE}]", f"add for example: {_EXAMPLES[key]}"
+            found.append(lines.refusal(where, problem, fix))
+    return found
 
 
 def _did_you_mean(word: str, known: Iterable[str]) -> str:

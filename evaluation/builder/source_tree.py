@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from evaluation.domain.errors import BuildRefusal, HostRefusal
+from evaluation.domain.limit_use import LimitUse, Unit
 
 IGNORED_NAMES = frozenset({".git", "__pycache__"})
 """Names that are never part of a submission, at any depth: they change without a change of the commit."""
@@ -100,8 +101,10 @@ def _kind(mode: int) -> str:
     return next((name for matches, name in kinds if matches(mode)), "special file")
 
 
-def check_tree_size(source: Path) -> None:
-    """Raise `BuildRefusal` if the files below `source` have more bytes, or it has more links, than the site accepts.
+def check_tree_size(source: Path) -> LimitUse:
+    """Return the size of the files below `source`, beside the limit of the site.
+
+    Raise `BuildRefusal` if the files below `source` have more bytes, or it has more links, than the site accepts.
 
     Raise `HostRefusal` if `GAUNTLET_MAX_CHECKOUT_BYTES` is not a number.
     """
@@ -123,6 +126,7 @@ def check_tree_size(source: Path) -> None:
             f"the directory has {links:,} symbolic links; at most {MAX_LINKS} are allowed",
             fix="use the files themselves, or links to folders",
         )
+    return LimitUse("files of the repository", total, most, Unit.BYTES)
 
 
 def configuration_directory(source: Path) -> Path:

@@ -1,4 +1,7 @@
-"""The canonical form of a result bundle: one JSON object on each line, with exactly one way to write it.
+"""The canonical form of bundles of lines: one JSON object on each line, with exactly one way to write it.
+
+Rounds frozen by earlier versions have such bundles, and those of the curves format; others are in parts
+(`evaluation.bundle.parts`).
 
 Keys are sorted, there are no spaces between tokens, text is UTF-8 without escapes that JSON does not require, numbers
 have Python's shortest form that reads back as the same number, NaN and infinity are forbidden, and every line ends with
@@ -8,13 +11,16 @@ a line feed. Equal values have equal bytes.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from hashlib import sha256
 from typing import Any, TypeAlias
 
 from evaluation.domain.errors import BundleRefusal, Refusal
 
 Line: TypeAlias = Mapping[str, Any]
+
+Canonical: TypeAlias = Callable[[Any], bytes]
+"""A function that returns the canonical bytes of a value."""
 
 MOST_BYTES = 64_000_000
 """The largest bundle, in bytes: ten times the size of a round of 100 against 100."""
@@ -42,6 +48,11 @@ def canonical(value: Any) -> bytes:
     """Return the canonical bytes of `value`. Raise `ValueError` for NaN, infinity and text that is not Unicode."""
     text = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
     return text.encode()
+
+
+def read(content: bytes) -> Any:
+    """Return the value of JSON in UTF-8. Raise `ValueError` and `RecursionError`."""
+    return json.loads(content.decode())
 
 
 def encode(lines: Iterable[Line]) -> bytes:
@@ -91,14 +102,19 @@ def decode(content: bytes) -> Iterator[dict[str, Any]]:
         yield decode_line(number, line)
 
 
-def decode_line(number: int, line: bytes) -> dict[str, Any]:
-    """Return line `number`, from 1; raise `BundleRefusal` with its error."""
+def decode_line(
+    number: int, line: bytes, form: Canonical = canonical, load: Callable[[bytes], Any] = read
+) -> dict[str, Any]:
+    """Return line `number`, from 1; raise `BundleRefusal` with its error.
+
+    `form` and `load` write and read its canonical form.
+    """
     if len(line) > MOST_LINE_BYTES:
         raise BundleRefusal(number, f"it is longer than {MOST_LINE_BYTES:,} bytes")
     try:
-        value = json.loads(line.decode())
+        value = load(line)
         _measure(value, _MOST_DEPTH)
-        again = canonical(value) + b"\n"
+        again = form(value) + b"\n"
     except UnicodeDecodeError:
         raise BundleRefusal(number, "it is not UTF-8") from None
     except RecursionError:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from enum import StrEnum
 from math import copysign
 from typing import Any, TypeVar
 
+from numpy.typing import NDArray
+
 from evaluation.bundle.canonical_json import canonical
+from evaluation.bundle.columns import is_column, is_of
 from evaluation.domain.errors import BundleRefusal
 
 _Word = TypeVar("_Word", bound=StrEnum)
@@ -15,6 +19,8 @@ _Value = TypeVar("_Value")
 
 MOST_WHOLE = 2**63 - 1
 """The largest integer that a field may hold."""
+
+_WHOLE = re.compile(r"0|-?[1-9][0-9]{0,18}")
 
 _SHOWN = 100
 """Characters of a value that a problem quotes."""
@@ -25,8 +31,13 @@ MOST_DISTANCE = 1e9
 
 def quoted(value: Any) -> str:
     """Return a value of the file as shortened JSON, whose line ends cannot imitate lines of the report."""
-    text = canonical(value).decode()
+    plain = {name: each for name, each in value.items() if not is_column(each)} if isinstance(value, Mapping) else value
+    text = canonical(plain).decode()
     return text if len(text) <= _SHOWN else text[:_SHOWN] + " ..."
+
+
+def _small(value: Any) -> bool:
+    return type(value) is int and 0 <= value <= MOST_DISTANCE
 
 
 class Fields:
@@ -78,6 +89,20 @@ class Fields:
     def words(self, name: str, words: type[_Word]) -> list[_Word]:
         return [self._word(name, value, words) for value in self._list(name)]
 
+    def large(self, name: str) -> int:
+        """Return a whole number that may be too large for a double: text of its digits."""
+        text = self.text(name)
+        if not _WHOLE.fullmatch(text) or abs(int(text)) > MOST_WHOLE:
+            raise self.refusal(f"{name} must be the digits of a whole number from -{MOST_WHOLE} to {MOST_WHOLE}")
+        return int(text)
+
+    def column(self, name: str, kind: str) -> NDArray[Any]:
+        """Return a column of the type `kind` (`evaluation.bundle.columns`)."""
+        if not is_of(self._line[name], kind):
+            raise self.refusal(f"{name} must be a column of the type {kind}")
+        column: NDArray[Any] = self._line[name]
+        return column
+
     def mapping(self, name: str) -> Mapping[str, Any]:
         return self._typed(name, self._line[name], dict, "an object")
 
@@ -101,7 +126,8 @@ class Fields:
         return whole
 
     def _distance(self, name: str, value: Any) -> float:
-        distance = self._typed(name, value, float, "a number with a decimal point")
+        # RFC 8785 writes 1.0 as 1
+        distance = self._typed(name, float(value) if _small(value) else value, float, "a number")
         # -0.0 would be a second way to write 0
         if not 0 <= distance <= MOST_DISTANCE or copysign(1, distance) < 0:
             raise self.refusal(f"{name} must be from 0 to {MOST_DISTANCE:.0f}")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from evaluation.bundle.canonical_json import MOST_BYTES, MOST_LINES
+from evaluation.bundle.parts import MOST_LINES, MOST_PARTS, MOST_TEXT_BYTES, PART_BYTES
 from evaluation.domain.errors import Refusal
 
 
@@ -12,11 +12,15 @@ def check_lines(lines: int, would_have: str, *, fix: str) -> None:
         raise Refusal(f"the result bundle of the round {would_have}, and at most {MOST_LINES:,} can be read", fix=fix)
 
 
-def check_bytes(size: int, *, fix: str) -> None:
-    """Raise `Refusal` if a bundle that may have `size` bytes cannot be read."""
-    if size > MOST_BYTES:
-        raise Refusal(
-            f"the result bundle of the round could have {size >> 20:,} MiB, and at most {MOST_BYTES >> 20:,} MiB can "
-            "be read",
-            fix=fix,
-        )
+def check_bytes(text: int, columns: int, *, fix: str) -> None:
+    """Raise `Refusal` if a bundle that may have so many bytes of lines and of columns cannot be read."""
+    for size, most, what in (
+        (text, MOST_TEXT_BYTES, "MiB of lines"),
+        (text + columns, MOST_PARTS * PART_BYTES, "MiB"),
+    ):
+        if size > most:
+            raise Refusal(
+                f"the result bundle of the round could have {size >> 20:,} {what}, and at most {most >> 20:,} MiB can "
+                "be read",
+                fix=fix,
+            )

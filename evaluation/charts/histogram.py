@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from evaluation.charts.chart_table import ChartTable
 from evaluation.charts.line_chart import BOTTOM, LEFT, RIGHT, TOP, Label
 from evaluation.charts.scales import LinearScale, linear_to
-from evaluation.domain.translatable_text import Text
 
 BINS = 20
 
@@ -46,7 +45,7 @@ class Histogram:
             if isinstance(start, float) and isinstance(end, float) and isinstance(count, int) and count:
                 left, right = (LEFT + (RIGHT - LEFT) * self.x.at(value) for value in (start, end))
                 top = BOTTOM - (BOTTOM - TOP) * self.y.at(count)
-                words = Text("%(start)s to %(end)s: %(count)s", start=start, end=end, count=count)
+                words = f"{start:,g} to {end:,g}: {count:,}"
                 found.append(HistogramBar(left + 0.75, top, right - left - 1.5, BOTTOM - top, words))
         return found
 
@@ -70,6 +69,6 @@ def histogram(key: str, title: str, description: str, values: Sequence[float], *
     for value in values:
         inside = (number for number in range(BINS) if value < ends[number + 1])
         counts[next(inside, BINS - 1)] += 1
-    table = ChartTable((Text("from"), Text("to"), Text("samples")), list(zip(ends, ends[1:], counts, strict=False)))
+    table = ChartTable(("from", "to", "samples"), list(zip(ends, ends[1:], counts, strict=False)))
     y = linear_to(max(counts, default=1))
-    return Histogram(key, title, description, table, x, y, x_name, Text("samples"), csv)
+    return Histogram(key, title, description, table, x, y, x_name, "samples", csv)

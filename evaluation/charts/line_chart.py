@@ -20,13 +20,14 @@ LEFT, RIGHT, TOP, BOTTOM = 46, 388, 24, 206
 class Curve:
     """A curve: the column of its values, and the columns of the lower and upper end of its band.
 
-    `number` chooses colour and dash instead of its place among the curves.
+    `number` chooses colour and dash instead of its place among the curves. `dots`: each value has a dot.
     """
 
     name: str
     column: int
     band: tuple[int, int] | None = None
     number: int | None = None
+    dots: bool = False
 
 
 @dataclass(frozen=True)
@@ -71,8 +72,12 @@ class LineChart:
     steps: bool = False
     csv: str = ""
     """Address of the table as CSV."""
+    svg: str = ""
+    """Address of the drawing as SVG."""
     breaks: bool = False
     marks: int | None = None
+    dots: bool = False
+    """A dot at each value: between two of them, nothing is known."""
 
     width: ClassVar[int] = 400
     height: ClassVar[int] = 250
@@ -85,19 +90,25 @@ class LineChart:
     def drawn(self) -> Sequence[Drawn]:
         """The curves as paths."""
         return [
-            Drawn(line.number or number, line.name, self._path(line.column), self._band(line.band) if line.band else "")
+            Drawn(
+                line.number or number,
+                line.name,
+                self._path(line.column),
+                self._band(line.band) if line.band else "",
+                _dots(self._runs(line.column)) if self.dots or line.dots else "",
+            )
             for number, line in enumerate(self.lines, start=1)
         ]
 
     @property
     def x_ticks(self) -> Sequence[Label]:
         """The ticks from left to right."""
-        return [Label(self._x(value), text) for value, text in self.x.ticks]
+        return [Label(self.x_of(value), text) for value, text in self.x.ticks]
 
     @property
     def y_ticks(self) -> Sequence[Label]:
         """The ticks from bottom to top."""
-        return [Label(self._y(value), text) for value, text in self.y.ticks]
+        return [Label(self.y_of(value), text) for value, text in self.y.ticks]
 
     @property
     def events(self) -> Sequence[Label]:
@@ -105,7 +116,7 @@ class LineChart:
         if self.marks is None:
             return []
         marked = ((row[0], row[self.marks]) for row in self.table.rows)
-        return [Label(self._x(_number(at)), text) for at, text in marked if isinstance(text, str) and text]
+        return [Label(self.x_of(_number(at)), text) for at, text in marked if isinstance(text, str) and text]
 
     def _runs(self, column: int) -> list[list[tuple[float, float]]]:
         """Return the points of a curve, for each part that is not interrupted."""
@@ -113,10 +124,10 @@ class LineChart:
         for row in self.table.rows:
             x, y = row[0], row[column]
             if y is not None and x is not None:
-                runs[-1].append((self._x(_number(x)), self._y(_number(y))))
+                runs[-1].append((self.x_of(_number(x)), self.y_of(_number(y))))
             elif self.breaks and runs[-1]:
                 if self.steps:  # the last value holds until here
-                    runs[-1].append((self._x(_number(x)), runs[-1][-1][1]))
+                    runs[-1].append((self.x_of(_number(x)), runs[-1][-1][1]))
                 runs.append([])
         return [run for run in runs if run]
 
@@ -141,10 +152,12 @@ class LineChart:
         turns = pairwise(run)
         return [run[0], *(point for (_, before), (x, y) in turns for point in ((x, before), (x, y)))]
 
-    def _x(self, value: float) -> float:
+    def x_of(self, value: float) -> float:
+        """Return where a value is from left to right, in units of the view box."""
         return self.left + (self.right - self.left) * self.x.at(value)
 
-    def _y(self, value: float) -> float:
+    def y_of(self, value: float) -> float:
+        """Return where a value is from top to bottom."""
         return self.bottom - (self.bottom - self.top) * self.y.at(value)
 
 
@@ -166,13 +179,15 @@ class BumpChart(LineChart):
         step = (self.bottom - self.top) / max(1, len(self.lines) - 1)
         for number, line in enumerate(self.lines):
             runs = self._runs(line.column)
-            dots = "".join(f"M{x:.2f} {y:.2f}h0" for run in runs for x, y in run)
             end = Label(self.top + step * number, _shortened(line.name))
-            found.append(Drawn(number % COLOURS + 1, line.name, "".join(map(self._along, runs)), "", dots, end))
+            path = "".join(map(self._along, runs))
+            found.append(Drawn(number % COLOURS + 1, line.name, path, "", _dots(runs), end))
         return found
 
 
-COLOURS = 5
+COLOURS = 12
+"""Number of combinations of colour and dash: `charts.css` has a class for each."""
+
 _NAME_LENGTH = 21
 
 
@@ -183,6 +198,10 @@ def _shortened(name: str) -> str:
 def _number(cell: Cell) -> float:
     """Return a value of a table as a number: a time in seconds since 1970."""
     return datetime.fromisoformat(cell).timestamp() if isinstance(cell, str) else float(cell or 0)
+
+
+def _dots(runs: Sequence[Sequence[tuple[float, float]]]) -> str:
+    return "".join(f"M{x:.2f} {y:.2f}h0" for run in runs for x, y in run)
 
 
 def _through(points: Iterable[tuple[float, float]]) -> str:

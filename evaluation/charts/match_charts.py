@@ -8,7 +8,6 @@ from evaluation.charts.chart_table import ChartTable
 from evaluation.charts.histogram import Histogram, histogram
 from evaluation.charts.line_chart import Curve, LineChart
 from evaluation.charts.scales import LogScale, linear_to, shares
-from evaluation.domain.translatable_text import Text
 
 SUCCESS, QUERIES, BUDGETS, DISTRIBUTION = "success", "queries", "budgets", "distribution"
 """The charts, by their names in addresses."""
@@ -24,27 +23,39 @@ def share(count: int, total: int) -> float:
 def success_table(columns: Mapping[str, tuple[Sequence[int], int]], distances: Sequence[float]) -> ChartTable:
     """Return the share of samples with a success within each distance; by name, the numbers and their total."""
     shares_ = [[share(count, total) for count in counts] for counts, total in columns.values()]
-    return ChartTable(
-        (Text("distance"), *columns), [(at, *values) for at, *values in zip(distances, *shares_, strict=True)]
+    return ChartTable(("distance", *columns), [(at, *values) for at, *values in zip(distances, *shares_, strict=True)])
+
+
+POINTS = (
+    "Points at fixed distances, the same for all matches: the samples are secret, and a finer curve would show the "
+    "distances of single ones."
+)
+"""Why a curve over secret samples is coarse."""
+
+
+def success_against_distance(
+    counts: Sequence[int], total: int, distances: Sequence[float], csv: str = "", *, exact: bool
+) -> LineChart:
+    """Return the share of samples with a success within each distance.
+
+    `exact`: the distances are all those at which it changes, so it has steps; otherwise it has points.
+    """
+    words = (
+        "Share of samples with an adversarial within a distance. A clean image that the model gets wrong "
+        "counts from distance 0."
     )
-
-
-def success_against_distance(counts: Sequence[int], total: int, distances: Sequence[float], csv: str = "") -> LineChart:
-    """Return the share of samples with a success within each distance."""
     return LineChart(
         key=SUCCESS,
-        title=Text("Success against distance"),
-        description=Text(
-            "Share of samples with an adversarial within a distance. A clean image that the model gets wrong "
-            "counts from distance 0."
-        ),
-        table=success_table({Text("share"): (counts, total)}, distances),
-        lines=[Curve(Text("share"), 1)],
+        title="Success against distance",
+        description=words if exact else f"{words} {POINTS}",
+        table=success_table({"share": (counts, total)}, distances),
+        lines=[Curve("share", 1)],
         x=LogScale(distances[0], distances[-1]),
         y=shares(),
-        x_name=Text("distance"),
-        y_name=Text("share of samples"),
-        steps=True,
+        x_name="distance",
+        y_name="share of samples",
+        steps=exact,
+        dots=not exact,
         csv=csv,
     )
 
@@ -53,21 +64,21 @@ def distance_against_queries(counts: Sequence[int], quartiles: Sequence[Sequence
     """Return the median of the closest adversarials after each number of queries, with the quartiles as a band."""
     return LineChart(
         key=QUERIES,
-        title=Text("Distance against queries"),
-        description=Text(
+        title="Distance against queries",
+        description=(
             "Median over samples of the closest adversarial after a number of queries, with the quartiles as a band; "
             "the worst case before the first one. An answer counts as a success where it meets the criterion of the "
             "track."
         ),
         table=ChartTable(
-            (Text("queries"), Text("lower quartile"), Text("median"), Text("upper quartile")),
+            ("queries", "lower quartile", "median", "upper quartile"),
             [(count, *values) for count, values in zip(counts, quartiles, strict=True)],
         ),
-        lines=[Curve(Text("median"), 2, band=(1, 3))],
+        lines=[Curve("median", 2, band=(1, 3))],
         x=_queries(counts),
         y=linear_to(max(high for _, _, high in quartiles)),
-        x_name=Text("queries"),
-        y_name=Text("distance"),
+        x_name="queries",
+        y_name="distance",
         csv=csv,
     )
 
@@ -79,20 +90,20 @@ def success_against_queries(
     columns = [[share(count, total) for count in found] for found in within.values()]
     return LineChart(
         key=BUDGETS,
-        title=Text("Success against queries"),
-        description=Text(
+        title="Success against queries",
+        description=(
             "Share of samples with an adversarial within a distance, after a number of queries. An answer counts as a "
             "success where it meets the criterion of the track."
         ),
         table=ChartTable(
-            (Text("queries"), *map(_within, within)),
+            ("queries", *map(_within, within)),
             [(count, *values) for count, *values in zip(counts, *columns, strict=True)],
         ),
         lines=[Curve(_within(distance), number) for number, distance in enumerate(within, start=1)],
         x=_queries(counts),
         y=shares(),
-        x_name=Text("queries"),
-        y_name=Text("share of samples"),
+        x_name="queries",
+        y_name="share of samples",
         csv=csv,
     )
 
@@ -101,13 +112,11 @@ def distribution(distances: Sequence[float], csv: str = "") -> Histogram:
     """Return the number of samples by distance."""
     return histogram(
         DISTRIBUTION,
-        Text("Distribution of the distances"),
-        Text(
-            "Number of samples by the distance that counts: 0 where the model was wrong on the clean image, and the "
-            "worst case where no adversarial was found."
-        ),
+        "Distribution of the distances",
+        "Number of samples by the distance that counts: 0 where the model was wrong on the clean image, and the "
+        "worst case where no adversarial was found.",
         distances,
-        x_name=Text("distance"),
+        x_name="distance",
         csv=csv,
     )
 
@@ -119,8 +128,8 @@ def around(distances: Sequence[float], middle: float) -> Sequence[float]:
     return [distances[number] for number in places]
 
 
-def _within(distance: float) -> Text:
-    return Text("within %(distance)s", distance=distance)
+def _within(distance: float) -> str:
+    return f"within {distance:,g}"
 
 
 def _queries(counts: Sequence[int]) -> LogScale:

@@ -44,6 +44,17 @@ def linear_to(largest: float) -> LinearScale:
     return LinearScale(0.0, axis.end, [(axis.end * tick.at / 100, tick.text) for tick in axis.ticks])
 
 
+def linear_over(smallest: float, largest: float) -> LinearScale:
+    """Return an axis over 0 and these values, in the steps of the longer side; `linear_to` where none is negative."""
+    if smallest >= 0:
+        return linear_to(largest)
+    step = linear_to(max(-smallest, largest)).ticks[1][0]
+    low, high = (math.ceil(round(value / step, 9)) for value in (-smallest, max(0.0, largest)))
+    return LinearScale(
+        -step * low, step * high, [(step * number, f"{step * number:.4g}") for number in range(-low, high + 1)]
+    )
+
+
 def shares() -> LinearScale:
     """Return the axis of shares from 0 to 1, labelled in per cent."""
     return LinearScale(0.0, 1.0, [(quarter / 4, f"{25 * quarter}\u00a0%") for quarter in range(5)])
@@ -133,3 +144,12 @@ class RankScale:
     def at(self, value: float) -> float:
         """Return the position of a value, from 0 to 1."""
         return 1.0 if self.last <= 1 else min(1.0, max(0.0, (self.last - value) / (self.last - 1)))
+
+
+@dataclass(frozen=True)
+class PlaceScale(RankScale):
+    """An axis of places or of rounds with the first on the left; a single one is in the middle."""
+
+    def at(self, value: float) -> float:
+        """Return the position of a value, from 0 to 1."""
+        return 0.5 if self.last <= 1 else 1.0 - super().at(value)

@@ -2,70 +2,62 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from decimal import ROUND_HALF_UP, Decimal
 from html import escape
 
 from evaluation.charts.histogram import Histogram, HistogramBar
-from evaluation.charts.line_chart import Drawn, Label, LineChart
+from evaluation.charts.line_chart import BumpChart, Drawn, Label, LineChart
 
 _HUNDREDTH = Decimal("0.01")
 
 
-Say = Callable[[str], str]
-"""How a text is shown: in the language of a reader."""
-
-
-def svg(chart: LineChart | Histogram, words: Say = str, numbers: Say = str) -> str:
-    """Return the drawing with its title and description. `numbers` shows the labels of axes, `words` all else."""
+def svg(chart: LineChart | Histogram) -> str:
+    """Return the drawing with its title and description."""
     curves, key = isinstance(chart, LineChart), escape(chart.key)
     area = chart if isinstance(chart, LineChart) else LineChart
     axes = [
         f'<path class="chart-axis" d="M{area.left} {area.top}V{area.bottom}H{area.right}"/>',
-        f'<text class="chart-name" x="{area.left}" y="{area.top - 12}">{escape(words(chart.y_name))}</text>',
+        f'<text class="chart-name" x="{area.left}" y="{area.top - 12}">{escape(chart.y_name)}</text>',
         f'<text class="chart-name" x="{area.right}" y="{area.bottom + 38}" text-anchor="end">'
-        f"{escape(words(chart.x_name))}</text>",
+        f"{escape(chart.x_name)}</text>",
     ]
-    drawing = (
-        [_events(chart, words), *axes, *_curves(chart)]
-        if isinstance(chart, LineChart)
-        else [_bars(chart.bars, words), *axes]
-    )
+    drawing = [_events(chart), *axes, *_curves(chart)] if isinstance(chart, LineChart) else [_bars(chart.bars), *axes]
     lines = [
-        f'<svg viewBox="0 0 {area.width} {area.height}" role="img" '
+        f'<svg viewBox="0 0 {area.width} {area.height}" role="{_role(chart)}" '
         f'aria-labelledby="{key}-title {key}-text" focusable="false">',
-        f'  <title id="{key}-title">{escape(words(chart.title))}</title>',
-        f'  <desc id="{key}-text">{escape(words(chart.description))}</desc>',
-        f"  {_up(chart.y_ticks, area, numbers)}",
-        f"  {_along(chart.x_ticks, area, area.top if curves else area.bottom, numbers)}",
+        f'  <title id="{key}-title">{escape(chart.title)}</title>',
+        f'  <desc id="{key}-text">{escape(chart.description)}</desc>',
+        f"  {_up(chart.y_ticks, area)}",
+        f"  {_along(chart.x_ticks, area, area.top if curves else area.bottom)}",
         *(f"  {line}" for line in drawing),
         "</svg>",
     ]
     return "\n  ".join(lines)
 
 
-def _up(ticks: Iterable[Label], area: LineChart | type[LineChart], numbers: Say) -> str:
+def _up(ticks: Iterable[Label], area: LineChart | type[LineChart]) -> str:
     return "".join(
         f'<path class="chart-grid" d="M{area.left} {_place(tick.at)}H{area.right}"/>'
         f'<text class="chart-tick" x="{area.left - 6}" y="{_place(tick.at)}" dy="4" text-anchor="end">'
-        f"{escape(numbers(tick.text))}</text>"
+        f"{escape(tick.text)}</text>"
         for tick in ticks
     )
 
 
-def _along(ticks: Iterable[Label], area: LineChart | type[LineChart], top: int, numbers: Say) -> str:
+def _along(ticks: Iterable[Label], area: LineChart | type[LineChart], top: int) -> str:
     return "".join(
         f'<path class="chart-grid" d="M{_place(tick.at)} {top}V{area.bottom + 5}"/>'
         f'<text class="chart-tick" x="{_place(tick.at)}" y="{area.bottom + 19}" text-anchor="middle">'
-        f"{escape(numbers(tick.text))}</text>"
+        f"{escape(tick.text)}</text>"
         for tick in ticks
     )
 
 
-def _events(chart: LineChart, words: Say) -> str:
+def _events(chart: LineChart) -> str:
     return "".join(
         f'<path class="chart-event" d="M{_place(event.at)} {chart.top}V{chart.bottom}">'
-        f"<title>{escape(words(event.text))}</title></path>"
+        f"<title>{escape(event.text)}</title></path>"
         for event in chart.events
     )
 
@@ -84,16 +76,26 @@ def _curve(drawn: Drawn, chart: LineChart) -> str:
         parts.append(f'<path class="chart-dots chart-{drawn.number}" d="{drawn.points}"/>')
     if drawn.end:
         parts.append(
-            f'<text class="chart-name" x="{chart.right + 8}" y="{_place(drawn.end.at)}" dy="4">'
+            f'<text class="chart-name chart-{drawn.number}" x="{chart.right + 8}" y="{_place(drawn.end.at)}" dy="4">'
             f"{escape(drawn.end.text)}</text>"
         )
-    return "".join(parts)
+    curve = "".join(parts)
+    if not drawn.end:
+        return curve
+    # one of many that cross: charts.css dims the others while the pointer or the keyboard is on it
+    name = escape(drawn.name)
+    return f'<g class="chart-team" tabindex="0" role="img" aria-label="{name}"><title>{name}</title>{curve}</g>'
 
 
-def _bars(bars: Iterable[HistogramBar], words: Say) -> str:
+def _role(chart: LineChart | Histogram) -> str:
+    """Return the role of the drawing: one picture, or a group of curves that the keyboard reaches."""
+    return "group" if isinstance(chart, BumpChart) else "img"
+
+
+def _bars(bars: Iterable[HistogramBar]) -> str:
     return "".join(
         f'<rect class="chart-bar" x="{_place(bar.x)}" y="{_place(bar.y)}" width="{_place(bar.width)}" '
-        f'height="{_place(bar.height)}"><title>{escape(words(bar.words))}</title></rect>'
+        f'height="{_place(bar.height)}"><title>{escape(bar.words)}</title></rect>'
         for bar in bars
     )
 

@@ -107,8 +107,7 @@ def _row_2017(folder: Path, given: argparse.Namespace, chosen: Chosen) -> Compat
     except Refusal as refusal:
         return CompatibilityRow(folder.name, "-", f"refused: {refusal.problem}")
     outcome = f"{outcome}, {time.monotonic() - started:.0f} s"
-    short = [_short(line.partition(": ")[2]) for line in replaced]  # without the name of the submission
-    return CompatibilityRow(folder.name, str(player.track).replace("_", " "), outcome, tuple(short))
+    return CompatibilityRow(folder.name, _words(player.track), outcome, tuple(_short(line) for line in replaced))
 
 
 def _play(
@@ -131,7 +130,7 @@ def _outcome(played: Played, player: QueryPlayer) -> str:
     result: MatchResult = played.result
     counts = {outcome: sum(row.outcome is outcome for row in result.samples) for outcome in Outcome}
     queries = sum(row.queries for row in result.samples)
-    parts = [f"{len(result.samples)} samples", *(f"{count} {name}" for name, count in counts.items() if count)]
+    parts = [f"{len(result.samples)} samples", *(f"{count} {_words(name)}" for name, count in counts.items() if count)]
     parts += [f"median distance {median_distance(result):.2f}", f"{queries:,} queries"]
     logs = played.model_logs if player.track is TrackName.MODEL else played.attack_logs
     own = [failure for failure in result.failures if failure.side is player.track.side]
@@ -140,7 +139,11 @@ def _outcome(played: Played, player: QueryPlayer) -> str:
         parts.append(f"failed: {describe_failure(own[0])}{f' ({raised})' if raised else ''}")
     elif raised and any(row.reason in _EXCEPTIONS for row in result.samples):
         parts.append(f"raised {raised}")
-    return ", ".join(parts).replace("_", " ")
+    return ", ".join(parts)
+
+
+def _words(name: str) -> str:
+    return name.replace("_", " ")
 
 
 def _short(line: str) -> str:

@@ -16,7 +16,9 @@ from evaluation.formats.transfer.runner.limits import resources
 from evaluation.formats.transfer.runner.match_result import TransferResult
 from evaluation.formats.transfer.runner.play import TransferMatch, play
 from evaluation.formats.transfer.runner.player_build import build_player
+from evaluation.formats.transfer.runner.run_batch import CODE
 from evaluation.formats.transfer.runner.transfer_player import TransferPlayer
+from evaluation.sandbox.host_path_redaction import HostPaths
 from evaluation.sandbox.host_speed import calibrate
 
 EPSILON = 16
@@ -67,6 +69,6 @@ def outcome(result: TransferResult, player: TransferPlayer, logs: Sequence[str])
         runs = [labels.run for labels in result.labelled]
     failed = [run for run in runs if run.reason]
     if failed:
-        raised = last_exception("".join(logs), player.source)
+        raised = last_exception(HostPaths().shorten("".join(logs)), Path(CODE))
         parts.append(f"failed: {failed[0]}{f' ({raised})' if raised else ''}")
     return ", ".join(parts)

@@ -19,7 +19,7 @@ from evaluation.formats.query.tournament.leaderboards import boards as make_boar
 
 def add_parser(subcommands: Any) -> None:
     command: argparse.ArgumentParser = subcommands.add_parser(
-        "demo", help="play all bundled submissions against each other"
+        "demo", help="play the bundled models against the bundled attacks of 2018 and before"
     )
     add_samples(command, split="validation", samples=20, queries=1000)
     add_sandbox(command)
@@ -33,7 +33,7 @@ def add_parser(subcommands: Any) -> None:
 
 def run(given: argparse.Namespace) -> int:
     chosen = chosen_samples(given)
-    playing = baselines_for(given.dataset)
+    playing = tuple(baseline for baseline in baselines_for(given.dataset) if baseline.in_demo)
     if given.sandbox == "process":
         for baseline in filter(lambda each: each.missing_package, playing):
             say(f"Left out: {baseline.name}; for it: pip install --no-deps {baseline.missing_package}")

@@ -11,6 +11,8 @@ import argparse
 import sys
 import traceback
 from collections.abc import Sequence
+from difflib import get_close_matches
+from typing import Any
 
 from evaluation import __version__
 from evaluation.cli import (
@@ -54,10 +56,23 @@ _COMMANDS = (
 )
 
 
+class _Parser(argparse.ArgumentParser):
+    """A parser that proposes the nearest of its choices for a word that is none of them; so do its subcommands."""
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        near = get_close_matches(str(value), map(str, action.choices or ()), n=1)
+        if near and value not in (action.choices or ()):
+            raise argparse.ArgumentError(action, f"invalid choice: {value!r}; did you mean {near[0]!r}?")
+        super()._check_value(action, value)
+
+
 def parser() -> argparse.ArgumentParser:
     """Return the parser of the whole command line."""
-    top = argparse.ArgumentParser(
-        prog="gauntlet", description="Play adversarial attacks against image classifiers, with a referee and scores."
+    top = _Parser(
+        prog="gauntlet",
+        description="Play adversarial attacks against image classifiers, with a referee and scores.",
+        epilog="Exit status: 0 done, 2 wrong usage, 3 refused, 4 internal error, 5 a valid bundle without the "
+        "organisers' key, 130 interrupted.",
     )
     top.add_argument("--version", action="version", version=f"gauntlet {__version__}")
     subcommands = top.add_subparsers(metavar="COMMAND", required=True)

@@ -1,8 +1,9 @@
-"""`gauntlet new`: creation of a first submission as a copy of a bundled one."""
+"""`gauntlet new`: creation of a first submission, as a copy of a bundled one or from a template for a framework."""
 
 from __future__ import annotations
 
 import argparse
+import json
 import re
 import shlex
 import shutil
@@ -12,12 +13,13 @@ from pathlib import Path
 from typing import Any
 
 from evaluation.baselines.bundled import DIGITS, BundledRepository
-from evaluation.builder.manifest import MAX_TITLE_CHARACTERS
+from evaluation.baselines.templates import FRAMEWORKS
+from evaluation.builder.manifest import MANIFEST_NAME, MAX_TITLE_CHARACTERS, parse_manifest
 from evaluation.cli.output import say
 from evaluation.domain.errors import ManifestRefusal, Refusal
 from evaluation.domain.players import TrackName
 from evaluation.domain.submission_tags import SUBMISSION_PREFIX, next_tag
-from evaluation.formats.registry import all_bundled, find_bundled, format_called, formats
+from evaluation.formats.registry import all_bundled, find_bundled, find_template, format_called, formats
 from evaluation.training.start_images import STARTS as START_IMAGES
 from evaluation.training.start_images import write_starts
 
@@ -38,31 +40,50 @@ def add_parser(subcommands: Any) -> None:
     )
     command.add_argument("directory", type=Path, metavar="DIR", help="a new or empty directory, or an empty clone")
     names = ", ".join(baseline.name for baseline in all_bundled())
-    command.add_argument("--like", metavar="NAME", help=f"bundled submission to copy, one of: {names}")
+    begin = command.add_mutually_exclusive_group()
+    begin.add_argument(
+        "--template",
+        choices=tuple(FRAMEWORKS),
+        help="begin with a network in this framework and a short program around it, to put your own network in",
+    )
+    begin.add_argument("--like", metavar="NAME", help=f"bundled submission to copy, one of: {names}")
     command.add_argument("--title", help="its name on leaderboards (default: the directory's name)")
     command.add_argument(
         "--starts", metavar="DATASET", help="start images of a targeted attack: from the training images of a data set"
+    )
+    command.add_argument(
+        "--competition",
+        metavar="URL",
+        help="address of the competition whose rules `gauntlet check` plays by; written to submission.toml",
     )
     command.set_defaults(run=run)
 
 
 def run(given: argparse.Namespace) -> int:
-    source = _source(given.track, given.like or _FIRST[given.track].copied)
-    if given.starts and source.track != TrackName.TARGETED:
-        raise Refusal(f"{source.name} takes no start images", fix="leave --starts out, or choose a targeted attack")
+    if given.template:
+        source: BundledRepository = find_template(given.template, given.track)
+    else:
+        source = _source(given.track, given.like or _FIRST[given.track].copied)
+    plain = source.origin.replace("`", "")
+    if given.starts and (given.template or source.track != TrackName.TARGETED):
+        raise Refusal(f"{plain} takes no start images", fix="leave --starts out, or choose a targeted attack")
     _require_empty(given.directory)
     title = _title_from(given.directory) if given.title is None else given.title
     manifest = _titled(source, title)
+    if given.competition:
+        manifest = _naming(manifest, source, given.competition)
     source.assemble(given.directory)
     if given.starts:
         count = write_starts(given.directory / START_IMAGES, given.starts)
         say(f"{count} start images from {given.starts}.")
     (given.directory / source.manifest).write_text(manifest, "utf-8")
     readme = given.directory / "README.md"
-    readme.write_text(_readme(readme.read_text("utf-8"), title.strip(), _trial(source, given.directory)), "utf-8")
+    readme.write_text(
+        _readme(readme.read_text("utf-8"), source.origin, title.strip(), _trial(source, given.directory)), "utf-8"
+    )
     say(
-        f'A copy of {source.name} ({source.format} format), titled "{title.strip()}", is in '
-        f"{given.directory.resolve()}. Change main.py, then:\n"
+        f'A copy of {plain} ({source.format} format), titled "{title.strip()}", is in '
+        f"{given.directory.resolve()}. Change {'network.py' if given.template else 'main.py'}, then:\n"
     )
     say("\n".join(f"  {command}" for command in _next_commands(source, given.directory)))
     return 0
@@ -108,6 +129,21 @@ def _titled(source: BundledRepository, title: str) -> str:
         raise Refusal(refusal.problem.partition(": ")[2], fix="choose another --title") from None
 
 
+def _naming(manifest: str, source: BundledRepository, competition: str) -> str:
+    """Return the text of the manifest with the address of a competition. Raise `Refusal` if it cannot hold one."""
+    if source.manifest != MANIFEST_NAME:
+        raise Refusal(
+            f"{source.manifest} cannot name a competition",
+            fix=f"leave --competition out, and check with: gauntlet check --competition {shlex.quote(competition)} .",
+        )
+    named = f"{manifest.rstrip()}\ncompetition = {json.dumps(competition)}\n"
+    try:
+        parse_manifest(named.encode())
+    except ManifestRefusal as refusal:
+        raise Refusal(refusal.problem.partition(": ")[2], fix="write it as SITE/competitions/SLUG") from None
+    return named
+
+
 def _trial(source: BundledRepository, directory: Path) -> list[str]:
     """Return the command of a first match, none for what does not work on digits."""
     if source.data_sets and DIGITS not in source.data_sets:
@@ -116,8 +152,8 @@ def _trial(source: BundledRepository, directory: Path) -> list[str]:
     return [f"play {_FIRST[source.track].trial} --samples 20 --out {out}"]
 
 
-def _readme(text: str, title: str, trial: list[str]) -> str:
-    """Return the README of a bundled submission under another title, and with the next steps."""
+def _readme(copied: str, origin: str, title: str, trial: list[str]) -> str:
+    """Return a README with the next steps, and what the one of the bundled submission says as a part of it."""
     first_tag = next_tag(())
     commands = [
         *(f"gauntlet {command}" for command in ("check .", *trial)),
@@ -127,10 +163,11 @@ def _readme(text: str, title: str, trial: list[str]) -> str:
         f"git push origin HEAD {first_tag}",
     ]
     steps = "\n".join(commands)
+    about = re.sub(r"\A# (.*)", r"## What was copied: \1", copied).rstrip()
     return (
-        re.sub(r"\A# .*", lambda _: f"# {title}", text).rstrip()
-        + f"\n\n## Next steps\n\nChange `main.py`, then:\n\n```sh\n{steps}\n```\n\n"
-        + f"Every further submission is a commit with a new tag that begins with `{SUBMISSION_PREFIX}`.\n"
+        f"# {title}\n\nThis began as a copy of {origin}. Describe here what yours does.\n\n"
+        f"## Next steps\n\nMake it yours, then:\n\n```sh\n{steps}\n```\n\n"
+        f"Every further submission is a commit with a new tag that begins with `{SUBMISSION_PREFIX}`.\n\n{about}\n"
     )
 
 

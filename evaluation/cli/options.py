@@ -6,8 +6,10 @@ import argparse
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from difflib import get_close_matches
 from pathlib import Path
 
+from evaluation.cli.competition_option import BUNDLED_SOURCE, given_competition
 from evaluation.cli.output import say
 from evaluation.datasets.base import Dataset, with_targets
 from evaluation.datasets.load import load_dataset
@@ -49,7 +51,9 @@ def submission(text: str) -> Path:
         if path.resolve() == baseline.source or (text == baseline.name and not path.is_dir()):
             return baseline.repository()
     if not path.is_dir():
-        raise argparse.ArgumentTypeError(f"{text} is not a directory, and no bundled submission has this name")
+        near = get_close_matches(text, [baseline.name for baseline in all_bundled()], n=1)
+        hint = f"; did you mean {near[0]}?" if near else ""
+        raise argparse.ArgumentTypeError(f"{text} is not a directory, and no bundled submission has this name{hint}")
     return path
 
 
@@ -96,7 +100,7 @@ def add_samples(
     """Add the options that choose samples and rules. `samples_note` follows the default number in the help."""
     command.add_argument(
         "--dataset",
-        default="digits",
+        default=BUNDLED_SOURCE,
         help="digits (default), tiny-imagenet:DIR, cifar10:DIR, nips2017:DIR, folder:DIR or released:FILE.zip",
     )
     command.add_argument("--split", help=f"split of the data set (default {split}, or the only one)")
@@ -104,6 +108,7 @@ def add_samples(
     command.add_argument("--samples", type=positive, metavar="N", help=f"number of samples (default {default})")
     command.set_defaults(default_split=split, default_samples=samples)
     command.add_argument("--budget", type=budget, default=queries, help=f"queries per sample (default {queries:,})")
+    command.set_defaults(default_budget=queries)
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,7 +127,10 @@ class Chosen:
 
 def chosen_samples(given: argparse.Namespace) -> Chosen:
     """Return the samples, with target classes, and the rules of the options. Raise `DatasetRefusal`."""
-    dataset = load_dataset(given.dataset)
+    if (competition := given_competition(given)) is not None:
+        dataset, split, all_samples = competition.read_samples(given.dataset)
+        return Chosen(competition.rules_as(QueryRules), all_samples[: given.samples], dataset, split)
+    dataset = load_dataset(given.dataset or BUNDLED_SOURCE)
     split = given.split or default_split(dataset, given.default_split)
     if given.samples is not None:
         found = dataset.samples(split, min(given.samples, MOST_SAMPLES + 1))
@@ -130,7 +138,7 @@ def chosen_samples(given: argparse.Namespace) -> Chosen:
         found = dataset.first(split, given.default_samples or MOST_SAMPLES + 1)
     if len(found) > MOST_SAMPLES:
         raise Refusal(f"a match allows at most {MOST_SAMPLES:,} samples", fix=f"add --samples {MOST_SAMPLES}")
-    rules = QueryRules(shape=dataset.shape, classes=dataset.classes, query_budget=given.budget)
+    rules = QueryRules(shape=dataset.shape, classes=dataset.classes, query_budget=given.budget or given.default_budget)
     return Chosen(rules, with_targets(found, dataset.classes, TARGET_SEED), dataset, split)
 
 

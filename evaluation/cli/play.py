@@ -6,6 +6,7 @@ import argparse
 from pathlib import Path
 from typing import Any
 
+from evaluation.cli.competition_option import add_competition, given_competition
 from evaluation.cli.format_commands import add_format, commands_of
 from evaluation.cli.options import add_samples, add_sandbox, sizes, submission
 from evaluation.cli.report_option import add_report
@@ -18,6 +19,7 @@ def add_parser(subcommands: Any) -> None:
         command.add_argument(f"--{side}", *other, type=submission, required=True, metavar="DIR", help=text)
     command.add_argument("--track", choices=("untargeted", "targeted"), help="required in the query format")
     add_samples(command, split="validation", samples=None, queries=1000)
+    add_competition(command)
     command.add_argument(
         "--pieces",
         type=sizes,
@@ -34,4 +36,6 @@ def add_parser(subcommands: Any) -> None:
 
 
 def run(given: argparse.Namespace) -> int:
+    if (competition := given_competition(given)) is not None:
+        given.format = competition.format
     return commands_of(given.format).play(given)

@@ -146,11 +146,14 @@ def play_tournament(players: list[QueryPlayer], chosen: Chosen, given: argparse.
 
 def require_track(player: QueryPlayer, track: TrackName, directory: Path) -> None:
     """Raise `ManifestRefusal` if a submission belongs to another track."""
-    if player.track is not track:
-        raise ManifestRefusal(
-            f"{directory} is a submission to the {player.track} track, not to the {track} track",
-            fix=f'set track = "{track}" in its submission.toml, or name another directory',
-        )
+    if player.track is track:
+        return
+    fix = "name another directory"
+    if TrackName.MODEL not in (player.track, track):
+        fix = f"play it with --track {player.track}, or {fix}"
+    elif not is_bundled(directory):
+        fix = f'set track = "{track}" in its submission.toml, or {fix}'
+    raise ManifestRefusal(f"{directory} is a submission to the {player.track} track, not to the {track} track", fix=fix)
 
 
 def _show(result: MatchResult, out: Path) -> None:

@@ -63,14 +63,16 @@ def run(given: argparse.Namespace) -> int:
         findings = simulate(
             given.regimes, given.tournaments, jobs=given.jobs, seed=given.seed, on_tournament=lambda: bar.step()
         )
-    groups = {"all regimes": None} | ({name: name for name in given.regimes} if given.per_regime else {})
+    whole = "all regimes" if set(given.regimes) == set(REGIMES) else f"regimes {', '.join(given.regimes)}"
+    groups = {whole: None} | ({name: name for name in given.regimes} if given.per_regime else {})
     lines = {title: (averages(findings, name), differences(findings, name)) for title, name in groups.items()}
     if given.json:
         print_json([_flat(line) for both in lines.values() for part in both for line in part])
         return 0
+    count = "1 tournament" if given.tournaments == 1 else f"{given.tournaments} tournaments"
     for title, (means, compared) in lines.items():
         for side in ("models", "attacks"):
-            heading = f"{title}, {given.tournaments} tournaments each: {side}"
+            heading = f"{title}, {count} each: {side}"
             print_table(heading, _COLUMNS, [_cells(line, side, ".3f") for line in means], text=[0])
             print_table(f"{heading}, difference", _COLUMNS, [_cells(line, side, "+.3f") for line in compared], text=[0])
         print_table(f"{title}: loops of the five best", _LOOPS, [_loops(line) for line in means], text=[0])

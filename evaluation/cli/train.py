@@ -18,14 +18,15 @@ _LINE_SECONDS = 60.0
 def add_parser(subcommands: Any) -> None:
     command: argparse.ArgumentParser = subcommands.add_parser("train", help="train a model like the bundled ones")
     text = (
-        "plain, noise, logit-pairing, pgd, trades, ddn, head or numpy; adp or rse (with --arch cifar-resnet); "
+        "plain, noise, logit-pairing, pgd, trades, ddn, head or numpy; adp, rse or ensemble-at (with --arch "
+        "cifar-resnet); "
         "guided-denoiser or attack-network (transfer format)"
     )
     command.add_argument("recipe", help=text)
     command.add_argument(
         "--arch",
         default="small",
-        help="small (default), compact, resnet18, resnet50, cifar-resnet; for head: efficientnet-lite0",
+        help="small (default), compact, resnet18, resnet50, cifar-resnet, cifar-denoising; head: efficientnet-lite0",
     )
     command.add_argument(
         "--dataset",
@@ -40,7 +41,11 @@ def add_parser(subcommands: Any) -> None:
     command.add_argument("--batch", type=positive, help="images of a step")
     command.add_argument("--learning-rate", type=float, metavar="RATE", help="highest learning rate")
     command.add_argument("--radius", type=float, help="radius of the adversary (pixels / 255)")
-    command.add_argument("--norm", default="l2", help="norm of the radius: l2 (default); linf for pgd and trades")
+    command.add_argument(
+        "--norm",
+        default="l2",
+        help="norm of the radius: l2 (default); linf for pgd, trades, logit-pairing and ensemble-at",
+    )
     command.add_argument("--steps", type=positive, help="gradient steps of the adversary")
     command.add_argument("--start", type=Path, metavar="FILE", help="weights to begin with")
     command.add_argument(

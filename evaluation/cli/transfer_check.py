@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import argparse
 import threading
+import time
+from dataclasses import replace
 
+from evaluation.cli.build_use import build_limits
+from evaluation.cli.competition_option import given_competition
 from evaluation.cli.options import open_sandbox
 from evaluation.cli.output import say, working
 from evaluation.cli.transfer_commands import build_players, chosen_samples
@@ -25,7 +29,15 @@ def smoke_test(given: argparse.Namespace) -> SmokeTestResult:
         raise Refusal("the smoke test of the transfer format has no opponent", fix="leave --model out")
     given.default_samples = SAMPLES
     dataset, _, samples = chosen_samples(given)
+    competition = given_competition(given)
+    if competition is None:
+        rules, least = TransferRules(shape=dataset.shape, classes=dataset.classes), given.least_accuracy
+    else:
+        rules = competition.rules_as(TransferRules)
+        least = competition.least_accuracy if given.least_accuracy is None else given.least_accuracy
+    began = time.monotonic()
     (player,) = build_players([given.directory], given.sandbox)
+    build = build_limits(given.sandbox, player.image, time.monotonic() - began)
     licence = read_metadata(given.directory).licence or licence_of(given.directory)
     shown = "unknown, so it is not eligible for a final" if licence == UNKNOWN else licence
     say(
@@ -34,14 +46,14 @@ def smoke_test(given: argparse.Namespace) -> SmokeTestResult:
     )
     output: list[str] = []
     with working(f"smoke test of {player.name}"):
-        checks = check_submission(
+        found = check_submission(
             player,
-            rules=TransferRules(shape=dataset.shape, classes=dataset.classes),
+            rules=rules,
             samples=samples,
-            least_accuracy=given.least_accuracy or 0.0,
+            least_accuracy=least or 0.0,
             stage=RunEnvironment(open_sandbox(given.sandbox), resources(), calibrate(), threading.Event()),
             seed=given.seed,
             on_log=output.append,
-            most=len(samples),
+            most=SAMPLES if competition and given.samples is None else len(samples),
         )
-    return SmokeTestResult(checks, "".join(f"{line}\n" for line in output))
+    return replace(found, limits=(*build, *found.limits), log="".join(f"{line}\n" for line in output))

@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from evaluation.cli.competition_option import BUNDLED_SOURCE, given_competition
 from evaluation.cli.options import (
     TARGET_SEED,
     default_split,
@@ -28,7 +29,7 @@ from evaluation.formats.transfer.results import AttackBatch, DefenceBatch
 from evaluation.formats.transfer.rules import Opponents, TransferRules
 from evaluation.formats.transfer.runner.artefacts import as_dict, write_files
 from evaluation.formats.transfer.runner.limits import resources
-from evaluation.formats.transfer.runner.match_problems import problems
+from evaluation.formats.transfer.runner.match_problems import any_failed, problems
 from evaluation.formats.transfer.runner.match_result import TransferResult
 from evaluation.formats.transfer.runner.play import TransferMatch, play
 from evaluation.formats.transfer.runner.player_build import build_player
@@ -89,7 +90,7 @@ def play_one(given: argparse.Namespace) -> int:
                 f"{player.name} is a submission to the {player.track} track",
                 fix="name an attack with --attack and a defence with --defence",
             )
-    return _run(players, given, workers=1)
+    return 3 if any_failed(_run(players, given, workers=1)) else 0
 
 
 def play_all_of(given: argparse.Namespace) -> int:
@@ -100,20 +101,23 @@ def play_all_of(given: argparse.Namespace) -> int:
     players = build_players(given.players, given.sandbox)
     if len({player.track.is_attack for player in players}) < 2:
         raise Refusal("a match needs an attack and a defence", fix="name at least one repository of each side")
-    return _run(players, given, workers=given.workers)
+    _run(players, given, workers=given.workers)
+    return 0
 
 
 def build_players(directories: Sequence[Path], sandbox: str) -> list[TransferPlayer]:
     """Build each submission for that sandbox; as in the query format, players are named after their directories."""
     require_format(directories, Transfer.name)
-    built = [
-        build_player(directory, sandbox=sandbox, on_log=lambda line: say(f"  {line}")) for directory in directories
-    ]
-    return [replace(player, name=path.resolve().name) for player, path in zip(built, directories, strict=True)]
+    return [_build(directory.resolve(), sandbox) for directory in directories]
 
 
-def _run(players: Sequence[TransferPlayer], given: argparse.Namespace, *, workers: int) -> int:
-    """Play `players`, write the results to `given.out`, and print the leaderboards."""
+def _build(directory: Path, sandbox: str) -> TransferPlayer:
+    player = build_player(directory, sandbox=sandbox, on_log=lambda line: say(f"  {directory.name}: {line}"))
+    return replace(player, name=directory.name)
+
+
+def _run(players: Sequence[TransferPlayer], given: argparse.Namespace, *, workers: int) -> TransferResult:
+    """Play `players`, write the results to `given.out`, and print the leaderboards; return the result."""
     _require_distinct(players)
     dataset, split, samples = chosen_samples(given)
     match = TransferMatch(
@@ -135,7 +139,7 @@ def _run(players: Sequence[TransferPlayer], given: argparse.Namespace, *, worker
     else:
         show(result)
         say(f"written to {given.out}")
-    return 0
+    return result
 
 
 def _require_distinct(players: Sequence[TransferPlayer]) -> None:
@@ -147,7 +151,10 @@ def _require_distinct(players: Sequence[TransferPlayer]) -> None:
 
 def chosen_samples(given: argparse.Namespace) -> tuple[Dataset, str, tuple[Sample, ...]]:
     """Return the data set, the split and the samples of the options, with target classes. Raise `DatasetRefusal`."""
-    dataset = load_dataset(given.dataset)
+    if (competition := given_competition(given)) is not None:
+        dataset, split, samples = competition.read_samples(given.dataset)
+        return dataset, split, samples[: given.samples]
+    dataset = load_dataset(given.dataset or BUNDLED_SOURCE)
     split = given.split or default_split(dataset, given.default_split)
     if given.samples is not None:
         found = dataset.samples(split, given.samples)
@@ -157,6 +164,8 @@ def chosen_samples(given: argparse.Namespace) -> tuple[Dataset, str, tuple[Sampl
 
 
 def _rules(given: argparse.Namespace, dataset: Dataset) -> TransferRules:
+    if (competition := given_competition(given)) is not None:
+        return competition.rules_as(TransferRules)
     try:
         return TransferRules(
             shape=dataset.shape,

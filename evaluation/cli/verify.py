@@ -6,15 +6,12 @@ import argparse
 import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, Any
 
 from evaluation.cli.format_commands import verifier_of
 from evaluation.cli.output import print_error, print_json, printable, working
 from evaluation.domain.errors import Refusal
 from evaluation.formats.registry import format_of_bundle
-
-if TYPE_CHECKING:
-    pass
 
 DONE, REFUSED, UNKNOWN_KEY = 0, 3, 5
 
@@ -46,15 +43,13 @@ def add_parser(subcommands: Any) -> None:
 
 
 def run(given: argparse.Namespace) -> int:
-    from evaluation.bundle.canonical_json import MOST_BYTES
-
-    content = _read(given.bundle, MOST_BYTES)
     key = None if given.key is None else _key(given.key)
     with working("recomputing every decision ..."):
         commitments = {"samples": _lower(given.samples), "field": _lower(given.field)}
         secret = _opened([given.images] if given.images else [])
-        verify = verifier_of(format_of_bundle(content))
-        report = verify(content, key, **commitments, images=secret, perturbed=_opened(given.perturbed))
+        with _open(given.bundle) as bundle:
+            verify = verifier_of(format_of_bundle(bundle))
+            report = verify(bundle, key, **commitments, images=secret, perturbed=_opened(given.perturbed))
     if given.json:
         problems = [{"line": problem.line, "problem": problem.text} for problem in report.problems]
         header = {"ok": report.ok, "key": report.key, "key_given": key is not None, "summary": list(report.summary)}
@@ -63,7 +58,7 @@ def run(given: argparse.Namespace) -> int:
     for line in report.summary:
         print(printable(line))
     for problem in report.problems:
-        print(printable(f"line {problem.line}: {problem.text}"))
+        print(printable(f"line {problem.line}: {problem.text}" if problem.line else problem.text))
     if report.more:
         print(f"and {report.more:,} more")
     if not report.ok:
@@ -77,23 +72,19 @@ def run(given: argparse.Namespace) -> int:
     return DONE
 
 
-def _read(bundle: Path, most: int) -> bytes:
+def _open(path: Path) -> IO[bytes]:
     try:
-        with bundle.open("rb") as file:
-            # one byte more than allowed is enough to see that it is too large
-            return file.read(most + 1)
+        file = path.open("rb")
+        file.seek(0)  # a pipe has no head to go back to
     except OSError as error:
-        raise Refusal(f"{bundle} is not readable: {error.strerror}") from None
+        raise Refusal(f"{path} is not readable: {error.strerror}") from None
+    return file
 
 
 def _opened(archives: Iterable[Path]) -> Iterator[tuple[str, IO[bytes]]]:
     """Yield the open files one after the other; close each before the next is opened."""
     for archive in archives:
-        try:
-            file = archive.open("rb")
-        except OSError as error:
-            raise Refusal(f"{archive} is not readable: {error.strerror}") from None
-        with file:
+        with _open(archive) as file:
             yield str(archive), file
 
 

@@ -24,11 +24,12 @@ _UNREADABLE = (OSError, SyntaxError, ValueError, Picture.DecompressionBombError,
 
 @dataclass(frozen=True)
 class ExpectedImage:
-    """One expected image file of a split, with its label and target in the data set."""
+    """One expected image file of a split, with its label, target and name in the table of the data set."""
 
     path: Path
     label: int
     target: int | None = None
+    image_id: str = ""
 
 
 def read_samples(entries: Sequence[ExpectedImage], shape: ImageShape, problems: Sequence[str], root: Path) -> Reading:
@@ -47,7 +48,7 @@ def _read(entries: Sequence[ExpectedImage], shape: ImageShape, problems: Sequenc
         except DatasetRefusal as refusal:
             found.append(f"{relative_name(entry.path, root)}: {refusal.problem}")
             continue
-        yield Sample(number, image, entry.label, entry.target)
+        yield Sample(number, image, entry.label, entry.target, entry.image_id)
     refuse_if_any(found, root)
     if not entries:
         raise DatasetRefusal(f"{root}: the split contains no image", fix="add images, or name another split")

@@ -5,8 +5,8 @@
 
 The competition called the table dev_dataset.csv, copies call it images.csv: both names are accepted.
 
-Labels here are 0 to 999: label k of the table is k - 1 (its 0, "background", is never used; Kurakin et al. 2018,
-section 2.3). Targets come from the table.
+Labels here are 0 to 999: label k of the table is k - 1 (its 0, "background", is never used, as in the code of
+2017; the paper says nothing of numbers). Targets come from the table.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def _read(root: Path, name: str, table: str, count: int | None) -> Reading:
         elif label == target:
             problems.append(f"{relative_name(path, root)}: its target is its true label")
         else:
-            entries.append(ExpectedImage(path, label, target))
+            entries.append(ExpectedImage(path, label, target, row["ImageId"]))
         known.add(path)
     problems += [
         f"{relative_name(path, root)}: unlabelled, not listed in {name}"

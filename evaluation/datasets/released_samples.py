@@ -1,6 +1,6 @@
-"""The released samples of a round, in their order in the round: the archive of images that the site publishes.
+"""The released samples of a round, or the development samples of a competition: the archive that the site publishes.
 
-samples.csv             number, label, target, ...
+samples.csv             number, label, target, ...; in order
 classes.json            list of the class names
 images/<number>.png     five digits, from 00000
 """
@@ -72,5 +72,5 @@ def _image(archive: zipfile.ZipFile, number: int) -> Image:
 def _refusal(path: Path, error: Exception) -> DatasetRefusal:
     return DatasetRefusal(
         f"{path} is not an archive of a round's released images ({error})",
-        fix='download "Secret images" from the page of the round',
+        fix='download "Secret images" from the page of the round, or development samples from that of the data set',
     )

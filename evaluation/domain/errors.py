@@ -35,7 +35,11 @@ class Refusal(GauntletError):
 
 
 class ManifestRefusal(Refusal):
-    """`submission.toml` is missing or wrong."""
+    """`submission.toml` is missing or wrong; `run` is its command, where that could be read."""
+
+    def __init__(self, problem: str, *, fix: str = "", run: tuple[str, ...] = ()) -> None:
+        super().__init__(problem, fix=fix)
+        self.run = run
 
 
 class BuildRefusal(Refusal):

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-from evaluation.domain.translatable_text import Text
-
 
 class Reason(StrEnum):
     """Every reason for which a player can fail, by the name in results, logs and pages."""
@@ -39,34 +37,34 @@ class Reason(StrEnum):
     MISCLASSIFIED = "misclassified"
 
     @property
-    def text(self) -> Text:
+    def text(self) -> str:
         """A sentence for people."""
         return _TEXTS[self]
 
 
-_TEXTS: dict[Reason, Text] = {
-    Reason.NEVER_CONNECTED: Text("it did not connect to the referee within the set-up time"),
-    Reason.EXITED_IN_SETUP: Text("its process ended before it connected to the referee"),
-    Reason.BAD_HELLO: Text("its first frame was not a valid HELLO"),
-    Reason.BAD_TYPE: Text("it sent a frame of a type that is not allowed at this point"),
-    Reason.BAD_LENGTH: Text("it sent a frame whose length does not match its type and count"),
-    Reason.BAD_COUNT: Text("it sent a frame with a count outside the allowed range"),
-    Reason.BAD_SEQUENCE: Text("it sent a frame with a sequence number out of order"),
-    Reason.UNEXPECTED_BYTES: Text("it sent bytes when no frame was due"),
-    Reason.UNKNOWN_SAMPLE: Text("it named a sample that is not part of the piece"),
-    Reason.TOO_SLOW: Text("it exceeded its time limit"),
-    Reason.DISCONNECTED: Text("it closed its connection during the match"),
-    Reason.CRASHED: Text("its process ended with an error"),
-    Reason.OUT_OF_MEMORY: Text("it used more memory than the limit and was stopped"),
-    Reason.NOT_OFFERED: Text("it does not offer the scores or gradients that the attacks of the competition need"),
-    Reason.INVALID_NUMBERS: Text("it answered scores or gradients that are not finite or too large"),
-    Reason.SCORES_DISAGREE: Text("its highest score is not the one of the label that it answers for the same image"),
-    Reason.INVALID_LABEL: Text("the model gave no valid label for the image"),
-    Reason.INCONSISTENT: Text(
+_TEXTS: dict[Reason, str] = {
+    Reason.NEVER_CONNECTED: "it did not connect to the referee within the set-up time",
+    Reason.EXITED_IN_SETUP: "its process ended before it connected to the referee",
+    Reason.BAD_HELLO: "its first frame was not a valid HELLO",
+    Reason.BAD_TYPE: "it sent a frame of a type that is not allowed at this point",
+    Reason.BAD_LENGTH: "it sent a frame whose length does not match its type and count",
+    Reason.BAD_COUNT: "it sent a frame with a count outside the allowed range",
+    Reason.BAD_SEQUENCE: "it sent a frame with a sequence number out of order",
+    Reason.UNEXPECTED_BYTES: "it sent bytes when no frame was due",
+    Reason.UNKNOWN_SAMPLE: "it named a sample that is not part of the piece",
+    Reason.TOO_SLOW: "it exceeded its time limit",
+    Reason.DISCONNECTED: "it closed its connection during the match",
+    Reason.CRASHED: "its process ended with an error",
+    Reason.OUT_OF_MEMORY: "it used more memory than the limit and was stopped",
+    Reason.NOT_OFFERED: "it does not offer the scores or gradients that the attacks of the competition need",
+    Reason.INVALID_NUMBERS: "it answered scores or gradients that are not finite or too large",
+    Reason.SCORES_DISAGREE: "its highest score is not the one of the label that it answers for the same image",
+    Reason.INVALID_LABEL: "the model gave no valid label for the image",
+    Reason.INCONSISTENT: (
         "replayed images got other answers: the model is not a stateless, deterministic function of one image"
     ),
-    Reason.ATTACK_RAISED: Text("the attack raised an exception on this sample"),
-    Reason.NO_ADVERSARIAL: Text("the attack found no adversarial"),
-    Reason.NOT_CONFIRMED: Text("none of the closest adversarials was confirmed by a verdict query"),
-    Reason.MISCLASSIFIED: Text("the clean image already meets the criterion"),
+    Reason.ATTACK_RAISED: "the attack raised an exception on this sample",
+    Reason.NO_ADVERSARIAL: "the attack found no adversarial",
+    Reason.NOT_CONFIRMED: "none of the closest adversarials was confirmed by a verdict query",
+    Reason.MISCLASSIFIED: "the clean image already meets the criterion",
 }

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from evaluation.domain.limit_use import LimitUse
+from evaluation.domain.smoke_pictures import PicturedSmokeSample
+
 
 @dataclass(frozen=True)
 class SmokeCheck:
@@ -22,10 +25,15 @@ class SmokeCheck:
 
 @dataclass(frozen=True, eq=False)
 class SmokeTestResult:
-    """The checks of a smoke test, and the whole output of the player."""
+    """The checks of a smoke test, the whole output of the player, and pictures of some of its public samples."""
 
     checks: tuple[SmokeCheck, ...]
     log: str
+    offers: int = 0
+    """What a model offers besides labels, as its HELLO says; 0: nothing, or it is no model."""
+    pictures: tuple[PicturedSmokeSample, ...] = ()
+    limits: tuple[LimitUse, ...] = ()
+    """What it used of each limit that applies to it."""
 
     @property
     def passed(self) -> bool:

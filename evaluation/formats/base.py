@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from evaluation.baselines.bundled import BundledRepository
+from evaluation.baselines.templates import Template
 
 
 @dataclass(frozen=True)
@@ -33,6 +34,10 @@ class EngineFormat(ABC):
     @abstractmethod
     def bundled(self) -> Sequence[BundledRepository]:
         """Return its bundled submissions."""
+
+    def templates(self) -> Sequence[Template]:
+        """Return its templates, at most one of a track and framework; by default it has none."""
+        return ()
 
     @abstractmethod
     def retitle(self, manifest: str, title: str) -> str:

@@ -5,8 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 from pathlib import Path
+from typing import IO, Any
 
 from evaluation.baselines.bundled import BundledRepository, named
+from evaluation.baselines.templates import FRAMEWORKS, Template
+from evaluation.bundle.canonical_json import MOST_LINE_BYTES
 from evaluation.domain.errors import ManifestRefusal, Refusal
 from evaluation.formats.base import EngineFormat
 from evaluation.formats.curves.bundle import NAME as CURVES
@@ -38,21 +41,35 @@ def find_bundled(name: str) -> BundledRepository:
     return named(all_bundled(), name)
 
 
+def find_template(framework: str, track: str) -> Template:
+    """Return the template of a track in a framework. Raise `Refusal` if there is none."""
+    found = [template for each in formats for template in each.templates() if template.track == track]
+    chosen = next((template for template in found if template.framework.name == framework), None)
+    if chosen is None:
+        raise Refusal(
+            f"there is no template for {FRAMEWORKS[framework].title} of the {track} track: its program needs gradients",
+            fix=f"choose --template {', '.join(template.framework.name for template in found)}",
+        )
+    return chosen
+
+
 def format_of_repository(directory: Path) -> EngineFormat:
     """Return the first format that has a manifest in `directory`, or the first of all."""
     return next((each for each in formats if _manifest_in(directory, each)), formats[0])
 
 
-def format_of_bundle(content: bytes) -> str:
+def format_of_bundle(bundle: IO[bytes]) -> str:
     """Return the name of the format in the head of a bundle, or of the first, whose bundles name none.
 
-    Raise `Refusal` for a name that this engine does not know.
+    `bundle` is an open file, which is read from its start again afterwards. Raise `Refusal` for a name that this engine
+    does not know.
     """
-    try:
-        head = json.loads(content.partition(b"\n")[0])
-    except (ValueError, RecursionError):
-        head = None
-    found = head.get("format") if isinstance(head, dict) else None
+    head = _object(bundle.readline(MOST_LINE_BYTES))
+    for before in ("signature", "parts"):  # of a bundle in parts
+        if head.get("kind") == before:
+            head = _object(bundle.readline(MOST_LINE_BYTES))
+    bundle.seek(0)
+    found = head.get("format")
     if not isinstance(found, str):
         return formats[0].name
     if found not in BUNDLE_FORMATS:
@@ -60,6 +77,14 @@ def format_of_bundle(content: bytes) -> str:
         problem = f"the bundle is of the format {found[:_MOST_SHOWN]!r}, and this version of gauntlet knows: {known}"
         raise Refusal(problem, fix="verify it with the version of gauntlet that the organisers name")
     return found
+
+
+def _object(line: bytes) -> dict[str, Any]:
+    try:
+        value = json.loads(line)
+    except (ValueError, RecursionError):
+        value = None
+    return value if isinstance(value, dict) else {}
 
 
 def require_format(directories: Iterable[Path], name: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import itertools
 import re
 import tokenize
 from collections.abc import Collection, Iterator
@@ -44,6 +45,7 @@ class Imports:
         self.trees: dict[str, ast.Module] = {}
         """The syntax trees of the files that were followed, by path."""
         self._bytes_left = _MOST_CODE_BYTES
+        self._changes_path = False
 
     def check(self, script: str) -> None:
         """Raise `BuildRefusal` for the first import that nothing provides, and for code that is not Python 3."""
@@ -55,7 +57,10 @@ class Imports:
             if path in self._seen:
                 continue
             self._seen.add(path)
-            for line, module in self._imported(path, started=path == script):
+            for line, module in self._imported(path):
+                if module.startswith("."):
+                    waiting += self._beside(PurePosixPath(path).parent, module)
+                    continue
                 if module in found:
                     continue
                 found.add(module)
@@ -64,6 +69,8 @@ class Imports:
                 name = module.partition(".")[0]
                 if local or str(top / name) in self._folders:
                     continue
+                if self._changes_path and self._is_anywhere(name):
+                    continue  # what stands on the changed path is known when the program runs
                 self.used.setdefault(name, f"{path}, line {line}")
                 if not self._provided(name):
                     raise BuildRefusal(
@@ -74,20 +81,30 @@ class Imports:
                         else f"add the code of {name} to the repository",
                     )
 
-    def _imported(self, path: str, *, started: bool) -> Iterator[tuple[int, str]]:
-        """Yield line and dotted name of the absolute imports that run when `path` is imported."""
+    def _imported(self, path: str) -> Iterator[tuple[int, str]]:
+        """Yield line and dotted name of the imports that run when `path` is imported; relative ones begin with dots."""
         file = self._source / path
         self._bytes_left -= file.stat().st_size if file.is_file() else 0
         if self._bytes_left < 0 or not file.is_file():
             return
-        self.trees[path] = tree = _parsed(file, path, started=started)
+        self.trees[path] = tree = _parsed(file, path)
+        self._changes_path |= any(_is_module_path(node) for node in ast.walk(tree))
         for statement in tree.body:
             if isinstance(statement, ast.Import):
                 yield from ((statement.lineno, alias.name) for alias in statement.names)
-            elif isinstance(statement, ast.ImportFrom) and statement.module and not statement.level:
-                yield statement.lineno, statement.module
+            elif isinstance(statement, ast.ImportFrom):
+                dots, own = "." * statement.level, statement.module or ""
+                if own:
+                    yield statement.lineno, dots + own
                 for alias in statement.names:
-                    yield statement.lineno, f"{statement.module}.{alias.name}"
+                    yield statement.lineno, dots + (f"{own}." if own else "") + alias.name
+
+    def _beside(self, package: PurePosixPath, module: str) -> list[str]:
+        """Return the files of the repository that a relative import in `package` runs: its dots name the package."""
+        name = module.lstrip(".")
+        for _ in range(len(module) - len(name) - 1):
+            package = package.parent
+        return self._local(package, name)
 
     def _local(self, top: PurePosixPath, module: str) -> list[str]:
         """Return the files of the repository that importing `module` runs."""
@@ -98,28 +115,57 @@ class Imports:
             found += [path for path in (f"{below}.py", f"{below}/__init__.py") if path in self._paths]
         return found
 
+    def _is_anywhere(self, name: str) -> bool:
+        """Return True if some folder of the repository has a module of that name."""
+        return any(PurePosixPath(path).name in (f"{name}.py", name) for path in (*self._paths, *self._folders))
+
     def _provided(self, name: str) -> bool:
         return name in self._own or name == "gauntlet" or self._environment.provides(name)
 
 
-def _parsed(file: Path, path: str, *, started: bool) -> ast.Module:
+def _is_module_path(node: ast.AST) -> bool:
+    """Return True for `sys.path`."""
+    return (
+        isinstance(node, ast.Attribute)
+        and node.attr == "path"
+        and isinstance(node.value, ast.Name)
+        and node.value.id == "sys"
+    )
+
+
+def _parsed(file: Path, path: str) -> ast.Module:
     """Return the syntax tree of a Python file. Raise `BuildRefusal` for what is not Python 3.
 
-    Only in the `started` script are tabs and spaces not mixed: the compatibility modules read all others as Python 2.
+    What the compatibility modules repair is allowed: tabs and spaces, and strings before `from __future__ import`.
     """
     try:
         with tokenize.open(file) as opened:
             content = opened.read()
         if _LONG_NAME.search(content):
             raise SyntaxError("an imported name has more than 100 parts")
-        try:
-            return ast.parse(content)
-        except TabError:
-            if started:
-                raise
-            return ast.parse(_INDENTATION.sub(lambda found: found.group().expandtabs(8), content))
+        return _compiled(content, path)
     except (SyntaxError, ValueError, LookupError, RecursionError, MemoryError) as error:
         line = getattr(error, "lineno", None) or 1
         raise BuildRefusal(
             f"{path}, line {line}: not Python 3: {getattr(error, 'msg', error)}", fix="convert it to Python 3"
         ) from error
+
+
+def _compiled(content: str, path: str) -> ast.Module:
+    """Return the syntax tree of code that compiles: the parser alone takes a late `from __future__ import`."""
+    try:
+        tree = ast.parse(content)
+    except TabError:
+        tree = ast.parse(_INDENTATION.sub(lambda found: found.group().expandtabs(8), content))
+    strings = len(list(itertools.takewhile(_is_string, tree.body)))
+    del tree.body[1:strings]
+    compile(tree, path, "exec", dont_inherit=True)
+    return tree
+
+
+def _is_string(statement: ast.stmt) -> bool:
+    return (
+        isinstance(statement, ast.Expr)
+        and isinstance(statement.value, ast.Constant)
+        and isinstance(statement.value.value, str)
+    )

@@ -7,9 +7,14 @@ from collections.abc import Collection
 
 from evaluation.domain.errors import BuildRefusal
 
-_STARTED = re.compile(
-    r"^[ \t]*(?:exec )?python3?(?:\.\d)?(?: -[a-zA-Z]+)* (?:\./)?([\w./-]{1,250}\.py)\b", re.MULTILINE
+_PYTHON = (
+    r"^[ \t]*(?:(?:exec|time|nohup) +|[A-Za-z_]\w{0,80}=[^\s;&|$`]{0,200} +){0,8}"
+    r"(?:/[\w./-]{1,200}/)?python3?(?:\.\d{1,2})?"
 )
+"""What starts Python at the beginning of a line: words before it, variables of its own, and its path."""
+
+_STARTED = re.compile(rf"{_PYTHON}(?: +-[a-ln-zA-Z]+)* +(?:\./)?([\w./-]{{1,250}}\.py)\b", re.MULTILINE)
+_MODULE = re.compile(rf"{_PYTHON}(?: +-[a-ln-zA-Z]+)* +-m +([A-Za-z_][\w.]{{0,250}})", re.MULTILINE)
 _FOLDER = re.compile(r"^[ \t]*cd (?:\./)?([\w.][\w./-]{0,250})[ \t]*(?:$|[;&])", re.MULTILINE)
 
 
@@ -25,10 +30,17 @@ def started_scripts(text: str, name: str, paths: Collection[str], folders: Colle
             )
     if _FOLDER.search(text):
         return []  # names after it are relative to another folder
-    scripts = list(dict.fromkeys(_STARTED.findall(text)))
+    modules = [_file_of(module, paths) for module in _MODULE.findall(text)]
+    scripts = list(dict.fromkeys([*_STARTED.findall(text), *filter(None, modules)]))
     for script in scripts:
         if script not in paths:
             raise BuildRefusal(
                 f"{name}: starts {script!r}, which is not in the repository", fix=f"add {script}, or correct {name}"
             )
     return scripts
+
+
+def _file_of(module: str, paths: Collection[str]) -> str | None:
+    """Return the file of the repository that `python -m module` starts; None for a module of the environment."""
+    name = module.replace(".", "/")
+    return next((path for path in (f"{name}.py", f"{name}/__main__.py") if path in paths), None)

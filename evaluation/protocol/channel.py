@@ -55,6 +55,8 @@ class Channel:
     """One connected stream socket."""
 
     def __init__(self, connected: socket.socket, *, max_payload: int) -> None:
+        self.offers = 0
+        """What a model offers besides labels, as its HELLO says."""
         self._socket = connected
         self._socket.setblocking(True)
         tick = _TIMEVAL.pack(int(TICK), int(TICK % 1 * 1_000_000))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -16,6 +17,7 @@ from evaluation.charts.chart_table import Cell, ChartTable
 from evaluation.charts.line_chart import LineChart
 from evaluation.charts.sample_pictures import AMPLIFICATIONS, USUAL_AMPLIFICATION
 from evaluation.charts.svg import svg
+from evaluation.charts.svg_file import svg_file
 from evaluation.domain.samples import Sample
 from evaluation.report.pictures import MOST
 
@@ -43,6 +45,8 @@ def render(package: str, template: str, context: Context, rules: Mapping[str, An
         lstrip_blocks=True,
     )
     environment.filters["svg"] = lambda chart: Markup(svg(chart))  # noqa: S704 (the drawing escapes its texts)
+    environment.filters["svg_address"] = lambda chart: _address("image/svg+xml", svg_file(chart))
+    environment.filters["csv_address"] = lambda table: _address("text/csv", table.csv())
     environment.filters["cell"] = _cell
     environment.filters["ends"] = _ends
     environment.tests["lines"] = lambda chart: isinstance(chart, LineChart)
@@ -57,6 +61,11 @@ def render(package: str, template: str, context: Context, rules: Mapping[str, An
         version=__version__,
         **values,
     )
+
+
+def _address(kind: str, content: str) -> str:
+    """Return a file as an address that holds it: the page is one file."""
+    return f"data:{kind};charset=utf-8;base64,{base64.b64encode(content.encode('utf-8', errors='replace')).decode()}"
 
 
 def _cell(value: Cell) -> str:

@@ -50,6 +50,29 @@ class Folder:
 
 
 @dataclass(frozen=True)
+class SpaceUse:
+    """What the processes of a run hold, or have held at most where the host remembers it. None: it cannot tell."""
+
+    memory_bytes: int | None = None
+    processes: int | None = None
+    """Processes and threads."""
+    scratch_bytes: int | None = None
+    """Files in its private /tmp."""
+
+    def __or__(self, other: SpaceUse) -> SpaceUse:
+        """Return the larger of each figure."""
+        return SpaceUse(
+            _larger(self.memory_bytes, other.memory_bytes),
+            _larger(self.processes, other.processes),
+            _larger(self.scratch_bytes, other.scratch_bytes),
+        )
+
+
+def _larger(one: int | None, other: int | None) -> int | None:
+    return other if one is None else one if other is None else max(one, other)
+
+
+@dataclass(frozen=True)
 class Ending:
     """The end of a run.
 
@@ -87,6 +110,10 @@ class PlayerRun(ABC):
     @abstractmethod
     def processor_use(self) -> ProcessorUse | None:
         """Return what all its processes have used so far; None if the host cannot tell what they computed."""
+
+    @abstractmethod
+    def space_use(self) -> SpaceUse:
+        """Return what its running processes use; empty once it has ended."""
 
     @abstractmethod
     def deleted_bytes(self, device: int) -> int:

@@ -15,18 +15,20 @@ from docker.errors import APIError, DockerException, NotFound
 
 from evaluation.domain.errors import Fault
 from evaluation.domain.processor_use import ProcessorUse
-from evaluation.sandbox.base import Ending, PlayerRun
+from evaluation.sandbox.base import Ending, PlayerRun, SpaceUse
 from evaluation.sandbox.container_process_examiner import Examiner
 from evaluation.sandbox.out_of_memory_cause import HostMemory
 from evaluation.sandbox.player_processor_time import control_group_file, control_group_processes, control_group_seconds
 from evaluation.sandbox.process_tree import deleted_bytes
 from evaluation.sandbox.processor_use import processor_use
+from evaluation.sandbox.space_use import space_of_control_group
 
 if TYPE_CHECKING:
     from docker.models.containers import Container
 
 _PATIENCE = 5.0
 _KILLED = 137  # 128 + SIGKILL
+_SCRATCH = "/tmp"  # noqa: S108 - a private file system of the player
 _TERMINATED = 143  # 128 + SIGTERM
 _NOT_EXECUTED = (126, 127)  # from the init process, if the image lacks the command; or from the player itself
 
@@ -69,6 +71,16 @@ class DockerRun(PlayerRun):
             return processor_use(int(seen["cpu_stats"]["cpu_usage"]["total_usage"]) / 1e9, ())
         except (DockerException, OSError, KeyError):
             return None
+
+    def space_use(self) -> SpaceUse:
+        try:
+            if (group := self._control_group_file()) is not None:
+                return space_of_control_group(group, control_group_processes(group), private=_SCRATCH)
+            seen: Any = self._container.stats(stream=False, one_shot=True)
+            memory, processes = seen.get("memory_stats", {}), seen.get("pids_stats", {})
+            return SpaceUse(memory.get("max_usage", memory.get("usage")), processes.get("current"))
+        except (DockerException, OSError):
+            return SpaceUse()
 
     def deleted_bytes(self, device: int) -> int:
         try:

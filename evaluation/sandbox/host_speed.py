@@ -1,9 +1,12 @@
-"""The speed of this worker, by which every limit is scaled: limits are seconds of the reference machine."""
+"""The speed of this worker, by which every limit is scaled: limits are seconds of the reference machine.
+
+The factor of a processor scales the limits of players that compute on it, the factor of a device those of players with
+`gpu = true`. Both are measured in what a player is charged: processor time, and time on the device.
+"""
 
 from __future__ import annotations
 
 import os
-import statistics
 import subprocess
 import sys
 import time
@@ -13,32 +16,66 @@ import numpy as np
 from evaluation.domain.errors import Fault
 
 REFERENCE_SECONDS = 0.0025
-"""Seconds of `measure` on the reference machine (one 2.x GHz server core, 2026); slower workers get more time."""
+"""Processor seconds of `measure` on the reference machine (one 2.x GHz server core, 2026); slower workers get more."""
+
+REFERENCE_DEVICE_SECONDS = 0.0061
+"""Seconds of `measure_device` on the reference device: its 17.2 billion operations at 2.8 teraflops, the peak of one of
+the two processors of a K80 in single precision (NVIDIA's data sheet), on which the limits of 2018 were set."""
+
+RUNS = 50
+"""Number of runs, of which the fastest counts: other programs make some of them slower, and none faster."""
 
 
-def calibrate() -> float:
+def calibrate(device: str | None = None) -> float:
     """Return this worker's factor on every limit: 1 on the reference machine or a faster one, more on a slower one.
 
-    It is measured in a separate process whose libraries use one thread, as those of players do: several threads that
-    wait for each other on a busy host would make it look a hundred times slower. Raise `Fault` where the process fails.
+    `device` names a GPU, as in `CUDA_VISIBLE_DEVICES`; None measures a processor. It is measured in a separate process
+    whose libraries use one thread, as those of players do: several threads that wait for each other on a busy host
+    would make it look a hundred times slower. Raise `Fault` where the process fails, or sees no such device.
     """
     one_thread = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
-    command = [sys.executable, "-m", "evaluation.sandbox.host_speed"]
+    visible = {} if device is None else {"CUDA_VISIBLE_DEVICES": device}
+    what = "processor" if device is None else "device"
+    command = [sys.executable, "-m", "evaluation.sandbox.host_speed", what]
     try:
-        done = subprocess.run(command, env=os.environ | one_thread, check=True, capture_output=True, text=True)
-    except (OSError, subprocess.CalledProcessError) as error:
+        done = subprocess.run(command, env=os.environ | one_thread | visible, capture_output=True, text=True)
+    except OSError as error:
         raise Fault(f"the speed of this host could not be measured: {error}") from error
-    return max(1.0, float(done.stdout) / REFERENCE_SECONDS)
+    if done.returncode != 0:
+        last = (done.stderr.strip().splitlines() or [f"exit status {done.returncode}"])[-1]
+        name = "this host" if device is None else f"GPU {device}"
+        raise Fault(f"the speed of {name} could not be measured: {last}")
+    return max(1.0, float(done.stdout) / (REFERENCE_SECONDS if device is None else REFERENCE_DEVICE_SECONDS))
 
 
 def measure() -> float:
-    """Return the seconds of a fixed computation like that of a small network: matrix products in single precision."""
+    """Return the processor seconds of a fixed computation like that of a small network: products of matrices."""
     matrix = np.full((256, 256), 0.5, np.float32)
-    start = time.perf_counter()
+    start = time.thread_time()
     for _ in range(8):
         matrix = np.maximum(matrix @ matrix * np.float32(1 / 128), 0)
-    return time.perf_counter() - start
+    return time.thread_time() - start
+
+
+def measure_device() -> float:
+    """Return the seconds on the first visible GPU of the same computation with larger matrices, in single precision.
+
+    The device's own clock counts, so a busy processor changes nothing. Raise `RuntimeError` without a GPU.
+    """
+    import torch  # noqa: PLC0415 - only hosts with a GPU need it
+
+    if not torch.cuda.is_available():
+        raise RuntimeError("PyTorch sees no such GPU. Install its CUDA build, and check GAUNTLET_WORKER_DEVICES")
+    matrix = torch.full((1024, 1024), 0.5, device="cuda")
+    start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))  # type: ignore[no-untyped-call]
+    start.record()
+    for _ in range(8):
+        matrix = torch.relu(matrix @ matrix * (1 / 512))
+    end.record()
+    torch.cuda.synchronize()
+    return float(start.elapsed_time(end)) / 1000.0
 
 
 if __name__ == "__main__":
-    sys.stdout.write(f"{statistics.median(measure() for _ in range(5))}\n")
+    run = measure_device if sys.argv[1:] == ["device"] else measure
+    sys.stdout.write(f"{min(run() for _ in range(RUNS))}\n")

@@ -25,7 +25,7 @@ from evaluation.domain.errors import Fault
 from evaluation.domain.players import Program
 from evaluation.domain.processor_use import ProcessorUse
 from evaluation.sandbox import bubblewrap
-from evaluation.sandbox.base import SOCKET_NAME, Ending, Folder, Guard, PlayerRun, Resources, Sandbox
+from evaluation.sandbox.base import SOCKET_NAME, Ending, Folder, Guard, PlayerRun, Resources, Sandbox, SpaceUse
 from evaluation.sandbox.directory_removal import remove_trees
 from evaluation.sandbox.host_process import HostProcess
 from evaluation.sandbox.log_tail import LogTail
@@ -40,6 +40,7 @@ from evaluation.sandbox.process_register import MARK, RegisteredRun, sweep_regis
 from evaluation.sandbox.process_tree import children, deleted_bytes, process_tree
 from evaluation.sandbox.processor_use import processor_use
 from evaluation.sandbox.sdk_tree import SDK
+from evaluation.sandbox.space_use import space_of_processes
 from evaluation.sandbox.working_sandbox_proof import ControlProof
 
 _PYTHON_NAMES = ("python", "python3")
@@ -202,6 +203,9 @@ class ProcessRun(PlayerRun):
     def processor_use(self) -> ProcessorUse | None:
         computed = processor_seconds(self._process.pid)
         return None if computed is None else processor_use(computed, process_tree(self._process.pid))
+
+    def space_use(self) -> SpaceUse:
+        return space_of_processes(process_tree(self._process.pid), private=bubblewrap.HOME if self._report else None)
 
     def deleted_bytes(self, device: int) -> int:
         return deleted_bytes(process_tree(self._process.pid), device)

@@ -29,8 +29,7 @@ def resolution(ranked: Sequence[tuple[float, int]]) -> Resolution | None:
 def sentence(ranked: Sequence[tuple[float, int]], basis: str, digits: int) -> str:
     """Return which differences of the scores of `ranked` are significant, "" if there is nothing to compare.
 
-    `basis` is what the scores were measured on, as "20 samples". For readers of terminals and reports; pages of the
-    site, which are translated, have the same sentence.
+    `basis` is what the scores were measured on, as "20 samples". For readers of terminals and reports.
     """
     found = resolution(ranked)
     if found is None:

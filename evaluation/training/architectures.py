@@ -8,7 +8,7 @@ from evaluation.baselines.shared.network import CompactResNet, SmallResNet
 from evaluation.domain.errors import Refusal
 from evaluation.domain.images import ImageShape
 from evaluation.formats.curves.defences.cifar_networks import RSE_DRAWS, CifarResNet, Ensemble, MeanOverDraws
-from evaluation.training.recipes import ADP, CIFAR_RESNET, MEMBERS, RSE
+from evaluation.training.recipes import ADP, CIFAR_DENOISING, MEMBERS, RSE
 from evaluation.training.resnet import resnet18, resnet50
 
 ARCHITECTURES = ("small", "compact", "resnet18", "resnet50")
@@ -36,15 +36,18 @@ def build_network(architecture: str, classes: int, noise_level: float, shape: Im
     return (CompactResNet if architecture == "compact" else SmallResNet)(classes, noise_level)
 
 
-def cifar_network(recipe: str, classes: int, shape: ImageShape) -> nn.Module:
-    """Return an untrained network of a recipe for CIFAR-10. Raise `Refusal` for images that are not 32 x 32 x 3."""
+def cifar_network(recipe: str, architecture: str, classes: int, shape: ImageShape) -> nn.Module:
+    """Return an untrained network of a recipe and an architecture for CIFAR-10.
+
+    Raise `Refusal` for images that are not 32 x 32 x 3.
+    """
     if shape != (32, 32, 3):
         raise Refusal(
-            f"--arch {CIFAR_RESNET} is made for images of 32 x 32 x 3, these have {' x '.join(map(str, shape))}",
+            f"--arch {architecture} is made for images of 32 x 32 x 3, these have {' x '.join(map(str, shape))}",
             fix="use another --arch",
         )
     if recipe == ADP:
         return Ensemble(CifarResNet(classes) for _ in range(MEMBERS))
     if recipe == RSE:
         return MeanOverDraws(CifarResNet(classes, noisy=True), RSE_DRAWS)
-    return CifarResNet(classes)
+    return CifarResNet(classes, denoising=architecture == CIFAR_DENOISING)

@@ -11,6 +11,7 @@ from torch.nn import functional
 
 from evaluation.formats.curves.defences.cifar_networks import Ensemble
 from evaluation.training.adversary import Objective, ddn, l2_pgd, linf_pgd
+from evaluation.training.target_classifiers import Target, cifar_network_of
 
 
 class Loss(Protocol):
@@ -130,6 +131,25 @@ class DdnLoss:
         norms = change.flatten(1).norm(dim=1).clamp(min=1e-12).view(-1, 1, 1, 1)
         adversarial = images + change * (radius / norms).clamp(max=1)
         return functional.cross_entropy(network(adversarial).float(), labels, label_smoothing=self.smoothing)
+
+
+@dataclass(frozen=True)
+class EnsembleLoss:
+    """Ensemble adversarial training (Tramer et al. 2018, section 4.1): adversarials of other networks, too.
+
+    Cross-entropy over a mixed batch, half clean and half adversarial. Each batch draws the network whose gradients make
+    its adversarials: one of the sources, which do not learn, or the network itself.
+    """
+
+    ball: Ball
+    sources: tuple[Target, ...]
+
+    def __call__(self, network: nn.Module, images: Tensor, labels: Tensor, done: float, size: float = 1.0) -> Tensor:
+        drawn = int(torch.randint(len(self.sources) + 1, ()))
+        source = cifar_network_of(self.sources[drawn], images.device) if drawn < len(self.sources) else network
+        adversarial = self.ball.attack(source, images, _against(labels), done, size)
+        logits = network(torch.cat([images, adversarial])).float()
+        return functional.cross_entropy(logits, torch.cat([labels, labels]))
 
 
 @dataclass(frozen=True)

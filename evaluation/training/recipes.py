@@ -10,29 +10,35 @@ from evaluation.training.losses import (
     Ball,
     DdnLoss,
     DiversityLoss,
+    EnsembleLoss,
     LogitPairingLoss,
     Loss,
     PgdLoss,
     PlainLoss,
     TradesLoss,
 )
-from evaluation.training.target_classifiers import bundled_targets
+from evaluation.training.target_classifiers import bundled_targets, cifar_sources
 from evaluation.training.transfer_losses import AttackNetworkLoss, GuidedDenoiserLoss
 
-ADVERSARIAL = ("logit-pairing", "pgd", "trades", "ddn")
+ENSEMBLE_AT = "ensemble-at"
+"""Ensemble adversarial training: adversarials of bundled networks for CIFAR-10, and of the network itself."""
+
+ADVERSARIAL = ("logit-pairing", "pgd", "trades", "ddn", ENSEMBLE_AT)
 """Recipes with an adversary: they have a radius and gradient steps."""
 
-LINF_RECIPES = ("pgd", "trades")
+LINF_RECIPES = ("logit-pairing", "pgd", "trades", ENSEMBLE_AT)
 """Of these, the ones whose adversary may also be bounded in L-inf."""
 
-NETWORK_RECIPES = ("plain", "noise", *ADVERSARIAL)
+NETWORK_RECIPES = ("plain", "noise", "logit-pairing", "pgd", "trades", "ddn")
 
-CIFAR_RESNET = "cifar-resnet"
-"""The architecture for CIFAR-10."""
+CIFAR_RESNET, CIFAR_DENOISING = "cifar-resnet", "cifar-denoising"
+CIFAR_ARCHITECTURES = (CIFAR_RESNET, CIFAR_DENOISING)
+"""The architectures for CIFAR-10: the network of the defences, and the same with feature denoising."""
 
 ADP, RSE = "adp", "rse"
-CIFAR_RECIPES = (ADP, RSE)
-"""Recipes for it alone: adaptive diversity promoting training of three networks, and random self-ensemble."""
+CIFAR_RECIPES = (ADP, RSE, ENSEMBLE_AT)
+"""Recipes for the first alone: adaptive diversity promoting training of three networks, random self-ensemble, and
+ensemble adversarial training."""
 
 MEMBERS = 3
 """Networks of the recipe adp."""
@@ -77,8 +83,9 @@ def recipe_for(
         return TrainingRecipe(GuidedDenoiserLoss(bundled_targets()), 30, 64, 2e-3, Warp(), optimiser="adamw")
     if name == ATTACK_NETWORK:
         return TrainingRecipe(AttackNetworkLoss(bundled_targets()), 60, 64, 6e-3, Warp(), optimiser="adamw")
-    if architecture == CIFAR_RESNET:
-        return _cifar_recipe(name, Ball(radius or (1.0 if norm == "l2" else 8 / 255), steps or 3, norm=norm))
+    if architecture in CIFAR_ARCHITECTURES:
+        own_steps = 1 if name == ENSEMBLE_AT else 3
+        return _cifar_recipe(name, Ball(radius or (1.0 if norm == "l2" else 8 / 255), steps or own_steps, norm=norm))
     small = architecture == "small"
     ball = Ball(radius or (7.0 if small else 1.0), steps or (20 if name == "ddn" else 5))
     loss = _loss(name, ball, 0.0 if small else SMOOTHING)
@@ -92,7 +99,12 @@ def recipe_for(
 
 def _cifar_recipe(name: str, ball: Ball) -> TrainingRecipe:
     """Return a recipe for the small network for CIFAR-10: minutes on one CPU thread in bfloat16."""
-    loss = DiversityLoss() if name == ADP else _loss(name, ball, 0.0)
+    if name == ADP:
+        loss: Loss = DiversityLoss()
+    elif name == ENSEMBLE_AT:
+        loss = EnsembleLoss(ball, cifar_sources())
+    else:
+        loss = _loss(name, ball, 0.0)
     return TrainingRecipe(loss, 8, 128, 0.2, CropAndFlip())
 
 

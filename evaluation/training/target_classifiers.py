@@ -12,9 +12,14 @@ from torch import nn
 
 from evaluation.baselines.bundled import FOLDER
 from evaluation.baselines.shared.network import load_network
+from evaluation.formats.curves.defences.catalogue import BUNDLED
+from evaluation.formats.curves.defences.catalogue import WEIGHTS as CIFAR_WEIGHTS
 
 NAMES = ("plain-resnet", "adversarial-logit-pairing", "frozen-noise")
 """The bundled classifiers of the digits; the first one is the base network."""
+
+CIFAR_SOURCES = ("natural", "adp")
+"""Folders of their weights: a network and an ensemble of three, which no adversary has trained."""
 
 
 @dataclass(frozen=True)
@@ -31,6 +36,22 @@ def bundled_targets() -> tuple[Target, ...]:
     return tuple(
         Target(name, hashlib.sha256((FOLDER / name / "weights.safetensors").read_bytes()).hexdigest()) for name in NAMES
     )
+
+
+@cache
+def cifar_sources() -> tuple[Target, ...]:
+    """Return the undefended classifiers for CIFAR-10 whose adversarials ensemble adversarial training uses."""
+    return tuple(
+        Target(name, hashlib.sha256((CIFAR_WEIGHTS / name / "weights.safetensors").read_bytes()).hexdigest())
+        for name in CIFAR_SOURCES
+    )
+
+
+@cache
+def cifar_network_of(source: Target, device: torch.device) -> nn.Module:
+    """Return the network of a source for CIFAR-10 in evaluation mode, with weights that do not learn."""
+    with torch.random.fork_rng(devices=[]):
+        return BUNDLED[f"cifar10-{source.name}"].make().to(device).eval().requires_grad_(False)
 
 
 @cache

@@ -22,6 +22,7 @@ from evaluation.training.measure import accuracy, robustness
 from evaluation.training.precision import chosen_precision, open_device
 from evaluation.training.recipes import (
     ADVERSARIAL,
+    CIFAR_ARCHITECTURES,
     CIFAR_RECIPES,
     CIFAR_RESNET,
     LINF_RECIPES,
@@ -192,8 +193,8 @@ def _network(settings: Settings, data: TrainingData, recipe: TrainingRecipe) -> 
     if settings.recipe in TRANSFER_RECIPES:
         return UNet()
     shape = ImageShape(*data.images.shape[1:])
-    if settings.arch == CIFAR_RESNET:
-        return cifar_network(settings.recipe, data.classes, shape)
+    if settings.arch in CIFAR_ARCHITECTURES:
+        return cifar_network(settings.recipe, settings.arch, data.classes, shape)
     return build_network(settings.arch, data.classes, recipe.noise_level, shape)
 
 
@@ -310,7 +311,7 @@ def _check(settings: Settings) -> None:
             f"the recipe {settings.recipe} needs trained classifiers, and has those of the digits alone",
             fix="use --dataset digits",
         )
-    known = (*ARCHITECTURES, CIFAR_RESNET, linear_head_training.ARCHITECTURE)
+    known = (*ARCHITECTURES, *CIFAR_ARCHITECTURES, linear_head_training.ARCHITECTURE)
     if settings.arch not in known:
         raise Refusal(f"unknown architecture {settings.arch!r}", fix=f"choose one of {', '.join(known)}")
     for name in ("epochs", "batch", "learning_rate", "radius", "steps", "images_per_class"):
@@ -340,8 +341,8 @@ def _check_cifar(settings: Settings) -> None:
     """Raise `Refusal` unless the recipe and the architecture for CIFAR-10 fit."""
     if settings.recipe in CIFAR_RECIPES and settings.arch != CIFAR_RESNET:
         raise Refusal(f"the recipe {settings.recipe} has no {settings.arch}", fix=f"add --arch {CIFAR_RESNET}")
-    if settings.recipe == "noise" and settings.arch == CIFAR_RESNET:
-        raise Refusal(f"the recipe noise has no --arch {CIFAR_RESNET}", fix=f"use the recipe {RSE}")
+    if settings.recipe == "noise" and settings.arch in CIFAR_ARCHITECTURES:
+        raise Refusal(f"the recipe noise has no --arch {settings.arch}", fix=f"use the recipe {RSE}")
 
 
 def _check_head(settings: Settings) -> None:

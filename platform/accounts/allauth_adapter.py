@@ -16,7 +16,6 @@ from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
-from django.utils.translation import get_language, gettext, gettext_lazy, override
 
 from accounts import sign_up
 from accounts.models import AccountRequest, User
@@ -39,9 +38,7 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc] # allauth has
     """Sign-up by `GAUNTLET_SIGN_UP`, user names without look-alikes, login attempts counted by name and address."""
 
     error_messages = DefaultAccountAdapter.error_messages | {
-        "username_looks_taken": gettext_lazy(
-            "This user name looks like another account's user name. Choose a different one."
-        )
+        "username_looks_taken": "This user name looks like another account's user name. Choose a different one."
     }
 
     def clean_username(self, username: str, shallow: bool = False) -> str:
@@ -63,7 +60,6 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc] # allauth has
         try:
             with transaction.atomic():
                 user.is_active = settings.SIGN_UP != sign_up.APPROVAL
-                user.language = get_language() or ""
                 super().save_user(request, user, form, commit=commit)
                 if settings.SIGN_UP == sign_up.INVITATION:
                     sign_up.use_link(key=_link_key(request), user=user)
@@ -95,8 +91,7 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc] # allauth has
         """Send the approval e-mail to the account's owner. Raise `OSError` if the mail server fails."""
         user = account_request.user
         if user.email:
-            with override(user.language or settings.LANGUAGE_CODE):
-                super().send_mail("account/email/account_approved", user.email, {"user": user})
+            super().send_mail("account/email/account_approved", user.email, {"user": user})
 
     def send_mail(self, template_prefix: str, email: str, context: dict[str, Any]) -> None:
         """Send an e-mail that the visitor requested; show an error if the mail server fails."""
@@ -107,9 +102,9 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc] # allauth has
                 raise
             platform_error_report.report(log, error, "an e-mail that a visitor requested was not sent")
             if template_prefix in _CONFIRMATIONS:
-                text = gettext("The confirmation e-mail could not be sent. Try again later.")
+                text = "The confirmation e-mail could not be sent. Try again later."
             else:
-                text = gettext("The e-mail could not be sent. Try again later.")
+                text = "The e-mail could not be sent. Try again later."
             messages.error(self.request, text)
             raise ImmediateHttpResponse(redirect("account_login")) from error
 
@@ -118,10 +113,9 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc] # allauth has
         if waiting_requests().count() > 1:
             return
         recipients = User.objects.filter(is_active=True, is_staff=True).exclude(email="")
-        for email, language in recipients.values_list("email", "language"):
+        for email in recipients.values_list("email", flat=True):
             try:
-                with override(language or settings.LANGUAGE_CODE):
-                    super().send_mail("account/email/account_waiting", email, {"user": user})
+                super().send_mail("account/email/account_waiting", email, {"user": user})
             except OSError as error:
                 platform_error_report.report(log, error, "The e-mail about a waiting account was not sent.")
 

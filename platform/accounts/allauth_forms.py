@@ -6,7 +6,6 @@ from typing import Any
 
 from allauth.account import forms as allauth_forms
 from django import forms
-from django.utils.translation import gettext_lazy as _
 
 
 class LoginForm(allauth_forms.LoginForm):  # type: ignore[misc] # allauth has no types
@@ -14,7 +13,7 @@ class LoginForm(allauth_forms.LoginForm):  # type: ignore[misc] # allauth has no
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        _relabel(self, login=_("User name or e-mail address"), remember=_("Stay signed in on this device"))
+        _relabel(self, login="User name or e-mail address", remember="Stay signed in on this device")
 
 
 class SignupForm(allauth_forms.SignupForm):  # type: ignore[misc] # allauth has no types
@@ -22,7 +21,7 @@ class SignupForm(allauth_forms.SignupForm):  # type: ignore[misc] # allauth has 
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        _relabel(self, username=_("User name"), email=_("E-mail address"), password2=_("Confirm password"))
+        _relabel(self, username="User name", email="E-mail address", password2="Confirm password")
 
 
 class AddEmailForm(allauth_forms.AddEmailForm):  # type: ignore[misc] # allauth has no types
@@ -30,7 +29,7 @@ class AddEmailForm(allauth_forms.AddEmailForm):  # type: ignore[misc] # allauth 
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        _relabel(self, email=_("E-mail address"))
+        _relabel(self, email="E-mail address")
 
 
 class ResetPasswordForm(allauth_forms.ResetPasswordForm):  # type: ignore[misc] # allauth has no types
@@ -38,7 +37,7 @@ class ResetPasswordForm(allauth_forms.ResetPasswordForm):  # type: ignore[misc] 
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        _relabel(self, email=_("E-mail address"))
+        _relabel(self, email="E-mail address")
 
 
 def _relabel(form: forms.Form, **labels: Any) -> None:

@@ -8,7 +8,6 @@ from typing import Any
 from allauth.account import forms as allauth_forms
 from django import forms
 from django.db import transaction
-from django.utils.translation import gettext_lazy
 from unfold.forms import AdminPasswordChangeForm
 from unfold.widgets import UnfoldBooleanWidget
 
@@ -19,7 +18,7 @@ from accounts.services import revoke_tokens
 class ChangePasswordForm(allauth_forms.ChangePasswordForm):  # type: ignore[misc] # allauth has no types
     """New password for a person who knows the old one."""
 
-    revoke_tokens = forms.BooleanField(label=gettext_lazy("Also revoke my access tokens"), required=False, initial=True)
+    revoke_tokens = forms.BooleanField(label="Also revoke my access tokens", required=False, initial=True)
 
     def save(self) -> None:
         """Change the password, and revoke the tokens if the box is ticked."""
@@ -29,7 +28,7 @@ class ChangePasswordForm(allauth_forms.ChangePasswordForm):  # type: ignore[misc
 class ResetPasswordKeyForm(allauth_forms.ResetPasswordKeyForm):  # type: ignore[misc] # allauth has no types
     """New password for a person who followed the link in an e-mail."""
 
-    revoke_tokens = forms.BooleanField(label=gettext_lazy("Also revoke my access tokens"), required=False, initial=True)
+    revoke_tokens = forms.BooleanField(label="Also revoke my access tokens", required=False, initial=True)
 
     def save(self) -> None:
         """Change the password, and revoke the tokens if the box is ticked."""

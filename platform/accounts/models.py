@@ -8,7 +8,6 @@ from django.contrib.auth.models import AbstractUser
 from django.core.validators import RegexValidator
 from django.db import models
 from django.db.models import Q, UniqueConstraint
-from django.utils.translation import gettext_lazy, gettext_noop
 
 from accounts.name_rules import skeleton
 
@@ -17,7 +16,7 @@ RESERVED_SLUGS = frozenset(
         *("account", "accounts", "admin", "api", "competitions", "git", "healthz", "invitations", "static", "status"),
         *("brand", "docs", "matches", "pages", "people", "search", "submissions", "teams"),
         *("baselines", "edit", "leaderboards", "login", "logout", "media", "new", "public", "rounds", "rules"),
-        *("settings", "signup", "language", "time-zone"),
+        *("settings", "signup", "time-zone"),
     }
 )
 """Short names that teams and competitions cannot have: current and possible future addresses of the site."""
@@ -28,8 +27,6 @@ class User(AbstractUser):
 
     username_skeleton = models.TextField(db_index=True, default="", editable=False)
     """Key by which a sign-up finds user names that look the same."""
-    language = models.CharField(max_length=8, default="", editable=False)
-    """The language in which the person last chose to read; "" for the site's. E-mails are written in it."""
 
     def save(self, *args: Any, **kwargs: Any) -> None:
         """Update the skeleton of the user name on every save."""
@@ -46,7 +43,7 @@ class Team(models.Model):
         validators=[
             RegexValidator(
                 r"^[a-z0-9]+(-[a-z0-9]+)*\Z",
-                gettext_lazy("Use lower-case letters, digits and single hyphens, as in robust-owls."),
+                "Use lower-case letters, digits and single hyphens, as in robust-owls.",
             )
         ],
     )
@@ -74,8 +71,8 @@ class Membership(models.Model):
     """Membership of a person in a team. Every team has one captain, who invites and removes members."""
 
     class Role(models.TextChoices):
-        CAPTAIN = "captain", gettext_noop("captain")
-        MEMBER = "member", gettext_noop("member")
+        CAPTAIN = "captain", "captain"
+        MEMBER = "member", "member"
 
     team = models.ForeignKey(Team, on_delete=models.CASCADE, related_name="memberships")
     user = models.ForeignKey(User, on_delete=models.PROTECT, related_name="memberships")
@@ -101,11 +98,11 @@ class Invitation(models.Model):
     """
 
     class State(models.TextChoices):
-        OPEN = "open", gettext_noop("open")
-        ACCEPTED = "accepted", gettext_noop("accepted")
-        DECLINED = "declined", gettext_noop("declined")
-        WITHDRAWN = "withdrawn", gettext_noop("withdrawn")
-        EXPIRED = "expired", gettext_noop("expired")
+        OPEN = "open", "open"
+        ACCEPTED = "accepted", "accepted"
+        DECLINED = "declined", "declined"
+        WITHDRAWN = "withdrawn", "withdrawn"
+        EXPIRED = "expired", "expired"
 
     team = models.ForeignKey(Team, on_delete=models.CASCADE, related_name="invitations")
     username = models.CharField(max_length=150)
@@ -137,8 +134,8 @@ class AccessToken(models.Model):
     """
 
     class Scope(models.TextChoices):
-        READ = "read", gettext_noop("read: clone repositories, read the API")
-        SUBMIT = "submit", gettext_noop("submit: push, submit, withdraw")
+        READ = "read", "read: clone repositories, read the API"
+        SUBMIT = "submit", "submit: push, submit, withdraw"
 
     user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="tokens")
     name = models.CharField(max_length=60)

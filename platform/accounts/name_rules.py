@@ -14,17 +14,13 @@ from itertools import combinations
 from confusable_homoglyphs.categories import alias
 from confusable_homoglyphs.confusables import confusables_data
 from django.core.validators import RegexValidator
-from django.utils.translation import gettext_lazy
 
 from core.errors import Refusal
-from evaluation.domain.translatable_text import Text
 
 USERNAME_VALIDATORS = [
     RegexValidator(
         r"^[A-Za-z][A-Za-z0-9_-]{1,29}\Z",
-        gettext_lazy(
-            "Use 2 to 30 unaccented letters, digits, hyphens and underscores, the first a letter, as in robust-owl."
-        ),
+        "Use 2 to 30 unaccented letters, digits, hyphens and underscores, the first a letter, as in robust-owl.",
     )
 ]
 """Validators of new user names. Existing accounts keep their names."""
@@ -58,14 +54,14 @@ def clean_team_name(name: str) -> str:
     name = " ".join(unicodedata.normalize("NFKC", name).split())
     if not 1 <= len(name) <= MAX_CHARACTERS:
         raise Refusal(
-            Text("the team's name is not valid"),
-            fix=Text("give a name of 1 to %(count)s printable characters", count=MAX_CHARACTERS),
+            "the team's name is not valid",
+            fix=f"give a name of 1 to {MAX_CHARACTERS} printable characters",
         )
     for char in name:
         if not char.isprintable() or char in _BLANK or _is_variation_selector(char):
             raise Refusal(
-                Text("the team's name contains an invisible character (%(described)s)", described=_described(char)),
-                fix=Text("remove the character"),
+                f"the team's name contains an invisible character ({_described(char)})",
+                fix="remove the character",
             )
     _check_marks(name)
     _check_scripts(name)
@@ -91,13 +87,13 @@ def _check_marks(name: str) -> None:
             continue
         if not base.isalnum():
             raise Refusal(
-                Text("the team's name has a mark without a letter (%(described)s)", described=_described(char)),
-                fix=Text("remove the mark"),
+                f"the team's name has a mark without a letter ({_described(char)})",
+                fix="remove the mark",
             )
         if char in marks or len(marks) == MAX_MARKS:
             raise Refusal(
-                Text("the team's name stacks marks on one letter"),
-                fix=Text("use at most %(count)s marks on a letter", count=MAX_MARKS),
+                "the team's name stacks marks on one letter",
+                fix=f"use at most {MAX_MARKS} marks on a letter",
             )
         marks += char
 
@@ -110,12 +106,8 @@ def _check_scripts(name: str) -> None:
         for char in name:
             if _script(char) == second and first in _scripts_of_look_alikes(char):
                 raise Refusal(
-                    Text(
-                        "the team's name mixes scripts: %(described)s looks like a %(title)s letter",
-                        described=_described(char),
-                        title=first.title(),
-                    ),
-                    fix=Text("use letters of one script"),
+                    f"the team's name mixes scripts: {_described(char)} looks like a {first.title()} letter",
+                    fix="use letters of one script",
                 )
 
 

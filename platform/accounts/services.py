@@ -15,7 +15,6 @@ from accounts.models import RESERVED_SLUGS, AccessToken, Membership, Team, User
 from accounts.name_rules import clean_team_name, skeleton
 from core import clock, event_log
 from core.errors import Refusal
-from evaluation.domain.translatable_text import Text
 
 TOKEN_PREFIX = "gtl_"  # noqa: S105 - lets secret scanners find leaked tokens
 MAX_TOKENS = 20
@@ -50,9 +49,7 @@ def join(*, team: Team, user: User) -> Membership:
             )
             event_log.record("add_member", team, by=user, user=user.pk)
     except IntegrityError as error:
-        raise Refusal(
-            Text("%(user)s is already in %(team)s", user=str(user), team=str(team)), fix=Text("no action needed")
-        ) from error
+        raise Refusal(f"{user} is already in {team}", fix="no action needed") from error
     return membership
 
 
@@ -62,15 +59,15 @@ def remove_member(*, team: Team, user: User, by: User) -> None:
         require_captain(team, by)
     elif Membership.objects.filter(team=team, user=by, role=Membership.Role.CAPTAIN).exists():
         raise Refusal(
-            Text("%(user)s is the captain of %(team)s", user=str(user), team=str(team)),
-            fix=Text("name another member; the captain cannot leave the team"),
+            f"{user} is the captain of {team}",
+            fix="name another member; the captain cannot leave the team",
         )
     with transaction.atomic():
         removed, _ = Membership.objects.filter(team=team, user=user, role=Membership.Role.MEMBER).delete()
         if not removed:
             raise Refusal(
-                Text("%(user)s is not in %(team)s", user=str(user), team=str(team)),
-                fix=Text("name a member of the team"),
+                f"{user} is not in {team}",
+                fix="name a member of the team",
             )
         event_log.record("remove_member", team, by=by, user=user.pk)
 
@@ -79,8 +76,8 @@ def require_captain(team: Team, by: User) -> None:
     """Raise `Refusal` if `by` is not the team's captain."""
     if not Membership.objects.filter(team=team, user=by, role=Membership.Role.CAPTAIN).exists():
         raise Refusal(
-            Text("only the captain of %(team)s can invite and remove members", team=str(team)),
-            fix=Text("ask the captain"),
+            f"only the captain of {team} can invite and remove members",
+            fix="ask the captain",
         )
 
 
@@ -91,17 +88,17 @@ def issue_token(*, user: User, name: str, scopes: Sequence[str], days: int) -> t
     """
     name = name.strip()
     if not 1 <= len(name) <= 60 or not name.isprintable():
-        raise Refusal(Text("the token's name is not valid"), fix=Text("give a name of 1 to 60 printable characters"))
+        raise Refusal("the token's name is not valid", fix="give a name of 1 to 60 printable characters")
     known = AccessToken.Scope.values
     if not scopes or not set(scopes) <= set(known):
         raise Refusal(
-            Text("invalid scopes: %(value)s", value=", ".join(scopes) or "none"),
-            fix=Text("choose from: %(names)s", names=", ".join(known)),
+            f"invalid scopes: {', '.join(scopes) or 'none'}",
+            fix=f"choose from: {', '.join(known)}",
         )
     if not 1 <= days <= MAX_DAYS:
         raise Refusal(
-            Text("a token cannot be valid for %(days)s days", days=days),
-            fix=Text("choose 1 to %(count)s days", count=MAX_DAYS),
+            f"a token cannot be valid for {days:,} days",
+            fix=f"choose 1 to {MAX_DAYS} days",
         )
     plain = TOKEN_PREFIX + secrets.token_urlsafe(32)
     now = clock.now()
@@ -111,8 +108,8 @@ def issue_token(*, user: User, name: str, scopes: Sequence[str], days: int) -> t
         )  # of two concurrent requests, only one can be the 20th
         if user.tokens.filter(revoked_at=None, expires_at__gt=now).count() >= MAX_TOKENS:
             raise Refusal(
-                Text("you already have %(count)s valid tokens", count=MAX_TOKENS),
-                fix=Text("revoke one that you no longer use"),
+                f"you already have {MAX_TOKENS} valid tokens",
+                fix="revoke one that you no longer use",
             )
         token = AccessToken.objects.create(
             user=user,
@@ -130,7 +127,7 @@ def issue_token(*, user: User, name: str, scopes: Sequence[str], days: int) -> t
 def revoke_token(*, token: AccessToken, by: User) -> None:
     """Revoke a token; safe to repeat. Raise `Refusal` unless `by` is the owner or a superuser."""
     if by.pk != token.user_id and not by.is_superuser:
-        raise Refusal(Text("this token belongs to another person"), fix=Text("revoke one of your own tokens"))
+        raise Refusal("this token belongs to another person", fix="revoke one of your own tokens")
     with transaction.atomic():
         if AccessToken.objects.filter(pk=token.pk, revoked_at=None).update(revoked_at=clock.now()):
             event_log.record("revoke", token, by=by)
@@ -168,32 +165,25 @@ def _digest(plain: str) -> str:
 
 def _require_slug(slug: str) -> None:
     if slug in RESERVED_SLUGS:
-        raise Refusal(Text("%(slug)s is reserved", slug=repr(slug)), fix=Text("choose another short name"))
+        raise Refusal(f"{slug!r} is reserved", fix="choose another short name")
     try:
         Team._meta.get_field("slug").clean(slug, None)
     except ValidationError as error:
         raise Refusal(
-            Text("the short name %(slug)s is not valid", slug=repr(slug)),
+            f"the short name {slug!r} is not valid",
             fix=" ".join(error.messages) + " At most 40 characters.",
         ) from error
 
 
 def _require_free(slug: str, name: str) -> None:
     if Team.objects.filter(slug=slug).exists():
-        raise Refusal(Text("the short name %(slug)s is taken", slug=repr(slug)), fix=Text("choose another short name"))
+        raise Refusal(f"the short name {slug!r} is taken", fix="choose another short name")
     if Team.objects.filter(slug_skeleton=skeleton(slug)).exists():
         raise Refusal(
-            Text("the short name %(slug)s looks like another team's", slug=repr(slug)),
-            fix=Text("choose another short name"),
+            f"the short name {slug!r} looks like another team's",
+            fix="choose another short name",
         )
     if Team.objects.filter(name__iexact=name).exists():
-        raise Refusal(Text("the name %(name)s is taken", name=repr(name)), fix=Text("choose another name"))
+        raise Refusal(f"the name {name!r} is taken", fix="choose another name")
     if Team.objects.filter(name_skeleton=skeleton(name)).exists():
-        raise Refusal(
-            Text("the name %(name)s looks like another team's", name=repr(name)), fix=Text("choose another name")
-        )
-
-
-def keep_language(*, user: User, language: str) -> None:
-    """Keep the language that a person chose, for e-mails."""
-    User.objects.filter(pk=user.pk).update(language=language)
+        raise Refusal(f"the name {name!r} looks like another team's", fix="choose another name")

@@ -16,7 +16,6 @@ from django.db.models import QuerySet
 from accounts.models import AccountRequest, SignUpLink, User
 from core import clock, event_log
 from core.errors import Refusal
-from evaluation.domain.translatable_text import Text
 
 EMAIL, APPROVAL, INVITATION = "email", "approval", "invitation"
 
@@ -87,7 +86,7 @@ def use_link(*, key: str, user: User) -> None:
     link = link_of(key)
     now = clock.now()
     if link is None or not _valid_links().filter(pk=link.pk).update(used_at=now, used_by=user):
-        raise Refusal(Text("this sign-up link no longer works"), fix=Text("ask an organiser for a new link"))
+        raise Refusal("this sign-up link no longer works", fix="ask an organiser for a new link")
     event_log.record("use_sign_up_link", link, by=user)
 
 

@@ -9,6 +9,7 @@ from rest_framework import serializers
 from api.formats import api_formats
 from competitions.models import Competition, FreezeWindow, RulesVersion, SampleSet, Track
 from competitions.selectors import effective_windows, imported_sets
+from submissions.local_check import published_smoke_test
 from submissions.models import Build, Submission
 
 
@@ -59,6 +60,7 @@ class WholeCompetitionSerializer(serializers.ModelSerializer[Competition]):
     rules = RulesSerializer(source="rules_versions.first")
     freeze_windows = serializers.SerializerMethodField()
     sample_sets = serializers.SerializerMethodField()
+    smoke_test = serializers.SerializerMethodField()
 
     class Meta:
         model = Competition
@@ -69,6 +71,7 @@ class WholeCompetitionSerializer(serializers.ModelSerializer[Competition]):
             "rules",
             "freeze_windows",
             "sample_sets",
+            "smoke_test",
         )
 
     def get_freeze_windows(self, competition: Competition) -> object:
@@ -78,6 +81,10 @@ class WholeCompetitionSerializer(serializers.ModelSerializer[Competition]):
     def get_sample_sets(self, competition: Competition) -> object:
         """Return the imported sets, without the sets drawn for rounds."""
         return SampleSetSerializer(imported_sets(competition), many=True).data
+
+    def get_smoke_test(self, competition: Competition) -> dict[str, Any] | None:
+        """Return what `gauntlet check --competition` needs; None before the competition has development samples."""
+        return published_smoke_test(competition) if competition.sample_sets.exists() else None
 
 
 class SubmissionSerializer(serializers.ModelSerializer[Submission]):

@@ -8,6 +8,7 @@ from api import rounds, views
 
 app_name = "api"
 urlpatterns = [
+    path("", views.ListAddresses.as_view(), name="addresses"),
     path("competitions", views.ListCompetitions.as_view(), name="competitions"),
     path("competitions/<slug:slug>", views.ShowCompetition.as_view(), name="competition"),
     path(

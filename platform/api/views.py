@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+
+from django.urls import get_resolver
 from rest_framework import status
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -18,9 +21,22 @@ from api.serializers import (
     WholeSubmissionSerializer,
 )
 from competitions.selectors import visible_competitions
+from evaluation import __version__
 from submissions import services
 from submissions.models import Submission
 from submissions.quota import allowance_of
+
+_NAMED = re.compile(r"<(?:[a-z]+:)?([a-z_]+)>")
+"""A part of an address that a converter reads."""
+
+
+class ListAddresses(APIView):
+    """GET: the version of the program, and the addresses of the API."""
+
+    def get(self, request: Request) -> Response:
+        """Return each address once, with the names of what stands in it."""
+        paths = ["/api/" + _NAMED.sub(r"{\1}", str(each.pattern)) for each in get_resolver("api.urls").url_patterns]
+        return Response({"version": __version__, "addresses": [path.rstrip("/") for path in paths]})
 
 
 class ListCompetitions(APIView):

@@ -36,6 +36,11 @@ def missing_package(track_name: str, name: str, source: str) -> str:
     return bundled_repository(track_name, name).package_missing_for(source.partition(":")[0])
 
 
+def clean_accuracy(track_name: str, name: str, source: str) -> float | None:
+    """Return the share of validation images of `source` that a bundled model labels right; None if it is not known."""
+    return bundled_repository(track_name, name).accuracy_on(source.partition(":")[0])
+
+
 def _find(track_name: str, name: str) -> BundledRepository | None:
     """Return the bundled submission, whose name no other format uses."""
     return next((each for each in all_bundled() if (each.track, each.name) == (track_name, name)), None)

@@ -1,10 +1,15 @@
-"""Questions of competitions that higher apps answer. They add their functions in `AppConfig.ready`."""
+"""What competitions ask higher apps: questions, and what an import needs. Those add functions in `AppConfig.ready`."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 from django.db.models import QuerySet
 
-from competitions.models import FreezeWindow, SampleSet
+from accounts.models import User
+from competitions.models import Competition, FreezeWindow, SampleSet
+from competitions.round_tables import RoundTable
 from core.extension_point import ExtensionPoint
 
 sets_in_use: ExtensionPoint[[], QuerySet[SampleSet]] = ExtensionPoint()
@@ -12,3 +17,12 @@ sets_in_use: ExtensionPoint[[], QuerySet[SampleSet]] = ExtensionPoint()
 
 owns_window: ExtensionPoint[[FreezeWindow], bool] = ExtensionPoint()
 """Is the freeze window part of something whose actions alone change it?"""
+
+checked_schedules: ExtensionPoint[[str, Sequence[RoundTable]], None] = ExtensionPoint()
+"""Raise `Refusal` where rounds of a competition's file have a schedule that their format, named first, lacks."""
+
+planned_rounds: ExtensionPoint[[Competition, Sequence[RoundTable], User | None], None] = ExtensionPoint()
+"""Plan the rounds of a competition's file that are not planned yet, in the transaction of its import."""
+
+described_rounds: ExtensionPoint[[Competition], list[dict[str, Any]]] = ExtensionPoint()
+"""Return the tables of the planned rounds that a competition's file has."""

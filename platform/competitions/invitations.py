@@ -16,7 +16,6 @@ from competitions.models import Competition, Entry
 from competitions.selectors import may_organise, other_team
 from core import clock, event_log
 from core.errors import Refusal, RefusedForNow
-from evaluation.domain.translatable_text import Text
 
 LIFETIME = timedelta(days=14)
 """Time for which an invitation can be accepted."""
@@ -38,13 +37,13 @@ def invite(*, entry: Entry, username: str, by: User) -> Invitation:
     _require_running(entry.competition)
     if not 1 <= len(username) <= 150 or not username.isprintable():
         raise Refusal(
-            Text("the user name is missing or not valid"),
-            fix=Text("enter the user name with which the person signs in"),
+            "the user name is missing or not valid",
+            fix="enter the user name with which the person signs in",
         )
     if Membership.objects.filter(team=entry.team, user__username=username).exists():
         raise Refusal(
-            Text("%(username)s is already in %(team)s", username=username, team=str(entry.team)),
-            fix=Text("no action needed"),
+            f"{username} is already in {entry.team}",
+            fix="no action needed",
         )
     now = clock.now()
     with transaction.atomic():
@@ -54,8 +53,8 @@ def invite(*, entry: Entry, username: str, by: User) -> Invitation:
         open_ones.filter(expires_at__lte=now).update(state=Invitation.State.EXPIRED, settled_at=now)
         if open_ones.exists():
             raise Refusal(
-                Text("%(username)s is already invited", username=username),
-                fix=Text("wait for the answer, or withdraw the invitation"),
+                f"{username} is already invited",
+                fix="wait for the answer, or withdraw the invitation",
             )
         # a person who waits for approval sees the invitation after the approval
         waiting = Q(account_request__state=AccountRequest.State.WAITING)
@@ -82,24 +81,19 @@ def accept(*, invitation: Invitation, by: User) -> Membership:
         locked = _own_invitation(invitation, by)
         if locked.expires_at <= clock.now():
             raise Refusal(
-                Text("this invitation has expired"),
-                fix=Text("ask the captain of %(team)s for a new invitation", team=str(entry.team)),
+                "this invitation has expired",
+                fix=f"ask the captain of {entry.team} for a new invitation",
             )
         _require_running(entry.competition)
         if may_organise(by, entry.competition):
             raise Refusal(
-                Text("organisers of %(competition)s cannot compete in it", competition=str(entry.competition)),
-                fix=Text("decline the invitation"),
+                f"organisers of {entry.competition} cannot compete in it",
+                fix="decline the invitation",
             )
         if other := other_team(by, entry):
             raise Refusal(
-                Text(
-                    "you are already in the team %(other)s (%(slug)s) of %(competition)s",
-                    other=str(other),
-                    slug=other.slug,
-                    competition=str(entry.competition),
-                ),
-                fix=Text("leave that team first; a person can be in one team per competition"),
+                f"you are already in the team {other} ({other.slug}) of {entry.competition}",
+                fix="leave that team first; a person can be in one team per competition",
             )
         _set_state(locked, Invitation.State.ACCEPTED)
         event_log.record("accept_invitation", locked, by=by, team=entry.team_id)
@@ -129,7 +123,7 @@ def withdraw_invitation(*, invitation: Invitation, by: User) -> None:
 
 def _own_invitation(invitation: Invitation, by: User) -> Invitation:
     if invitation.user_id != by.pk:
-        raise Refusal(Text("this invitation belongs to another person"), fix=Text("answer your own invitations only"))
+        raise Refusal("this invitation belongs to another person", fix="answer your own invitations only")
     return _locked_open(invitation)
 
 
@@ -137,8 +131,8 @@ def _locked_open(invitation: Invitation) -> Invitation:
     locked = Invitation.objects.select_for_update(no_key=True).get(pk=invitation.pk)
     if locked.state != Invitation.State.OPEN:
         raise Refusal(
-            Text("this invitation is already %(state)s", state=Text(locked.get_state_display())),
-            fix=Text("no action needed"),
+            f"this invitation is already {locked.get_state_display()}",
+            fix="no action needed",
         )
     return locked
 
@@ -150,16 +144,14 @@ def _set_state(locked: Invitation, state: Invitation.State) -> None:
 
 def _require_running(competition: Competition) -> None:
     if clock.now() >= competition.ends_at:
-        raise Refusal(
-            Text("%(competition)s has ended", competition=str(competition)), fix=Text("enter another competition")
-        )
+        raise Refusal(f"{competition} has ended", fix="enter another competition")
 
 
 def _require_below_limit(by: User) -> None:
     sent = by.sent_invitations.filter(made_at__gt=clock.now() - HOUR).order_by("-made_at")
     if sent.count() >= MAX_PER_HOUR:
         raise RefusedForNow(
-            Text("you sent %(count)s invitations in the last hour", count=MAX_PER_HOUR),
+            f"you sent {MAX_PER_HOUR} invitations in the last hour",
             accepted_from=sent[MAX_PER_HOUR - 1].made_at + HOUR,
-            fix=Text("wait, then invite again"),
+            fix="wait, then invite again",
         )

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Self
 from django.conf import settings
 from django.db import models
 from django.db.models import F, Q, UniqueConstraint
-from django.utils.translation import gettext_noop
 
 from accounts.models import Team
 from competitions.formats import format_choices, track_choices
@@ -52,8 +51,9 @@ class Competition(models.Model):
     """A competition. One TOML file describes it; it can be edited afterwards."""
 
     class LicencePolicy(models.TextChoices):
-        ANY = "any", gettext_noop("any licence")
-        OPEN_SOURCE = "open-source", gettext_noop("an open-source licence, for the final")
+        ANY = "any", "any licence"
+        OPEN_SOURCE = "open-source", "an open-source licence, for the final"
+        REQUIRED = "required", "an open-source licence, to take part in the final"
 
     slug = models.SlugField(max_length=60, unique=True)
     format = models.CharField(max_length=10, choices=format_choices, default=default_format, editable=False)
@@ -145,6 +145,8 @@ class Track(models.Model):
         blank=True,
         help_text="Names of bundled submissions that form the first pool, until a round creates the next one.",
     )
+    own_baselines = models.JSONField(default=dict, blank=True, editable=False)
+    """The baselines that are directories of organisers, by name: the fields of `baseline_files.OwnBaseline`."""
 
     class Meta:
         ordering = ["pk"]
@@ -182,10 +184,10 @@ class SampleSet(models.Model):
     """Samples of one purpose, imported once. Images, labels and targets are in the object store under `digest`."""
 
     class Purpose(models.TextChoices):
-        DEVELOPMENT = "development", gettext_noop("development (public)")
-        VALIDATION = "validation", gettext_noop("validation (secret)")
-        TEST = "test", gettext_noop("test (secret)")
-        FINAL = "final", gettext_noop("final (secret)")
+        DEVELOPMENT = "development", "development (public)"
+        VALIDATION = "validation", "validation (secret)"
+        TEST = "test", "test (secret)"
+        FINAL = "final", "final (secret)"
 
     class Order(models.TextChoices):
         PUBLISHED = "published", "as in the data set"

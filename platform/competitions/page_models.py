@@ -6,7 +6,6 @@ from django.conf import settings
 from django.core.validators import MaxLengthValidator
 from django.db import models
 from django.db.models import Q, UniqueConstraint
-from django.utils.translation import gettext_lazy as _
 
 MAX_TEXT = 100_000
 """Maximum number of characters of a text that organisers write."""
@@ -16,10 +15,10 @@ class Page(models.Model):
     """A page that organisers write: of a competition, or without one of the site, which superusers write."""
 
     class Name(models.TextChoices):
-        PRIZES = "prizes", _("Prizes")
-        CONDUCT = "conduct", _("Code of conduct")
-        PRIVACY = "privacy", _("Privacy")
-        IMPRINT = "imprint", _("Imprint")
+        PRIZES = "prizes", "Prizes"
+        CONDUCT = "conduct", "Code of conduct"
+        PRIVACY = "privacy", "Privacy"
+        IMPRINT = "imprint", "Imprint"
 
     competition = models.ForeignKey(
         "competitions.Competition",

@@ -26,14 +26,19 @@ def sample_picture(sample_set: SampleSet, sample: int, name: str, perturbed: Cal
 
     Raise `Refusal` if there is no such sample or no picture of this name.
     """
+    return picture_of(name, _clean(sample_set, sample), perturbed)
+
+
+def picture_of(name: str, clean: Image, perturbed: Callable[[], Image]) -> bytes:
+    """Return one of the pictures `NAMES` as PNG; `perturbed` reads the perturbed image. Raise `Refusal` for others."""
     if name not in NAMES:
         raise Refusal(f"{name} is no picture of a sample", fix=f"choose one of {', '.join(NAMES)}")
     if name == CLEAN:
-        return clean_picture(sample_set, sample)
+        return png(clean)
     if name == PERTURBED:
         return png(perturbed())
     factor = int(name.removeprefix(difference_name(0)[:-1]))
-    return png(amplified(_clean(sample_set, sample), perturbed(), factor))
+    return png(amplified(clean, perturbed(), factor))
 
 
 def clean_picture(sample_set: SampleSet, sample: int) -> bytes:

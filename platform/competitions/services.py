@@ -11,6 +11,8 @@ from django.db import IntegrityError, transaction
 from accounts import services as accounts
 from accounts.models import RESERVED_SLUGS, Team, User
 from competitions import toml_schema as file
+from competitions.baseline_files import keep_baseline, own_baseline, with_own_baselines
+from competitions.extension_points import described_rounds, owns_window, planned_rounds
 from competitions.formats import competition_formats
 from competitions.freeze_windows import check_free, is_known
 from competitions.models import (
@@ -31,7 +33,6 @@ from competitions.terms import accept_terms
 from core import clock, event_log
 from core.errors import Refusal
 from core.time_format import in_words
-from evaluation.domain.translatable_text import Text
 
 
 def import_competition(
@@ -40,8 +41,9 @@ def import_competition(
     """Create or update the competition that a parsed file describes, in one transaction. Safe to repeat.
 
     Changed rules and terms become the next version. Sample sets never change. Freeze windows are only added; a window
-    that an organiser changed since stays as it is. Pages that the file does not name stay. `new_salt` makes the secret
-    salt of a new competition. Raise `Refusal` naming the place in the file and the fix.
+    that an organiser changed since stays as it is. Rounds that are not planned yet are planned. Pages that the file
+    does not name stay. `new_salt` makes the secret salt of a new competition. Raise `Refusal` naming the place in the
+    file and the fix.
     """
     read = file.read(document)
     if read.slug in RESERVED_SLUGS and not Competition.objects.filter(slug=read.slug).exists():
@@ -50,6 +52,7 @@ def import_competition(
     salt = known or new_salt()
     kept = _keep_new_samples(read, salt)  # outside the transaction, since reading images is slow
     about = read.about | {"smoke_opponent_digest": _keep_opponent(read)}
+    tracks = {name: values | {"own_baselines": _keep_baselines(read, name)} for name, values in read.tracks.items()}
     now = clock.now()
     with transaction.atomic():
         competition, _ = Competition.objects.update_or_create(
@@ -57,7 +60,9 @@ def import_competition(
         )
         if competition.seed_salt != salt:  # the parts of two secret orders would overlap
             raise Refusal(f"{read.slug} was imported by somebody else at the same time", fix="import the file again")
-        for track_name, values in read.tracks.items():
+        if read.rounds:  # their sample sets are locked before tracks, which an update locks
+            list(competition.sample_sets.select_for_update(no_key=True).order_by("pk").values_list("pk"))
+        for track_name, values in tracks.items():
             Track.objects.update_or_create(competition=competition, name=track_name, defaults=values)
         _save_rules(competition, read)
         for values in read.sample_sets:
@@ -68,6 +73,7 @@ def import_competition(
                 )
                 _require_secret_images(row)
         _save_windows(competition, read)
+        planned_rounds.answers(competition, read.rounds, by)
         save_pages(competition, read.pages, by)
         event_log.record("import", competition, by=by, slug=read.slug)
     return competition
@@ -82,11 +88,14 @@ def export_competition(competition: Competition) -> dict[str, Any]:
     written: dict[str, Any] = {
         "competition": _without_defaults(_values(competition, file.ABOUT)),
         "rules": values,
-        "tracks": {track.name: _values(track, file.TRACK) for track in competition.tracks.all()},
+        "tracks": {track.name: _track_table(track) for track in competition.tracks.all()},
         "sample_sets": [_without_defaults(_values(row, file.SAMPLE_SET)) for row in described_sets(competition)],
     }
-    if windows := [_values(window, file.WINDOW) for window in effective_windows(competition)]:
-        written["freeze_windows"] = windows
+    windows = [window for window in effective_windows(competition) if not any(owns_window.answers(window))]
+    if windows:
+        written["freeze_windows"] = [_values(window, file.WINDOW) for window in windows]
+    if rounds := [table for tables in described_rounds.answers(competition) for table in tables]:
+        written["rounds"] = rounds
     if pages := written_pages(competition):
         written["pages"] = pages
     return written
@@ -95,18 +104,14 @@ def export_competition(competition: Competition) -> dict[str, Any]:
 def enter(*, team: Team, competition: Competition) -> Entry:
     """Enter the team. Raise `Refusal` after the end, for a second entry, and if a member is in another team."""
     if clock.now() >= competition.ends_at:
-        raise Refusal(
-            Text("%(competition)s has ended", competition=str(competition)), fix=Text("enter another competition")
-        )
+        raise Refusal(f"{competition} has ended", fix="enter another competition")
     with transaction.atomic():
         Team.objects.select_for_update(no_key=True).get(pk=team.pk)
         try:
             with transaction.atomic():
                 entry = Entry.objects.create(team=team, competition=competition, joined_at=clock.now())
         except IntegrityError as error:
-            raise Refusal(
-                Text("%(team)s already takes part in a competition", team=str(team)), fix=Text("create another team")
-            ) from error
+            raise Refusal(f"{team} already takes part in a competition", fix="create another team") from error
         for user in User.objects.filter(memberships__team=team).order_by("pk"):
             _require_no_other_team(user, entry)
         event_log.record("enter", entry, team=team.pk, competition=competition.pk)
@@ -161,14 +166,8 @@ def _require_no_other_team(user: User, entry: Entry) -> None:
     User.objects.select_for_update(no_key=True).get(pk=user.pk)
     if other := other_team(user, entry):
         raise Refusal(
-            Text(
-                "%(user)s is already in the team %(other)s (%(slug)s) of %(competition)s",
-                user=str(user),
-                other=str(other),
-                slug=other.slug,
-                competition=str(entry.competition),
-            ),
-            fix=Text("ask that team's captain to remove them; a person can be in one team per competition"),
+            f"{user} is already in the team {other} ({other.slug}) of {entry.competition}",
+            fix="ask that team's captain to remove them; a person can be in one team per competition",
         )
 
 
@@ -221,6 +220,35 @@ def _keep_opponent(read: file.Document) -> str:
         return competition_formats[read.about["format"]].keep_opponent(name)
     except Refusal as refusal:
         raise Refusal(f"[competition] smoke_opponent: {refusal.problem}", fix=refusal.fix) from refusal
+
+
+def _keep_baselines(read: file.Document, track_name: str) -> dict[str, Any]:
+    """Store the directories that a track lists as baselines; return its column of them.
+
+    One that was stored before and is not on this host stays as it is. Raise `Refusal` naming the track and the fix.
+    """
+    track = Track.objects.filter(competition__slug=read.slug, name=track_name).first()
+    before = track.own_baselines if track else {}
+    checks = competition_formats[read.about["format"]]
+    given = {}
+    try:
+        for name, directory in read.tracks[track_name]["own_baselines"].items():
+            source = Path(directory).expanduser()
+            if source.is_dir():
+                checks.check_baseline(track_name, source, read.engine_rules(1))
+                given[name] = keep_baseline(directory)
+            elif name not in before:
+                raise Refusal(f"{directory} is no directory", fix="give the directory of a submission on this host")
+        return with_own_baselines(before, given)
+    except Refusal as refusal:
+        raise Refusal(f"[tracks.{track_name}] baselines: {refusal.problem}", fix=refusal.fix) from refusal
+
+
+def _track_table(track: Track) -> dict[str, Any]:
+    """Return a track as a file has it, with directories as they were given."""
+    values = _values(track, file.TRACK)
+    own = {name: own_baseline(track, name) for name in track.baselines}
+    return values | {"baselines": [kept.directory if kept else name for name, kept in own.items()]}
 
 
 def _save_rules(competition: Competition, read: file.Document) -> None:

@@ -13,7 +13,6 @@ from competitions.models import Competition, Entry, TermsAcceptance, TermsVersio
 from competitions.selectors import acceptance_of, require_organiser, terms_in_force
 from core import clock, event_log
 from core.errors import Refusal
-from evaluation.domain.translatable_text import Text
 
 
 def publish_terms(*, competition: Competition, text: str, by: User) -> TermsVersion:
@@ -50,13 +49,11 @@ def accept_terms(*, entry: Entry, digest: str, by: User) -> TermsAcceptance | No
     if terms is None:
         return None
     if not is_captain(by, entry.team):
-        raise Refusal(
-            Text("only the captain of %(team)s can accept the terms", team=str(entry.team)), fix=Text("ask the captain")
-        )
+        raise Refusal(f"only the captain of {entry.team} can accept the terms", fix="ask the captain")
     if digest != terms.digest:
         raise Refusal(
-            Text("version %(version)s of the terms is in force, and it was not accepted", version=terms.version),
-            fix=Text("read the terms, and accept them"),
+            f"version {terms.version} of the terms is in force, and it was not accepted",
+            fix="read the terms, and accept them",
         )
     if known := acceptance_of(entry, terms):
         return known
@@ -74,17 +71,9 @@ def require_accepted_terms(entry: Entry, address: str) -> None:
     terms = terms_in_force(entry.competition)
     if terms is None or acceptance_of(entry, terms):
         return
-    values: dict[str, str | float] = {
-        "competition": str(entry.competition),
-        "team": str(entry.team),
-        "version": terms.version,
-    }
-    if TermsAcceptance.objects.filter(entry=entry).exists():
-        problem = Text(
-            "the terms of %(competition)s have changed, and %(team)s has not accepted version %(version)s", **values
-        )
-    else:
-        problem = Text(
-            "the terms of %(competition)s apply, and %(team)s has not accepted version %(version)s", **values
-        )
-    raise Refusal(problem, fix=Text("the captain reads and accepts them at %(address)s", address=address))
+    changed = TermsAcceptance.objects.filter(entry=entry).exists()
+    raise Refusal(
+        f"the terms of {entry.competition} {'have changed' if changed else 'apply'}, "
+        f"and {entry.team} has not accepted version {terms.version}",
+        fix=f"the captain reads and accepts them at {address}",
+    )

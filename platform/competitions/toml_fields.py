@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
 from core.errors import Refusal
 
-_SLUG = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
+SLUG = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 
 
 class TomlTable:
@@ -42,7 +42,7 @@ class TomlTable:
     def slug(self, key: str, *, most: int) -> str:
         """Return a short name for addresses."""
         value = self.text(key, most=most)
-        if not _SLUG.fullmatch(value):
+        if not SLUG.fullmatch(value):
             raise self.refusal(key, f"{value!r} is not valid", "use lower-case letters, digits and single hyphens")
         return value
 
@@ -88,13 +88,13 @@ class TomlTable:
             raise self.refusal("ends_at", "is not after starts_at", "give a later end or an earlier start")
         return starts_at, ends_at
 
-    def names(self, key: str, known: Iterable[str]) -> list[str]:
-        """Return a list of different names from `known`, by default empty."""
+    def names(self, key: str, known: Iterable[str], *, also: Callable[[str], bool] = lambda name: False) -> list[str]:
+        """Return a list of different names from `known`, or that `also` accepts, by default empty."""
         value, allowed = self._given(key, ()), list(known)
         if not isinstance(value, list | tuple):
             raise self.refusal(key, f"{_shown(value)} is not a list", 'write names in brackets, like ["boundary"]')
         for name in value:
-            if name not in allowed:
+            if name not in allowed and not (isinstance(name, str) and also(name)):
                 hint = did_you_mean(str(name), allowed)
                 raise self.refusal(key, f"{_shown(name)} is not a bundled submission of this track", f"remove it{hint}")
         if len(set(value)) < len(value):

@@ -2,27 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import PurePosixPath
 from typing import Any
 
+from competitions.baseline_files import is_directory
 from competitions.bundled_baselines import bundled
+from competitions.extension_points import checked_schedules
 from competitions.formats import competition_formats
 from competitions.models import Competition, Page, SampleSet
 from competitions.page_models import MAX_TEXT
+from competitions.round_tables import ROUND, RoundTable, read_rounds
 from competitions.rules import check_rules, format_of, known_values, rules_of
 from competitions.rules_reader import Rules
-from competitions.toml_fields import TomlTable
+from competitions.toml_fields import SLUG, TomlTable
 from core.errors import Refusal
 
+MAX_BASELINE_NAME = 60
 MAX_SAMPLES = 65_536
 """Maximum number of samples: sample numbers have 16 bits in the protocol."""
 REQUIRED_PURPOSES = (SampleSet.Purpose.DEVELOPMENT, SampleSet.Purpose.VALIDATION)
 """Purposes without which a competition could not score submissions."""
-TOP = ("competition", "rules", "tracks", "sample_sets", "freeze_windows", "pages")
+TOP = ("competition", "rules", "tracks", "sample_sets", "freeze_windows", "rounds", "pages")
 ABOUT = (
     "slug", "title", "summary", "description", "data_source", "citation", "starts_at", "ends_at", "public",
-    "licence_policy", "smoke_opponent", "new_validation_set",
+    "licence_policy", "rescore_all", "smoke_opponent", "new_validation_set",
 )  # fmt: skip
 TRACK = ("title", "text", "quota", "baselines")
 SAMPLE_SET = ("name", "purpose", "source", "split", "order", "skip", "count", "target_seed")
@@ -34,6 +39,7 @@ OMITTED_DEFAULTS = {
     "smoke_opponent": "",
     "order": "published",
     "skip": 0,
+    "rescore_all": False,
     "new_validation_set": True,
 }
 """Default values that an export omits."""
@@ -54,6 +60,7 @@ class Document:
     tracks: dict[str, dict[str, Any]]
     sample_sets: tuple[dict[str, Any], ...]
     freeze_windows: tuple[dict[str, Any], ...]
+    rounds: tuple[RoundTable, ...]
     pages: dict[str, str]
 
     def engine_rules(self, version: int) -> Rules:
@@ -69,6 +76,10 @@ def read(content: Mapping[str, Any]) -> Document:
     about["format"] = format_of(rules)
     names = [track.name for track in competition_formats[about["format"]].tracks]
     tracks = TomlTable("[tracks]", content.get("tracks"), names)
+    sample_sets = _sample_sets(top)
+    windows = tuple(_window(table) for table in _tables(top, "freeze_windows", WINDOW))
+    rounds = read_rounds(_tables(top, "rounds", ROUND), sample_sets, windows)
+    checked_schedules.answers(about["format"], rounds)
     return Document(
         slug=about.pop("slug"),
         about=about,
@@ -77,8 +88,9 @@ def read(content: Mapping[str, Any]) -> Document:
         tracks={
             track_name: _track(about["format"], track_name, tracks.content.get(track_name)) for track_name in names
         },
-        sample_sets=_sample_sets(top),
-        freeze_windows=tuple(_window(table) for table in _tables(top, "freeze_windows", WINDOW)),
+        sample_sets=sample_sets,
+        freeze_windows=windows,
+        rounds=rounds,
         pages=_pages(TomlTable("[pages]", content.get("pages", {}), PAGES)),
     )
 
@@ -97,6 +109,7 @@ def _about(table: TomlTable) -> dict[str, Any]:
         "ends_at": ends_at,
         "public": table.flag("public", default=False),
         "licence_policy": table.choice("licence_policy", policies.values, default=policies.OPEN_SOURCE.value),
+        "rescore_all": table.flag("rescore_all", default=False),
         "smoke_opponent": table.text("smoke_opponent", most=300, default=""),
         "new_validation_set": table.flag("new_validation_set", default=True),
     }
@@ -127,8 +140,28 @@ def _track(format_name: str, track_name: str, content: Any) -> dict[str, Any]:
         "title": table.text("title", most=80),
         "text": table.text("text", most=MAX_TEXT, default=""),
         "quota": table.number("quota", 1, 1000, default=5),
-        "baselines": table.names("baselines", bundled(format_name, track_name)),
+        **_baselines(table, bundled(format_name, track_name)),
     }
+
+
+def _baselines(table: TomlTable, bundled_names: Sequence[str]) -> dict[str, Any]:
+    """Return the names of a track's baselines in their order, and the directories of those that are not bundled.
+
+    The name of a directory is its last part.
+    """
+    names, directories = [], {}
+    for listed in table.names("baselines", bundled_names, also=is_directory):
+        name = PurePosixPath(listed).name if is_directory(listed) else listed
+        if is_directory(listed):
+            if name in bundled_names or name in names or not SLUG.fullmatch(name) or len(name) > MAX_BASELINE_NAME:
+                raise table.refusal(
+                    "baselines",
+                    f"the directory {listed!r} has no name of its own",
+                    "call it by lower-case letters, digits and single hyphens, and like no other baseline of the track",
+                )
+            directories[name] = listed
+        names.append(name)
+    return {"baselines": names, "own_baselines": directories}
 
 
 def _sample_sets(top: TomlTable) -> tuple[dict[str, Any], ...]:

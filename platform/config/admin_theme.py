@@ -80,6 +80,7 @@ _LAST: Groups = {
         AdminPage("Worker time", "timer", "workers_workertime"),
         AdminPage("Workers", "memory", "workers_worker", SUPERUSER),
         AdminPage("Hosts", "dns", "workers_host", SUPERUSER),
+        AdminPage("Host comparisons", "compare_arrows", "workers_hostcomparison", SUPERUSER),
     ),
     "Rounds": (
         AdminPage("Rounds", "emoji_events", "rounds_round"),

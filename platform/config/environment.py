@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import secrets
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
@@ -104,6 +104,25 @@ class Environment:
         value = self.text(name, "").strip()
         if value and not re.fullmatch(r"(mailto:[^\s@]+@[^\s@]+|https://\S+)", value):
             raise ImproperlyConfigured(f"{name} is {value!r}. Set it to mailto:NAME@HOST or https://ADDRESS.")
+        return value
+
+    def address(self, name: str, scheme: str, hosts: Sequence[str]) -> str:
+        """Return the address of a site, without a trailing slash; by default that of the first of `hosts`.
+
+        Raise `ImproperlyConfigured` for what is none.
+        """
+        value = self.text(name, f"{scheme}://{hosts[0].lstrip('.') if hosts else 'localhost'}").rstrip("/")
+        if not re.fullmatch(r"https?://[^\s/?#]+(/[^\s?#]*)?", value):
+            raise ImproperlyConfigured(f"{name} is {value!r}. Set it to the site's address, https://HOST.")
+        return value
+
+    def source(self, name: str) -> str:
+        """Return the address or folder of a git repository, or "". Raise `ImproperlyConfigured` for another value."""
+        value = self.text(name, "")
+        if value and not re.fullmatch(r"(https?://|ssh://|/)[^\s'\"\\]+", value):
+            raise ImproperlyConfigured(
+                f"{name} is {value!r}. Set it to the address of a git repository: https://HOST/PATH."
+            )
         return value
 
     def addresses(self, name: str) -> list[str]:

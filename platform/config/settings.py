@@ -77,7 +77,7 @@ INSTALLED_APPS = [
 MIDDLEWARE = [
     "core.request_id.request_id",
     "core.health.health",
-    "core.reader_locale.reader",
+    "core.reader_time_zone.reader",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "core.compression.CompressPages",
@@ -123,13 +123,9 @@ DEFAULT_FORMAT = "query"
 """Format of rules that name none, as the files of competitions did while there was one."""
 
 LANGUAGE_CODE = "en"
-LANGUAGES = [("en", "English"), ("de", "Deutsch")]
-LOCALE_PATHS = [ROOT / "platform" / "locale"]
-LANGUAGE_COOKIE_AGE = 365 * 24 * 3600
-LANGUAGE_COOKIE_HTTPONLY = True
 TIME_ZONE = "UTC"
 USE_TZ = True
-USE_I18N = True
+USE_I18N = False
 FORMAT_MODULE_PATH = "config.formats"
 DATETIME_FORMAT = "Y-m-d H:i:s"  # of the admin, in UTC and to the second
 
@@ -325,13 +321,17 @@ PROXIED = HTTPS or PROXIES > 0
 # not a system check, since gunicorn does not run those and Celery ignores their errors
 if _problem := trust_problem(SANDBOX, ALLOWED_HOSTS, proxied=PROXIED, trust_everybody=TRUST_EVERYBODY):
     raise ImproperlyConfigured(_problem)
+DOCUMENTS = ROOT / "docs"
+SOURCE_ADDRESS = env.source("GAUNTLET_SOURCE")
+"""From where participants clone this program for its command: an address of git, or on a site for one the checkout."""
+SITE_ADDRESS = env.address("GAUNTLET_ADDRESS", "https" if HTTPS else "http", ALLOWED_HOSTS)
+"""The address of the site for commands in logs of workers, without a trailing slash; pages use that of the request."""
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if HTTPS else None
 SECURE_SSL_REDIRECT = HTTPS
 SECURE_HSTS_SECONDS = 365 * 24 * 3600 if HTTPS else 0
 SECURE_HSTS_INCLUDE_SUBDOMAINS = HTTPS
 SECURE_HSTS_PRELOAD = HTTPS
 SESSION_COOKIE_SECURE = HTTPS
-LANGUAGE_COOKIE_SECURE = HTTPS
 CSRF_COOKIE_SECURE = HTTPS
 SECURE_REFERRER_POLICY = "same-origin"
 X_FRAME_OPTIONS = "DENY"

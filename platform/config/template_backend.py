@@ -1,7 +1,7 @@
-"""Django's templates, where a number is localised only by a filter that says so.
+"""Django's templates, where a number is formatted only by a filter that says so.
 
-By default a variable that is a number is written in the reader's format, also where it is a coordinate, the value of a
-form or a part of an address, which programs read with a point and without separators.
+By default Django formats each variable that is a number, also where it is a coordinate, the value of a form or a part
+of an address, which programs read with a point and without separators. It also takes time.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class PlainNumbers(DjangoTemplates):
 
 
 class PlainTemplate(Template):
-    """A template whose variables are not localised."""
+    """A template whose variables are not formatted."""
 
     def render(self, context: dict[str, Any] | None = None, request: HttpRequest | None = None) -> SafeString:
         """Render the template."""

@@ -59,6 +59,14 @@ def put_file(source: Path) -> str:
         return _store(digest, File(opened))
 
 
+def put_open(file: IO[bytes]) -> str:
+    """Store the whole content of an open file, which may be large, and close it; see `put`."""
+    with file:
+        file.seek(0)
+        digest = hashlib.file_digest(file, "sha256").hexdigest()  # type: ignore[arg-type]
+        return _store(digest, File(file))
+
+
 def get(digest: str, area: str = "") -> bytes:
     """Return the object `digest`. Raise `HostFault` if it is missing or damaged."""
     with open_object(digest, area) as file:

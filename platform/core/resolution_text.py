@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from django.utils.translation import gettext
-
-from core.number_format import local
 from evaluation.domain.score_decimals import decimals
 from evaluation.scoring.leaderboard_resolution import resolution
 
@@ -20,11 +17,11 @@ def distances_separated(ranked: Sequence[tuple[float, int]], samples: int) -> st
     if found is None:
         return ""
     if found.closest is None:
-        return gettext("With %(number)s samples, no two scores are separated.") % {"number": local(f"{samples:,}")}
-    return gettext("With %(number)s samples, scores closer than about %(difference)s are not separated.") % {
-        "number": local(f"{samples:,}"),
-        "difference": local(f"{found.closest:.{decimals(0, 2 * found.closest)}f}"),
-    }
+        return f"With {samples:,} samples, no two scores are separated."
+    return (
+        f"With {samples:,} samples, scores closer than about "
+        f"{found.closest:.{decimals(0, 2 * found.closest)}f} are not separated."
+    )
 
 
 def shares_separated(ranked: Sequence[tuple[float, int]], images: int) -> str:
@@ -33,7 +30,8 @@ def shares_separated(ranked: Sequence[tuple[float, int]], images: int) -> str:
     if found is None:
         return ""
     if found.closest is None:
-        return gettext("With %(number)s images, no two scores are separated.") % {"number": local(f"{images:,}")}
-    return gettext(
-        "With %(number)s images, scores closer than about %(difference)s percentage points are not separated."
-    ) % {"number": local(f"{images:,}"), "difference": local(f"{100 * found.closest:.1f}")}
+        return f"With {images:,} images, no two scores are separated."
+    return (
+        f"With {images:,} images, scores closer than about {100 * found.closest:.1f} percentage "
+        "points are not separated."
+    )

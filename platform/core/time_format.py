@@ -1,21 +1,18 @@
 """Every way in which the site writes a time or a duration.
 
 What people wait for is rounded up, so that waiting until the time shown is always enough. Programs get exact times.
-Pages have the language and the time zone of the reader; messages, the admin and programs have English and UTC.
+Pages have the time zone of the reader; messages, the admin and programs have UTC.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from math import ceil
 
 from django.utils.dateformat import format as formatted
 from django.utils.timezone import get_current_timezone
-from django.utils.translation import gettext, ngettext, pgettext
 
 from core import rounding
-from core.number_format import local
 
 _MINUTE = timedelta(minutes=1)
 
@@ -35,8 +32,7 @@ def in_words(at: datetime) -> str:
 def on_page(at: datetime) -> str:
     """Return `at` to the minute in the reader's zone: "22 Nov 2026, 12:00 UTC"."""
     minute = to_minute(at).astimezone(get_current_timezone())
-    # Translators: a format of Django's filter "date", as in "22 Nov 2026, 12:00"
-    return f"{formatted(minute, pgettext('date and time', 'j M Y, H:i'))} {zone_of(minute)}"
+    return f"{formatted(minute, 'j M Y, H:i')} {zone_of(minute)}"
 
 
 def zone_of(at: datetime) -> str:
@@ -57,14 +53,14 @@ def for_programs(at: datetime) -> str:
 
 def day(at: datetime) -> str:
     """Return the day of `at` in the reader's zone: "22 Nov 2026"."""
-    return formatted(at.astimezone(get_current_timezone()), pgettext("day", "j M Y"))
+    return formatted(at.astimezone(get_current_timezone()), "j M Y")
 
 
 def on_axis(at: datetime, step: timedelta) -> str:
     """Return the label of a time on an axis with a tick each `step`: "12:00", "22 Nov" or "Nov 2026"."""
     if step < timedelta(days=1):
         return f"{at:%H:%M}"
-    return formatted(at, pgettext("day of an axis", "j M") if step < timedelta(weeks=26) else "M Y")
+    return formatted(at, "j M" if step < timedelta(weeks=26) else "M Y")
 
 
 def ago(at: datetime, now: datetime) -> str:
@@ -72,13 +68,13 @@ def ago(at: datetime, now: datetime) -> str:
     minutes = (now - at) // _MINUTE
     hours, days = minutes // 60, minutes // (24 * 60)
     if minutes < 1:
-        return gettext("just now")
+        return "just now"
     if hours < 1:
-        return gettext("%(minutes)s min ago") % {"minutes": minutes}
+        return f"{minutes} min ago"
     if days < 1:
-        return gettext("%(hours)s h ago") % {"hours": hours}
+        return f"{hours} h ago"
     if days <= 30:
-        return ngettext("%(days)s day ago", "%(days)s days ago", days) % {"days": days}
+        return f"{days} day ago" if days == 1 else f"{days} days ago"
     return day(at)
 
 
@@ -87,27 +83,12 @@ def until(seconds: float) -> str:
     minutes = ceil(seconds / 60)
     hours = ceil(minutes / 60)
     if minutes <= 0:
-        return gettext("now")
+        return "now"
     if minutes < 60:
-        return gettext("in %(minutes)s min") % {"minutes": minutes}
+        return f"in {minutes} min"
     if minutes < 24 * 60:
-        return gettext("in %(hours)s h %(minutes)s min") % {"hours": minutes // 60, "minutes": minutes % 60}
-    return gettext("in %(days)s d %(hours)s h") % {"days": hours // 24, "hours": hours % 24}
-
-
-def for_script() -> Mapping[str, str]:
-    """Return the texts of `ago` and `until` for the script that keeps them up to date."""
-    return {
-        "just": gettext("just now"),
-        "minutesAgo": gettext("%(minutes)s min ago"),
-        "hoursAgo": gettext("%(hours)s h ago"),
-        "dayAgo": ngettext("%(days)s day ago", "%(days)s days ago", 1),
-        "daysAgo": ngettext("%(days)s day ago", "%(days)s days ago", 2),
-        "now": gettext("now"),
-        "minutes": gettext("in %(minutes)s min"),
-        "hours": gettext("in %(hours)s h %(minutes)s min"),
-        "days": gettext("in %(days)s d %(hours)s h"),
-    }
+        return f"in {minutes // 60} h {minutes % 60} min"
+    return f"in {hours // 24} d {hours % 24} h"
 
 
 def duration(seconds: float) -> str:
@@ -116,7 +97,7 @@ def duration(seconds: float) -> str:
     if seconds < 1:
         return f"{seconds * 1000:.0f} ms"
     if seconds < 10:
-        return local(f"{seconds:.1f} s")
+        return f"{seconds:.1f} s"
     whole = round(seconds)
     if whole < 60:
         return f"{whole} s"
@@ -127,7 +108,7 @@ def duration(seconds: float) -> str:
     if hours < 48:
         return f"{hours} h {minutes} min" if minutes else f"{hours} h"
     days = round(hours / 24)
-    return ngettext("%(days)s day", "%(days)s days", days) % {"days": days}
+    return f"{days} days"
 
 
 def elapsed(seconds: float) -> str:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import time
 import tomllib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -13,15 +14,19 @@ from django.conf import settings
 from django.core.management import call_command
 from django.db.models import Q
 from rich.console import Console
+from rich.live import Live
 
 from accounts.models import User
 from competitions import services as competitions
+from competitions.baseline_files import is_directory
 from competitions.bundled_baselines import missing_package
 from competitions.models import Competition, Entry
 from competitions.rules import format_of
+from competitions.shifted_dates import shifted
 from core import clock, time_format
 from core.errors import Fault, Refusal
 from demo.credentials import CredentialStore
+from demo.entry_progress import EntryProgress, changes, entry_progress, progress_table
 from demo.formats import SeasonFormat, demos
 from demo.git_push import TAG, has_code, push_copy, pushed_tags
 from demo.submission_result import DemoResult
@@ -52,7 +57,9 @@ class DemoSite:
     ) -> None:
         self._supervisor = supervisor
         self._credentials = credentials
-        self._say = say
+        self._print = say
+        self._live: Live | None = None
+        self._entries: Sequence[EntryProgress] = ()
         document = _open_now(tomllib.loads(competition_file.read_text(encoding="utf-8")))
         self._format = demos[format_of(document["rules"])]
         if most_samples is not None:
@@ -62,6 +69,8 @@ class DemoSite:
         self._document = self._without_missing_packages(document)
         self._started = time.monotonic()
         self._reported: set[str] = set()
+        self._said: dict[int, str] = {}
+        """The last result that was said of each submission."""
 
     def open(self) -> Competition:
         """Create the tables, the competition and its organiser.
@@ -76,7 +85,10 @@ class DemoSite:
                 fix=f"choose another folder with GAUNTLET_STATE, or remove that one: rm -r {settings.STATE}",
             )
         call_command("collectstatic", interactive=False, verbosity=0)
-        competition = competitions.import_competition(self._document, new_salt=lambda: SEED_SALT)
+        known = Competition.objects.filter(slug=self._document["competition"]["slug"]).first()
+        # a later start has the dates of the first one: its rounds are planned
+        document = shifted(self._document, known.starts_at) if known else self._document
+        competition = competitions.import_competition(document, new_salt=lambda: SEED_SALT)
         if not User.objects.filter(username=ORGANISER).exists():
             User.objects.create_superuser(ORGANISER, "", self._credentials.password_of(ORGANISER))
         return competition
@@ -120,7 +132,9 @@ class DemoSite:
             if TAG not in pushed_tags(address):
                 pushed = push_copy(entry.like, address, author=team.slug, changes=entry.changes, starts=entry.starts)
                 answer = next((line for line in pushed.output.splitlines() if " received: " in line), "")
-                self._say(f"{team.name} pushed to {entry.track}: {answer.removeprefix('remote:').strip()}")
+                if self._live is None:
+                    self._say(f"{team.name} pushed to {entry.track}: {answer.removeprefix('remote:').strip()}")
+                self.say_news()
 
     def prepare_reader(self) -> str:
         """Create the reader's own team with code not submitted yet; return the command that submits it."""
@@ -130,7 +144,7 @@ class DemoSite:
         address = self.address(reader, entry)
         if not has_code(address):
             push_copy(entry.like, address, author=reader.slug, changes=entry.changes, tag=None)
-        return f"git clone {address} my-attack && cd my-attack && git tag {TAG} && git push origin {TAG}"
+        return f"git clone {address} my-attack && cd my-attack && git tag {TAG} && git push origin HEAD {TAG}"
 
     def address(self, team: VirtualTeam, entry: VirtualPush) -> str:
         """Return the address to which the team pushes an entry, with its token."""
@@ -193,12 +207,58 @@ class DemoSite:
                 raise Fault(f"{left} players were still under way after {limit:g} s")
             time.sleep(1)
 
+    @contextmanager
+    def live_table(self, console: Console) -> Iterator[None]:
+        """Show the state of all entries as a table that is redrawn in place; elsewhere it is lines.
+
+        What is said meanwhile stands above it: what ended without a score, and the reader's own submissions.
+        """
+        try:
+            with Live(console=console, auto_refresh=False) as self._live:
+                yield
+        finally:
+            self._live = None
+
     def say_news(self) -> None:
-        """Print what was rejected, scored or void since the last call."""
-        for key, line in self._news():
+        """Print what has changed since the last call."""
+        results = list(self._format.results(self._competition))
+        entries = self._progress(results)
+        if self._live is None:
+            for line in changes(self._entries, entries):
+                self._say(f"{self.time()}  {line}")
+        self._entries = entries
+        for key, submission, line, in_table in self._news(results):
             if key not in self._reported:
                 self._reported.add(key)
-                self._say(f"{self.time()}  {line}")
+                # measured again with an equal score, it is no news
+                if self._said.get(submission) != line and not (in_table and self._live):
+                    self._say(f"{self.time()}  {line}")
+                self._said[submission] = line
+        if self._live is not None:
+            self._live.update(progress_table(entries, self.time()), refresh=True)
+
+    def _say(self, line: str) -> None:
+        if self._live is None:
+            self._print(line)
+        else:
+            self._live.console.print(line, markup=False, highlight=False, soft_wrap=True)
+
+    def _progress(self, results: Sequence[DemoResult]) -> list[EntryProgress]:
+        """Return all entries: those of the virtual teams in their order, then those of others that were pushed."""
+        rows = {
+            (team.slug, entry.track): EntryProgress(team.name, entry.track)
+            for team in self._format.teams
+            for entry in filter(self._plays, team.entries)
+        }
+        ended = {result.submission.pk: result for result in results}
+        played = self._format.played(self._competition)
+        pushed = Submission.objects.filter(repository__track__competition=self._competition)
+        for row in pushed.select_related("repository__entry__team", "repository__track").order_by("pk"):
+            team, track = row.repository.entry.team, row.repository.track.name
+            rows[team.slug, track] = entry_progress(
+                team.name, track, row.state, ended.get(row.pk), played.get(row.pk, (0, 0))
+            )
+        return list(rows.values())
 
     def _wait_for_builds(self) -> None:
         of_others = ~Q(repository__entry__team__slug=self.reader)
@@ -211,7 +271,10 @@ class DemoSite:
         """Return the competition without the baselines that cannot run here, and say which they are."""
         tracks = {}
         for name, track in document["tracks"].items():
-            missing = {each: missing_package(name, each, self._source) for each in track["baselines"]}
+            missing = {
+                each: "" if is_directory(each) else missing_package(name, each, self._source)
+                for each in track["baselines"]
+            }
             for each in filter(missing.get, missing):
                 self._say(f"Left out: the baseline {each}; for it: pip install --no-deps {missing[each]}")
             tracks[name] = track | {"baselines": [each for each in missing if not missing[each]]}
@@ -230,13 +293,14 @@ class DemoSite:
             return any(each["source"] == made_for for each in self._document["sample_sets"])
         return entry.like in self._document["tracks"][entry.track]["baselines"]
 
-    def _news(self) -> Iterator[tuple[str, str]]:
-        """Yield everything that has ended so far, each with its own key."""
+    def _news(self, results: Sequence[DemoResult]) -> Iterator[tuple[str, int, str, bool]]:
+        """Yield everything that has ended so far: its own key, its submission, and whether the table says it, too."""
         rejected = Submission.objects.filter(state=Submission.State.REJECTED)
         for row in rejected.select_related("repository__entry__team", "repository__track"):
-            yield f"{row} {row.state_since}", f"{self._named(row)} rejected: {row.problem}"
-        for result in self._format.results(self._competition):
-            yield result.key, self._line(result)
+            yield f"{row} {row.state_since}", row.pk, f"{self._named(row)} rejected: {row.problem}", False
+        for result in results:
+            own = result.submission.repository.entry.team.slug == self.reader
+            yield result.key, result.submission.pk, self._line(result), result.scored and not own
 
     def _line(self, result: DemoResult) -> str:
         where = result.submission.repository
@@ -253,12 +317,9 @@ class DemoSite:
 
 
 def _open_now(document: dict[str, Any]) -> dict[str, Any]:
-    """Return the competition, open for as long as it was if it has ended, and without its freeze windows then."""
-    about, now = document["competition"], clock.now().replace(microsecond=0)
-    if about["ends_at"] > now:
-        return document
-    dates = {"starts_at": now, "ends_at": now + (about["ends_at"] - about["starts_at"])}
-    return document | {"competition": about | dates, "freeze_windows": []}
+    """Return the competition; if it has ended, with all its dates moved so that it begins now."""
+    now = clock.now().replace(microsecond=0)
+    return document if document["competition"]["ends_at"] > now else shifted(document, now)
 
 
 def with_at_most(most: int, document: dict[str, Any]) -> dict[str, Any]:
@@ -267,4 +328,8 @@ def with_at_most(most: int, document: dict[str, Any]) -> dict[str, Any]:
         each if each["purpose"] == "development" else each | {"count": min(each["count"], most)}
         for each in document["sample_sets"]
     ]
-    return document | {"sample_sets": sets}
+    rounds = [
+        each | {"samples": min(each["samples"], most)} if "samples" in each else each
+        for each in document.get("rounds", [])
+    ]
+    return document | {"sample_sets": sets, "rounds": rounds}

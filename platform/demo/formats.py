@@ -67,6 +67,9 @@ class DemoFormat(Protocol):
     def results(self, competition: Competition) -> Iterator[DemoResult]:
         """Yield what has ended so far, in the order in which it ended."""
 
+    def played(self, competition: Competition) -> Mapping[int, tuple[int, int]]:
+        """Return the matches of each submission that is played now, by its key: played, in all; none if not counted."""
+
     def print_boards(self, competition: Competition, console: Console) -> None:
         """Print the leaderboard of each track."""
 

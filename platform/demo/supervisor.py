@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import socket
@@ -11,6 +12,7 @@ import time
 from pathlib import Path
 
 import requests
+from django.conf import settings
 
 from core.errors import Fault, Refusal
 
@@ -34,17 +36,38 @@ class SiteSupervisor:
         self._running: dict[str, subprocess.Popen[bytes]] = {}
 
     def start(self) -> None:
-        """Start all and wait until the site answers; raise `Refusal` if the port is in use."""
-        self._require_port()
+        """Start all; raise as `start_web` does."""
+        self.start_web()
+        self.start_workers()
+
+    def start_web(self) -> None:
+        """Start the web server and wait until it answers; raise `Refusal` if the port is in use."""
+        self.require_port()
         self._logs.mkdir(parents=True, exist_ok=True)
         server = [sys.executable, "-m", "gunicorn", "--config", "python:config.web_server"]
         # one process: SQLite has one writer anyway, and threads can wait
         options = ["--workers", "1", "--graceful-timeout", "5", "--no-control-socket"]
         self._launch("web", [*server, "--bind", f"127.0.0.1:{self._port}", *options])
         self._wait_for_an_answer()
+
+    def start_workers(self) -> None:
+        """Start the workers, which import their code while the caller goes on."""
         self._launch("scorer", _worker_command("default", 1, "--beat"))
         self._launch("builder", _worker_command("build", 2))
         self._launch("worker", _worker_command("play", self._processes))
+
+    def require_port(self) -> None:
+        """Raise `Refusal` if nothing can listen on the port."""
+        with socket.socket() as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            try:
+                probe.bind(("127.0.0.1", self._port))
+            except OSError as error:
+                used = error.errno == errno.EADDRINUSE
+                problem = "is in use by another program" if used else f"cannot be used ({error.strerror})"
+                raise Refusal(
+                    f"port {self._port} {problem}", fix=f'choose another one: make demo ARGS="--port {self._port + 1}"'
+                ) from error
 
     def check(self) -> None:
         """Raise `Fault` if a process has ended by itself."""
@@ -67,6 +90,7 @@ class SiteSupervisor:
         self._running.clear()
 
     def _launch(self, name: str, command: list[str]) -> None:
+        usual = {"GAUNTLET_LOG_FORMAT": "text", "GAUNTLET_SOURCE": str(settings.ROOT)}
         with self._log_of(name).open("ab") as log:
             # a session of its own: Ctrl-C goes to the supervisor, which then stops them in order
             self._running[name] = subprocess.Popen(
@@ -75,19 +99,11 @@ class SiteSupervisor:
                 stderr=subprocess.STDOUT,
                 stdin=subprocess.DEVNULL,
                 start_new_session=True,
-                env={"GAUNTLET_LOG_FORMAT": "text", **os.environ},
+                env=usual | os.environ | {"GAUNTLET_ADDRESS": self.url},
             )
 
     def _log_of(self, name: str) -> Path:
         return self._logs / f"{name}.log"
-
-    def _require_port(self) -> None:
-        with socket.socket() as probe:
-            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            try:
-                probe.bind(("127.0.0.1", self._port))
-            except OSError as error:
-                raise Refusal(f"port {self._port} is in use ({error})", fix="choose another one: --port N") from error
 
     def _wait_for_an_answer(self) -> None:
         deadline = time.monotonic() + START_SECONDS

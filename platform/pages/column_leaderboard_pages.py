@@ -10,7 +10,6 @@ from django.contrib.humanize.templatetags.humanize import intcomma
 from django.db.models import Count, Min, QuerySet
 from django.http import Http404, HttpRequest
 from django.urls import URLPattern
-from django.utils.translation import gettext, ngettext
 
 from competitions.board_freezes import sees_live
 from competitions.models import Competition, Entry, RulesVersion, Track
@@ -28,6 +27,7 @@ from pages.formats import (
     MissingPageError,
     Overview,
     RoundContent,
+    RoundFigures,
     RoundProgress,
     RoundTexts,
     StandingContent,
@@ -108,10 +108,10 @@ class PlainPages(WithoutHistory):
         raise Http404("no images")
 
     def curves(self, request: HttpRequest, track: Track) -> Content:
-        raise MissingPageError(gettext("In this format there are no distances, so there are no curves."))
+        raise MissingPageError("In this format there are no distances, so there are no curves.")
 
     def history(self, request: HttpRequest, track: Track) -> Content:
-        raise MissingPageError(gettext("In this format there is no history of scores."))
+        raise MissingPageError("In this format there is no history of scores.")
 
     @property
     def round_texts(self) -> RoundTexts:
@@ -121,7 +121,7 @@ class PlainPages(WithoutHistory):
         return HomeTexts(lead=self.title, match="", scoring=self._better(), track=self.tracks[0], drawing=self.about)
 
     def guide(self) -> Guide:
-        return Guide(self.title, self.tracks, gettext("alone"), *[self.about] * 4)
+        return Guide(self.title, self.tracks, "alone", *[self.about] * 4)
 
     def overview(self, competition: Competition) -> Overview:
         return Overview((), Content(template=self.about))
@@ -131,7 +131,7 @@ class PlainPages(WithoutHistory):
         return [images(rules.shape, rules.classes), clean_accuracy(version, "")]
 
     def class_numbers(self) -> ClassNumbers:
-        return ClassNumbers(gettext("Class"), 0)
+        return ClassNumbers("Class", 0)
 
     def team(
         self, request: HttpRequest, entry: Entry, submissions: Collection[Submission], *, inside: bool
@@ -141,7 +141,7 @@ class PlainPages(WithoutHistory):
         rows = {track.pk: self._own(track, entry) for track in tracks}
         scored = {row.submission.pk: row for row in rows.values() if row}
         return TeamContent(
-            which_counts=gettext("On each track the newest submission with a score counts."),
+            which_counts="On each track the newest submission with a score counts.",
             standings={
                 track.pk: StandingContent(template=f"{PARTS}/standing.html", context={"row": rows.get(track.pk)})
                 for track in entry.competition.tracks.all()
@@ -175,7 +175,7 @@ class PlainPages(WithoutHistory):
         items: QuerySet[Any] = self.items._default_manager.all()
         items = items.filter(round=played)
         done, total = items.filter(state=WorkItem.State.PLAYED).count(), items.count()
-        words = gettext("%(played)s of %(total)s played") % {"played": intcomma(done), "total": intcomma(total)}
+        words = f"{intcomma(done)} of {intcomma(total)} played"
         return RoundProgress(stage="", words=words, note="", played=done, total=total)
 
     def round_results(
@@ -185,18 +185,21 @@ class PlainPages(WithoutHistory):
         found = [(track, [(row, self.shared_winner(row).score) for row in rows[track.name]]) for track in tracks]
         return RoundContent(template=f"{PARTS}/round.html", context={"places": found})
 
+    def round_figures(self, request: HttpRequest, shown: Round, tracks: Sequence[Track]) -> RoundFigures:
+        return RoundFigures()
+
     def queue(self) -> WorkQueue:
         waiting = self._items(WorkItem.State.WAITING).aggregate(count=Count("pk"), since=Min("queued_at"))
         claimed = self._items(WorkItem.State.CLAIMED).count()
         count = waiting["count"] + claimed
-        words = ngettext("%(count)s item waits in the queue.", "%(count)s items wait in the queue.", count)
+        waits = "item waits" if count == 1 else "items wait"
         return WorkQueue(
-            title=gettext("Waiting"),
-            claimed_title=gettext("Being played"),
+            title="Waiting",
+            claimed_title="Being played",
             waiting=waiting["count"],
             claimed=claimed,
             oldest_since=waiting["since"],
-            words=words % {"count": intcomma(count)},
+            words=f"{intcomma(count)} {waits} in the queue.",
         )
 
     def held_by_workers(self) -> Mapping[str, int]:
@@ -227,7 +230,7 @@ class PlainPages(WithoutHistory):
         return self.board_of.columns[0]
 
     def _better(self) -> str:
-        return gettext("Larger is better") if self._score.larger_is_better else gettext("Smaller is better")
+        return "Larger is better" if self._score.larger_is_better else "Smaller is better"
 
     def _seen(self, request: HttpRequest, track: Track) -> list[PlainRow]:
         return self.board_of.rows(track) if sees_live(request.user, track.competition) else []
@@ -243,7 +246,7 @@ class PlainPages(WithoutHistory):
             frozen=freeze,
             hides=True,
             better=self._better(),
-            nothing=gettext("Hidden during the freeze.") if freeze else gettext("No scores yet."),
+            nothing="Hidden during the freeze." if freeze else "No scores yet.",
         )
 
     def _items(self, state: WorkItem.State) -> QuerySet[Any]:

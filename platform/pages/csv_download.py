@@ -1,4 +1,4 @@
-"""Tables as files to download."""
+"""Tables and drawings of charts as files to download."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from typing import TypeVar
 from django.http import HttpResponse
 
 from evaluation.charts.chart_table import Cell, ChartTable
+from evaluation.charts.line_chart import LineChart
+from evaluation.charts.svg_file import svg_file
 
 Row = TypeVar("Row")
 
@@ -23,4 +25,13 @@ def csv_file(table: ChartTable, name: str) -> HttpResponse:
         table.csv(),
         content_type="text/csv; charset=utf-8",
         headers={"Content-Disposition": f'attachment; filename="{name}.csv"'},
+    )
+
+
+def svg_download(chart: LineChart, name: str) -> HttpResponse:
+    """Return the drawing as an SVG file to download."""
+    return HttpResponse(
+        svg_file(chart),
+        content_type="image/svg+xml; charset=utf-8",
+        headers={"Content-Disposition": f'attachment; filename="{name}.svg"'},
     )

@@ -22,6 +22,7 @@ from pages.competition.rules_table import RuleRow
 from pages.matrix.heat_map import HeatMap
 from pages.status.incidents import Incident, RowsToFix
 from pages.submission.progress_steps import Step
+from pages.submission.rank_explanation import RankExplanation
 from rounds.models import Release, Round
 from rounds.selectors import StandingRow
 from submissions.models import Build, Submission
@@ -67,13 +68,15 @@ class MatrixContent(Content):
 class SubmissionContent(Content):
     """State and score of a submission. `aside` is for its team and the organisers.
 
-    `final`: what it shows does not change any more, unless the submission is measured again.
+    `final`: what it shows does not change any more, unless the submission is measured again. `why` says why it has its
+    rank, on each leaderboard where it has one; the template includes `pages/submission/why_this_rank.html` for it.
     """
 
     state: TextChoices
     steps: Sequence[Step]
     final: bool
     aside: Content | None = None
+    why: Sequence[RankExplanation] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -134,6 +137,23 @@ class RoundContent(Content):
 
     charts: bool = False
     perturbed: Content | None = None
+
+
+@dataclass(frozen=True)
+class RoundFigures:
+    """Figures of a round: charts, each of which is a file by its key, and further tables by the name of their file."""
+
+    charts: Sequence[LineChart] = ()
+    tables: Mapping[str, ChartTable] = field(default_factory=dict)
+
+    def chart(self, name: str) -> LineChart | None:
+        """Return the chart of a key, None for an unknown one."""
+        return next((each for each in self.charts if each.key == name), None)
+
+    def table(self, name: str) -> ChartTable | None:
+        """Return the table of a name or of the chart of this key, None for an unknown one."""
+        chart = self.chart(name)
+        return self.tables.get(name) if chart is None else chart.table
 
 
 @dataclass(frozen=True)
@@ -248,8 +268,8 @@ class PageFormat(Protocol):
     def history(self, request: HttpRequest, track: Track) -> Content:
         """Return the leaderboards of a competition over time, with more of one track. Raise `MissingPageError`."""
 
-    def history_table(self, request: HttpRequest, track: Track, name: str) -> ChartTable | None:
-        """Return the table of a chart of this page; None for an unknown name."""
+    def history_chart(self, request: HttpRequest, track: Track, name: str) -> LineChart | None:
+        """Return a chart of this page; None for an unknown name."""
 
     def team_history(self, entry: Entry, track: Track, user: User | AnonymousUser) -> Sequence[LineChart]:
         """Return the score and the rank of a team over time, as far as the person sees them; none without scores."""
@@ -271,7 +291,7 @@ class PageFormat(Protocol):
 
     @property
     def rule_labels(self) -> Mapping[str, str]:
-        """Labels of the values of rules that only this format has, by name, not translated."""
+        """Labels of the values of rules that only this format has, by name."""
 
     def class_numbers(self) -> ClassNumbers:
         """Return how the classes are numbered."""
@@ -304,6 +324,9 @@ class PageFormat(Protocol):
         Raise `Http404` for an address that asks for a track that there is not.
         """
 
+    def round_figures(self, request: HttpRequest, shown: Round, tracks: Sequence[Track]) -> RoundFigures:
+        """Return the figures of a published round, as far as the user of the request sees what they show."""
+
     def queue(self) -> WorkQueue:
         """Return what workers are to play."""
 
@@ -324,12 +347,12 @@ class PageFormat(Protocol):
 
 
 class WithoutHistory:
-    """The answers of a format that keeps no scores: `curves` and `history` raise `MissingPageError`, and say why."""
+    """The answers of a format that keeps no scores: a page that it lacks raises `MissingPageError`, and says why."""
 
     def curves_table(self, request: HttpRequest, track: Track) -> ChartTable | None:
         return None
 
-    def history_table(self, request: HttpRequest, track: Track, name: str) -> ChartTable | None:
+    def history_chart(self, request: HttpRequest, track: Track, name: str) -> LineChart | None:
         return None
 
     def team_history(self, entry: Entry, track: Track, user: User | AnonymousUser) -> Sequence[LineChart]:

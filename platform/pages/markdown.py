@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 from urllib.parse import urlsplit
 
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
-from django.utils.translation import gettext
 from markdown_it import MarkdownIt
 from markdown_it.common.utils import escapeHtml
 from markdown_it.renderer import RendererHTML
@@ -18,18 +19,28 @@ _DEEPEST_HEADING = 6
 _SCHEMES = frozenset({"http", "https", "mailto"})
 
 
-def render(text: str, below: int = 1) -> SafeString:
+def render(text: str, below: int = 1, *, anchors: bool = False) -> SafeString:
     """Render Markdown as HTML, to stand below a heading of level `below`: its highest headings are one level lower.
 
     Raw HTML is escaped. A link with another scheme than http, https and mailto stays text, and links to other sites
     carry `rel="nofollow ugc"`. An image of another site is replaced by its text. Tables and code scroll by themselves.
+    With `anchors`, headings have the marks that links in the documents of this project name.
     """
     tokens = _MARKDOWN.parse(text)
     headings = [token for token in tokens if token.type in {"heading_open", "heading_close"}]
     lower = below + 1 - min((int(token.tag[1]) for token in headings), default=0)
     for token in headings:
         token.tag = f"h{min(int(token.tag[1]) + lower, _DEEPEST_HEADING)}"
+    if anchors:
+        _add_anchors(tokens)
     return SafeString(_MARKDOWN.renderer.render(tokens, _MARKDOWN.options, {}))  # the renderer escapes raw HTML
+
+
+def _add_anchors(tokens: Sequence[Token]) -> None:
+    for heading, title in pairwise(tokens):
+        if heading.type == "heading_open":
+            words = re.sub(r"[^\w\- ]", "", title.content.lower())
+            heading.attrSet("id", words.replace(" ", "-"))
 
 
 def _is_safe(address: str) -> bool:
@@ -65,7 +76,7 @@ def _link(renderer: RendererHTML, tokens: Sequence[Token], index: int, options: 
 
 
 def _table(renderer: RendererHTML, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
-    return format_html('<div class="scroll" role="group" tabindex="0" aria-label="{}"><table>\n', gettext("Table"))
+    return format_html('<div class="scroll" role="group" tabindex="0" aria-label="{}"><table>\n', "Table")
 
 
 def _table_end(renderer: RendererHTML, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:

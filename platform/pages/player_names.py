@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from django.urls import reverse
-from django.utils.translation import gettext
 
 from rounds.models import Round, RoundEntry
 from submissions.models import Player, Submission
@@ -15,7 +14,7 @@ from submissions.models import Player, Submission
 
 def by(title: str, team: str) -> str:
     """Return a title with its team: "Owl 3 by The Owls"."""
-    return gettext("%(title)s by %(team)s") % {"title": title, "team": team}
+    return f"{title} by {team}"
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from pages.round import views as rounds
 from pages.share import views as share
 from pages.site import brand_views as brand
 from pages.site import home_views as home
-from pages.site import language_and_timezone_views as reader
+from pages.site import manual, time_zone_views
 from pages.site import well_known_views as site
 from pages.status import views as status
 from pages.submission import views as submissions
@@ -38,11 +38,14 @@ urlpatterns = [
     path("people/<str:username>", directory.person, name="person"),
     path("search", directory.search, name="search"),
     path("docs", home.docs, name="docs"),
+    path("docs/<slug:name>", manual.show, name="manual"),
     path("competitions/<slug:slug>", competitions.competition, name="competition"),
     path("competitions/<slug:slug>/rules", competitions.rules, name="rules"),
     path("competitions/<slug:slug>/rules/<int:old>..<int:new>", competitions.rules_difference, name="rules_diff"),
     path("competitions/<slug:slug>/rounds/<int:number>", rounds.show, name="round"),
     path("competitions/<slug:slug>/rounds/<int:number>/files/<slug:part>", rounds.released_file, name="round_file"),
+    path("competitions/<slug:slug>/rounds/<int:number>/figures/<slug:name>.csv", rounds.figure_csv, name="figure_csv"),
+    path("competitions/<slug:slug>/rounds/<int:number>/figures/<slug:name>.svg", rounds.figure_svg, name="figure_svg"),
     path("competitions/<slug:slug>/pages/<slug:name>", written.page, name="page"),
     path("competitions/<slug:slug>/terms", written.terms, name="terms"),
     path("competitions/<slug:slug>/terms/accept", written.accept_terms, name="terms_accept"),
@@ -70,6 +73,11 @@ urlpatterns = [
     path("submissions/<int:number>", submissions.submission, name="submission"),
     path("submissions/<int:number>/log", submissions.log_after, name="log_after"),
     path("submissions/<int:number>/log.txt", submissions.log_file, name="log_file"),
+    path(
+        "submissions/<int:number>/builds/<int:attempt>/samples/<int:sample>/<slug:name>.png",
+        submissions.smoke_picture,
+        name="smoke_picture",
+    ),
     path("submissions/<int:number>/withdraw", submissions.withdraw, name="withdraw"),
     path("competitions/<slug:slug>/matrix/<slug:track_name>", matrices.competition_matrix, name="matrix"),
     path("competitions/<slug:slug>/matrix/<slug:track_name>.csv", matrices.competition_matrix_csv, name="matrix_csv"),
@@ -88,11 +96,13 @@ urlpatterns = [
         galleries.round_gallery,
         name="round_gallery",
     ),
+    path("competitions/<slug:slug>/development.zip", written.development_archive, name="development_archive"),
     path("competitions/<slug:slug>/images/<int:sample>.png", competitions.development_image, name="development_image"),
     path("competitions/<slug:slug>/curves/<slug:track_name>", curves.compare, name="curves"),
     path("competitions/<slug:slug>/curves/<slug:track_name>.csv", curves.compare_csv, name="curves_csv"),
     path("competitions/<slug:slug>/history/<slug:track_name>", history.show, name="history"),
     path("competitions/<slug:slug>/history/<slug:track_name>/<slug:name>.csv", history.table, name="history_table"),
+    path("competitions/<slug:slug>/history/<slug:track_name>/<slug:name>.svg", history.drawing, name="history_drawing"),
     path("teams/<slug:slug>/history/<slug:track_name>/<slug:name>.csv", history.team_table, name="team_history"),
     path("account", account.account, name="account"),
     path("account/tokens/<int:token>/revoke", account.token_revoke, name="token_revoke"),
@@ -100,8 +110,7 @@ urlpatterns = [
     path("brand/logo", brand.logo, name="logo"),
     path("brand/style.css", brand.style, name="brand_style"),
     path("share.png", share.site, name="share_site"),
-    path("language", reader.language, name="language"),
-    path("time-zone", reader.time_zone, name="time_zone"),
+    path("time-zone", time_zone_views.time_zone, name="time_zone"),
     path("favicon.ico", site.icon, name="icon"),
     path("robots.txt", site.robots, name="robots"),
     path("sitemap.xml", site.sitemap, name="sitemap"),

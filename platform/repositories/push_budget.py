@@ -21,7 +21,6 @@ from accounts.models import Team
 from core import clock, platform_error_report
 from core.errors import Refusal, RefusedForNow
 from core.time_format import to_minute
-from evaluation.domain.translatable_text import Text
 from evaluation.parsing.processor_time_meter import Meter
 from repositories.git_command import MAX_CPU_SECONDS
 from repositories.models import PushCost
@@ -107,20 +106,15 @@ def _reserved(team: Team) -> PushCost:
             return PushCost.objects.create(team=team, begun_at=now, seconds=seconds)
     if budget - used >= least:
         raise PushBudgetRefusal(
-            Text("other pushes of %(team)s are in progress and may use the rest of its push budget", team=team.name),
+            f"other pushes of {team.name} are in progress and may use the rest of its push budget",
             accepted_from=now + timedelta(minutes=1),
-            fix=Text("wait until they have ended, then push again"),
+            fix="wait until they have ended, then push again",
         )
     raise PushBudgetRefusal(
-        Text(
-            "the pushes of %(team)s used %(used)s s of the web server's processor time within an hour; "
-            "its push budget is %(budget)s s",
-            team=team.name,
-            used=round(used),
-            budget=budget,
-        ),
+        f"the pushes of {team.name} used {round(used):,} s of the web server's processor time within an hour; "
+        f"its push budget is {budget:,} s",
         accepted_from=free_from(ended, budget=budget, needed=least),
-        fix=Text("push less often, or fewer and smaller files; rejected pushes count, too"),
+        fix="push less often, or fewer and smaller files; rejected pushes count, too",
     )
 
 

@@ -65,7 +65,7 @@ def _check_together(updates: Sequence[RefUpdate], refs: Mapping[str, str]) -> No
     if len(tags) > 1:
         raise Refusal(
             f"this push has {len(tags)} submission tags; only one is allowed per push",
-            fix=f"push them one by one: git push origin {_short(tags[0])}",
+            fix=f"push them one by one: git push origin HEAD {_short(tags[0])}",
         )
     for ref, times in Counter(update.ref for update in updates).items():
         if times > 1:
@@ -130,7 +130,7 @@ def _check_submission(update: RefUpdate) -> None:
         verb = "deleted" if update.deletes else "moved"
         raise Refusal(
             f"the tag {_short(update)} names a submission and cannot be {verb}",
-            fix="use a new tag name: git tag submission-NEW && git push origin submission-NEW",
+            fix="use a new tag name: git tag submission-NEW && git push origin HEAD submission-NEW",
         )
 
 

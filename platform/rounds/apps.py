@@ -15,3 +15,4 @@ class RoundsConfig(AppConfig):
     def ready(self) -> None:
         """Connect what this app adds to lower ones."""
         import_module("rounds.extensions")
+        import_module("rounds.planning.imported_rounds")

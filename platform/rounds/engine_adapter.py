@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from tempfile import TemporaryFile
+from typing import IO
+
+from core.errors import Fault
 from evaluation.bundle.canonical_json import MOST_SAMPLES, commitment_of, encode
 from evaluation.bundle.player_submissions import BundleSubmission
-from rounds.models import RoundEntry
+from rounds.models import Round, RoundEntry
 
-__all__ = ["MOST_SAMPLES", "bundle_submission", "commitment_of", "encode"]
+__all__ = ["MOST_SAMPLES", "bundle_submission", "commitment_of", "encode", "written_outcome"]
 
 
 def bundle_submission(entry: RoundEntry) -> BundleSubmission:
@@ -20,3 +25,18 @@ def bundle_submission(entry: RoundEntry) -> BundleSubmission:
         eligible=entry.eligible,
         why=entry.ineligible_because,
     )
+
+
+def written_outcome(round_: Round, write: Callable[[IO[bytes]], None]) -> IO[bytes]:
+    """Return an open temporary file, at its start, with the outcome that `write` writes; the caller closes it.
+
+    Raise `Fault` where it cannot be written.
+    """
+    file = TemporaryFile()  # noqa: SIM115
+    try:
+        write(file)
+    except ValueError as error:
+        file.close()
+        raise Fault(f"the outcome of {round_} cannot be written: {error}") from error
+    file.seek(0)
+    return file

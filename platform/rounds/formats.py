@@ -9,7 +9,6 @@ from typing import IO, TYPE_CHECKING, Protocol
 
 from django.db.models import QuerySet
 from django.forms import Field
-from django.utils.translation import gettext_noop
 
 from competitions.models import Competition, RulesVersion, SampleSet
 from core.data_difference import Verified
@@ -46,7 +45,7 @@ class RoundFormat(Protocol):
 
     @property
     def schedules(self) -> Mapping[str, str]:
-        """The titles of its schedules, which the templates translate, by name; a name has at most 8 characters."""
+        """The titles of its schedules by name; a name has at most 8 characters."""
 
     # planning and freeze
 
@@ -91,8 +90,11 @@ class RoundFormat(Protocol):
     def advance(self, round_: Round) -> None:
         """Take the next step of a running round. Safe to repeat. Raise `Fault` for rows that contradict each other."""
 
-    def outcome(self, round_: Round, entries: Sequence[RoundEntry]) -> bytes:
-        """Return all facts of a played round with `entries`, and everything that follows from them."""
+    def outcome(self, round_: Round, entries: Sequence[RoundEntry]) -> IO[bytes]:
+        """Return an open file with all facts of a played round with `entries`, and everything that follows from them.
+
+        It may be large; the caller closes it.
+        """
 
     def dashboard_part(self, round_: Round, views: Sequence[Preview]) -> DashboardPart:
         """Return the part of the organiser's dashboard that shows what the round plays and has decided.
@@ -140,7 +142,7 @@ class RoundFormat(Protocol):
 class LeaderboardsContinue:
     """The answers of a format whose rounds have one schedule, follow from no leaderboard, and change none."""
 
-    schedules: Mapping[str, str] = {"all": gettext_noop("every entry plays everything")}
+    schedules: Mapping[str, str] = {"all": "every entry plays everything"}
 
     def plan_fields(self) -> Mapping[str, Field]:
         return {}

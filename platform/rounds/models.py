@@ -5,7 +5,6 @@ from __future__ import annotations
 from django.conf import settings
 from django.db import models
 from django.db.models import Q, UniqueConstraint
-from django.utils.translation import gettext_noop
 
 from competitions.models import Competition, FreezeWindow, RulesVersion, SampleSet, Track
 from submissions.models import Player, Submission
@@ -15,17 +14,17 @@ class Round(models.Model):
     """Frozen tournament of all tracks of a competition on its own secret samples."""
 
     class Kind(models.TextChoices):
-        DEVELOPMENT = "development", gettext_noop("development round")
-        FINAL = "final", gettext_noop("final")
+        DEVELOPMENT = "development", "development round"
+        FINAL = "final", "final"
 
     class State(models.TextChoices):
-        PLANNED = "planned", gettext_noop("planned")
-        FROZEN = "frozen", gettext_noop("frozen")
-        PLAYING = "playing", gettext_noop("playing")
-        PAUSED = "paused", gettext_noop("paused")
-        SCORED = "scored", gettext_noop("scored")
-        PUBLISHED = "published", gettext_noop("published")
-        CANCELLED = "cancelled", gettext_noop("cancelled")
+        PLANNED = "planned", "planned"
+        FROZEN = "frozen", "frozen"
+        PLAYING = "playing", "playing"
+        PAUSED = "paused", "paused"
+        SCORED = "scored", "scored"
+        PUBLISHED = "published", "published"
+        CANCELLED = "cancelled", "cancelled"
 
     UNDER_WAY = (State.FROZEN, State.PLAYING, State.PAUSED, State.SCORED)
 
@@ -137,10 +136,10 @@ class Release(models.Model):
     """A part of a published round that organisers made public."""
 
     class Part(models.TextChoices):
-        BUNDLE = "bundle", gettext_noop("signed result bundle")
-        IMAGES = "images", gettext_noop("secret images")
-        PERTURBED = "perturbed", gettext_noop("perturbed images")
-        CODE = "code", gettext_noop("code of the eligible submissions")
+        BUNDLE = "bundle", "signed result bundle"
+        IMAGES = "images", "secret images"
+        PERTURBED = "perturbed", "perturbed images"
+        CODE = "code", "code of the eligible submissions"
 
     round = models.ForeignKey(Round, on_delete=models.PROTECT, related_name="releases")
     part = models.CharField(max_length=9, choices=Part.choices)

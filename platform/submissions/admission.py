@@ -12,7 +12,6 @@ from competitions.terms import require_accepted_terms
 from core import clock
 from core.errors import Refusal, RefusedForNow
 from core.time_format import in_words
-from evaluation.domain.translatable_text import Text
 from repositories.models import Repository
 from submissions.models import Submission
 from submissions.quota import allowance_of
@@ -26,8 +25,8 @@ def check_may_submit(repository: Repository, user: User, commit: str, *, site_ur
     team, competition = repository.entry.team, repository.entry.competition
     if not is_member(user, team):
         raise Refusal(
-            Text("%(user)s is not a member of %(name)s", user=str(user), name=team.name),
-            fix=Text("ask the team's captain to add you"),
+            f"{user} is not a member of {team.name}",
+            fix="ask the team's captain to add you",
         )
     check_calendar(competition)
     require_accepted_terms(repository.entry, f"{site_url}/competitions/{competition.slug}/terms")
@@ -41,21 +40,19 @@ def check_calendar(competition: Competition) -> None:
     if now < competition.starts_at:
         raise _not_yet(
             competition,
-            Text("%(title)s starts at %(time)s", title=competition.title, time=in_words(competition.starts_at)),
+            f"{competition.title} starts at {in_words(competition.starts_at)}",
             competition.starts_at,
         )
     if now >= competition.ends_at:
         raise Refusal(
-            Text("%(title)s ended at %(time)s", title=competition.title, time=in_words(competition.ends_at)),
-            fix=Text("no more submissions are possible; you can still push code"),
+            f"{competition.title} ended at {in_words(competition.ends_at)}",
+            fix="no more submissions are possible; you can still push code",
         )
     window = FreezeWindow.in_force(competition.freeze_windows.all(), now)
     if window:
         raise _not_yet(
             competition,
-            Text(
-                "submissions are frozen until %(time)s: %(reason)s", time=in_words(window.ends_at), reason=window.reason
-            ),
+            f"submissions are frozen until {in_words(window.ends_at)}: {window.reason}",
             window.ends_at,
         )
 
@@ -66,20 +63,15 @@ def check_quota(repository: Repository) -> None:
     if allowance.left:
         return
     title = track_title(repository.entry.competition, repository.track.name)
-    track = Text("the %(track)s track", track=Text(title))
+    track = f"the {title} track"
     if allowance.next_at is None:
         raise Refusal(
-            Text("%(track)s accepts no submissions", track=track),
-            fix=Text("ask the organisers; your commit is not the problem"),
+            f"{track} accepts no submissions",
+            fix="ask the organisers; your commit is not the problem",
         )
     raise _not_yet(
         repository.entry.competition,
-        Text(
-            "all %(quota)s submissions of %(team)s to %(track)s in 24 hours are used",
-            quota=allowance.quota,
-            team=repository.entry.team.name,
-            track=track,
-        ),
+        f"all {allowance.quota:,} submissions of {repository.entry.team.name} to {track} in 24 hours are used",
         allowance.next_at,
     )
 
@@ -89,17 +81,12 @@ def check_commit_is_new(repository: Repository, commit: str) -> None:
     inactive = (Submission.State.REJECTED, Submission.State.WITHDRAWN)
     if active := Submission.objects.filter(repository=repository, commit=commit).exclude(state__in=inactive).first():
         raise Refusal(
-            Text(
-                "commit %(commit)s is already submission %(pk)s (%(state)s)",
-                commit=commit[:7],
-                pk=str(active.pk),
-                state=Text(active.get_state_display()),
-            ),
-            fix=Text("commit a change, or withdraw that submission first"),
+            f"commit {commit[:7]} is already submission {active.pk} ({active.get_state_display()})",
+            fix="commit a change, or withdraw that submission first",
         )
 
 
-def _not_yet(competition: Competition, problem: Text, at: datetime) -> Refusal:
+def _not_yet(competition: Competition, problem: str, at: datetime) -> Refusal:
     """Return a refusal until `at` or the end of the freeze window at `at`; final if the competition ends before."""
     windows, accepted_from = list(competition.freeze_windows.all()), at
     while window := FreezeWindow.in_force(windows, accepted_from):
@@ -107,10 +94,6 @@ def _not_yet(competition: Competition, problem: Text, at: datetime) -> Refusal:
     if accepted_from >= competition.ends_at:
         return Refusal(
             problem,
-            fix=Text(
-                "%(title)s ends at %(time)s, before a slot is free again",
-                title=competition.title,
-                time=in_words(competition.ends_at),
-            ),
+            fix=f"{competition.title} ends at {in_words(competition.ends_at)}, before a slot is free again",
         )
     return RefusedForNow(problem, accepted_from=accepted_from)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from django.conf import settings
 from django.db.models import OuterRef, QuerySet, Subquery
@@ -14,6 +14,7 @@ from submissions.build_faults import paused_submissions
 from submissions.models import Build, Submission
 from workers.fair_share import Waiting, round_robin
 from workers.models import Priority
+from workers.selectors import hosts_out_of_service
 from workers.team_queue_order import over_limit, uses
 from workers.work_kind_interface import Held, Role, Turn
 
@@ -21,12 +22,20 @@ BUILD = Role("build", limit=lambda: settings.TEAM_BUILD_SECONDS)
 """Workers that build and check submissions: apart from those that play, as they need the engine and its images."""
 
 
+LONG_WAIT = timedelta(minutes=1)
+"""A builder that is in service and idle takes a submission sooner."""
+
+
 @dataclass(frozen=True)
 class BuildPlace:
-    """Number of submissions that are built before one, and True if its team exceeded its share of the builders."""
+    """Number of submissions that are built before one, and True if its team exceeded its share of the builders.
+
+    `stopped`: it waits because hosts are out of service, for example without a sandbox, and none builds anything.
+    """
 
     before: int
     over_limit: bool
+    stopped: bool = False
 
 
 def place_of(submission: Submission) -> BuildPlace:
@@ -38,7 +47,11 @@ def place_of(submission: Submission) -> BuildPlace:
     used = {team: use for team, use in uses({each.team for each in waiting}, now, BUILD).items() if team is not None}
     order = round_robin(waiting, used, limit=BUILD.limit())
     before = order.index(submission.pk) if submission.pk in order else 0  # a builder may have claimed it meanwhile
-    return BuildPlace(before, entry in over_limit({entry}, now, BUILD))
+    waits_long = submission.state_since < now - LONG_WAIT
+    stopped = (
+        waits_long and not Build.objects.filter(lease_until__isnull=False).exists() and bool(hosts_out_of_service())
+    )
+    return BuildPlace(before, entry in over_limit({entry}, now, BUILD), stopped)
 
 
 def turns(now: datetime) -> list[Turn]:

@@ -28,6 +28,8 @@ class SubmissionFormat(NamedTuple):
     """Called in the transaction that makes a submission ready."""
     eligibility_changed: Callable[[Submission], None]
     """Called in the transaction that withdraws, disqualifies or reinstates a submission."""
+    played_by_command: bool = False
+    """Whether `gauntlet check --competition` plays the same smoke test."""
 
 
 submission_formats: ByFormat[SubmissionFormat] = ByFormat()

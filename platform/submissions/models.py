@@ -7,7 +7,6 @@ from datetime import timedelta
 from django.conf import settings
 from django.db import models
 from django.db.models import Q, UniqueConstraint
-from django.utils.translation import gettext_noop
 
 from competitions.formats import track_choices
 from competitions.models import Competition
@@ -51,12 +50,12 @@ class Submission(models.Model):
     """One commit of a team's repository, submitted to its track. Never edited, only replaced by a newer one."""
 
     class State(models.TextChoices):
-        RECEIVED = "received", gettext_noop("received")
-        BUILDING = "building", gettext_noop("building")
-        CHECKING = "checking", gettext_noop("checking")
-        READY = "ready", gettext_noop("ready")
-        REJECTED = "rejected", gettext_noop("rejected")
-        WITHDRAWN = "withdrawn", gettext_noop("withdrawn")
+        RECEIVED = "received", "received"
+        BUILDING = "building", "building"
+        CHECKING = "checking", "checking"
+        READY = "ready", "ready"
+        REJECTED = "rejected", "rejected"
+        WITHDRAWN = "withdrawn", "withdrawn"
 
     class Cause(models.TextChoices):
         TEAM = "team", "user error"
@@ -162,6 +161,8 @@ class Build(Leased):
     checks = models.JSONField(default=list, blank=True)
     """Checks of the smoke test: a list of {name, passed, seen, headline, fix}; `passed` is null where it was not
     reached."""
+    pictures = models.JSONField(default=dict, blank=True)
+    """What `submissions.smoke_pictures` keeps of the smoke test's public samples; empty for none."""
 
     class Meta:
         ordering = ["attempt"]

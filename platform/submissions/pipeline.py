@@ -15,9 +15,10 @@ from competitions.rules_reader import Rules
 from core.errors import Refusal
 from evaluation.domain.errors import ManifestRefusal, SlowBuildRefusal
 from evaluation.domain.smoke_checks import SmokeCheck
-from submissions import build_order, build_queue, player_builds
+from submissions import build_order, build_queue, player_builds, smoke_pictures
 from submissions.build_logs import LogWriter, clean
 from submissions.formats import submission_formats
+from submissions.local_check import local_check
 from submissions.models import Build, LogChunk, Player
 from submissions.smoke_test import SmokeTest, as_rows, what_failed
 from workers import host_health, lease, queue
@@ -117,8 +118,10 @@ def _work(build: Build, writer: LogWriter, require: Callable[[], None]) -> None:
 def _check(
     build: Build, player: Player, stage: SmokeTest[Rules], writer: LogWriter, require: Callable[[], None]
 ) -> None:
-    checks = [_cleaned(check) for check in stage.play(player, on_log=writer.write, on_piece=require)]
+    played = stage.play(player, on_log=writer.write, on_piece=require)
+    checks = [_cleaned(check) for check in played.checks]
     close_old_connections()
+    smoke_pictures.keep(build, played.pictures)
     rows = as_rows(checks)
     for check in checks:
         result = "not reached" if check.passed is None else "passed" if check.passed else "FAILED"
@@ -127,7 +130,7 @@ def _check(
     if all(check.passed for check in checks):
         done = build_queue.succeed(build, player, rows)
     else:
-        problem, fix = what_failed(checks)
+        problem, fix = what_failed(checks, local_check(stage.competition))
         done = build_queue.refuse(build, CHECK_FAILED, problem, fix, rows)
     if not done:
         raise LostClaimError

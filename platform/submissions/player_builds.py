@@ -14,7 +14,7 @@ from typing import TypeVar
 
 from django.conf import settings
 
-from competitions.bundled_baselines import bundled_repository
+from competitions.baseline_files import BaselineFiles, baseline_digest, baseline_files
 from competitions.models import Track
 from core import clock
 from core.errors import Fault, HostFault
@@ -163,13 +163,18 @@ def remove_unused_checkouts() -> int:
     return removed
 
 
+def baseline_of(player: Player) -> BaselineFiles:
+    """Return the files of a player that is a baseline. Raise `Fault` if it is neither kept nor bundled any more."""
+    return baseline_files(player.competition.tracks.get(name=player.track_name), player.baseline)
+
+
 def _same_baseline(track: Track, digest: str) -> str:
     """Return the name of the track's baseline whose files have this digest; "" if there is none.
 
     A copy of a baseline is that baseline, even if it was built first: the owner, the seeds and with them the scores
     must not depend on which build was faster.
     """
-    same = (name for name in track.baselines if bundled_repository(track.name, name).digest == digest)
+    same = (name for name in track.baselines if baseline_digest(track, name) == digest)
     return next(same, "")
 
 

@@ -11,6 +11,7 @@ from repositories.git_reader import GitReader
 from repositories.http.push_hooks import AcceptedPush, Push
 from repositories.ref_rules import SUBMISSION, RefUpdate
 from submissions.admission import check_may_submit
+from submissions.local_check import local_check
 from submissions.models import QuotaSlot
 from submissions.preflight import check_content
 from submissions.quota import Allowance, allowance_of
@@ -39,8 +40,8 @@ def submission_gate(push: Push, reader: GitReader) -> AcceptedPush:
     try:
         checked = check_content(push.repository, commit, reader)
     except Refusal as refusal:  # the tag exists only in the team's own clone
-        again = f"then: git commit -a && git tag -f {tag} && git push origin {tag}"
-        raise Refusal(refusal.problem, fix=f"{refusal.fix}\n  {again}") from refusal
+        again = f"then: git add --all && git commit && git tag -f {tag} && git push origin HEAD {tag}"
+        raise Refusal(refusal.problem, fix=f"{refusal.fix}\n{again}") from refusal
     # 4. a slot, under the repository's lock
     slot = reserve(
         repository=push.repository,
@@ -63,12 +64,15 @@ def _submit(push: Push, update: RefUpdate, slot: QuotaSlot, updates: Sequence[Re
     except Refusal as refusal:  # so late that its slot was refunded meanwhile
         when = f" after {in_words(refusal.accepted_from)}" if isinstance(refusal, RefusedForNow) else ""
         tag = _next_tag(push, updates)
-        fix = refusal.fix or f"push another tag for it{when}: git tag {tag} {slot.commit[:12]} && git push origin {tag}"
+        commands = f"git tag {tag} {slot.commit[:12]} && git push origin HEAD {tag}"
+        fix = refusal.fix or f"push another tag for it{when}: {commands}"
         return f"{slot.tag} is stored, but arrived too late for a submission: {refusal.problem}\n  fix: {fix}"
+    competition = push.repository.entry.competition
     return "\n".join(
         [
             f"Submission {submission.pk} received: {submission.title}",
             f"Follow it at {push.site_url}/submissions/{submission.pk}",
+            f"Its smoke test on your own computer: {local_check(competition, site=push.site_url)}",
             _slots(allowance_of(push.repository)),
         ]
     )
@@ -79,7 +83,7 @@ def _how_to_submit(push: Push, updates: Sequence[RefUpdate]) -> str:
         return ""
     tag = _next_tag(push, updates)
     left = _slots(allowance_of(push.repository))
-    return f"Stored, not submitted. To submit: git tag {tag} && git push origin {tag}\n{left}"
+    return f"Stored, not submitted. To submit: git tag {tag} && git push origin HEAD {tag}\n{left}"
 
 
 def _next_tag(push: Push, updates: Sequence[RefUpdate]) -> str:

@@ -11,7 +11,6 @@ from accounts.selectors import is_member
 from competitions.selectors import require_organiser
 from core import clock, event_log, worker_notifications
 from core.errors import Fault, Refusal
-from evaluation.domain.translatable_text import Text
 from repositories.git_reader import GitReader
 from repositories.models import Repository
 from repositories.push_budget import charged
@@ -43,8 +42,8 @@ def submit(*, repository: Repository, commit: str, by: User) -> Submission:
         whole = reader.resolve(commit) if _COMMIT.fullmatch(commit) else None
         if whole is None:
             raise Refusal(
-                Text("the repository has no commit %(commit)s", commit=repr(commit[:64])),
-                fix=Text("push it first, then submit it"),
+                f"the repository has no commit {commit[:64]!r}",
+                fix="push it first, then submit it",
             )
         check_may_submit(repository, by, whole)
         checked = check_content(repository, whole, reader)
@@ -70,15 +69,13 @@ def withdraw(*, submission: Submission, by: User) -> None:
     """Withdraw a submission permanently; refund its slot if its build has not begun. Raise `Refusal`."""
     team = submission.repository.entry.team
     if not is_member(by, team):
-        raise Refusal(
-            Text("only members of %(name)s can withdraw its submissions", name=team.name), fix=Text("ask a member")
-        )
+        raise Refusal(f"only members of {team.name} can withdraw its submissions", fix="ask a member")
     with transaction.atomic():
         held = _locked(submission)
         if held.state in (Submission.State.REJECTED, Submission.State.WITHDRAWN):
             raise Refusal(
-                Text("submission %(pk)s is already %(state)s", pk=str(held.pk), state=Text(held.get_state_display())),
-                fix=Text("no action needed"),
+                f"submission {held.pk} is already {held.get_state_display()}",
+                fix="no action needed",
             )
         unbuilt = held.state == Submission.State.RECEIVED and not held.builds.exists()
         _change(held, Submission.State.WITHDRAWN, by, "withdraw")

@@ -17,12 +17,12 @@ from core.errors import Fault, Refusal
 from evaluation.domain import smoke_checks
 from evaluation.domain.errors import BuildRefusal
 from evaluation.domain.samples import Sample
-from evaluation.domain.smoke_checks import SmokeCheck
+from evaluation.domain.smoke_checks import SmokeCheck, SmokeTestResult
 from submissions.models import Player
 from submissions.player_builds import LogLine
-from workers.calibration import calibration
+from workers.calibration import calibration, measure_again, require_steady
 
-CHECK_LOCALLY = "test the fixed version on your own machine first: `gauntlet check .`"
+CHECK_LOCALLY = "test the fixed version on your own machine first: `{command}`"
 MARGIN = timedelta(minutes=10)
 """Time beyond the players' own limits: starting them, their opponent, the site's own work, a check of the host."""
 
@@ -55,17 +55,23 @@ class SmokeTest(ABC, Generic[OfFormat]):
         """Maximum duration: the limits of all players on this host, and a margin."""
         return timedelta(seconds=self.player_seconds() * calibration()) + MARGIN
 
-    def play(self, player: Player, *, on_log: LogLine, on_piece: Callable[[], None]) -> tuple[SmokeCheck, ...]:
+    def play(self, player: Player, *, on_log: LogLine, on_piece: Callable[[], None]) -> SmokeTestResult:
         """Check `player`; `on_log` gets its output, from other threads; `on_piece` is called between pieces.
 
-        Raise `BuildRefusal` if its image cannot be started, and `Fault`.
+        Raise `BuildRefusal` if its image cannot be started, and `Fault`; also where a check failed on a host that
+        became slower meanwhile.
         """
+        measure_again()
+        charged = calibration(gpu=player.gpu)
         try:
-            return self.check(player, on_log, on_piece)
+            result = self.check(player, on_log, on_piece)
         except BuildRefusal:
             raise
         except Refusal as refusal:  # this host lacks a guard, or an opponent failed
             raise Fault(f"the smoke test cannot be played: {refusal}") from refusal
+        if any(check.passed is False for check in result.checks):
+            require_steady(charged, gpu=player.gpu)
+        return result
 
     @staticmethod
     @abstractmethod
@@ -77,7 +83,7 @@ class SmokeTest(ABC, Generic[OfFormat]):
         """Return the sum of the players' own limits on the reference machine."""
 
     @abstractmethod
-    def check(self, player: Player, on_log: LogLine, on_piece: Callable[[], None]) -> tuple[SmokeCheck, ...]:
+    def check(self, player: Player, on_log: LogLine, on_piece: Callable[[], None]) -> SmokeTestResult:
         """Check `player` as `play` says; a `Refusal` other than `BuildRefusal` is the site's fault."""
 
 
@@ -86,7 +92,10 @@ def as_rows(checks: Sequence[SmokeCheck]) -> list[dict[str, Any]]:
     return [asdict(check) for check in checks]
 
 
-def what_failed(checks: Sequence[SmokeCheck]) -> tuple[str, str]:
-    """Return the problem in one sentence, and the fixes, one per line, of checks that did not all pass."""
+def what_failed(checks: Sequence[SmokeCheck], command: str) -> tuple[str, str]:
+    """Return the problem in one sentence, and the fixes, one per line, of checks that did not all pass.
+
+    `command` plays them on the participant's own machine.
+    """
     problem, fixes = smoke_checks.what_failed(checks)
-    return problem, "\n".join([*fixes, CHECK_LOCALLY])
+    return problem, "\n".join([*fixes, CHECK_LOCALLY.format(command=command)])

@@ -8,8 +8,9 @@ from datetime import datetime
 from django.conf import settings
 
 from core import clock
+from core.errors import Fault
 from workers import lease, services
-from workers.calibration import calibration
+from workers.calibration import calibration, measure_again
 from workers.models import Worker
 from workers.worker_slot import device_of
 
@@ -23,15 +24,25 @@ _process = _ProcessStart()
 
 
 def register(number: int) -> Worker:
-    """Record this process as the worker in slot `number`; return its row."""
+    """Record this process as the worker in slot `number`, and its speed, measured when it is due; return its row."""
     _process.started_at = _process.started_at or clock.database_now()
+    measure_again()
     return services.record_worker(
         name=f"{settings.WORKER_NAME}/{number}",
         worker_class=settings.WORKER_CLASS,
         device=device_of(number) or "",
         calibration=calibration(),
+        device_calibration=_device_calibration(number),
         started_at=_process.started_at,
     )
+
+
+def _device_calibration(number: int) -> float | None:
+    """Return the factor of the GPU of a slot; None without one, or where `host_health` will find why it has none."""
+    try:
+        return calibration(gpu=True) if device_of(number) is not None else None
+    except Fault:
+        return None
 
 
 class WorkerHeartbeat(lease.Heartbeat):

@@ -1,8 +1,8 @@
 """Health checks of this host: a failed check takes it out of service until a later check succeeds.
 
-A check compares the identity of the site, writes a result file, starts control players in the sandboxes of this process
-and asks the apps above whether it can do their work. All worker processes of one name share the state in one row, and
-one of them makes each check.
+A check compares the identity of the site, writes a result file, measures the speed, starts control players in the
+sandboxes of this process and asks the apps above whether it can do their work. All worker processes of one name share
+the state in one row, and one of them makes each check.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from core import clock, event_log, object_store, platform_error_report
 from core.errors import Fault, Refusal
 from core.site_identity import require_identity
 from evaluation.domain.errors import HostFault
+from workers import calibration
 from workers.extension_points import host_checks
 from workers.models import Host
 from workers.sandboxes import open_sandbox, opened_sandboxes, resources
@@ -43,10 +44,16 @@ def in_service() -> bool:
     try:
         require_identity()  # the shared folder may have been unmounted since the start
         open_sandbox()
+        calibration.require_fit()
     except (Fault, OSError) as problem:
         _suspend(str(problem), problem)
         return False
     return True
+
+
+def may_claim() -> bool:
+    """Return False if this host is out of service, also since the session of this process began."""
+    return not Host.objects.filter(name=settings.WORKER_NAME, out_since__isnull=False).exists()
 
 
 def wait_for_service(seconds: float) -> bool:
@@ -95,6 +102,8 @@ def _problem() -> Exception | None:
     try:
         require_identity()
         object_store.check()
+        calibration.measure_again(most=1.0)
+        calibration.require_fit()
         device = device_of(slot())
         for sandbox in opened_sandboxes():
             sandbox.prove(resources(device), gpu=device is not None, starts=CHECK_STARTS)
@@ -121,9 +130,9 @@ def _resume_or_wait(host: Host) -> bool:
         out = Host.objects.filter(pk=host.pk, out_since__isnull=False)
         if problem is not None:
             out.update(problem=str(problem))
-        elif out.update(out_since=None, check_due_at=None, failed_checks=0):
+        elif out.filter(check_due_at__isnull=False).update(out_since=None, check_due_at=None, failed_checks=0):
             event_log.record("resume_host", host, out_since=str(host.out_since), failed_checks=host.failed_checks)
-            log.warning("%s is in service again: its control players answer", host)
+            log.warning("%s is in service again: its check passed", host)
     return problem is None
 
 

@@ -29,6 +29,9 @@ class Worker(models.Model):
     worker_class = models.CharField(max_length=3, choices=Class.choices)
     device = models.CharField(max_length=20, blank=True)
     calibration = models.FloatField(default=1.0)
+    """The factor of the time limits of players on its processor."""
+    device_calibration = models.FloatField(null=True, blank=True)
+    """The factor of the time limits of players with `gpu = true`; None without a GPU that could be measured."""
     started_at = models.DateTimeField()
     last_seen_at = models.DateTimeField()
     clock_skew = models.FloatField(default=0.0)
@@ -40,25 +43,69 @@ class Worker(models.Model):
     def __str__(self) -> str:
         return self.name
 
+    def factor(self, *, gpu: bool) -> float:
+        """Return the factor of the time limits of a player, with `gpu = true` or without."""
+        return self.device_calibration if gpu and self.device_calibration is not None else self.calibration
+
 
 class Host(models.Model):
-    """A worker's host that has failed a check at some time, by the worker's name."""
+    """A worker's host that has failed a check at some time, or differed from the others, by the worker's name."""
 
     name = models.CharField(max_length=120, unique=True)
     out_since = models.DateTimeField(null=True, blank=True)
-    """Since then it takes no work, because a check failed; None while it is in service."""
+    """Since then it takes no work, because a check failed or its results differ; None while it is in service."""
     problem = models.TextField(blank=True)
     """Problem that the last failed check found."""
     check_due_at = models.DateTimeField(null=True, blank=True)
-    """Time of its next check."""
+    """Time of its next check; None while it is in service, or drained."""
     failed_checks = models.PositiveIntegerField(default=0)
     """Number of failed checks in a row."""
+    compared_from = models.DateTimeField(null=True, blank=True)
+    """Earlier comparisons do not count: an operator has put it back into service since then."""
+    doubtful_until = models.DateTimeField(null=True, blank=True)
+    """What it played until then is to be rejudged; None if its results never differed beyond chance."""
 
     class Meta:
         ordering = ["name"]
 
     def __str__(self) -> str:
         return self.name
+
+    @property
+    def is_drained(self) -> bool:
+        """True while it takes no work until an operator puts it back into service: no check does."""
+        return self.out_since is not None and self.check_due_at is None
+
+
+class HostComparison(models.Model):
+    """The results of one match, or of one repeated run, that one host gave and another one repeated.
+
+    See `workers.differing_hosts`.
+    """
+
+    at = models.DateTimeField()
+    subject = models.CharField(max_length=80)
+    """What was played: "match 12"."""
+    player = models.CharField(max_length=80)
+    """The digest of the model or defence."""
+    entry = models.ForeignKey(Entry, null=True, blank=True, on_delete=models.PROTECT, related_name="+")
+    """Its team; None for a bundled one."""
+    played_on = models.CharField(max_length=120)
+    repeated_on = models.CharField(max_length=120)
+    compared = models.PositiveIntegerField()
+    unequal = models.PositiveIntegerField()
+
+    class Meta:
+        ordering = ["-pk"]
+        indexes = [models.Index(fields=["at"], name="comparisons_by_time")]
+
+    def __str__(self) -> str:
+        return f"{self.subject}: {self.played_on} and {self.repeated_on}"
+
+    @property
+    def hosts(self) -> frozenset[str]:
+        """The two hosts."""
+        return frozenset({self.played_on, self.repeated_on})
 
 
 class WorkerTime(models.Model):

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from django.db.models import QuerySet
 
 from core import clock
 from workers.models import Host, Worker
+from workers.worker_slot import host_of
 
 HEARTBEAT_TIMEOUT = timedelta(seconds=60)
 """A worker without a heartbeat for this long is not live."""
@@ -35,6 +36,19 @@ def workers_without_heartbeat() -> int:
     return Worker.objects.filter(
         last_seen_at__gte=now - GONE_AFTER, last_seen_at__lt=now - HEARTBEAT_TIMEOUT / 2
     ).count()
+
+
+def live_hosts(*, gpu: bool = False) -> set[str]:
+    """Return the hosts of the live workers; with `gpu` of those that have a GPU."""
+    live = live_workers().filter(worker_class=Worker.Class.GPU) if gpu else live_workers()
+    return {host_of(name) for name in live.values_list("name", flat=True)}
+
+
+def doubtful_workers() -> dict[str, datetime]:
+    """Return the names of the workers whose hosts were drained, and until when their results are to be rejudged."""
+    until = {host.name: host.doubtful_until for host in Host.objects.all() if host.doubtful_until is not None}
+    names = Worker.objects.values_list("name", flat=True) if until else ()
+    return {name: until[host_of(name)] for name in names if host_of(name) in until}
 
 
 def hosts_out_of_service() -> list[Host]:

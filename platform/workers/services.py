@@ -8,7 +8,15 @@ from core import clock
 from workers.models import Worker
 
 
-def record_worker(*, name: str, worker_class: str, device: str, calibration: float, started_at: datetime) -> Worker:
+def record_worker(
+    *,
+    name: str,
+    worker_class: str,
+    device: str,
+    calibration: float,
+    started_at: datetime,
+    device_calibration: float | None = None,
+) -> Worker:
     """Create or update the row of a worker process; return it."""
     seen_at, skew = clock.compare()
     worker, _ = Worker.objects.update_or_create(
@@ -17,6 +25,7 @@ def record_worker(*, name: str, worker_class: str, device: str, calibration: flo
             "worker_class": worker_class,
             "device": device,
             "calibration": calibration,
+            "device_calibration": device_calibration,
             "started_at": started_at,
             "last_seen_at": seen_at,
             "clock_skew": skew,

@@ -7,7 +7,6 @@ from typing import Any, ClassVar, Self
 
 from django.db import models
 from django.db.models import Q, QuerySet
-from django.utils.translation import gettext_noop
 
 from competitions.models import Entry
 from core import clock
@@ -23,10 +22,10 @@ class WorkItem(Leased):
     """
 
     class State(models.TextChoices):
-        WAITING = "waiting", gettext_noop("waiting")
-        CLAIMED = "claimed", gettext_noop("claimed")
-        PLAYED = "played", gettext_noop("played")
-        FAILED = "failed", gettext_noop("failed")
+        WAITING = "waiting", "waiting"
+        CLAIMED = "claimed", "claimed"
+        PLAYED = "played", "played"
+        FAILED = "failed", "failed"
 
     NO_FAULTS: ClassVar[Mapping[str, Any]] = {"faults": 0, "host_faults": 0, "fault_hosts": {}, "paused_until": None}
     """The columns of a row that starts again."""

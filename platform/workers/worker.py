@@ -34,7 +34,7 @@ def play(worker: Worker, heartbeat: WorkerHeartbeat, *, seconds: float) -> None:
         # received by an idle worker, or by this one when it is done: messages neither grow nor run out
         worker_notifications.notify("workers.play")
     while claimed is not None:
-        if not work_on(claimed, heartbeat, ends) or time.monotonic() >= ends:
+        if not work_on(claimed, heartbeat, ends) or time.monotonic() >= ends or not host_health.may_claim():
             return
         claimed = queue.claim(worker)
 
@@ -53,7 +53,8 @@ def work_on(claimed: Claimed, heartbeat: lease.Heartbeat, ends: float = 0.0) -> 
                 with log_ids(**kind.log_ids(claim)):
                     session.play(claim)
                 heartbeat.drop(kind.row(claim))
-                claim = None if time.monotonic() >= ends else session.claim_next()
+                go_on = time.monotonic() < ends and host_health.may_claim()
+                claim = session.claim_next() if go_on else None
                 if claim is not None:
                     hold(kind, claim, heartbeat)
         return True

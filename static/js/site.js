@@ -21,21 +21,23 @@ for (const log of document.querySelectorAll(".log[data-live]")) {
   if (!location.hash) log.scrollTop = log.scrollHeight;
 }
 
+for (const tab of document.querySelectorAll(".tabs [aria-current]")) {
+  const row = tab.closest(".tabs");
+  row.scrollLeft = tab.offsetLeft - row.offsetLeft - (row.clientWidth - tab.clientWidth) / 2;
+}
+
 for (const button of document.querySelectorAll("[data-copy]")) {
   const label = button.textContent;
   button.hidden = !navigator.clipboard;
   button.addEventListener("click", async () => {
     await navigator.clipboard.writeText(document.getElementById(button.dataset.copy).textContent.trim());
-    button.textContent = texts.copied;
+    button.textContent = "Copied";
     setTimeout(() => { button.textContent = label; }, 1500);
   });
 }
 
-const texts = JSON.parse(document.currentScript.dataset.texts);
-const filled = (text, values) => text.replace(/%\((\w+)\)s/g, (_, name) => values[name]);
-
 // show times in the time zone of the device, rounded up to the minute as on the server; the server sends UTC
-const local = new Intl.DateTimeFormat(document.documentElement.lang === "en" ? "en-GB" : document.documentElement.lang, {
+const local = new Intl.DateTimeFormat("en-GB", {
   day: "numeric", month: "short", year: "numeric", hour: "2-digit", minute: "2-digit", timeZoneName: "short",
 });
 function localise(part) {
@@ -47,10 +49,10 @@ function localise(part) {
 // as core.time_format.until on the server: rounded up to the last unit shown, such as "in 2 d 3 h"
 function until(seconds) {
   const minutes = Math.ceil(seconds / 60), hours = Math.ceil(minutes / 60);
-  if (minutes <= 0) return texts.now;
-  if (minutes < 60) return filled(texts.minutes, { minutes });
-  if (minutes < 24 * 60) return filled(texts.hours, { hours: Math.floor(minutes / 60), minutes: minutes % 60 });
-  return filled(texts.days, { days: Math.floor(hours / 24), hours: hours % 24 });
+  if (minutes <= 0) return "now";
+  if (minutes < 60) return `in ${minutes} min`;
+  if (minutes < 24 * 60) return `in ${Math.floor(minutes / 60)} h ${minutes % 60} min`;
+  return `in ${Math.floor(hours / 24)} d ${hours % 24} h`;
 }
 function count() {
   for (const span of document.querySelectorAll("[data-until]")) {
@@ -60,13 +62,13 @@ function count() {
 }
 
 
-// the same format as on the server: 3 h ago; older times are dates and stay
+// as core.time_format.ago on the server: 3 h ago; older times are dates and stay
 function ago(seconds) {
   const minutes = Math.floor(seconds / 60), hours = Math.floor(minutes / 60), days = Math.floor(hours / 24);
-  if (minutes < 1) return texts.just;
-  if (hours < 1) return filled(texts.minutesAgo, { minutes });
-  if (days < 1) return filled(texts.hoursAgo, { hours });
-  return days <= 30 ? filled(days > 1 ? texts.daysAgo : texts.dayAgo, { days }) : "";
+  if (minutes < 1) return "just now";
+  if (hours < 1) return `${minutes} min ago`;
+  if (days < 1) return `${hours} h ago`;
+  return days <= 30 ? `${days} ${days > 1 ? "days" : "day"} ago` : "";
 }
 function age() {
   for (const time of document.querySelectorAll("time[data-ago]")) {

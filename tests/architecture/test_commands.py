@@ -13,7 +13,7 @@ def make(root: Path, *arguments: str, **variables: str) -> subprocess.CompletedP
     """Run make without the set-up and without a Docker engine."""
     inherited = {name: value for name, value in os.environ.items() if name not in {"CI", "MAKEFLAGS", "MAKELEVEL"}}
     return subprocess.run(
-        ["make", "--no-print-directory", "--assume-old=.venv/.set-up", *arguments],
+        ["make", "--no-print-directory", "--assume-old=.venv/.set-up", "--assume-old=.venv/.set-up-dev", *arguments],
         cwd=root,
         env=inherited | {"DOCKER_HOST": "unix:///nowhere/docker.sock"} | variables,
         capture_output=True,

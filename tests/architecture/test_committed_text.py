@@ -35,8 +35,9 @@ def text_of(file: Path) -> str:
 
 
 def pins(root: Path) -> dict[str, str]:
-    """Package name to its one allowed version, from constraints.txt."""
-    lines = (line.strip() for line in (root / "constraints.txt").read_text().splitlines())
+    """Package name to its one allowed version, from the pinned lists."""
+    lists = [(root / name).read_text().splitlines() for name in ("constraints.txt", "constraints-dev.txt")]
+    lines = (line.strip() for each in lists for line in each)
     requirements = [Requirement(line) for line in lines if line and not line.startswith("#")]
     for requirement in requirements:
         assert requirement.url is None

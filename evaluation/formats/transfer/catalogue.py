@@ -18,8 +18,8 @@ TRANSFER_FOLDER = FOLDER / "transfer"
 
 _SHARED = "transfer/shared"
 _FILES = {"image_files.py": f"{_SHARED}/image_files.py"}
-_ATTACK = _FILES | {"run_attack.sh": f"{_SHARED}/run.sh"}
-_DEFENCE = _FILES | {"run_defense.sh": f"{_SHARED}/run.sh"}
+ATTACK_FILES = _FILES | {"run_attack.sh": f"{_SHARED}/run.sh"}
+DEFENCE_FILES = _FILES | {"run_defense.sh": f"{_SHARED}/run.sh"}
 _PLAIN_REQUIREMENTS = {"requirements.txt": f"{_SHARED}/requirements-plain.txt"}
 _CLASSIFIERS = {
     "classifiers.py": f"{_SHARED}/classifiers.py",
@@ -35,23 +35,23 @@ _TORCH = {"requirements.txt": f"{_SHARED}/requirements-torch.txt"}
 _ALL = _PLAIN | _ROBUST | _NOISE
 
 TRANSFER_PARTS: Mapping[str, Mapping[str, str]] = {
-    "adversarially-trained": _DEFENCE | _CLASSIFIERS | _ROBUST,
-    "attack-network": _ATTACK | _TORCH | _UNET,
-    "base-network": _DEFENCE | _CLASSIFIERS | _PLAIN,
-    "bit-depth": _DEFENCE | _CLASSIFIERS | _PLAIN,
-    "diverse-translation-invariant": _ATTACK | _GRADIENTS | _ALL,
-    "ensemble": _DEFENCE | _CLASSIFIERS | _ALL,
-    "fgsm": _ATTACK | _GRADIENTS | _PLAIN,
-    "guided-denoiser": _DEFENCE | _CLASSIFIERS | _UNET | _PLAIN,
-    "iterative": _ATTACK | _GRADIENTS | _PLAIN,
-    "iterative-target-class": _ATTACK | _GRADIENTS | _ALL,
-    "jpeg": _DEFENCE | _CLASSIFIERS | _PLAIN,
-    "median-filter": _DEFENCE | _CLASSIFIERS | _PLAIN,
-    "momentum-iterative": _ATTACK | _GRADIENTS | _ALL,
-    "noop": _ATTACK | _PLAIN_REQUIREMENTS,
-    "random-noise": _ATTACK | _PLAIN_REQUIREMENTS,
-    "random-resize-and-pad": _DEFENCE | _CLASSIFIERS | _PLAIN,
-    "step-target-class": _ATTACK | _GRADIENTS | _PLAIN,
+    "adversarially-trained": DEFENCE_FILES | _CLASSIFIERS | _ROBUST,
+    "attack-network": ATTACK_FILES | _TORCH | _UNET,
+    "base-network": DEFENCE_FILES | _CLASSIFIERS | _PLAIN,
+    "bit-depth": DEFENCE_FILES | _CLASSIFIERS | _PLAIN,
+    "diverse-translation-invariant": ATTACK_FILES | _GRADIENTS | _ALL,
+    "ensemble": DEFENCE_FILES | _CLASSIFIERS | _ALL,
+    "fgsm": ATTACK_FILES | _GRADIENTS | _PLAIN,
+    "guided-denoiser": DEFENCE_FILES | _CLASSIFIERS | _UNET | _PLAIN,
+    "iterative": ATTACK_FILES | _GRADIENTS | _PLAIN,
+    "iterative-target-class": ATTACK_FILES | _GRADIENTS | _ALL,
+    "jpeg": DEFENCE_FILES | _CLASSIFIERS | _PLAIN,
+    "median-filter": DEFENCE_FILES | _CLASSIFIERS | _PLAIN,
+    "momentum-iterative": ATTACK_FILES | _GRADIENTS | _ALL,
+    "noop": ATTACK_FILES | _PLAIN_REQUIREMENTS,
+    "random-noise": ATTACK_FILES | _PLAIN_REQUIREMENTS,
+    "random-shrink-and-pad": DEFENCE_FILES | _CLASSIFIERS | _PLAIN,
+    "step-target-class": ATTACK_FILES | _GRADIENTS | _PLAIN,
 }
 """For each bundled submission, the files that are not in its own folder: name in its repository to path in `FOLDER`."""
 
@@ -66,7 +66,7 @@ EFFICIENTNET_LITE: Mapping[str, tuple[int, ...]] = {
     "jpeg": (0,),
     "median-filter": (0,),
     "momentum-iterative": (1, 2),
-    "random-resize-and-pad": (0,),
+    "random-shrink-and-pad": (0,),
     "step-target-class": (1,),
 }
 """For each that knows networks of ImageNet: the numbers of EfficientNet-Lite. One of them has to be installed."""

@@ -9,6 +9,7 @@ from typing import ClassVar
 from evaluation.formats.base import EngineFormat, FirstSubmission
 from evaluation.formats.transfer.catalogue import TransferBaseline, transfer_baselines
 from evaluation.formats.transfer.metadata import METADATA_NAME, parse_metadata
+from evaluation.formats.transfer.templates import TransferTemplate, transfer_templates
 
 
 class Transfer(EngineFormat):
@@ -24,6 +25,9 @@ class Transfer(EngineFormat):
 
     def bundled(self) -> tuple[TransferBaseline, ...]:
         return transfer_baselines()
+
+    def templates(self) -> tuple[TransferTemplate, ...]:
+        return transfer_templates()
 
     def retitle(self, manifest: str, title: str) -> str:
         manifest = json.dumps(json.loads(manifest) | {"title": title}, indent=2, ensure_ascii=False) + "\n"

@@ -151,23 +151,24 @@ def _check_entry_point(source: Path, entry_point: str) -> None:
     if found and path.is_file():
         with path.open("rb") as file:
             content = file.read(_START_BYTES)
-    check_start(entry_point, content, executable=os.access(path, os.X_OK))
+    check_start(entry_point, content)
 
 
-def check_start(entry_point: str, content: bytes | None, *, executable: bool) -> None:
+def executable_line(entry_point: str) -> str:
+    """Return the line of a log, or of an answer to a push, on an entry point without its executable bit."""
+    return f"{entry_point} is not executable in git, and is made so for each run"
+
+
+def check_start(entry_point: str, content: bytes | None) -> None:
     """Raise `ManifestRefusal` for an entry point that certainly cannot start.
 
-    `content` is the beginning of the file, at least its first line; None if there is no such file.
+    Its executable bit is not asked for: git and archives lose it, and each run sets it. `content` is the beginning of
+    the file, at least its first line; None if there is no such file.
     """
     if content is None:
         raise ManifestRefusal(
             f"the entry point {entry_point} is not in the repository",
             fix=f"add it, or correct entry_point in {METADATA_NAME}",
-        )
-    if not executable:
-        raise ManifestRefusal(
-            f"the entry point {entry_point} is not executable",
-            fix=f"run `git update-index --chmod=+x {entry_point}` and commit",
         )
     if not content.startswith((b"#!", b"\x7fELF")):
         raise ManifestRefusal(

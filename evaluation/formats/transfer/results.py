@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evaluation.domain.images import Images
-from evaluation.domain.translatable_text import Text
 
 REPEAT_LEVEL = 0.001
 """Share of independent defences that the images labelled again mark as inconsistent at most."""
@@ -41,15 +40,13 @@ class BatchReason(StrEnum):
 
 
 _BATCH_TEXTS = {
-    BatchReason.TOO_SLOW: Text("it reached its time limit for the batch and was stopped; what it had written counts"),
-    BatchReason.CRASHED: Text("its process ended with an error; what it had written counts"),
-    BatchReason.OUT_OF_MEMORY: Text("it used more memory than the limit and was stopped; what it had written counts"),
-    BatchReason.TOO_MUCH_OUTPUT: Text(
-        "it wrote more files or bytes than the limit and was stopped; nothing of it counts"
-    ),
-    BatchReason.NO_RESULT: Text("it wrote no result file"),
-    BatchReason.RESULT_TOO_LARGE: Text("its result file is larger than the limit and was ignored"),
-    BatchReason.UNREADABLE_RESULT: Text("its result file is not a CSV file in UTF-8 and was ignored"),
+    BatchReason.TOO_SLOW: "it reached its time limit for the batch and was stopped; what it had written counts",
+    BatchReason.CRASHED: "its process ended with an error; what it had written counts",
+    BatchReason.OUT_OF_MEMORY: "it used more memory than the limit and was stopped; what it had written counts",
+    BatchReason.TOO_MUCH_OUTPUT: "it wrote more files or bytes than the limit and was stopped; nothing of it counts",
+    BatchReason.NO_RESULT: "it wrote no result file",
+    BatchReason.RESULT_TOO_LARGE: "its result file is larger than the limit and was ignored",
+    BatchReason.UNREADABLE_RESULT: "its result file is not a CSV file in UTF-8 and was ignored",
 }
 
 
@@ -69,11 +66,11 @@ class ImageNote(StrEnum):
 
 
 _IMAGE_TEXTS = {
-    ImageNote.MISSING: Text("no file of its name was written"),
-    ImageNote.UNREADABLE: Text("its file is not a PNG or JPEG image of at most 4,096 x 4,096 pixels"),
-    ImageNote.RESIZED: Text("it had another size and was resized bicubically"),
-    ImageNote.CONVERTED: Text("it was not RGB of 8 bits and was converted"),
-    ImageNote.CLIPPED: Text("it left the epsilon ball and was clipped to it"),
+    ImageNote.MISSING: "no file of its name was written",
+    ImageNote.UNREADABLE: "its file is not a PNG or JPEG image of at most 4,096 x 4,096 pixels",
+    ImageNote.RESIZED: "it had another size and was resized bicubically",
+    ImageNote.CONVERTED: "it was not RGB of 8 bits and was converted",
+    ImageNote.CLIPPED: "it left the epsilon ball and was clipped to it",
 }
 
 
@@ -92,10 +89,10 @@ class RowNote(StrEnum):
 
 
 _ROW_TEXTS = {
-    RowNote.SKIPPED: Text("the row is not a name and a whole number, and was skipped"),
-    RowNote.UNKNOWN_NAME: Text("the row names no image of the batch, and was ignored"),
-    RowNote.REPEATED: Text("the row repeats a name; the last one counts"),
-    RowNote.OUTSIDE_CLASSES: Text("the label is no class of the competition, and counts as wrong"),
+    RowNote.SKIPPED: "the row is not a name and a whole number, and was skipped",
+    RowNote.UNKNOWN_NAME: "the row names no image of the batch, and was ignored",
+    RowNote.REPEATED: "the row repeats a name; the last one counts",
+    RowNote.OUTSIDE_CLASSES: "the label is no class of the competition, and counts as wrong",
 }
 
 

@@ -3,5 +3,7 @@
 from __future__ import annotations
 
 from legacy_compatibility import install
+from legacy_compatibility.started_script import restart_if_old
 
+restart_if_old()
 install()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import socket
 import struct
 from typing import Any, Callable, List, Optional, Tuple
@@ -67,8 +68,8 @@ def _labels(predict: Predict, images: np.ndarray) -> bytes:
     labels = np.asarray(predict(images))
     if labels.shape != (len(images),) or labels.dtype.kind not in "iu":
         raise ValueError(
-            "predict returned {} of shape {} for {} images; it must return one integer label for each".format(
-                labels.dtype, labels.shape, len(images)
+            "predict{} returned {} of shape {} for {} images; it must return one integer label for each".format(
+                _place(predict), labels.dtype, labels.shape, len(images)
             )
         )
     return _encode(labels.tolist())
@@ -88,6 +89,15 @@ def _floats(name: str, answer: Any, shape: Tuple[int, ...]) -> bytes:
     if not np.isfinite(sent).all():
         raise ValueError("{} returned NaN or infinity; every number must be finite in single precision".format(name))
     return sent.tobytes()
+
+
+def _place(function: Callable[..., Any]) -> str:
+    """Return where a function begins, such as " (main.py, line 7)": the traceback shows only who called this module."""
+    code = getattr(function, "__code__", None)
+    if code is None:  # an object that can be called, or a function in C
+        return ""
+    path = os.path.relpath(code.co_filename)
+    return " ({}, line {})".format(path.rpartition("/")[2] if path.startswith("..") else path, code.co_firstlineno)
 
 
 def _encode(labels: List[int]) -> bytes:

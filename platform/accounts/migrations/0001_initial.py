@@ -299,6 +299,14 @@ class Migration(migrations.Migration):
             ],
             options={
                 "ordering": ["-pk"],
+                "indexes": [models.Index(fields=["invited_by", "made_at"], name="accounts_in_invited_81cc2a_idx")],
+                "constraints": [
+                    models.UniqueConstraint(
+                        condition=models.Q(("state", "open")),
+                        fields=("team", "username"),
+                        name="one_open_invitation_per_team_and_name",
+                    )
+                ],
             },
         ),
         migrations.AddConstraint(
@@ -309,18 +317,6 @@ class Migration(migrations.Migration):
             model_name="membership",
             constraint=models.UniqueConstraint(
                 condition=models.Q(("role", "captain")), fields=("team",), name="one_captain_per_team"
-            ),
-        ),
-        migrations.AddIndex(
-            model_name="invitation",
-            index=models.Index(fields=["invited_by", "made_at"], name="accounts_in_invited_81cc2a_idx"),
-        ),
-        migrations.AddConstraint(
-            model_name="invitation",
-            constraint=models.UniqueConstraint(
-                condition=models.Q(("state", "open")),
-                fields=("team", "username"),
-                name="one_open_invitation_per_team_and_name",
             ),
         ),
     ]

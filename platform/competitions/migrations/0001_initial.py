@@ -142,6 +142,11 @@ class Migration(migrations.Migration):
                     ),
                 ),
             ],
+            options={
+                "constraints": [
+                    models.UniqueConstraint(fields=("competition", "user"), name="organiser_once_per_competition")
+                ],
+            },
         ),
         migrations.AddField(
             model_name="competition",
@@ -174,6 +179,7 @@ class Migration(migrations.Migration):
             ],
             options={
                 "ordering": ["-version"],
+                "constraints": [models.UniqueConstraint(fields=("competition", "version"), name="rules_version_once")],
             },
         ),
         migrations.CreateModel(
@@ -219,10 +225,7 @@ class Migration(migrations.Migration):
                     ),
                 ),
                 ("count", models.PositiveIntegerField()),
-                (
-                    "target_seed",
-                    models.BigIntegerField(help_text="Seed for the target classes of targeted attacks."),
-                ),
+                ("target_seed", models.BigIntegerField(help_text="Seed for the target classes of targeted attacks.")),
                 ("digest", models.CharField(editable=False, max_length=64)),
                 ("class_names", models.JSONField(default=list, editable=False)),
                 ("imported_at", models.DateTimeField()),
@@ -260,6 +263,7 @@ class Migration(migrations.Migration):
             ],
             options={
                 "ordering": ["pk"],
+                "constraints": [models.UniqueConstraint(fields=("competition", "name"), name="sample_set_name_once")],
             },
         ),
         migrations.CreateModel(
@@ -302,6 +306,7 @@ class Migration(migrations.Migration):
             ],
             options={
                 "ordering": ["pk"],
+                "constraints": [models.UniqueConstraint(fields=("competition", "name"), name="one_track_per_name")],
             },
         ),
         migrations.CreateModel(
@@ -335,26 +340,10 @@ class Migration(migrations.Migration):
             },
         ),
         migrations.AddConstraint(
-            model_name="organiser",
-            constraint=models.UniqueConstraint(fields=("competition", "user"), name="organiser_once_per_competition"),
-        ),
-        migrations.AddConstraint(
             model_name="competition",
             constraint=models.CheckConstraint(
                 condition=models.Q(("ends_at__gt", models.F("starts_at"))), name="ends_after_it_starts"
             ),
-        ),
-        migrations.AddConstraint(
-            model_name="rulesversion",
-            constraint=models.UniqueConstraint(fields=("competition", "version"), name="rules_version_once"),
-        ),
-        migrations.AddConstraint(
-            model_name="sampleset",
-            constraint=models.UniqueConstraint(fields=("competition", "name"), name="sample_set_name_once"),
-        ),
-        migrations.AddConstraint(
-            model_name="track",
-            constraint=models.UniqueConstraint(fields=("competition", "name"), name="one_track_per_name"),
         ),
         migrations.CreateModel(
             name="Announcement",
@@ -408,6 +397,7 @@ class Migration(migrations.Migration):
             ],
             options={
                 "ordering": ["-version"],
+                "constraints": [models.UniqueConstraint(fields=("competition", "version"), name="terms_version_once")],
             },
         ),
         migrations.CreateModel(
@@ -440,6 +430,7 @@ class Migration(migrations.Migration):
             ],
             options={
                 "ordering": ["-pk"],
+                "constraints": [models.UniqueConstraint(fields=("entry", "terms"), name="terms_accepted_once")],
             },
         ),
         migrations.CreateModel(
@@ -496,13 +487,5 @@ class Migration(migrations.Migration):
                     ),
                 ],
             },
-        ),
-        migrations.AddConstraint(
-            model_name="termsversion",
-            constraint=models.UniqueConstraint(fields=("competition", "version"), name="terms_version_once"),
-        ),
-        migrations.AddConstraint(
-            model_name="termsacceptance",
-            constraint=models.UniqueConstraint(fields=("entry", "terms"), name="terms_accepted_once"),
         ),
     ]

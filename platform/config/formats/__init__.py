@@ -1,1 +1,1 @@
-"""Formats of dates by language."""
+"""Formats of dates, in the form in which Django finds them."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from django import template
 from django.conf import settings
-from django.utils.translation import gettext
 
 from core.sandbox_trust import PROCESS
 
@@ -16,6 +15,6 @@ def isolation_warning() -> str:
     """Return the banner for the process sandbox; empty with other sandboxes."""
     if settings.SANDBOX != PROCESS:
         return ""
-    return gettext(
+    return (
         "Submissions are not isolated from this host (process sandbox). Anybody who can push can run any program on it."
     )

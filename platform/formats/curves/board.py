@@ -6,13 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from django.db.models import QuerySet
-from django.utils.translation import gettext_noop
 
 from competitions.models import Competition, Track
-from core.number_format import local
 from evaluation.formats.curves.rules import CurvesRules
 from evaluation.formats.curves.threat_models import Goal, Norm
-from formats.curves.engine_adapter import knowledge_of
+from formats.curves.listed_attacks import knowledge_of
 from formats.curves.models import ModelScore
 from formats.curves.rules import curves_rules
 from formats.curves.scores import measure_of
@@ -44,7 +42,7 @@ class ThreatModelOfBoard:
     @property
     def budget_in_words(self) -> str:
         """The budget with its norm."""
-        return f"{local(f'{self.budget:g}')} ({norm_name(self.norm)})"
+        return f"{self.budget:g} ({norm_name(self.norm)})"
 
 
 def threat_models(rules: CurvesRules) -> list[ThreatModelOfBoard]:
@@ -65,16 +63,16 @@ class DistanceColumn(Column):
     """Distances: small numbers, infinite where most images have no adversarial."""
 
     def shown(self, value: float) -> str:
-        return "\N{INFINITY}" if value == float("inf") else local(f"{value:.4f}")
+        return "\N{INFINITY}" if value == float("inf") else f"{value:.4f}"
 
 
 class CurvesBoard(PlainBoard):
     """The leaderboards of a track."""
 
     columns = (
-        Column("accuracy", gettext_noop("Accuracy at the budget"), "%"),
-        Column("clean_accuracy", gettext_noop("Clean accuracy"), "%"),
-        DistanceColumn("median_distance", gettext_noop("Median distance")),
+        Column("accuracy", "Accuracy at the budget", "%"),
+        Column("clean_accuracy", "Clean accuracy", "%"),
+        DistanceColumn("median_distance", "Median distance"),
     )
 
     def scored(self, track: Track) -> Sequence[ScoredSubmission]:

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from django.utils.translation import gettext_noop
-
-from competitions.formats import WithoutOpponent
+from competitions.formats import WithoutBaselines, WithoutOpponent
 from competitions.rules import LEAST_ACCURACY
 from competitions.rules_reader import RuleKind, RulesReader
 from evaluation.formats.curves.rules import CurvesRules, ListedAttack
-from formats.curves.engine_adapter import check_attacks
+from formats.curves.listed_attacks import check_attacks
 from formats.curves.tracks import TRACKS
 
 
@@ -28,10 +26,10 @@ def _tables(value: Any) -> bool:
     return isinstance(value, list | tuple) and bool(value) and all(isinstance(each, dict) for each in value)
 
 
-class CurvesCompetition(WithoutOpponent):
+class CurvesCompetition(WithoutOpponent, WithoutBaselines):
     """See `competitions.formats.CompetitionFormat`."""
 
-    title = gettext_noop("curves: released models are benchmarked")
+    title = "curves: released models are benchmarked"
     tracks = TRACKS
     rules: RulesReader[CurvesRules] = RulesReader(
         _rules, site_values={LEAST_ACCURACY: 0.5}, kinds={"attacks": RuleKind(_tables)}

@@ -1,203 +1,23 @@
-"""Adapter: benchmarks a submission with one attack, and reads the stored results."""
+"""Adapter: reads the stored results of benchmarks."""
 
 from __future__ import annotations
 
-import hashlib
-import hmac
-import json
-import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache, partial
-from typing import Any
+from functools import lru_cache
 
-import numpy as np
-
-from competitions.models import Competition
-from competitions.sample_store import samples_of
-from core import clock, object_store
+from core import object_store
 from core.errors import Fault, Refusal
-from evaluation.domain.failure_reasons import Reason
-from evaluation.domain.players import QueryPlayer as EnginePlayer
-from evaluation.domain.samples import Sample
-from evaluation.formats.curves.attacks.apgd import ApgdCe
-from evaluation.formats.curves.attacks.base import Attack
-from evaluation.formats.curves.attacks.boundary import Boundary
-from evaluation.formats.curves.attacks.deepfool import DeepFool
-from evaluation.formats.curves.attacks.evolutionary import Evolutionary
-from evaluation.formats.curves.attacks.fast_minimum_norm import FastMinimumNorm
-from evaluation.formats.curves.attacks.hop_skip_jump import HopSkipJump
-from evaluation.formats.curves.attacks.iterative import Bim, Mim
-from evaluation.formats.curves.attacks.n_attack import NAttack
-from evaluation.formats.curves.attacks.smallest_budget import BISECTIONS, DOUBLINGS
-from evaluation.formats.curves.attacks.square import Square
 from evaluation.formats.curves.bundle.verify import commitment_to_field, ranking_value, standing_lines
-from evaluation.formats.curves.models.classifier import Classifier
-from evaluation.formats.curves.models.replayed_queries import ReplayedQueries
-from evaluation.formats.curves.models.sandboxed import GRADIENT_FACTOR, ModelFailedError, sandboxed
-from evaluation.formats.curves.results import Booleans, Floats, Results
-from evaluation.formats.curves.rules import CurvesRules, ListedAttack
-from evaluation.formats.curves.runner.results_file import decode, encode
-from evaluation.formats.curves.runner.run import (
-    BenchmarkRun,
-    Subject,
-    dataset_digest,
-    joined,
-    play_batch,
-    require,
-    start_images,
-)
-from evaluation.formats.curves.runner.settings import BenchmarkSettings
-from evaluation.formats.curves.scoring.curves import accuracy_by_budget, accuracy_by_strength, median_distance
+from evaluation.formats.curves.results import Booleans, Floats
+from evaluation.formats.curves.runner.results_file import decode
+from evaluation.formats.curves.scoring.curves import accuracy_by_strength
 from evaluation.formats.curves.scoring.standings import ModelStanding, budgets_of, curve_of, standing_of
-from evaluation.formats.curves.threat_models import Capability, Goal, Knowledge
-from formats.curves.models import Benchmark
-from formats.curves.player_builds import ready_player
-from formats.curves.rules import curves_rules
-from submissions.models import Player
-from workers.calibration import calibration
-from workers.sandboxes import open_sandbox, resources
-from workers.worker_slot import device_of, slot
 
 __all__ = [
-    "ATTACKS", "CurveOutcome", "ModelStanding", "attack_title", "attacked", "benchmark", "budgets_of", "check_attacks",
-    "commitment_to_field", "curve_of", "knowledge_of", "most_questions", "needed_answers", "outcome_of", "played",
-    "ranking_value", "seed_of", "standing_lines", "standing_under",
+    "CurveOutcome", "ModelStanding", "budgets_of", "commitment_to_field", "curve_of", "outcome_of", "ranking_value",
+    "standing_lines", "standing_under",
 ]  # fmt: skip
-
-log = logging.getLogger(__name__)
-
-_WITH_QUERIES = (Boundary, Evolutionary, HopSkipJump, NAttack, Square)
-_WITH_ITERATIONS = (ApgdCe, Bim, DeepFool, FastMinimumNorm, Mim)
-ATTACKS: Mapping[str, type[Attack]] = {each.name: each for each in (*_WITH_QUERIES, *_WITH_ITERATIONS)}
-"""The attacks that rules may list: they find their way although submissions see images of 8 bits."""
-
-_RUNS = DOUBLINGS + BISECTIONS + 2
-"""Runs of an attack that keeps within a budget: with each of the search, and with the fixed one."""
-
-BATCH = 64
-"""Images that are attacked at once: as many as a frame has."""
-
-
-def check_attacks(rules: CurvesRules) -> None:
-    """Raise `ValueError` for an attack that cannot be run here, or not with this goal or norm."""
-    for each in rules.attacks:
-        found = ATTACKS.get(each.name)
-        if found is None:
-            raise ValueError(f"there is no attack {each.name!r}; the attacks are {', '.join(sorted(ATTACKS))}")
-        if each.goal not in found.goals or each.norm not in found.norms:
-            raise ValueError(f"{each.name} has no {each.goal} attack in {each.norm}")
-        if why := attack_of(each).fails_with_rounding(each.norm):
-            raise ValueError(f"{each.name} {why}; submissions see images of 8 bits")
-
-
-def attack_of(listed: ListedAttack) -> Attack:
-    """Return the attack that rules list. The `queries` of a white-box attack are its iterations."""
-    by_iterations: Mapping[str, Callable[[int], Attack]] = {each.name: each for each in _WITH_ITERATIONS}
-    return by_iterations[listed.name](listed.queries) if listed.name in by_iterations else ATTACKS[listed.name]()
-
-
-def most_questions(listed: ListedAttack) -> float:
-    """Return what an attack may ask for one image, in labels: as many take as long."""
-    attack = attack_of(listed)
-    each, count = 1.0, listed.queries + 1
-    if attack.knowledge is Knowledge.WHITE_BOX:
-        each = 1.0 + GRADIENT_FACTOR
-        count = (listed.queries + 2) * (attack.candidates if isinstance(attack, DeepFool) else 1)
-    return each * count * (_RUNS if attack.capability is Capability.CONSTRAINED else 1)
-
-
-def needed_answers(rules: CurvesRules) -> frozenset[Knowledge]:
-    """Return what a submission must offer so that every attack of the rules can be run."""
-    needed = frozenset(map(knowledge_of, rules.attacks))
-    return needed | {Knowledge.SCORE} if Knowledge.WHITE_BOX in needed else needed
-
-
-def knowledge_of(attack: ListedAttack) -> Knowledge:
-    """Return what an attack of the rules may see of a model."""
-    return ATTACKS[attack.name].knowledge
-
-
-def attack_title(name: str) -> str:
-    """Return the name of an attack for people."""
-    return ATTACKS[name].title if name in ATTACKS else name
-
-
-def played(item: Benchmark) -> dict[str, Any]:
-    """Play a benchmark; return the columns of its result. An error of the submission is part of them."""
-    rules, player = curves_rules(item.rules), item.submission.player
-    if player is None:
-        raise Fault(f"{item.submission} is ready without a player")
-    seed = seed_of(item.rules.competition, player, item.sample_set.digest, item.listed)
-    try:
-        results = benchmark(
-            ready_player(player, log.debug), samples_of(item.sample_set), item.listed, rules,
-            seed=seed, dataset=item.sample_set.source,
-        )  # fmt: skip
-    except ModelFailedError as error:
-        return {"reason": str(error.reason), "detail": error.detail, "played_at": clock.database_now()}
-    median = median_distance(results)
-    return {
-        "result": object_store.put(encode(results)),
-        "accuracy": float(accuracy_by_budget(results, np.array([results.fixed_budget]))[0]),
-        "median_distance": median if np.isfinite(median) else None,
-        "most_queries": int(results.queries.max()),
-        "played_at": clock.database_now(),
-    }
-
-
-def benchmark(
-    player: EnginePlayer,
-    samples: Sequence[Sample],
-    attack: ListedAttack,
-    rules: CurvesRules,
-    *,
-    seed: int,
-    dataset: str,
-    on_log: Callable[[bytes], None] | None = None,
-) -> Results:
-    """Attack a player in its sandbox on all samples. Raise `ModelFailedError` for an error of its team, or `Fault`.
-
-    Equal players, samples, attacks and seeds give equal results.
-    """
-    start = partial(
-        sandboxed, player, sandbox=open_sandbox(), shape=rules.shape, classes=rules.classes,
-        setup_seconds=rules.setup_seconds, seconds_per_image=rules.model_seconds_per_image,
-        calibration=calibration(), resources=resources(device_of(slot())), on_log=on_log,
-    )  # fmt: skip
-    replayed = ReplayedQueries(seed)
-    with start(on_answer=replayed.add) as model:
-        results = attacked(model, samples, attack, rules, seed=seed, dataset=dataset)
-    with start() as fresh:
-        replayed.ask(fresh)
-    return results
-
-
-def attacked(
-    model: Classifier, samples: Sequence[Sample], attack: ListedAttack, rules: CurvesRules, *, seed: int, dataset: str
-) -> Results:
-    """Attack a model on all samples."""
-    if knowledge_of(attack) not in model.offers:
-        raise ModelFailedError(Reason.NOT_OFFERED, f"{attack.name} is {knowledge_of(attack)}")
-    run = BenchmarkRun(attack_of(attack), None, attack.goal, attack.norm)
-    budgets = {attack.norm: rules.budget(attack.norm)}
-    settings = BenchmarkSettings(seed=seed, batch=BATCH, query_limit=attack.queries, fixed_budgets=budgets)
-    starts = start_images(model, samples) if attack.goal is Goal.TARGETED else {}
-    subject = Subject(model, samples, dataset, starts=starts)
-    require(run, subject)
-    parts = [play_batch(run, subject, samples[at : at + BATCH], settings) for at in range(0, len(samples), BATCH)]
-    return joined(parts, dataset_digest(samples))
-
-
-def seed_of(competition: Competition, player: Player, samples_digest: str, attack: ListedAttack) -> int:
-    """Return the seed of a benchmark: 63 bits that follow from the model, the samples and the attack.
-
-    Teams cannot compute it without the competition's secret salt. A repository stands for its models, so that a team
-    does not draw again by changing a comment.
-    """
-    owner = f"baseline {player.baseline}" if player.baseline else f"repository {player.repository_id}"
-    text = json.dumps([owner, samples_digest, attack.name, attack.goal, attack.norm, attack.queries])
-    return int.from_bytes(hmac.digest(bytes.fromhex(competition.seed_salt), text.encode(), hashlib.sha256)[:8]) >> 1
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from django.db.models import QuerySet
 
 from competitions.extension_points import sets_in_use
-from competitions.models import SampleSet
+from competitions.models import Competition, SampleSet
 from core import worker_notifications
 from formats.base import Format, register
 from formats.curves import NAME
@@ -17,12 +19,20 @@ from formats.curves.models import Benchmark, Proof
 from formats.curves.pages import CurvesPages
 from formats.curves.player_builds import build
 from formats.curves.rounds import CurvesRounds
-from formats.curves.submissions import CurvesSmokeTest, check_commit
+from formats.curves.submissions import check_commit
 from formats.curves.work import benchmarks
 from submissions.extension_points import players_in_use, void_by_platform
 from submissions.formats import SubmissionFormat
 from submissions.models import Player, Submission
+from submissions.smoke_test import SmokeTest
 from workers.work_kind_interface import kinds
+
+
+def smoke_test(competition: Competition) -> SmokeTest[Any]:
+    """Return the smoke test of a competition."""
+    from formats.curves.smoke_test import CurvesSmokeTest  # noqa: PLC0415 - see its docstring
+
+    return CurvesSmokeTest.of(competition)
 
 
 def follow(submission: Submission) -> None:
@@ -57,6 +67,8 @@ def given_up() -> QuerySet[Submission]:
     return Submission.objects.filter(pk__in=failed.values("submission"))
 
 
-submissions = SubmissionFormat(check_commit, build, CurvesSmokeTest.of, ready=follow, eligibility_changed=follow)
+submissions = SubmissionFormat(
+    check_commit, build, smoke_test, ready=follow, eligibility_changed=follow, played_by_command=True
+)
 register(Format(NAME, CurvesCompetition(), submissions, CurvesRounds(), CurvesPages(), CurvesApi(CurvesBoard())))
 kinds += [benchmarks, proofs]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from django.conf import settings
 from django.db import models
-from django.utils.translation import gettext_noop
 
 from competitions.models import RulesVersion, SampleSet
 from evaluation.formats.curves.rules import ListedAttack
@@ -13,13 +12,13 @@ from rounds.models import Round, RoundEntry
 from submissions.models import Submission
 from workers.work_items import HostedItem
 
-GOALS = [(Goal.UNTARGETED.value, gettext_noop("untargeted")), (Goal.TARGETED.value, gettext_noop("targeted"))]
+GOALS = [(Goal.UNTARGETED.value, "untargeted"), (Goal.TARGETED.value, "targeted")]
 NORMS = [(Norm.LINF.value, "L-inf"), (Norm.L2.value, "L2")]
 KNOWLEDGE = [
-    (Knowledge.WHITE_BOX.value, gettext_noop("white-box")),
-    (Knowledge.TRANSFER.value, gettext_noop("transfer-based")),
-    (Knowledge.SCORE.value, gettext_noop("score-based")),
-    (Knowledge.DECISION.value, gettext_noop("decision-based")),
+    (Knowledge.WHITE_BOX.value, "white-box"),
+    (Knowledge.TRANSFER.value, "transfer-based"),
+    (Knowledge.SCORE.value, "score-based"),
+    (Knowledge.DECISION.value, "decision-based"),
 ]
 
 
@@ -105,9 +104,9 @@ class Proof(HostedItem):
     """Adversarial images of a released model that somebody uploaded, which a worker verifies."""
 
     class Outcome(models.TextChoices):
-        VERIFIED = "verified", gettext_noop("verified")
-        MODEL_FAILED = "model failed", gettext_noop("the model failed")
-        TOO_LONG = "too long", gettext_noop("the verification took too long")
+        VERIFIED = "verified", "verified"
+        MODEL_FAILED = "model failed", "the model failed"
+        TOO_LONG = "too long", "the verification took too long"
 
     round_entry = models.ForeignKey(RoundEntry, on_delete=models.PROTECT, related_name="proofs")
     """The model in the released round, whose samples the images belong to."""
@@ -126,7 +125,7 @@ class Proof(HostedItem):
     """Why the model failed; see `evaluation.domain.failure_reasons.Reason`. That is no error of who uploaded it."""
     detail = models.TextField(blank=True)
     verdicts = models.JSONField(default=list, blank=True)
-    """What the model said of each image; see `evaluation.formats.curves.proofs.verification.ImageVerdict`."""
+    """What the model said of each image; see `evaluation.formats.curves.proofs.image_verdict.ImageVerdict`."""
     position = models.PositiveIntegerField(null=True, blank=True)
     """Its place among the verified proofs of the model, from 1: they lower the best known distances in this order."""
     verified_at = models.DateTimeField(null=True, blank=True)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from datetime import datetime
-from typing import Any
+from io import BytesIO
+from typing import IO, Any
 
 from django.db import transaction
 from django.db.models import QuerySet
@@ -65,11 +66,11 @@ class CurvesRounds(LeaderboardsContinue, PlayedAlone, PlayedWhileRunning, Withou
             open_ = current.benchmarks.exclude(state=Benchmark.State.PLAYED)
             if current.state == Round.State.PLAYING and not open_.exists():
                 entries = frozen(current)
-                current.outcome = object_store.put(self.outcome(current, entries))
+                current.outcome = object_store.put_open(self.outcome(current, entries))
                 RoundEntry.objects.bulk_update(entries, ["place", "value"])
                 move(current, "score", by=None, reason="", outcome=current.outcome)
 
-    def outcome(self, round_: Round, entries: Sequence[RoundEntry]) -> bytes:
+    def outcome(self, round_: Round, entries: Sequence[RoundEntry]) -> IO[bytes]:
         """Return the lines of the bundle; give the entries their places.
 
         A model that failed under any attack gets no image right.
@@ -85,7 +86,8 @@ class CurvesRounds(LeaderboardsContinue, PlayedAlone, PlayedWhileRunning, Withou
             each.value = value[each.pk]
             each.place = 1 + sum(other > each.value for other in value.values())
         models = [_model_line(each, standings[each.pk]) for each in entries]
-        return encode([_head(round_, rules), *models, *(line for each in entries for line in benchmarks[each.pk])])
+        lines = [_head(round_, rules), *models, *(line for each in entries for line in benchmarks[each.pk])]
+        return BytesIO(encode(lines))
 
     def dashboard_part(self, round_: Round, views: Sequence[Preview]) -> DashboardPart:
         return DashboardPart(changes=places(views))
@@ -114,7 +116,7 @@ class CurvesRounds(LeaderboardsContinue, PlayedAlone, PlayedWhileRunning, Withou
     def _wrong(self, scored: Round) -> Iterator[Difference]:
         entries = frozen(scored)
         stored = [(each.place, each.value) for each in entries]
-        follows = self.outcome(scored, entries) == object_store.get(scored.outcome)
+        follows = self.outcome(scored, entries).read() == object_store.get(scored.outcome)
         if not follows or stored != [(each.place, each.value) for each in entries]:
             yield Difference(f"{scored}", "it does not follow from its benchmarks")
 

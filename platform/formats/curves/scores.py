@@ -14,7 +14,8 @@ from competitions.selectors import rules_in_force, sample_set_for
 from core import clock, worker_notifications
 from evaluation.formats.curves.threat_models import Norm
 from formats.curves import NAME
-from formats.curves.engine_adapter import ModelStanding, knowledge_of, standing_under
+from formats.curves.engine_adapter import ModelStanding, standing_under
+from formats.curves.listed_attacks import knowledge_of
 from formats.curves.models import Benchmark, ModelScore
 from formats.curves.rules import curves_rules
 from rounds.models import Round

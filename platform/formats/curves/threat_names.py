@@ -1,8 +1,6 @@
-"""Names of threat models for people, translated."""
+"""Names of threat models for people."""
 
 from __future__ import annotations
-
-from django.utils.translation import gettext
 
 from formats.curves.models import GOALS, KNOWLEDGE, NORMS
 
@@ -11,7 +9,7 @@ _GOALS, _NORMS, _KNOWLEDGE = dict(GOALS), dict(NORMS), dict(KNOWLEDGE)
 
 def goal_name(goal: str) -> str:
     """Return the name of a goal."""
-    return gettext(_GOALS[str(goal)])
+    return _GOALS[str(goal)]
 
 
 def norm_name(norm: str) -> str:
@@ -21,4 +19,4 @@ def norm_name(norm: str) -> str:
 
 def knowledge_name(knowledge: str) -> str:
     """Return what an attack sees, in words."""
-    return gettext(_KNOWLEDGE[str(knowledge)])
+    return _KNOWLEDGE[str(knowledge)]

@@ -8,7 +8,6 @@ from typing import Any
 
 from django.db.models import Q, QuerySet
 
-from formats.curves import engine_adapter
 from formats.curves.models import Benchmark
 from formats.curves.rules import curves_rules
 from rounds.models import Round
@@ -38,13 +37,17 @@ class BenchmarkWork(RowWork[Benchmark]):
 
     def longest(self, claim: Benchmark) -> timedelta:
         """Return twice the limits of the model for all that the attack may ask for all images, and an hour."""
+        from formats.curves.benchmark_runs import most_questions  # noqa: PLC0415 - see its docstring
+
         rules = curves_rules(claim.rules)
-        questions = claim.sample_set.count * engine_adapter.most_questions(claim.listed)
+        questions = claim.sample_set.count * most_questions(claim.listed)
         seconds = rules.setup_seconds + questions * rules.model_seconds_per_image
         return timedelta(seconds=2 * calibration() * seconds) + _MARGIN
 
     def play(self, item: Benchmark) -> Mapping[str, Any]:
-        return engine_adapter.played(item)
+        from formats.curves.benchmark_runs import played  # noqa: PLC0415 - see its docstring
+
+        return played(item)
 
     def log_ids(self, claim: Benchmark) -> dict[str, int]:
         return {"benchmark": claim.pk}

@@ -21,8 +21,8 @@ class QueryBoardRowSerializer(serializers.Serializer[Any]):
     interval extends below the compared rows. `change`: places won (above 0) or lost in a day under the same basis, null
     without an earlier rank. `failures`: pairs of sample and counted opponent without an adversarial. `met` of
     `opponents` count: an attack's score excludes models of its own team, `value_all` includes them. Models only:
-    `held`, the number of samples without an adversarial, and `clean_wrong`, the number of samples misclassified without
-    an attack. `chosen`: the team chose this submission; otherwise it is the newest scored one.
+    `samples_not_broken`, the number of samples without an adversarial, and `clean_wrong`, the number of samples
+    misclassified without an attack. `chosen`: the team chose this submission; otherwise it is the newest scored one.
     """
 
     rank = serializers.IntegerField(allow_null=True)
@@ -42,7 +42,7 @@ class QueryBoardRowSerializer(serializers.Serializer[Any]):
     met = serializers.IntegerField(allow_null=True)
     opponents = serializers.IntegerField()
     value_all = DistanceField(allow_null=True)
-    held = serializers.IntegerField(allow_null=True)
+    samples_not_broken = serializers.IntegerField(source="held", allow_null=True)
     clean_wrong = serializers.IntegerField(allow_null=True)
     worst_opponent = serializers.CharField()
     median_seconds = SecondsField()
@@ -54,13 +54,13 @@ class QueryBoardRowSerializer(serializers.Serializer[Any]):
 
 
 class QueryBoardSerializer(serializers.Serializer[Any]):
-    """A page of a leaderboard. `still_since` and `still_reason` are null if the leaderboard is not frozen."""
+    """A page of a leaderboard. `frozen_since` and `frozen_reason` are null if the leaderboard is not frozen."""
 
     page = serializers.IntegerField(source="number")
     pages = serializers.IntegerField()
     total = serializers.IntegerField()
-    still_since = serializers.DateTimeField(source="frozen.since", default=None)
-    still_reason = serializers.CharField(source="frozen.reason", default=None)
+    frozen_since = serializers.DateTimeField(source="frozen.since", default=None)
+    frozen_reason = serializers.CharField(source="frozen.reason", default=None)
     rows = QueryBoardRowSerializer(many=True)
 
 
@@ -71,6 +71,7 @@ class EvaluationSerializer(serializers.ModelSerializer[Evaluation]):
     low = DistanceField()
     high = DistanceField()
     value_all = DistanceField()
+    samples_not_broken = serializers.IntegerField(source="held")
     median_seconds = SecondsField()
     mean_queries = QueriesField()
     per_opponent = serializers.SerializerMethodField()
@@ -84,7 +85,7 @@ class EvaluationSerializer(serializers.ModelSerializer[Evaluation]):
         model = Evaluation
         fields = (
             *("state", "pool", "sample_set", "rules", "value", "low", "high", "samples", "failures"),
-            *("met", "value_all", "held", "clean_wrong"),
+            *("met", "value_all", "samples_not_broken", "clean_wrong"),
             *("worst_opponent", "per_opponent", "median_seconds", "mean_queries", "created_at", "finished_at"),
         )
 

@@ -23,7 +23,12 @@ register(
         name=NAME,
         competition=QueryCompetition(),
         submissions=SubmissionFormat(
-            check_commit, build, QuerySmokeTest.of, ready=evaluate, eligibility_changed=rank_again
+            check_commit,
+            build,
+            QuerySmokeTest.of,
+            ready=evaluate,
+            eligibility_changed=rank_again,
+            played_by_command=True,
         ),
         rounds=QueryRounds(),
         pages=QueryPages(),

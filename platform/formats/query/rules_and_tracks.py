@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-
-from django.utils.translation import gettext_noop
+from pathlib import Path
+from typing import cast
 
 from competitions.models import Competition
 from competitions.rules import COUNTING_SUBMISSION, LEAST_ACCURACY, NEWEST
-from competitions.rules_reader import RulesReader
+from competitions.rules_reader import Rules, RulesReader
 from evaluation.formats.query.rules import QueryRules
+from formats.query.first_pool_notes import first_pool_notes
+from formats.query.own_baselines import check_baseline
 from formats.query.smoke_opponents import keep_opponent
 from formats.query.smoke_test_notes import smoke_test_notes
 from formats.query.tracks import TRACKS
@@ -18,7 +20,7 @@ from formats.query.tracks import TRACKS
 class QueryCompetition:
     """See `competitions.formats.CompetitionFormat`."""
 
-    title = gettext_noop("queries: attacks ask models")
+    title = "queries: attacks ask models"
     tracks = TRACKS
     # the challenge of 2018 asked for half of the images
     rules = RulesReader(QueryRules, site_values={LEAST_ACCURACY: 0.5, COUNTING_SUBMISSION: NEWEST})
@@ -27,5 +29,9 @@ class QueryCompetition:
     def keep_opponent(self, name: str) -> str:
         return keep_opponent(name)
 
-    def smoke_test_notes(self, competition: Competition) -> Iterator[str]:
+    def check_baseline(self, track_name: str, source: Path, rules: Rules) -> None:
+        check_baseline(track_name, source, cast(QueryRules, rules))
+
+    def import_notes(self, competition: Competition) -> Iterator[str]:
+        yield from first_pool_notes(competition)
         yield from smoke_test_notes(competition)

@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-import io
-import stat
-import tarfile
-import tempfile
 from pathlib import Path
 
 from competitions.bundled_baselines import bundled
+from competitions.kept_directories import keep_directory
 from competitions.models import Competition
 from competitions.sample_store import samples_of
 from competitions.selectors import development_set
-from core import object_store
-from core.errors import Fault, Refusal
+from core.errors import Refusal
 from evaluation.builder.manifest import read_manifest
-from evaluation.builder.source_tree import tree_entries
 from evaluation.domain.players import TrackName
 from evaluation.formats.query.rules import QueryRules
 from evaluation.formats.query.runner.smoke_opponent import SmokeOpponent, nearest_mean_opponent
@@ -62,43 +57,4 @@ def keep_opponent(name: str) -> str:
         )
     if manifest.gpu:
         raise Refusal(f"{name} needs a GPU, but not every builder has one", fix="use a model that runs without a GPU")
-    return object_store.put(_packed(source))
-
-
-def unpack_opponent(digest: str, target: Path) -> None:
-    """Unpack a stored submission to `target` atomically, unless it exists."""
-    if target.exists():
-        return
-    target.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=target.parent, prefix=".opponent-") as name:
-        folder = Path(name) / "files"
-        try:
-            with tarfile.open(fileobj=io.BytesIO(object_store.get(digest))) as archive:
-                archive.extraction_filter = getattr(tarfile, "data_filter", None)  # from Python 3.11.4 on
-                archive.extractall(folder)  # noqa: S202 - `_packed` made the archive of files that were checked
-        except (tarfile.TarError, OSError) as error:
-            raise Fault(f"the opponent {digest} cannot be unpacked: {error}") from error
-        try:
-            folder.rename(target)
-        except OSError:  # another process unpacked it first
-            if not target.exists():
-                raise
-
-
-def _packed(source: Path) -> bytes:
-    """Return the files as an archive; equal trees give equal bytes."""
-    file = io.BytesIO()
-    with tarfile.open(fileobj=file, mode="w", format=tarfile.PAX_FORMAT) as archive:
-        for entry in tree_entries(source):
-            info = tarfile.TarInfo(str(entry.path))
-            info.mode = stat.S_IRUSR | stat.S_IWUSR | stat.S_IRGRP | stat.S_IROTH
-            if entry.executable:
-                info.mode |= stat.S_IXUSR | stat.S_IXGRP | stat.S_IXOTH
-            if entry.link is not None:
-                info.type, info.linkname = tarfile.SYMTYPE, entry.link
-                archive.addfile(info)
-            else:
-                content = (source / entry.path).read_bytes()
-                info.size = len(content)
-                archive.addfile(info, io.BytesIO(content))
-    return file.getvalue()
+    return keep_directory(source)

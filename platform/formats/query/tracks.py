@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from django.utils.translation import gettext_noop
-
 from competitions.formats import TrackSide, TrackSpec
 from evaluation.domain.players import TrackName
 
@@ -12,9 +10,9 @@ UNTARGETED = TrackName.UNTARGETED.value
 TARGETED = TrackName.TARGETED.value
 
 TRACKS = (
-    TrackSpec(MODEL, gettext_noop("model"), TrackSide.DEFENCE),
-    TrackSpec(UNTARGETED, gettext_noop("untargeted attack"), TrackSide.ATTACK),
-    TrackSpec(TARGETED, gettext_noop("targeted attack"), TrackSide.ATTACK),
+    TrackSpec(MODEL, "model", TrackSide.DEFENCE),
+    TrackSpec(UNTARGETED, "untargeted attack", TrackSide.ATTACK),
+    TrackSpec(TARGETED, "targeted attack", TrackSide.ATTACK),
 )
 """In the order of pages."""
 

@@ -41,7 +41,7 @@ class TransferApi:
         live = sees_live(user, track.competition)
         found = board_of(track) if live else TransferBoard()
         since = None if live else frozen_since(track.competition)
-        return TransferBoardSerializer(found, context={"still_since": since}).data
+        return TransferBoardSerializer(found, context={"frozen_since": since}).data
 
     def round_result(self, published: Round) -> RoundResult:
         """Return the places."""

@@ -60,15 +60,15 @@ class UnderWaySerializer(serializers.Serializer[Any]):
 
 
 class TransferBoardSerializer(serializers.Serializer[Any]):
-    """A whole leaderboard. While it is frozen (`still_since`), it has no rows."""
+    """A whole leaderboard. While it is frozen (`frozen_since`), it has no rows."""
 
-    still_since = serializers.SerializerMethodField()
+    frozen_since = serializers.SerializerMethodField()
     rows = TransferBoardRowSerializer(many=True)
     under_way = UnderWaySerializer(many=True)
 
-    def get_still_since(self, board: object) -> object:
+    def get_frozen_since(self, board: object) -> object:
         """Return the time of the freeze that hides the rows, or None."""
-        return self.context["still_since"]
+        return self.context["frozen_since"]
 
 
 class TransferPlaceSerializer(serializers.Serializer[Any]):

@@ -23,7 +23,12 @@ register(
         name=NAME,
         competition=TransferCompetition(),
         submissions=SubmissionFormat(
-            check_commit, build, TransferSmokeTest.of, ready=advance, eligibility_changed=advance
+            check_commit,
+            build,
+            TransferSmokeTest.of,
+            ready=advance,
+            eligibility_changed=advance,
+            played_by_command=True,
         ),
         rounds=TransferRounds(),
         pages=TransferPages(),

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
-
-from django.utils.translation import gettext_noop
 
 from competitions.formats import WithoutOpponent
 from competitions.rules import LEAST_ACCURACY
-from competitions.rules_reader import RuleKind, RulesReader
+from competitions.rules_reader import RuleKind, Rules, RulesReader
 from evaluation.formats.transfer.rules import Opponents, TransferRules
+from formats.transfer.own_baselines import check_baseline
 from formats.transfer.tracks import TRACKS
 
 
@@ -20,7 +20,7 @@ def _are_epsilons(value: Any) -> bool:
 class TransferCompetition(WithoutOpponent):
     """See `competitions.formats.CompetitionFormat`."""
 
-    title = gettext_noop("transfer: attacks send images, defences label them")
+    title = "transfer: attacks send images, defences label them"
     tracks = TRACKS
     rules = RulesReader(
         TransferRules,
@@ -32,3 +32,6 @@ class TransferCompetition(WithoutOpponent):
         },
     )
     without_baselines = "Its leaderboard is empty until a submission is ready."
+
+    def check_baseline(self, track_name: str, source: Path, rules: Rules) -> None:
+        check_baseline(track_name, source)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from django.utils.translation import gettext_noop
-
 from competitions.formats import TrackSide, TrackSpec
 from evaluation.formats.transfer.rules import TransferTrack
 
@@ -12,9 +10,9 @@ TARGETED_ATTACK = TransferTrack.TARGETED_ATTACK.value
 DEFENCE = TransferTrack.DEFENCE.value
 
 TRACKS = (
-    TrackSpec(ATTACK, gettext_noop("attack"), TrackSide.ATTACK),
-    TrackSpec(TARGETED_ATTACK, gettext_noop("targeted attack"), TrackSide.ATTACK),
-    TrackSpec(DEFENCE, gettext_noop("defence"), TrackSide.DEFENCE),
+    TrackSpec(ATTACK, "attack", TrackSide.ATTACK),
+    TrackSpec(TARGETED_ATTACK, "targeted attack", TrackSide.ATTACK),
+    TrackSpec(DEFENCE, "defence", TrackSide.DEFENCE),
 )
 """In the order of pages."""
 

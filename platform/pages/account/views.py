@@ -5,7 +5,6 @@ from __future__ import annotations
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
-from django.utils.translation import gettext
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
@@ -62,7 +61,7 @@ def token_revoke(request: HttpRequest, token: int) -> HttpResponse:
     except Refusal as refusal:
         flash_messages.show_refusal(request, refusal)
     else:
-        flash_messages.show_success(request, gettext("The token %(name)s is revoked.") % {"name": found.name})
+        flash_messages.show_success(request, f"The token {found.name} is revoked.")
     return redirect("pages:account")
 
 

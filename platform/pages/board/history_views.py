@@ -11,7 +11,7 @@ from django.views.decorators.http import require_safe
 from competitions.models import Competition, Entry, Track
 from evaluation.charts.line_chart import LineChart
 from pages.access import competition_of, entry_of
-from pages.csv_download import csv_file
+from pages.csv_download import csv_file, svg_download
 from pages.formats import MissingPageError, page_formats
 from pages.site.error_views import missing_page
 
@@ -32,11 +32,21 @@ def show(request: HttpRequest, slug: str, track_name: str) -> HttpResponse:
 @require_safe
 def table(request: HttpRequest, slug: str, track_name: str, name: str) -> HttpResponse:
     """Return the table of one of these charts as a CSV file."""
+    return csv_file(_chart(request, slug, track_name, name).table, f"{slug}-history-{track_name}-{name}")
+
+
+@require_safe
+def drawing(request: HttpRequest, slug: str, track_name: str, name: str) -> HttpResponse:
+    """Return one of these charts as an SVG file."""
+    return svg_download(_chart(request, slug, track_name, name), f"{slug}-history-{track_name}-{name}")
+
+
+def _chart(request: HttpRequest, slug: str, track_name: str, name: str) -> LineChart:
     competition = competition_of(request, slug)
-    found = page_formats.of(competition).history_table(request, _track(competition, track_name), name)
+    found = page_formats.of(competition).history_chart(request, _track(competition, track_name), name)
     if found is None:
-        raise Http404("no such table")
-    return csv_file(found, f"{slug}-history-{track_name}-{name}")
+        raise Http404("no such chart")
+    return found
 
 
 @require_safe

@@ -20,7 +20,7 @@ TOP = 3
 
 @dataclass(frozen=True)
 class CardRow:
-    """A row of a leaderboard: `score` and its `interval` are written in the language of the reader."""
+    """A row of a leaderboard: `score` and its `interval` as they are shown."""
 
     rank: int | None
     team: str

@@ -6,8 +6,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from django.utils.translation import gettext_noop
-
 from competitions.models import Competition, FreezeWindow
 from core import clock
 from rounds.models import Round
@@ -22,7 +20,7 @@ class CalendarItem:
     phase: str
 
 
-FREEZE = gettext_noop("Submissions freeze")
+FREEZE = "Submissions freeze"
 
 
 @dataclass(frozen=True)
@@ -98,10 +96,10 @@ def next_date(competition: Competition, windows: Sequence[FreezeWindow], now: da
     """Return the next date of a competition with these freeze windows, None after its end."""
     reopens = reopening(windows, now)
     if reopens is not None:
-        return NextDate(gettext_noop("Submissions open again"), reopens)
+        return NextDate("Submissions open again", reopens)
     if now < competition.starts_at:
-        return NextDate(gettext_noop("The competition starts"), competition.starts_at)
+        return NextDate("The competition starts", competition.starts_at)
     starts = [window.starts_at for window in windows if window.starts_at > now and window.called_off_at is None]
     if starts:
         return NextDate(FREEZE, min(starts))
-    return NextDate(gettext_noop("The competition ends"), competition.ends_at) if now < competition.ends_at else None
+    return NextDate("The competition ends", competition.ends_at) if now < competition.ends_at else None

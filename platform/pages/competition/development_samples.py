@@ -6,8 +6,6 @@ import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from django.utils.translation import gettext
-
 from competitions.models import Competition, SampleSet
 from competitions.sample_store import samples_of
 from core import platform_error_report
@@ -49,5 +47,5 @@ def examples(competition: Competition) -> Sequence[Example]:
 def class_name(names: Sequence[str], label: int | None) -> str:
     """Return the name of a class for people."""
     if label is None or label < 0:
-        return gettext("no label")
+        return "no label"
     return names[label] if label < len(names) else str(label)

@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from django.conf import settings
 from django.contrib.auth.decorators import login_required
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
-from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
 from accounts.selectors import is_captain
 from competitions.models import Page
+from competitions.sample_archive import open_development_archive
 from competitions.selectors import acceptance_of, terms_in_force
 from competitions.terms import accept_terms as record_acceptance
 from core.errors import Refusal
 from pages import flash_messages
 from pages.access import competition_of, own_entry, signed_in_user
+from pages.archive_download import archive_download
 from pages.competition.citation import bibtex
 from pages.competition.data_set import data_set
-from pages.competition.development_samples import examples
+from pages.competition.development_samples import development_set, examples
 from pages.formats import page_formats
 
 
@@ -73,7 +76,7 @@ def accept_terms(request: HttpRequest, slug: str) -> HttpResponse:
     except Refusal as refusal:
         flash_messages.show_refusal(request, refusal)
     else:
-        flash_messages.show_success(request, _("Terms accepted for %(team)s.") % {"team": own.team.name})
+        flash_messages.show_success(request, f"Terms accepted for {own.team.name}.")
     return redirect("pages:terms", slug)
 
 
@@ -88,6 +91,18 @@ def data(request: HttpRequest, slug: str) -> HttpResponse:
         "examples": examples(competition),
     }
     return render(request, "pages/competition/data.html", context)
+
+
+@require_safe
+def development_archive(request: HttpRequest, slug: str) -> HttpResponseBase:
+    """Return the development samples of a competition as an archive."""
+    competition = competition_of(request, slug)
+    samples = development_set(competition)
+    if samples is None:
+        raise Http404("no development samples")
+    return archive_download(
+        partial(open_development_archive, competition, samples), f"{slug}-development.zip", "application/zip"
+    )
 
 
 @require_safe

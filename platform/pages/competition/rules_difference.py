@@ -6,8 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from django.utils.translation import gettext, gettext_noop
-
 from competitions.models import RulesVersion
 from competitions.rules import (
     CHOSEN,
@@ -18,17 +16,16 @@ from competitions.rules import (
     least_accuracy,
     teams_may_choose,
 )
-from core.number_format import local
 from pages.formats import page_formats
 
 SHARED_LABELS = {
-    "name": gettext_noop("Name of the rules"),
-    "format": gettext_noop("Format"),
-    "norm": gettext_noop("Distance"),
-    "shape": gettext_noop("Images"),
-    "classes": gettext_noop("Classes"),
-    LEAST_ACCURACY: gettext_noop("Clean accuracy in the smoke test"),
-    COUNTING_SUBMISSION: gettext_noop("Which submission counts"),
+    "name": "Name of the rules",
+    "format": "Format",
+    "norm": "Distance",
+    "shape": "Images",
+    "classes": "Classes",
+    LEAST_ACCURACY: "Clean accuracy in the smoke test",
+    COUNTING_SUBMISSION: "Which submission counts",
 }
 """Labels of the values of rules in every format."""
 
@@ -58,7 +55,7 @@ def differences(old: RulesVersion, new: RulesVersion) -> Sequence[ValueChange]:
         rows.append(
             ValueChange(
                 name=name,
-                label=gettext(labels.get(name, name.replace("_", " "))),
+                label=labels.get(name, name.replace("_", " ")),
                 kind=kind,
                 before=_words(name, before.get(name)),
                 after=_words(name, after.get(name)),
@@ -88,7 +85,7 @@ def _effective(version: RulesVersion) -> dict[str, Any]:
 def _words(name: str, value: Any) -> str:
     if isinstance(value, list):
         return (" x " if name == "shape" else ", ").join(_part(each) for each in value)
-    return local(f"{value:,}") if isinstance(value, int | float) else str(value)
+    return f"{value:,}" if isinstance(value, int | float) else str(value)
 
 
 def _part(value: Any) -> str:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from http import HTTPStatus
 from typing import Any
 
-from django.http import FileResponse, Http404, HttpRequest, HttpResponse, HttpResponseBase, StreamingHttpResponse
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, StreamingHttpResponse
 from django.shortcuts import render
 from django.urls import reverse
 from django.utils.http import content_disposition_header
@@ -18,11 +17,12 @@ from core.errors import Refusal
 from core.time_format import for_programs
 from pages import polling
 from pages.access import own_teams, round_of
-from pages.formats import page_formats
+from pages.archive_download import archive_download
+from pages.csv_download import csv_file, svg_download
+from pages.formats import RoundFigures, page_formats
 from pages.round.released_files import files
 from rounds.formats import schedule_title
 from rounds.models import Release, Round
-from rounds.release.concurrent_archive_limit import RETRY_SECONDS, ArchivesBusyError
 from rounds.release.released_parts import open_part, released, released_entries
 from rounds.release.signing_keys import all_keys, key_id, public_key
 
@@ -60,6 +60,7 @@ def show(request: HttpRequest, slug: str, number: int) -> HttpResponse:
         public = released(shown)
         context |= _releases(request, shown, public)
         context["content"] = of_format.round_results(request, shown, tracks, public)
+        context["figures"] = of_format.round_figures(request, shown, tracks)
     return render(request, "pages/round/round.html", context)
 
 
@@ -88,6 +89,31 @@ def _admin_url(request: HttpRequest, competition: Competition, shown: Round) -> 
 
 
 @require_safe
+def figure_svg(request: HttpRequest, slug: str, number: int, name: str) -> HttpResponse:
+    """Return a figure of a published round as an SVG file."""
+    chart = _figures(request, slug, number).chart(name)
+    if chart is None:
+        raise Http404("no such figure")
+    return svg_download(chart, f"{slug}-round-{number}-{name}")
+
+
+@require_safe
+def figure_csv(request: HttpRequest, slug: str, number: int, name: str) -> HttpResponse:
+    """Return the numbers of a figure of a published round, or a table of it, as a CSV file."""
+    table = _figures(request, slug, number).table(name)
+    if table is None:
+        raise Http404("no such table")
+    return csv_file(table, f"{slug}-round-{number}-{name}")
+
+
+def _figures(request: HttpRequest, slug: str, number: int) -> RoundFigures:
+    shown = round_of(request, slug, number)
+    if shown.state != Round.State.PUBLISHED:
+        raise Http404("the round is not published")
+    return page_formats.of(shown.competition).round_figures(request, shown, list(shown.competition.tracks.all()))
+
+
+@require_safe
 def released_file(request: HttpRequest, slug: str, number: int, part: str) -> HttpResponseBase:
     """Return a released part of a round, or the perturbed images of one pair, as a file.
 
@@ -102,16 +128,7 @@ def released_file(request: HttpRequest, slug: str, number: int, part: str) -> Ht
         return StreamingHttpResponse(
             (), content_type=download.content_type, headers={"Content-Disposition": disposition}
         )
-    try:
-        file = download.open()
-    except ArchivesBusyError as busy:
-        return HttpResponse(
-            f"{busy}\n",
-            status=HTTPStatus.SERVICE_UNAVAILABLE,
-            content_type="text/plain; charset=utf-8",
-            headers={"Retry-After": str(RETRY_SECONDS)},
-        )
-    return FileResponse(file, as_attachment=True, filename=download.name, content_type=download.content_type)
+    return archive_download(download.open, download.name, download.content_type)
 
 
 @require_safe

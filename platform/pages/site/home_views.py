@@ -9,6 +9,7 @@ from django.views.decorators.http import require_safe
 from competitions.selectors import invitations_of
 from pages.directory.competition_lists import competition_lists, open_formats
 from pages.formats import formats_named
+from pages.site.manual import manual, tutorials
 
 
 @require_safe
@@ -25,5 +26,12 @@ def home(request: HttpRequest) -> HttpResponse:
 def docs(request: HttpRequest) -> HttpResponse:
     """Show how to take part in the formats of the open competitions; in the first format if none is open."""
     guides = [each.guide() for each in formats_named(open_formats(request.user))]
-    context = {"guides": guides, "evaluated": ", ".join(guide.evaluated for guide in guides)}
+    lists = competition_lists(request.user)
+    context = {
+        "guides": guides,
+        "evaluated": ", ".join(guide.evaluated for guide in guides),
+        "manual": manual(),
+        "tutorials": tutorials(),
+        "first": lists.open[0].competition if lists.open else None,
+    }
     return render(request, "pages/site/docs.html", context)

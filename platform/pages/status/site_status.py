@@ -9,7 +9,6 @@ from datetime import datetime, timedelta
 
 from django.contrib.humanize.templatetags.humanize import intcomma
 from django.db.models import Count, Min
-from django.utils.translation import gettext, ngettext
 
 from competitions.models import Competition
 from core import clock
@@ -87,9 +86,9 @@ def incidents(
         found.append(
             Incident(
                 Urgency.STOPPED,
-                gettext("No worker is online"),
-                f"{text or gettext('New submissions wait.')} "
-                + gettext("Everything continues when a worker is online again. No result is lost."),
+                "No worker is online",
+                f"{text or 'New submissions wait.'} "
+                + "Everything continues when a worker is online again. No result is lost.",
                 grave=bool(text),
             )
         )
@@ -99,24 +98,26 @@ def incidents(
         found.append(
             Incident(
                 Urgency.RETRIED,
-                gettext("Some work waits after platform errors"),
-                ngettext(
-                    "%(count)s piece or run failed several times, on one host or because of hosts. It is tried again, "
-                    "less and less often. No result is lost.",
-                    "%(count)s pieces and runs failed several times, on one host or because of hosts. They are tried "
-                    "again, less and less often. No result is lost.",
-                    count,
-                )
-                % {"count": intcomma(count)},
+                "Some work waits after platform errors",
+                (
+                    (
+                        f"{intcomma(count)} piece or run failed several times, on one host or because of hosts. "
+                        "It is tried again, less and less often. No result is lost."
+                    )
+                    if count == 1
+                    else (
+                        f"{intcomma(count)} pieces and runs failed several times, on one host or because of "
+                        "hosts. They are tried again, less and less often. No result is lost."
+                    )
+                ),
             )
         )
     if live and (count := workers_without_heartbeat()):
         found.append(
             Incident(
                 Urgency.SILENT,
-                ngettext("%(count)s worker has stopped reporting", "%(count)s workers have stopped reporting", count)
-                % {"count": count},
-                gettext("Other workers play their pieces again. No result is lost."),
+                (f"{count} worker has stopped reporting" if count == 1 else f"{count} workers have stopped reporting"),
+                "Other workers play their pieces again. No result is lost.",
             )
         )
     return sorted(found, key=lambda each: each.urgency)
@@ -130,13 +131,18 @@ def _builds() -> list[Incident]:
     return [
         Incident(
             Urgency.LATE,
-            gettext("Builds are late"),
-            ngettext(
-                "%(count)s submission waits for more than a day to be built and checked. They stay in the queue.",
-                "%(count)s submissions wait for more than a day to be built and checked. They stay in the queue.",
-                count,
-            )
-            % {"count": intcomma(count)},
+            "Builds are late",
+            (
+                (
+                    f"{intcomma(count)} submission waits for more than a day to be built and checked. They "
+                    "stay in the queue."
+                )
+                if count == 1
+                else (
+                    f"{intcomma(count)} submissions wait for more than a day to be built and checked. They "
+                    "stay in the queue."
+                )
+            ),
         )
     ]
 
@@ -148,26 +154,24 @@ def _failures() -> list[Incident]:
         found.append(
             Incident(
                 Urgency.REJECTED,
-                gettext("Some submissions could not be built or checked"),
-                ngettext(
-                    "Platform errors ended %(count)s submission. An organiser can retry it.",
-                    "Platform errors ended %(count)s submissions. An organiser can retry them.",
-                    count,
-                )
-                % {"count": intcomma(count)},
+                "Some submissions could not be built or checked",
+                (
+                    f"Platform errors ended {intcomma(count)} submission. An organiser can retry it."
+                    if count == 1
+                    else f"Platform errors ended {intcomma(count)} submissions. An organiser can retry them."
+                ),
             )
         )
     if count := failed_submissions.slots_to_refund().count():
         found.append(
             Incident(
                 Urgency.REFUND,
-                gettext("Some slots wait for a refund"),
-                ngettext(
-                    "Platform errors used %(count)s slot. An organiser decides on its refund.",
-                    "Platform errors used %(count)s slots. An organiser decides on their refund.",
-                    count,
-                )
-                % {"count": intcomma(count)},
+                "Some slots wait for a refund",
+                (
+                    f"Platform errors used {intcomma(count)} slot. An organiser decides on its refund."
+                    if count == 1
+                    else f"Platform errors used {intcomma(count)} slots. An organiser decides on their refund."
+                ),
             )
         )
     return found

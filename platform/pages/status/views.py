@@ -9,7 +9,7 @@ from django.views.decorators.http import require_safe
 from core.administration.permissions import is_superuser_or_organiser
 from pages import polling
 from pages.status.site_status import builds, formats_played, incidents, last_score_at, worker_lines
-from workers.selectors import hosts_out_of_service
+from workers.selectors import hosts_out_of_service, live_hosts
 
 STATUS_EVERY = 5
 
@@ -31,6 +31,7 @@ def status(request: HttpRequest) -> HttpResponse:
         "builds": waiting,
         "busy": bool(waiting.count or any(each.waiting or each.claimed for each in queues)),
         "out_of_service": hosts_out_of_service(),
+        "compares_hosts": len(live_hosts()) > 1,
         "for_organisers": is_superuser_or_organiser(request),
     }
     framed = polling.live_part(request, "pages/status/live_status.html", context, every=STATUS_EVERY)

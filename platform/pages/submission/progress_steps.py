@@ -5,16 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from django.utils.translation import gettext_noop
-
 from submissions.models import Build, Submission
 
 STEPS = (
-    gettext_noop("Received"),
-    gettext_noop("Build"),
-    gettext_noop("Smoke test"),
-    gettext_noop("Evaluation"),
-    gettext_noop("Score"),
+    "Received",
+    "Build",
+    "Smoke test",
+    "Evaluation",
+    "Score",
 )
 _RECEIVED, _BUILD, _SMOKE, _EVALUATION = range(4)
 _UNDER_WAY = {

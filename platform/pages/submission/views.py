@@ -8,9 +8,8 @@ from typing import Any
 from django.contrib.auth.decorators import login_required
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse, StreamingHttpResponse
-from django.shortcuts import redirect, render
+from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.html import format_html
-from django.utils.translation import gettext
 from django.views.decorators.http import require_POST, require_safe
 
 from accounts.models import User
@@ -21,7 +20,8 @@ from pages import flash_messages, polling
 from pages.access import in_team, sees_inside, signed_in_user, submission_of
 from pages.formats import SubmissionContent, page_formats
 from pages.round.entries import entries_shown
-from submissions import services
+from pages.submission.pictures import shown_pictures
+from submissions import services, smoke_pictures
 from submissions.build_order import place_of
 from submissions.models import Build, Submission
 from submissions.selectors import LOG_PAGE, faults_of, log_lines, whole_log
@@ -51,6 +51,7 @@ def submission(request: HttpRequest, number: int) -> HttpResponse:
         "build": _build(request, builds) if inside else None,
         "builds": builds,
         "aside": content.aside,
+        "why": content.why,
         **content.context,
     }
     if shown.cause == Submission.Cause.PLATFORM and may_organise(request.user, entry.competition):
@@ -79,7 +80,7 @@ def _page(
     if inside and shown.player is not None:
         context["public_name"] = public_name(context["competition"], shown.player.digest)
     if build is not None:
-        context |= _log(request, build)
+        context |= _log(request, build) | {"pictures": shown_pictures(shown, build)}
     return render(request, "pages/submission/submission.html", context)
 
 
@@ -96,7 +97,7 @@ def _poll_answer(request: HttpRequest, framed: polling.LivePart, known: dict[str
     if request.GET.get("state") != known["state"]:
         announcement = format_html(
             '<div hx-swap-oob="innerHTML:#announcement">{}</div>',
-            gettext("The submission is %(state)s.") % {"state": gettext(known["state"])},
+            f"The submission is {known['state']}.",
         )
         return polling.answer(request, framed, announcement)
     return polling.answer(request, framed)
@@ -174,11 +175,25 @@ def log_file(request: HttpRequest, number: int) -> StreamingHttpResponse:
     )
 
 
+@require_safe
+def smoke_picture(request: HttpRequest, number: int, attempt: int, sample: int, name: str) -> HttpResponse:
+    """Return a picture of a smoke test as PNG, for those who see its log."""
+    shown = submission_of(request, number)
+    if not sees_inside(request, shown.repository.entry):
+        raise PermissionDenied
+    build = get_object_or_404(shown.builds, attempt=attempt)
+    try:
+        content = smoke_pictures.picture(build, sample, name)
+    except Refusal as refusal:
+        raise Http404(refusal.problem) from refusal
+    return HttpResponse(content, content_type="image/png", headers={"Cache-Control": "private, max-age=600"})
+
+
 @require_POST
 @login_required
 def withdraw(request: HttpRequest, number: int) -> HttpResponse:
     """Withdraw a submission."""
-    done = gettext("Submission %(number)s is withdrawn.")
+    done = f"Submission {number} is withdrawn."
     return change(request, number, lambda shown, by: services.withdraw(submission=shown, by=by), done)
 
 
@@ -192,5 +207,5 @@ def change(request: HttpRequest, number: int, how: Callable[[Submission, User], 
     except Refusal as refusal:
         flash_messages.show_refusal(request, refusal)
     else:
-        flash_messages.show_success(request, done % {"number": number})
+        flash_messages.show_success(request, done)
     return redirect("pages:submission", number)

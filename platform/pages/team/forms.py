@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from django import forms
-from django.utils.translation import gettext_lazy
 
 from accounts.models import Team
 
@@ -11,15 +10,11 @@ from accounts.models import Team
 class TeamForm(forms.Form):
     """Form for a new team."""
 
-    name = forms.CharField(
-        max_length=80, label=gettext_lazy("Name"), help_text=gettext_lazy("Shown on the leaderboards.")
-    )
+    name = forms.CharField(max_length=80, label="Name", help_text="Shown on the leaderboards.")
     slug = forms.CharField(
         max_length=40,
-        label=gettext_lazy("Short name"),
-        help_text=gettext_lazy(
-            "Lower-case letters, digits and single hyphens, e.g. robust-owls. You cannot change it later."
-        ),
+        label="Short name",
+        help_text="Lower-case letters, digits and single hyphens, e.g. robust-owls. You cannot change it later.",
         validators=Team._meta.get_field("slug").validators[:1],
         widget=forms.TextInput(attrs={"autocapitalize": "none", "spellcheck": "false"}),
     )

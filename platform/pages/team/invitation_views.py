@@ -5,7 +5,6 @@ from __future__ import annotations
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect
-from django.utils.translation import gettext
 from django.views.decorators.http import require_POST
 
 from accounts.models import Invitation
@@ -28,9 +27,7 @@ def invite(request: HttpRequest, slug: str) -> HttpResponse:
     except Refusal as refusal:
         flash_messages.show_refusal(request, refusal)
     else:
-        flash_messages.show_success(
-            request, gettext("If the account %(name)s exists, it has an invitation now.") % {"name": username}
-        )
+        flash_messages.show_success(request, f"If the account {username} exists, it has an invitation now.")
     return redirect("pages:team", slug)
 
 
@@ -45,9 +42,7 @@ def withdraw(request: HttpRequest, slug: str, number: int) -> HttpResponse:
     except Refusal as refusal:
         flash_messages.show_refusal(request, refusal)
     else:
-        flash_messages.show_success(
-            request, gettext("The invitation of %(name)s is withdrawn.") % {"name": invitation.username}
-        )
+        flash_messages.show_success(request, f"The invitation of {invitation.username} is withdrawn.")
     return redirect("pages:team", slug)
 
 
@@ -61,7 +56,7 @@ def accept(request: HttpRequest, number: int) -> HttpResponse:
     except Refusal as refusal:
         flash_messages.show_refusal(request, refusal)
         return redirect("pages:account")
-    flash_messages.show_success(request, gettext("You are now a member of %(name)s.") % {"name": invitation.team})
+    flash_messages.show_success(request, f"You are now a member of {invitation.team}.")
     return redirect("pages:team", invitation.team.slug)
 
 
@@ -75,9 +70,7 @@ def decline(request: HttpRequest, number: int) -> HttpResponse:
     except Refusal as refusal:
         flash_messages.show_refusal(request, refusal)
     else:
-        flash_messages.show_success(
-            request, gettext("You declined the invitation to %(name)s.") % {"name": invitation.team}
-        )
+        flash_messages.show_success(request, f"You declined the invitation to {invitation.team}.")
     return redirect("pages:account")
 
 

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from django.core.paginator import Page, Paginator
 from django.db.models import Max, TextChoices
 from django.http import HttpRequest
-from django.utils.translation import gettext_noop
 
 from competitions.models import Entry, Track
 from core import clock
@@ -26,10 +25,10 @@ SUBMISSIONS_PER_PAGE = 50
 RECENT_COMMITS = 5
 
 STATES: Mapping[str, tuple[str, Sequence[Submission.State]]] = {
-    "under-way": (gettext_noop("Being built"), Submission.UNDER_WAY),
-    "ready": (gettext_noop("Ready"), (Submission.State.READY,)),
-    "rejected": (gettext_noop("Rejected"), (Submission.State.REJECTED,)),
-    "withdrawn": (gettext_noop("Withdrawn"), (Submission.State.WITHDRAWN,)),
+    "under-way": ("Being built", Submission.UNDER_WAY),
+    "ready": ("Ready", (Submission.State.READY,)),
+    "rejected": ("Rejected", (Submission.State.REJECTED,)),
+    "withdrawn": ("Withdrawn", (Submission.State.WITHDRAWN,)),
 }
 """Filters of a list of submissions by name: a title, and the states that pass."""
 
@@ -112,7 +111,7 @@ class SubmitPanel:
     """How a team submits to a track. `commits` are the newest of its repository.
 
     `next_tag` is a tag that does not exist, "" if the tags could not be read in time. `commits_in_time`: whether the
-    commits could; otherwise they are empty.
+    commits could; otherwise they are empty. `submitted` has the tags of the commits that are submissions already.
     """
 
     track: Track
@@ -120,6 +119,12 @@ class SubmitPanel:
     allowance: Allowance
     next_tag: str
     commits_in_time: bool = True
+    submitted: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def proposed(self) -> str:
+        """The newest commit that is no submission yet, "" if there is none."""
+        return next((each.sha for each in self.commits if each.sha not in self.submitted), "")
 
     @property
     def started(self) -> bool:
@@ -143,7 +148,10 @@ def submit_panel(entry: Entry, track: Track) -> SubmitPanel:
     recent = recent_of(repository, RECENT_COMMITS)
     known = recent.in_time or recent.refs
     tag = next_tag_of(repository, recent.refs) if known else ""
-    return SubmitPanel(track, recent.commits, allowance_of(repository), tag, recent.in_time)
+    shown = repository.submissions.filter(commit__in=[each.sha for each in recent.commits])
+    sent = shown.exclude(state__in=(Submission.State.REJECTED, Submission.State.WITHDRAWN))
+    submitted = dict(sent.order_by("pk").values_list("commit", "tag"))
+    return SubmitPanel(track, recent.commits, allowance_of(repository), tag, recent.in_time, submitted)
 
 
 def late_tags(entry: Entry) -> list[LateTag]:

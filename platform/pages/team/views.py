@@ -8,7 +8,6 @@ from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
-from django.utils.translation import gettext
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from accounts import services as accounts
@@ -98,9 +97,7 @@ def team_new(request: HttpRequest, slug: str) -> HttpResponse:
         except Refusal as refusal:
             form.add_error(None, flash_messages.refusal_text(refusal))
         else:
-            flash_messages.show_success(
-                request, gettext("Team %(name)s created. You are its captain.") % {"name": entry.team.name}
-            )
+            flash_messages.show_success(request, f"Team {entry.team.name} created. You are its captain.")
             return redirect("pages:team", entry.team.slug)
     context = {"form": form, "competition": competition, "terms": terms_in_force(competition)}
     return render(request, "pages/team/team_new.html", context)
@@ -121,7 +118,7 @@ def submit(request: HttpRequest, slug: str, track_name: str) -> HttpResponse:
     except Refusal as refusal:
         flash_messages.show_refusal(request, refusal)
         return redirect(f"{reverse('pages:team', args=[slug])}?track={track.name}#submit")
-    flash_messages.show_success(request, gettext("Submission %(number)s accepted.") % {"number": made.pk})
+    flash_messages.show_success(request, f"Submission {made.pk} accepted.")
     return redirect("pages:submission", made.pk)
 
 
@@ -137,9 +134,8 @@ def member_remove(request: HttpRequest, slug: str, user: int) -> HttpResponse:
         flash_messages.show_refusal(request, refusal)
     else:
         left = user == request.user.pk
-        text = gettext("You left %(name)s.") if left else gettext("%(name)s is no longer a member.")
-        name = entry.team if left else membership.user.username
-        flash_messages.show_success(request, text % {"name": name})
+        text = f"You left {entry.team}." if left else f"{membership.user.username} is no longer a member."
+        flash_messages.show_success(request, text)
     return redirect("pages:team", slug)
 
 

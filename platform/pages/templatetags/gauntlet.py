@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
 from django import template
+from django.conf import settings
 from django.core.exceptions import DisallowedHost
 from django.http import HttpRequest
 from django.template import Engine
@@ -15,18 +15,17 @@ from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.timezone import get_current_timezone_name
-from django.utils.translation import gettext, gettext_noop
 
 from accounts.models import Team
-from competitions.models import Page
+from competitions.models import Competition, Page
 from core import clock, rounding, time_format
-from core.number_format import local
 from evaluation.charts.interval_bar_axis import Axis
 from evaluation.domain.score_decimals import decimals
 from pages.access import own_teams
 from pages.formats import Content
 from pages.markdown import render
 from pages.player_names import PlayerName
+from submissions.local_check import local_check as local_check_of
 
 register = template.Library()
 
@@ -87,7 +86,7 @@ def countdown(at: datetime) -> SafeString:
     """
     left = at - clock.now()
     if left > FAR:
-        words = gettext("on %(day)s") % {"day": time_format.day(at)}
+        words = f"on {time_format.day(at)}"
         return format_html('<time class="nowrap" datetime="{}">{}</time>', time_format.for_programs(at), words)
     return format_html(
         '<span class="nowrap" data-until="{}">{}</span>',
@@ -105,7 +104,7 @@ def duration(seconds: float | None) -> str:
 @register.filter
 def distance(value: float | None) -> str:
     """Format a distance with the number of decimals of scores."""
-    return "" if value is None else local(f"{rounding.distance(value):.{rounding.DECIMALS}f}")
+    return "" if value is None else f"{rounding.distance(value):.{rounding.DECIMALS}f}"
 
 
 @register.filter
@@ -113,7 +112,7 @@ def digits(value: float | None, scored: Any) -> str:
     """Format a distance with the precision of the interval of a score (`scored.low`, `scored.high`)."""
     if value is None or scored.low is None or scored.high is None:
         return distance(value)
-    return local(f"{rounding.distance(value):.{decimals(scored.low, scored.high)}f}")
+    return f"{rounding.distance(value):.{decimals(scored.low, scored.high)}f}"
 
 
 @register.filter(name="range")
@@ -123,25 +122,25 @@ def range_of(scored: Any) -> str:
 
 
 def _to(low: str, high: str) -> str:
-    return gettext("%(low)s to %(high)s") % {"low": low, "high": high}
+    return f"{low} to {high}"
 
 
 @register.filter
 def share_range(scored: Any) -> str:
     """Format the interval of a score that is a share (`scored.low`, `scored.high`): "61.5 to 82.0 %"."""
-    return _to(local(f"{100 * scored.low:.1f}"), accuracy(scored.high))
+    return _to(f"{100 * scored.low:.1f}", accuracy(scored.high))
 
 
 @register.filter
 def accuracy(share: float | None) -> str:
     """Format a share as an accuracy, for example "96.5 %"."""
-    return "" if share is None else local(f"{share:.1%}".replace("%", " %"))
+    return "" if share is None else f"{share:.1%}".replace("%", " %")
 
 
 @register.filter
 def queries(value: float | None) -> str:
     """Format a mean number of queries."""
-    return "" if value is None else local(f"{rounding.queries(value):,}")
+    return "" if value is None else f"{rounding.queries(value):,}"
 
 
 @register.filter
@@ -149,9 +148,9 @@ def skew(seconds: float) -> str:
     """Format the offset of a clock from the database's, in whole seconds: "31 s ahead", or "in sync" below one."""
     off = round(abs(seconds))
     if not off:
-        return gettext("in sync")
-    words = gettext("%(time)s ahead") if seconds > 0 else gettext("%(time)s behind")
-    return words % {"time": f"{off} s" if off < 60 else time_format.duration(off)}
+        return "in sync"
+    time = f"{off} s" if off < 60 else time_format.duration(off)
+    return f"{time} ahead" if seconds > 0 else f"{time} behind"
 
 
 @register.filter
@@ -177,28 +176,21 @@ def interval(low: float, value: float, high: float, axis: Axis) -> Mapping[str, 
         "start": f"{start:.2f}",
         "width": f"{max(axis.at(high) - start, 0):.2f}",
         "point": f"{axis.at(value):.2f}",
-        "words": gettext("interval %(low)s to %(high)s")
-        % {"low": local(f"{low:.{written}f}"), "high": local(f"{high:.{written}f}")},
+        "words": f"interval {low:.{written}f} to {high:.{written}f}",
     }
 
 
 @register.inclusion_tag("pages/parts/axis.html")
 def ticks(axis: Axis) -> Mapping[str, Any]:
     """Draw the labels of an axis, for above or below its bars."""
-    return {"axis": axis, "words": gettext("axis from 0 to %(end)s") % {"end": local(axis.ticks[-1].text)}}
+    return {"axis": axis, "words": f"axis from 0 to {axis.ticks[-1].text}"}
 
 
 @register.filter
 def share(failures: int, tries: int | None) -> str:
     """Format a share, for example "8 of 80"; only the number if the total is unknown."""
-    part = local(f"{failures:,}")
-    return gettext("%(part)s of %(whole)s") % {"part": part, "whole": local(f"{tries:,}")} if tries else part
-
-
-@register.filter(name="local")
-def local_number(text: str) -> str:
-    """Format a number that is written with a point in the format of the reader."""
-    return local(text)
+    part = f"{failures:,}"
+    return f"{part} of {tries:,}" if tries else part
 
 
 @register.filter
@@ -242,19 +234,30 @@ def site_address(context: Mapping[str, Any]) -> str:
         return ""
 
 
-_SITE_MENU = (
-    (gettext_noop("Competitions"), "pages:competitions"),
-    (gettext_noop("Leaderboards"), "pages:leaderboards"),
-    (gettext_noop("Teams"), "pages:teams"),
-    (gettext_noop("Docs"), "pages:docs"),
-    (gettext_noop("Status"), "pages:status"),
-)
+@register.simple_tag(takes_context=True)
+def local_check(context: Mapping[str, Any], competition: Competition) -> str:
+    """Return the command that plays the smoke test of the competition on the reader's computer."""
+    return local_check_of(competition, site=site_address(context))
 
 
 @register.simple_tag
-def script_texts() -> str:
-    """Return the texts that the script of the pages needs, as JSON."""
-    return json.dumps({**time_format.for_script(), "copied": gettext("Copied")}, ensure_ascii=False)
+def commands_to_get_gauntlet() -> Sequence[str]:
+    """Return the commands after which a shell knows `gauntlet`, none where the operator named no source."""
+    source = settings.SOURCE_ADDRESS
+    if not source:
+        return ()
+    if source.startswith("/"):  # a demo, whose reader has its checkout
+        return (f'export PATH="{source}/.venv/bin:$PATH"',)
+    return (f"git clone {source} gauntlet", "make -C gauntlet setup", 'export PATH="$PWD/gauntlet/.venv/bin:$PATH"')
+
+
+_SITE_MENU = (
+    ("Competitions", "pages:competitions"),
+    ("Leaderboards", "pages:leaderboards"),
+    ("Teams", "pages:teams"),
+    ("Docs", "pages:docs"),
+    ("Status", "pages:status"),
+)
 
 
 @register.simple_tag(takes_context=True)

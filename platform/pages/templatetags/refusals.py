@@ -8,10 +8,8 @@ from collections.abc import Sequence
 from django import template
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
-from django.utils.translation import get_language, gettext, gettext_noop
 
 from evaluation.domain.failure_reasons import Reason
-from pages.language import translated
 
 register = template.Library()
 
@@ -19,14 +17,14 @@ _CODE = re.compile(r"`([^`\n]+)`")
 
 _REASONS = {reason.value: reason.text for reason in Reason}
 _STAGES = {
-    "manifest": gettext_noop("`submission.toml` was rejected."),
-    "build_failed": gettext_noop("The build failed."),
-    "build_too_slow": gettext_noop("The build took too long."),
-    "check_failed": gettext_noop("The smoke test failed."),
-    "overdue": gettext_noop("The time limit was reached."),
-    "lost": gettext_noop("The connection to the worker was lost."),
-    "fault": gettext_noop("Platform error."),
-    "own_opponents": gettext_noop("All opponents belong to the same team."),
+    "manifest": "`submission.toml` was rejected.",
+    "build_failed": "The build failed.",
+    "build_too_slow": "The build took too long.",
+    "check_failed": "The smoke test failed.",
+    "overdue": "The time limit was reached.",
+    "lost": "The connection to the worker was lost.",
+    "fault": "Platform error.",
+    "own_opponents": "All opponents belong to the same team.",
 }
 
 
@@ -37,12 +35,6 @@ def with_code(text: str) -> SafeString:
     return format_html_join(
         "", "{}", ((format_html("<code>{}</code>", part) if odd % 2 else part,) for odd, part in enumerate(parts))
     )
-
-
-@register.filter
-def recorded(text: str) -> SafeString:
-    """Format a text that was recorded in English: on pages in another language it is marked as English."""
-    return format_html("{}" if get_language() == "en" else '<span lang="en">{}</span>', text)
 
 
 @register.filter
@@ -72,6 +64,5 @@ def fixes(fix: str) -> Sequence[str]:
 def reason_text(reason: str) -> str:
     """Return a stored reason as a sentence."""
     if reason in _STAGES:
-        return gettext(_STAGES[reason])
-    known = _REASONS.get(reason)
-    return f"{capital(translated(known) if known else reason.replace('_', ' '))}."
+        return _STAGES[reason]
+    return f"{capital(_REASONS.get(reason) or reason.replace('_', ' '))}."

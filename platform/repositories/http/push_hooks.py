@@ -181,13 +181,19 @@ def close_connections() -> None:
 
 def refusal_text(refusal: Refusal, now: datetime) -> str:
     """Format a rejected push: what happened, the cause, the fix, and when a push is accepted again."""
-    lines = ["Gauntlet: rejected. Nothing was recorded and no slot was used.", f"  problem: {refusal.problem}"]
+    lines = ["Gauntlet: rejected. Nothing was recorded and no slot was used."]
+    lines.append(_indented("  problem: ", refusal.problem))
     if refusal.fix:
-        lines.append(f"  fix: {refusal.fix}")
+        lines.append(_indented("  fix: ", refusal.fix))
     if isinstance(refusal, RefusedForNow):
         at = refusal.accepted_from
         lines.append(f"  accepted again from {in_words(at)} ({until((at - now).total_seconds())})")
     return "\n".join(lines)
+
+
+def _indented(head: str, text: str) -> str:
+    """Return a text of several lines below each other, after a head."""
+    return head + text.replace("\n", f"\n{' ' * len(head)}")
 
 
 def _received(connection: socket.socket) -> bytes:

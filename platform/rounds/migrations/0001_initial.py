@@ -103,6 +103,14 @@ class Migration(migrations.Migration):
             ],
             options={
                 "ordering": ["-pk"],
+                "constraints": [
+                    models.UniqueConstraint(fields=("competition", "number"), name="round_number_once"),
+                    models.UniqueConstraint(
+                        condition=models.Q(("state__in", ["frozen", "playing", "paused", "scored"])),
+                        fields=("competition",),
+                        name="one_round_under_way",
+                    ),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -140,6 +148,13 @@ class Migration(migrations.Migration):
             ],
             options={
                 "ordering": ["round", "part"],
+                "constraints": [
+                    models.UniqueConstraint(
+                        condition=models.Q(("withdrawn_at__isnull", True)),
+                        fields=("round", "part"),
+                        name="part_released_once",
+                    )
+                ],
             },
         ),
         migrations.CreateModel(
@@ -211,6 +226,10 @@ class Migration(migrations.Migration):
             options={
                 "verbose_name_plural": "round entries",
                 "ordering": ["round", "track", "place", "order"],
+                "indexes": [models.Index(fields=["round", "track", "place"], name="rounds_roun_round_i_c3b779_idx")],
+                "constraints": [
+                    models.UniqueConstraint(fields=("round", "submission"), name="submission_once_per_round")
+                ],
             },
         ),
         migrations.CreateModel(
@@ -270,6 +289,9 @@ class Migration(migrations.Migration):
             ],
             options={
                 "ordering": ["round", "-bracket", "number"],
+                "constraints": [
+                    models.UniqueConstraint(fields=("round", "bracket", "number"), name="stage_once_per_round")
+                ],
             },
         ),
         migrations.CreateModel(
@@ -303,6 +325,9 @@ class Migration(migrations.Migration):
             ],
             options={
                 "ordering": ["stage", "track", "place"],
+                "constraints": [
+                    models.UniqueConstraint(fields=("stage", "player"), name="player_decided_once_per_stage")
+                ],
             },
         ),
         migrations.CreateModel(
@@ -332,6 +357,9 @@ class Migration(migrations.Migration):
             ],
             options={
                 "ordering": ["round", "pk"],
+                "constraints": [
+                    models.UniqueConstraint(fields=("round", "model", "attack"), name="warned_once_per_round")
+                ],
             },
         ),
         migrations.CreateModel(
@@ -355,43 +383,5 @@ class Migration(migrations.Migration):
             options={
                 "ordering": ["pk"],
             },
-        ),
-        migrations.AddConstraint(
-            model_name="round",
-            constraint=models.UniqueConstraint(fields=("competition", "number"), name="round_number_once"),
-        ),
-        migrations.AddConstraint(
-            model_name="round",
-            constraint=models.UniqueConstraint(
-                condition=models.Q(("state__in", ["frozen", "playing", "paused", "scored"])),
-                fields=("competition",),
-                name="one_round_under_way",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="release",
-            constraint=models.UniqueConstraint(
-                condition=models.Q(("withdrawn_at__isnull", True)), fields=("round", "part"), name="part_released_once"
-            ),
-        ),
-        migrations.AddIndex(
-            model_name="roundentry",
-            index=models.Index(fields=["round", "track", "place"], name="rounds_roun_round_i_c3b779_idx"),
-        ),
-        migrations.AddConstraint(
-            model_name="roundentry",
-            constraint=models.UniqueConstraint(fields=("round", "submission"), name="submission_once_per_round"),
-        ),
-        migrations.AddConstraint(
-            model_name="roundstage",
-            constraint=models.UniqueConstraint(fields=("round", "bracket", "number"), name="stage_once_per_round"),
-        ),
-        migrations.AddConstraint(
-            model_name="decision",
-            constraint=models.UniqueConstraint(fields=("stage", "player"), name="player_decided_once_per_stage"),
-        ),
-        migrations.AddConstraint(
-            model_name="roundwarning",
-            constraint=models.UniqueConstraint(fields=("round", "model", "attack"), name="warned_once_per_round"),
         ),
     ]

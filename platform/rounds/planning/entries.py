@@ -24,7 +24,7 @@ def eligible_entries(round_: Round, at: datetime) -> list[RoundEntry]:
     """
     counting = format_of(round_).counting(round_.competition, at)
     by_track: dict[Track, list[Submission]] = {}
-    for submission in _counted(round_.competition, counting, at):
+    for submission in _counted(round_, counting, at):
         by_track.setdefault(submission.repository.track, []).append(submission)
     entries = []
     for track, submissions in by_track.items():
@@ -36,12 +36,19 @@ def eligible_entries(round_: Round, at: datetime) -> list[RoundEntry]:
     return entries
 
 
-def _counted(competition: Competition, counting: Counting, at: datetime) -> list[Submission]:
-    """Return the chosen or else the newest submission of each repository, in their order."""
-    ready = counting.submissions.filter(repository__track__competition=competition, state_since__lte=at)
+def _counted(round_: Round, counting: Counting, at: datetime) -> list[Submission]:
+    """Return the chosen or else the newest submission of each repository, in their order.
+
+    Where a final requires open source, others do not count.
+    """
+    final = round_.kind == Round.Kind.FINAL
+    open_source = final and round_.competition.licence_policy == Competition.LicencePolicy.REQUIRED
+    ready = counting.submissions.filter(repository__track__competition=round_.competition_id, state_since__lte=at)
     rows = ready.select_related("repository__entry__team", "repository__track", "player").order_by("pk")
     counted: dict[int, Submission] = {}
     for submission in rows:
+        if open_source and not is_open_source(submission.licence):
+            continue
         before = counted.get(submission.repository_id)
         if before is None or before.pk not in counting.chosen:
             counted[submission.repository_id] = submission

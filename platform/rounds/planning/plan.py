@@ -11,6 +11,7 @@ from django.db.models import Max
 
 from competitions.freeze_windows import plan_window
 from competitions.models import Competition, SampleSet
+from competitions.round_tables import PURPOSES
 from competitions.sample_draw import commitment_of, draw_samples, keep_draw
 from competitions.selectors import require_organiser, rules_in_force
 from core import clock, event_log
@@ -24,8 +25,6 @@ from rounds.planning.entries import eligible_entries
 if TYPE_CHECKING:
     from accounts.models import User
 
-_PURPOSES = {Round.Kind.DEVELOPMENT: SampleSet.Purpose.TEST, Round.Kind.FINAL: SampleSet.Purpose.FINAL}
-
 
 def plan_round(
     *,
@@ -38,12 +37,12 @@ def plan_round(
     samples: int,
     starts_at: datetime,
     ends_at: datetime,
-    by: User,
+    by: User | None,
     reason: str = "",
 ) -> Round:
     """Plan a round on `samples` samples of `source`, in an order that follows from a secret salt of the site.
 
-    A format may ignore `schedule` and `guard`.
+    A format may ignore `schedule` and `guard`. `by` is None where an operator imports the competition's file.
 
     Another order requires the cancellation of this round, which stays listed.
 
@@ -51,7 +50,8 @@ def plan_round(
     or were played or drawn for a round that was not cancelled before it played, and where a round of the current field
     is too large to be verified afterwards.
     """
-    require_organiser(by, competition)
+    if by is not None:
+        require_organiser(by, competition)
     round_format = round_formats.of(competition)
     kind, title = _kind(kind), _title(title)
     schedule, guard = round_format.schedule(schedule, guard=guard)
@@ -115,7 +115,7 @@ def _free_name(competition: Competition, number: int) -> str:
 def _check_samples(
     competition: Competition, round_format: RoundFormat, kind: Round.Kind, source: SampleSet, samples: int
 ) -> None:
-    purpose = _PURPOSES[kind]
+    purpose = PURPOSES[kind.value]
     if source.competition_id != competition.pk or source.drawn_from_id is not None:
         raise Refusal(f"{source} is not an imported set of {competition.title}", fix="choose one of its imported sets")
     if source.purpose != purpose:

@@ -48,7 +48,7 @@ def _judge(entries: Sequence[RoundEntry], by: User, reason: str, *, verb: str, e
             entry.eligible, entry.ineligible_because = eligible, because
     # the outcome states eligibility; computed before the lock, as it is slow
     scored = round_.state == Round.State.SCORED
-    outcome = object_store.put(format_of(round_).outcome(round_, field)) if scored else ""
+    outcome = object_store.put_open(format_of(round_).outcome(round_, field)) if scored else ""
     with transaction.atomic():
         current = locked(round_)
         if current.state != round_.state or prizes_of(frozen(current)) != seen:

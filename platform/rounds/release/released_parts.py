@@ -34,8 +34,8 @@ COPIES_REMAIN = "Copies made before may remain: what was public cannot be recall
 """The warning of a withdrawal, also kept in the event log."""
 
 _IMAGES_OF_ROW = re.compile(r"perturbed-([1-9][0-9]{0,17})")
-_ENDINGS = {Release.Part.BUNDLE: "jsonl", Release.Part.IMAGES: "zip", Release.Part.PERTURBED: "csv"}
-_TYPES = {"jsonl": "application/jsonl", "zip": "application/zip", "csv": "text/csv; charset=utf-8"}
+_ENDINGS = {Release.Part.BUNDLE: "gauntlet", Release.Part.IMAGES: "zip", Release.Part.PERTURBED: "csv"}
+_TYPES = {"gauntlet": "application/octet-stream", "zip": "application/zip", "csv": "text/csv; charset=utf-8"}
 
 
 @dataclass(frozen=True)
@@ -188,8 +188,9 @@ def _made(round_: Round, part: str) -> str:
             if tags := released_tags(repository, also=round_):
                 public_copy(repository, tags)
         return ""
+    if part == Release.Part.BUNDLE:
+        return object_store.put_open(bundle_of(round_))
     makers = {
-        Release.Part.BUNDLE: bundle_of,
         Release.Part.IMAGES: images_zip,
         Release.Part.PERTURBED: format_of(round_).perturbed_table,
     }

@@ -7,7 +7,8 @@ it automatically.
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING
+from tempfile import TemporaryFile
+from typing import IO, TYPE_CHECKING
 
 from django.db import transaction
 
@@ -16,7 +17,7 @@ from core.errors import Fault, Refusal
 from core.time_format import for_programs
 from rounds.models import SigningKey
 from rounds.release import signing_seed
-from rounds.release.signing_seed import MOST_SUCCESSIONS, Succession, key_id, sign, succeed
+from rounds.release.signing_seed import MOST_SUCCESSIONS, Succession, key_id, sign_file, succeed
 from rounds.release.signing_seed import public_key as public_of
 from rounds.running.transitions import require_reason
 
@@ -39,13 +40,17 @@ def all_keys() -> list[SigningKey]:
     return list(SigningKey.objects.select_related("successor").order_by("pk"))
 
 
-def signed(body: bytes) -> bytes:
-    """Return `body` with this site's signature appended, and the keys that lead to it.
+def signed(body: IO[bytes]) -> IO[bytes]:
+    """Return an open file with the content of `body` and this site's signature, with the keys that lead to it.
 
-    Equal bodies give equal bytes until the key changes.
+    Equal bodies give equal bytes until the key changes. The caller closes the file.
     """
     current = _current()
-    return sign(body, _secret_of(current), _chain(current))
+    secret, chain = _secret_of(current), _chain(current)  # before the file, which nobody would close
+    file = TemporaryFile()  # noqa: SIM115
+    sign_file(body, file, secret, chain)
+    file.seek(0)
+    return file
 
 
 def rotate(*, by: User | None, reason: str) -> SigningKey:

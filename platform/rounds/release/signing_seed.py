@@ -10,7 +10,7 @@ from pathlib import Path
 from django.conf import settings
 
 from core.errors import Fault
-from evaluation.bundle.signing import sign
+from evaluation.bundle.signing import sign_file
 from evaluation.bundle.signing_keys import MOST_SUCCESSIONS, Succession, key_id, public_key, succeed
 
 __all__ = [
@@ -21,7 +21,7 @@ __all__ = [
     "promote",
     "public_key",
     "seed",
-    "sign",
+    "sign_file",
     "stored_seed",
     "succeed",
     "waiting_seed",

@@ -73,6 +73,17 @@ class Migration(migrations.Migration):
                     ),
                 ),
             ],
+            options={
+                "constraints": [
+                    models.UniqueConstraint(fields=("competition", "track_name", "digest"), name="player_once"),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            ("repository__isnull", False), models.Q(("baseline", ""), _negated=True), _connector="OR"
+                        ),
+                        name="player_has_a_source",
+                    ),
+                ],
+            },
         ),
         migrations.CreateModel(
             name="Submission",
@@ -142,6 +153,14 @@ class Migration(migrations.Migration):
             ],
             options={
                 "ordering": ["-pk"],
+                "constraints": [
+                    models.UniqueConstraint(
+                        condition=models.Q(("state__in", ["refused", "withdrawn"]), _negated=True),
+                        fields=("repository", "commit"),
+                        name="commit_under_way_or_ready_once",
+                    ),
+                    models.UniqueConstraint(fields=("repository", "tag"), name="tag_once_per_repository"),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -191,6 +210,7 @@ class Migration(migrations.Migration):
             ],
             options={
                 "ordering": ["-pk"],
+                "indexes": [models.Index(fields=["repository", "reserved_at"], name="submissions_reposit_03d085_idx")],
             },
         ),
         migrations.CreateModel(
@@ -214,6 +234,7 @@ class Migration(migrations.Migration):
             ],
             options={
                 "ordering": ["attempt"],
+                "constraints": [models.UniqueConstraint(fields=("submission", "attempt"), name="build_attempt_once")],
             },
         ),
         migrations.CreateModel(
@@ -236,38 +257,5 @@ class Migration(migrations.Migration):
                 "ordering": ["first_line"],
                 "constraints": [models.UniqueConstraint(fields=("build", "first_line"), name="log_line_once")],
             },
-        ),
-        migrations.AddConstraint(
-            model_name="player",
-            constraint=models.UniqueConstraint(fields=("competition", "track_name", "digest"), name="player_once"),
-        ),
-        migrations.AddConstraint(
-            model_name="player",
-            constraint=models.CheckConstraint(
-                condition=models.Q(
-                    ("repository__isnull", False), models.Q(("baseline", ""), _negated=True), _connector="OR"
-                ),
-                name="player_has_a_source",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="submission",
-            constraint=models.UniqueConstraint(
-                condition=models.Q(("state__in", ["refused", "withdrawn"]), _negated=True),
-                fields=("repository", "commit"),
-                name="commit_under_way_or_ready_once",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="submission",
-            constraint=models.UniqueConstraint(fields=("repository", "tag"), name="tag_once_per_repository"),
-        ),
-        migrations.AddIndex(
-            model_name="quotaslot",
-            index=models.Index(fields=["repository", "reserved_at"], name="submissions_reposit_03d085_idx"),
-        ),
-        migrations.AddConstraint(
-            model_name="build",
-            constraint=models.UniqueConstraint(fields=("submission", "attempt"), name="build_attempt_once"),
         ),
     ]

@@ -12,6 +12,8 @@ import pytest
 
 from evaluation.formats.query.catalogue import find_baseline
 
+OWN_MODULES = ("hopskipjump", "label_steps", "lite_network", "network", "surrogates")
+
 LoadMain: TypeAlias = Callable[[str], ModuleType]
 
 
@@ -22,14 +24,14 @@ def load_main(monkeypatch: pytest.MonkeyPatch) -> LoadMain:
     def load(name: str) -> ModuleType:
         path = find_baseline(name).repository()
         monkeypatch.syspath_prepend(path)
-        for own in ("network", "lite_network", "surrogates"):
+        for own in OWN_MODULES:
             monkeypatch.delitem(sys.modules, own, raising=False)
         spec = importlib.util.spec_from_file_location("main", path / "main.py")
         assert spec is not None
         assert spec.loader is not None
         module = importlib.util.module_from_spec(spec)
         spec.loader.exec_module(module)
-        for own in ("network", "lite_network", "surrogates"):
+        for own in OWN_MODULES:
             sys.modules.pop(own, None)
         return module
 

@@ -38,17 +38,29 @@ DIGESTS = {
     "numpy-classifier": "sha256:33af8705ac884c90c687f6dfd213f4afdb038b8bf90b937e92c7a7e5edb742b2",
     "plain-resnet": "sha256:e278c598a4e437c5ebbdf757568d4b4bb356fc5019b41f4f4f4a2040d60189af",
     "boundary": "sha256:3b5bb5c813db364e65b9c1e644ed08d281d5e5a7ec7460b719a167b6b02239a8",
+    "boundary-filter": "sha256:ac8e5d64a99ad7591be1cf9d99be5333d8a4e8e917d4bf21126b2763a850253d",
+    "cgba": "sha256:9b11852fd18da8bfc6d38ee55de14a9341cd2e99d0601ad699bd0617979a5c73",
     "compact-iterative-transfer": "sha256:0bf941165b5e5de986ddbe8732fbdd4a420171c8e00e63c951fbfb875ad9a13f",
     "compact-single-step-transfer": "sha256:c6bdbb87f67f5b681a8a66b0b2a1a4ccd5dfe3467aad46a7fce893aabfdaafc0",
     "gaussian-noise": "sha256:9e5977627a9c2ff786e67b707f6d8d4b11060d0fa9c0bd5f8b461772b2f8a670",
+    "geoda": "sha256:6c90e8eace033cea313c8e2c6cd1a108d75141c026c122eea0790ea19df0e00a",
+    "hopskipjump": "sha256:a7cfe9464efc56352cfb0b3c2ea26cd97b370a88f74f442c02c363a10859735b",
     "iterative-transfer": "sha256:9615759c25779dc85069ee796d8c7a23555fe30ce1d7faeb23ecc7caa2bb3284",
+    "qeba": "sha256:34c95aeb8631fb5b950b5508d2cd0a33b786605c0ec6dea5e3c7041d27297d2f",
     "salt-and-pepper": "sha256:e72bea218057aff0a8d7bf4fbdf4ab7b4b062c0077b204f124aaec1184bceb76",
     "single-step-transfer": "sha256:4849ad3d2db5cdf8dbc9331ff159d7bd684b4a34fc22ca2273b65ef6408ba2b3",
+    "surfree": "sha256:9d98aaf0eac66f8a5a6727095027b48345bf26b5420115ccb1edf887fbd97cca",
+    "tangent": "sha256:cfda61802bfb9c13f1deb37893683bf64c457d8135544da918d9f2b0da6ff8ec",
     "compact-targeted-iterative-transfer": "sha256:bbbae05b3dcb14f255e10b91f1b17e7055e5b095364efeb5ee3ee894e148fadb",
     "targeted-boundary": "sha256:5e93845d604f690ffcbd01cbabe61ec3dfb3c4f4594aa754d8ff98c2335df31a",
+    "targeted-boundary-filter": "sha256:9cbe6b3c37ffe5c7947c1a3e1d1d7309b796dd2df838e5eff78f992e568f9f42",
+    "targeted-cgba": "sha256:001541d974752ba28928d8194887def3b87a23cee4793b144c5e150a018bf53b",
+    "targeted-hopskipjump": "sha256:685186242de29426ef9126ae7ce847df4d928f16a1feadab21b045d852e00a86",
     "targeted-interpolation": "sha256:b064ce1dd59b18c77039903309d889a73604a6bbbffbd5f6311e1c9a47606959",
     "targeted-iterative-transfer": "sha256:3e94600621ea1a7d151d93cafadaf97ce4331ca9508c2e97e0734f5d617e5e3a",
     "targeted-pointwise": "sha256:297c4d3737fe6d532089b6c034d040f827fc35288ff87c31461acc6bf9375a94",
+    "targeted-qeba": "sha256:bdaa1745f13c6a5eda36160f34a2f60b7bcf6dc5183844a9d630b3bff1f3a2d7",
+    "targeted-tangent": "sha256:2edc67da1df1bb6fe142d61d20335479bce7f5079dcf1a68ece7de578697f6fc",
 }
 """A changed digest is another player: sites that have built the old one play both."""
 
@@ -57,13 +69,29 @@ every_baseline = pytest.mark.parametrize("baseline", baselines(), ids=lambda bas
 
 def test_it_works() -> None:
     tracks = [baseline.track for baseline in baselines()]
-    assert [tracks.count(track) for track in TrackName] == [7, 7, 5]
-    assert len({baseline.name for baseline in baselines()}) == 19
+    assert [tracks.count(track) for track in TrackName] == [7, 14, 10]
+    assert len({baseline.name for baseline in baselines()}) == 31
 
 
 def test_each_data_set_has_its_submissions() -> None:
     digits, photographs, others = (baselines_for(name) for name in ("digits", "tiny-imagenet:DIR", "cifar10"))
-    assert [baseline.name for baseline in others] == ["boundary", "gaussian-noise", "salt-and-pepper"]
+    assert [baseline.name for baseline in others] == [
+        "boundary",
+        "boundary-filter",
+        "cgba",
+        "gaussian-noise",
+        "geoda",
+        "hopskipjump",
+        "qeba",
+        "salt-and-pepper",
+        "surfree",
+        "tangent",
+    ]
+    assert [baseline.name for baseline in others if baseline.in_demo] == [
+        "boundary",
+        "gaussian-noise",
+        "salt-and-pepper",
+    ]
     assert set(digits) & set(photographs) == set(others)
     assert {baseline.track for baseline in photographs} == set(TrackName)
     assert set(digits) | set(photographs) == set(baselines())

@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Callable
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
@@ -102,3 +103,19 @@ def test_the_operators_settings_reach_the_other_process(
     assert (
         plan_within_limits("docker", make_repository(files={"Dockerfile": "FROM debian:12\n"})) == "your own Dockerfile"
     )
+
+
+@pytest.mark.parametrize(
+    ("requirement", "fix"),
+    [
+        ("no-such-package-at-all", "do without no-such-package-at-all, or ask the organisers"),
+        ("numpy==0.1", f"write numpy=={version('numpy')}, or ask the organisers"),
+    ],
+)
+def test_a_participant_is_not_told_to_install_anything(
+    make_repository: MakeRepository, requirement: str, fix: str
+) -> None:
+    with pytest.raises(BuildRefusal) as caught:
+        plan_build("process", make_repository(files={"requirements.txt": f"{requirement}\n"}), BuildSettings())
+    assert caught.value.fix.startswith(fix)
+    assert "pip" not in caught.value.fix

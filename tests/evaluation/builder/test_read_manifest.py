@@ -93,6 +93,30 @@ def test_it_rejects_a_wrong_line(tmp_path: Path, content: str | bytes, line: int
     assert fix in refusal.fix
 
 
+def test_it_names_all_errors_at_once(tmp_path: Path) -> None:
+    refusal = refused(tmp_path, text(track='"targetted"', run='"cd src && ls"', licence=None, gpu="1") + "colour = 3\n")
+    assert refusal.problem.splitlines() == [
+        "submission.toml, line 5: gpu must be true or false",
+        "submission.toml, line 6: unknown key 'colour'",
+        "submission.toml, line 1: the key 'licence' is missing in [submission]",
+        "submission.toml, line 2: unknown track 'targetted'",
+        "submission.toml, line 3: run contains '&&', but runs without a shell",
+    ]
+    assert len(refusal.fix.splitlines()) == 5
+    assert refusal.run == ()
+
+
+def test_a_misspelt_key_is_one_error(tmp_path: Path) -> None:
+    refusal = refused(tmp_path, text(licence=None) + 'license = "MIT"\n')
+    assert refusal.problem == "submission.toml, line 5: unknown key 'license'"
+    assert refusal.run == ("python", "main.py", "--name", "a b")
+
+
+def test_of_hundreds_of_wrong_keys_some_are_named(tmp_path: Path) -> None:
+    refusal = refused(tmp_path, text() + "".join(f"x{number} = true\n" for number in range(300)))
+    assert len(refusal.problem.splitlines()) == 8
+
+
 def test_it_rejects_a_missing_file(tmp_path: Path) -> None:
     with pytest.raises(ManifestRefusal, match=r"submission.toml is missing") as caught:
         read_manifest(tmp_path)

@@ -65,6 +65,19 @@ class Match60:
     @contextmanager
     def played(self) -> Iterator[None]:
         """Play, and keep the instance that played alive inside the block."""
+        match = self._play()
+        for _ in range(4):
+            if self.kept:
+                break
+            match.close()  # on a busy host the model exceeded its time, and an audit would ask nothing
+            match = self._play()
+        try:
+            assert self.kept
+            yield
+        finally:
+            match.close()
+
+    def _play(self) -> RefereedMatch:
         match = RefereedMatch(
             rules=RULES,
             track=TrackName.UNTARGETED,
@@ -72,12 +85,9 @@ class Match60:
             attack=SandboxedPlayer(self.sandbox, self._attack, RESOURCES),
             seed=8,
         )
-        try:
-            samples = list(load_dataset("digits").samples("dev")[1:4])
-            self.kept = [piece.kept for piece in match.play(samples) if piece.kept]
-            yield
-        finally:
-            match.close()
+        samples = list(load_dataset("digits").samples("dev")[1:4])
+        self.kept = [piece.kept for piece in match.play(samples) if piece.kept]
+        return match
 
     def audit(self, *, level_caches: bool) -> AuditReport:
         """The audit as it is: alone, on a copy of the files."""

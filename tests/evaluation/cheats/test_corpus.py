@@ -7,6 +7,7 @@ plays in the quicker one.
 
 from __future__ import annotations
 
+import shutil
 import tempfile
 import tomllib
 from collections.abc import Iterator
@@ -18,6 +19,7 @@ import docker
 import pytest
 
 from evaluation.builder.choose_builder import choose_builder
+from evaluation.builder.manifest import read_manifest
 from evaluation.datasets.load import load_dataset
 from evaluation.domain.players import QueryPlayer
 from evaluation.domain.samples import Sample
@@ -67,10 +69,15 @@ GAMES += [
 ]
 
 
-class HonestPlayers:
-    """The sandboxes, and the players built for them: each at most once in a session."""
+class Players:
+    """The sandboxes, and the players built for them: each at most once in a session.
 
-    def __init__(self) -> None:
+    In Docker most cheats are in one image, each in a folder of its own: a match needs no build of its own. Nothing
+    else may run from an image when its caches are levelled.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
         self._sandboxes: dict[str, Sandbox] = {}
         self._players: dict[tuple[str, Path], QueryPlayer] = {}
 
@@ -82,13 +89,29 @@ class HonestPlayers:
     def player(self, sandbox: str, repository: Path) -> QueryPlayer:
         key = sandbox, repository
         if key not in self._players:
-            self._players[key] = choose_builder(sandbox).build(repository, on_log=lambda line: None)
+            if sandbox == "docker" and repository in CHEATS and not expected(repository).get("levelled", False):
+                self._players[key] = self._cheat_in_docker(repository)
+            else:
+                self._players[key] = choose_builder(sandbox).build(repository, on_log=lambda line: None)
         return self._players[key]
+
+    def _cheat_in_docker(self, cheat: Path) -> QueryPlayer:
+        all_cheats = self._folder / "cheats"
+        if not all_cheats.exists():
+            shutil.copytree(cheat.parent, all_cheats)
+            for name in ("submission.toml", "main.py"):  # a repository starts a script of its own
+                shutil.copy(CHEATS[0] / name, all_cheats)
+            (all_cheats / "requirements.txt").write_text("numpy\n")
+        manifest = read_manifest(cheat)
+        with in_turn(CHEATS[0]):  # one process builds, and the others find the image
+            built = choose_builder("docker").build(all_cheats, on_log=lambda line: None)
+        there = ("sh", "-c", f'cd {cheat.name} && exec "$@"', "sh")
+        return replace(built, name=manifest.title, track=manifest.track, command=(*there, *manifest.run))
 
 
 @pytest.fixture(scope="session")
-def honest() -> HonestPlayers:
-    return HonestPlayers()
+def honest(tmp_path_factory: pytest.TempPathFactory) -> Players:
+    return Players(tmp_path_factory.mktemp("players"))
 
 
 @pytest.fixture(scope="session")
@@ -117,7 +140,7 @@ def own_containers() -> list[Any]:
         client.close()
 
 
-def meet(honest: HonestPlayers, cheat: Path, sandbox: str, samples: list[Sample]) -> Played:
+def meet(honest: Players, cheat: Path, sandbox: str, samples: list[Sample]) -> Played:
     """The cheat's match against an honest opponent."""
     wanted = expected(cheat)
     opponent = REPOSITORIES / "players" / ("honest-attack" if wanted["side"] == "model" else "honest-model")
@@ -158,7 +181,7 @@ def check(played: Played, wanted: dict[str, Any]) -> None:
 @pytest.mark.timeout(120)
 @pytest.mark.parametrize(("cheat", "sandbox"), GAMES)
 def test_it_is_stopped(
-    honest: HonestPlayers,
+    honest: Players,
     samples: list[Sample],
     temporary: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -180,7 +203,7 @@ def test_it_is_stopped(
 
 
 @pytest.mark.parametrize("sandbox", ["process", pytest.param("docker", marks=pytest.mark.docker)])
-def test_the_honest_players_play(honest: HonestPlayers, samples: list[Sample], sandbox: str) -> None:
+def test_the_honest_players_play(honest: Players, samples: list[Sample], sandbox: str) -> None:
     """The opponents are honest, and good enough that a cheat has something to spoil."""
     played = play(
         model=honest.player(sandbox, REPOSITORIES / "players" / "honest-model"),
@@ -200,7 +223,7 @@ def test_the_honest_players_play(honest: HonestPlayers, samples: list[Sample], s
 
 @pytest.mark.parametrize("sandbox", ["process", pytest.param("docker", marks=pytest.mark.docker)])
 def test_a_model_that_computes_for_half_of_its_limit_plays(
-    honest: HonestPlayers, samples: list[Sample], sandbox: str, monkeypatch: pytest.MonkeyPatch
+    honest: Players, samples: list[Sample], sandbox: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The honest twin of the one that sleeps: it has as little of a reserve, but as much by the clock as on a site."""
     monkeypatch.setattr(players, "MODEL_GRACE_SECONDS", 1.5)

@@ -164,6 +164,7 @@ def test_check_takes_any_data_set(gauntlet: Callable[..., Any], tmp_path: Path) 
     assert status == 0, out + err
     assert "opponent: a nearest-mean model of the split 'all'" in err
     assert "adversarials for 3 of 6 samples" in out, "noise makes dark images lighter"
+    assert "found no adversarial" not in out, "the check is passed"
 
 
 def test_a_split_is_asked_for_where_there_are_several(gauntlet: Callable[..., Any], tmp_path: Path) -> None:

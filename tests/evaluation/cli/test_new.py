@@ -104,6 +104,8 @@ def test_it_begins_on_the_track_that_was_named(gauntlet: Callable[..., Any], tmp
     assert (manifest.track, manifest.title) == (track, "Mine")
     readme = (tmp_path / "mine" / "README.md").read_text()
     assert "gauntlet check .\ngauntlet play " in readme
+    assert readme.startswith("# Mine\n\nThis began as a copy of the bundled submission ")
+    assert "\n## What was copied: " in readme
     assert ("--format transfer" in readme) == layout_of_2017
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from evaluation.cli.main import parser
 from evaluation.cli.options import submission
 from evaluation.formats.query.catalogue import find_baseline
 
@@ -33,3 +34,12 @@ def test_a_folder_of_the_catalogue_is_completed(monkeypatch: pytest.MonkeyPatch)
 def test_it_refuses_what_is_neither() -> None:
     with pytest.raises(argparse.ArgumentTypeError, match="nowhere is not a directory, and no bundled"):
         submission("nowhere")
+    with pytest.raises(argparse.ArgumentTypeError, match=r"this name; did you mean plain-resnet\?"):
+        submission("plain-resnt")
+
+
+def test_the_nearest_choice_is_proposed(capsys: pytest.CaptureFixture[str]) -> None:
+    for words, near in ((["chek", "."], "check"), (["new", "untargetd", "mine"], "untargeted")):
+        with pytest.raises(SystemExit):
+            parser().parse_args(words)
+        assert capsys.readouterr().err.endswith(f"did you mean '{near}'?\n")

@@ -117,6 +117,7 @@ def test_it_refuses_an_attack_of_another_track(
     )
     assert status == 3
     assert "targeted track" in err
+    assert "fix: play it with --track targeted" in err
     assert not (tmp_path / "out" / "result.json").exists()
 
 

@@ -7,7 +7,7 @@ import csv
 import io
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
@@ -115,6 +115,12 @@ def successes(rows: list[dict[str, Any]]) -> np.ndarray:
     return np.array([found.get(row["outcome"], row["distance"]) for row in rows])
 
 
+def changes(reached: np.ndarray, distances: Sequence[float]) -> list[float]:
+    """The distances at which a curve changes, with its ends."""
+    first, last = distances[0], distances[-1]
+    return sorted({first, last, *(float(each) for each in reached if first < each < last)})
+
+
 def height(y: str) -> float:
     """Read a share of the axis back from a place in the drawing."""
     return (BOTTOM - float(y)) / (BOTTOM - TOP)
@@ -154,7 +160,7 @@ def test_success_against_distance_is_that_of_the_result(match: Path) -> None:
     reached = successes(result_of(match)["samples"])
     distances = budgets(ImageShape(64, 64, 3))
     points = steps(read(match)[0].drawn("success", "chart-line")[0])
-    for (x, share), distance in zip(points, distances, strict=True):
+    for (x, share), distance in zip(points, changes(reached, distances), strict=True):
         assert distances[0] * (distances[-1] / distances[0]) ** x == pytest.approx(distance, rel=1e-3)
         assert share == pytest.approx((reached <= distance).mean(), abs=2e-4)
 
@@ -235,8 +241,21 @@ def test_curves_of_a_tournament_are_those_of_its_matches(tournament: Path) -> No
     matches = [result_of(tournament / f"boundary--{model}")["samples"] for model in PLAYERS[:2]]
     pairs = np.concatenate([successes(rows) for rows in matches])
     drawn = [share for _, share in steps(found.drawn("success-untargeted", "chart-line")[0])]
-    assert drawn == pytest.approx([(pairs <= distance).mean() for distance in distances], abs=2e-4)
+    assert drawn == pytest.approx([(pairs <= at).mean() for at in changes(pairs, distances)], abs=2e-4)
     assert {"success-model", "success-targeted", "queries-untargeted", "queries-targeted"} <= set(found.charts)
+
+
+def test_the_robustness_of_a_tournament_is_the_score_of_its_models(tournament: Path) -> None:
+    found, html = read(tournament)
+    address = re.search(r'href="data:text/csv;charset=utf-8;base64,([^"]*)" download="robustness.csv"', html)
+    assert address
+    rows = list(csv.DictReader(io.StringIO(base64.b64decode(address[1]).decode())))
+    matches = {model: result_of(tournament / f"boundary--{model}") for model in PLAYERS[:2]}
+    assert {row["model"]: float(row["bundled attacks"]) for row in rows} == pytest.approx(
+        {model: result["median_distance"] for model, result in matches.items()}, abs=1e-6
+    )  # the only untargeted attack is a bundled one
+    assert [row["bundled attacks"] for row in rows] == [row["best 5 attacks"] for row in rows]
+    assert len(found.drawn("robustness", "chart-dots")) == 2
 
 
 @pytest.mark.parametrize("kind", ["match", "tournament"])
@@ -246,9 +265,10 @@ def test_it_refers_to_nothing_outside(kind: str, request: pytest.FixtureRequest)
         value for _, attributes in found.tags for name, value in attributes.items() if name in ADDRESS_ATTRIBUTES
     ]
     assert addresses
-    assert all(address.startswith("data:image/png;base64,") for address in addresses)
+    kinds = ("image/png", "image/svg+xml;charset=utf-8", "text/csv;charset=utf-8")
+    assert all(address.startswith(tuple(f"data:{kind};base64," for kind in kinds)) for address in addresses)
     assert not {"script", "link", "iframe", "object", "embed", "base", "form"} & {tag for tag, _ in found.tags}
-    assert not re.search(r"url\(|@import|@font-face|https?:|//[a-z]", re.sub(r'src="data:[^"]*"', "", html))
+    assert not re.search(r"url\(|@import|@font-face|https?:|//[a-z]", re.sub(r'(src|href)="data:[^"]*"', "", html))
     assert not any(name.startswith("on") for _, attributes in found.tags for name in attributes)
 
 

@@ -51,6 +51,7 @@ def test_it_prints_tables_with_standard_errors(gauntlet: Callable[..., Any]) -> 
     assert re.search(r"^ ladder-guard +\d+\.\d( +[01]\.\d{3} \(\d\.\d{3}\)){2} ", out, re.MULTILINE)
     assert re.search(r"^ ladder-2 - everybody +-\d+\.\d +[+-]\d\.\d{3} \(\d\.\d{3}\) ", out, re.MULTILINE)
     assert "1,000 new samples" in out
+    assert "regimes crowded, 2 tournaments each: models" in out
 
 
 @pytest.mark.parametrize("words", [("--regimes", "easy"), ("--tournaments", 0), ("--seed", -1)])

@@ -84,10 +84,10 @@ def test_check_rejects_what_the_smoke_test_of_the_site_rejects(
 
 def test_check_rejects_what_the_push_gate_rejects(gauntlet: Gauntlet, script: Callable[[str, str, str], Path]) -> None:
     mine = script("mine", "attack", "true")
-    (mine / "go.sh").chmod(0o644)
+    (mine / "go.sh").write_text("true")
     status, _, said = gauntlet("check", mine)
     assert status == 3
-    assert "the entry point go.sh is not executable\n  fix: run `git update-index --chmod=+x go.sh`" in said
+    assert "go.sh does not say which interpreter runs it\n  fix: begin it with a line such as #!/bin/bash" in said
     assert gauntlet("check", mine, "--model", "numpy-classifier")[0] == 2
 
 
@@ -96,6 +96,16 @@ def test_the_query_format_names_a_submission_of_this_one(gauntlet: Gauntlet, tmp
     status, _, said = gauntlet("play", "--model", "base-network", "--attack", "boundary", *words)
     assert status == 3
     assert "base-network is of the transfer format: it has a metadata.json\n  fix: play it with --format tra" in said
+
+
+def test_a_play_whose_defence_crashes_does_not_end_well(
+    gauntlet: Gauntlet, script: Callable[[str, str, str], Path], tmp_path: Path
+) -> None:
+    attack, defence = script("copy", "attack", 'cp "$1"/*.png "$2"'), script("none", "defense", "exit 5")
+    words = ("--attack", attack, "--defence", defence, "--samples", 1, "--out", tmp_path / "out")
+    status, _, said = gauntlet("play", "--format", "transfer", *words)
+    assert status == 3
+    assert "none: batch 0 of copy: crashed" in " ".join(said.split())
 
 
 def test_a_tournament_says_what_failed_and_goes_on(
@@ -135,12 +145,13 @@ def require_report_of(result: dict[str, Any], html: str) -> None:
         assert row["epsilon"] == epsilon
         assert {name: row[name] for name in pair} == {name: str(value).lower() for name, value in pair.items()}
     assert len(pairs) == 8
-    for heading in ("All epsilons, 3 images", "Epsilon 4, 2 images", "Epsilon 8, 1 image", "Success by epsilon"):
+    for heading in ("All epsilons, 3 images", "Epsilon 4, 2 images", "Epsilon 8, 1 image", "success by epsilon"):
         assert heading in text
     assert "silent: batch 0, epsilon 4: crashed: its process ended with an error" in text
     assert f"{result['standings']['defence'][0]['score']:.4f}" in text
     assert "gauntlet tournament --format transfer" in text
-    assert not re.search(r'<script|<link|(?:src|href)="(?!data:image/png;base64,)|url\(|https?:', html)
+    own = r"data:(?:image/png|image/svg\+xml|text/csv)[;,]"
+    assert not re.search(rf'<script|<link|(?:src|href)="(?!{own})|url\(|https?:', html)
 
 
 @pytest.mark.parametrize(

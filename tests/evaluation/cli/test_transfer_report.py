@@ -100,15 +100,30 @@ def test_the_gallery_shows_what_fooled_most_defences() -> None:
         assert set(np.asarray(picture).flat) == {128 + 5 * 16}
 
 
+def test_scores_by_rank_have_lines_of_bundled_submissions() -> None:
+    kinds = {"mine": TransferTrack.ATTACK, "fgsm": TransferTrack.ATTACK, "one": TransferTrack.DEFENCE}
+    result = played({("one", 0): [1, 1], ("one", 1): [0, 1]}, kinds)
+    (scores, *_) = charts(result)
+    assert scores.key == "scores-attack"
+    board = {row.name: row.score for row in result.board(TransferTrack.ATTACK)}
+    assert scores.table.columns == ("place", "name", "score", "fgsm")
+    assert scores.table.rows == [(1, "mine", board["mine"], board["fgsm"])]
+    assert [line.name for line in scores.lines] == ["scores by place", "fgsm"]
+
+
 def test_curves_show_the_success_of_each_track() -> None:
-    untargeted, targeted = charts(played(LABELS, ONE_OF_EACH))
+    defences, untargeted, targeted = charts(played(LABELS, ONE_OF_EACH))
+    assert [row[:2] for row in defences.table.rows] == [(1, "one"), (1, "two")]
     assert untargeted.table.rows == [(4, 0.3333), (16, 1.0)]
     assert targeted.table.rows == [(4, 0.3333), (16, 0.75)]
 
 
 def test_one_epsilon_has_no_curve() -> None:
     result = played(LABELS, ONE_OF_EACH)
-    assert charts(replace(result, batches=result.batches[:1], made=result.made[:1], labelled=())) == []
+    made = tuple(each for each in result.made if each.batch == 0)
+    labelled = tuple(each for each in result.labelled if each.batch == 0)
+    one = charts(replace(result, batches=result.batches[:1], made=made, labelled=labelled))
+    assert not any(chart.key.startswith("success") for chart in one)
 
 
 def test_it_escapes_what_participants_write() -> None:

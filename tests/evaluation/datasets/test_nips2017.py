@@ -37,6 +37,7 @@ def test_it_works(tree: Path) -> None:
     assert list(dataset.splits) == ["dev"]
     samples = dataset.samples("dev")
     assert [(sample.label, sample.target) for sample in samples] == [(304, 325), (0, 999), (999, 0)]
+    assert [sample.image_id for sample in samples] == ["0c7ac4a8c9dfa802", "f43fbfe8a9ea876c", "45986a5dfaba4d2c"]
     assert [int(sample.image.max()) for sample in samples] == [0, 10, 20]
     # the class name is the number that the competition's table gives
     assert dataset.class_names[samples[0].label] == "305"

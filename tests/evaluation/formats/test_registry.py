@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from io import BytesIO
 from pathlib import Path
 
 import pytest
@@ -59,6 +60,9 @@ def test_no_two_formats_share_a_track_a_manifest_or_a_name_of_a_bundled_submissi
         (b'{"format":"transfer","kind":"head"}\n{}', "transfer"),
         (b'{"format":3,"kind":"head"}\n{}', "query"),
         (b'{"format":["transfer"]}', "query"),
+        (b'{"kind":"signature"}\n{"kind":"parts"}\n{"format":"transfer","kind":"head"}\n', "transfer"),
+        (b'{"form":3,"kind":"parts"}\n{"format":4,"kind":"head"}\n', "query"),
+        (b'{"form":3,"kind":"parts"}\n' * 3, "query"),
         (b"[1]", "query"),
         (b"", "query"),
         (b"\xff", "query"),
@@ -66,7 +70,9 @@ def test_no_two_formats_share_a_track_a_manifest_or_a_name_of_a_bundled_submissi
     ],
 )
 def test_the_head_of_a_bundle_names_its_format(content: bytes, name: str) -> None:
-    assert format_of_bundle(content) == name
+    file = BytesIO(content)
+    assert format_of_bundle(file) == name
+    assert file.read() == content
 
 
 @pytest.mark.parametrize("name", ["chess", "", "query\x1b[2J", "n" * 1000])

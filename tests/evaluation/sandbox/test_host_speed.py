@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import sys
+import time
+from typing import Any
 
+import numpy as np
 import pytest
 
 from evaluation.domain.errors import Fault
@@ -25,3 +28,17 @@ def test_it_rejects_a_host_that_starts_no_process(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(sys, "executable", "/nowhere/python")
     with pytest.raises(Fault, match="could not be measured"):
         calibrate()
+
+
+def test_time_in_which_others_have_the_processor_does_not_count(monkeypatch: pytest.MonkeyPatch) -> None:
+    def delayed(*arrays: Any) -> Any:
+        time.sleep(0.1)
+        return arrays[0]
+
+    monkeypatch.setattr(np, "maximum", delayed)
+    assert host_speed.measure() < 0.4  # half of what the eight pauses take by the clock
+
+
+def test_it_rejects_a_device_that_is_not_there() -> None:
+    with pytest.raises(Fault, match=r"the speed of GPU 77 could not be measured: .*GAUNTLET_WORKER_DEVICES"):
+        calibrate("77")

@@ -212,7 +212,15 @@ def test_it_rejects_a_place_where_it_cannot_write(tmp_path: Path, made_up: MakeU
 
 
 @pytest.mark.parametrize(
-    ("recipe", "options"), [("plain", {}), ("pgd", {"norm": "linf", "steps": 1}), ("adp", {}), ("rse", {})]
+    ("recipe", "options"),
+    [
+        ("plain", {}),
+        ("pgd", {"norm": "linf", "steps": 1}),
+        ("logit-pairing", {"norm": "linf", "steps": 1}),
+        ("ensemble-at", {"norm": "linf"}),
+        ("adp", {}),
+        ("rse", {}),
+    ],
 )
 def test_the_network_for_cifar_10_is_trained_by_its_recipes(
     tmp_path: Path, made_up: MakeUp, recipe: str, options: dict[str, Any]
@@ -222,10 +230,16 @@ def test_the_network_for_cifar_10_is_trained_by_its_recipes(
     assert report.validation_accuracy is not None
 
 
+def test_the_network_for_cifar_10_has_a_form_with_feature_denoising(tmp_path: Path, made_up: MakeUp) -> None:
+    report = run(tmp_path, made_up(side=32), "pgd", arch="cifar-denoising", norm="linf", steps=1)
+    assert report.parameters == 73_523 + sum(width**2 + 4 * width for width in (32, 64))
+
+
 @pytest.mark.parametrize(
     ("recipe", "options", "problem"),
     [
         ("adp", {}, "has no small"),
+        ("ensemble-at", {"arch": "cifar-denoising"}, "has no cifar-denoising"),
         ("noise", {"arch": "cifar-resnet"}, "has no --arch cifar-resnet"),
         ("plain", {"arch": "cifar-resnet"}, "32 x 32 x 3"),
         ("ddn", {"norm": "linf"}, "no adversary in L-inf"),

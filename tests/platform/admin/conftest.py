@@ -39,7 +39,7 @@ from formats.transfer.tournaments.models import AttackRun, DefenceRun, Entrant, 
 from repositories.models import PushCost, Repository
 from rounds.models import Release, Round, RoundEntry, SigningKey
 from submissions.models import Build, LogChunk, Player, QuotaSlot, Submission
-from workers.models import Host, Worker, WorkerTime
+from workers.models import Host, HostComparison, Worker, WorkerTime
 
 
 @pytest.fixture
@@ -165,6 +165,15 @@ class Rows:
         LogChunk.objects.create(build=build, stage="build", first_line=1, lines=1, text="built", at=self.at)
         SigningKey.objects.create(public=f"{self.rounds:064x}", made_at=self.at)
         Host.objects.create(name=f"here-{self.rounds}", out_since=self.at, problem="no engine", check_due_at=self.at)
+        HostComparison.objects.create(
+            at=self.at,
+            subject="match 1",
+            player="sha256:1",
+            played_on="here",
+            repeated_on="there",
+            compared=9,
+            unequal=1,
+        )
         return submission
 
     def _tournament(self, submission: Submission, players: dict[str, Player]) -> None:

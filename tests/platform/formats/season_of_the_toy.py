@@ -214,7 +214,7 @@ def _result(client: Client, round_: Round) -> None:
     shown = client.get("/api/competitions/toy/rounds/1").json()["standings"]["solver"]
     assert {row["team"]: row["place"] for row in shown} == places
     bundle = b"".join(client.get("/competitions/toy/rounds/1/files/bundle"))
-    report = verify_signed(bundle, public_key(), None, None, lambda lines: Checked((), ()))
+    report = verify_signed(bundle, public_key(), None, None, lambda lines: Checked((), (f"{len(list(lines))} lines",)))
     assert report.ok, report.problems
     lines = [decode_line(number, line) for number, line in enumerate(split(bundle), 1)]
     assert [line["place"] for line in lines if line["kind"] == "guess"] == list(

@@ -15,7 +15,7 @@ from competitions.sample_store import samples_of, worst_cases
 from core import clock, object_store
 from evaluation.formats.curves.threat_models import Capability, Knowledge, ThreatModel
 from evaluation.formats.query.results import AuditReport, Outcome, RefereedSample
-from formats.curves import engine_adapter
+from formats.curves import benchmark_runs
 from formats.curves.best_known.work import proofs
 from formats.curves.rules import curves_rules
 from formats.query.matches import piece_queue as pieces
@@ -57,8 +57,8 @@ def _commit_benchmark(claim: Any) -> None:
         labels=np.array([sample.label for sample in samples]),
         clean_labels=np.array([sample.label for sample in samples]),
     )
-    with patch.object(engine_adapter, "ready_player"), patch.object(engine_adapter, "benchmark", return_value=found):
-        assert claim.release(state=WorkItem.State.PLAYED, **engine_adapter.played(claim))
+    with patch.object(benchmark_runs, "ready_player"), patch.object(benchmark_runs, "benchmark", return_value=found):
+        assert claim.release(state=WorkItem.State.PLAYED, **benchmark_runs.played(claim))
 
 
 def _commit_guess(claim: Any) -> None:

@@ -70,7 +70,7 @@ def document_of(root: Path, name: str) -> dict[str, Any]:
             now = timezone.now()
             dates = {"starts_at": now.replace(year=2020, day=1), "ends_at": now.replace(year=2099, day=1)}
             about = document["competition"] | dates | {"slug": name, "public": True}
-            return document | {"competition": about, "freeze_windows": []}
+            return document | {"competition": about, "freeze_windows": [], "rounds": []}
     raise AssertionError(f"no competition of the {name} format on the digits is in the repository")
 
 

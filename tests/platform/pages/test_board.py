@@ -56,8 +56,8 @@ def test_it_says_what_its_numbers_mean(client: Client, shown: dict[str, Submissi
     Evaluation.objects.update(clean_wrong=1, held=0)
     page = client.get(BOARD).content.decode()
     for text in (
-        "95 % interval over samples, against these 1 opponent.",
-        "Do not compare two intervals",
+        "95 % interval over samples, against one opponent.",
+        "The rank intervals in brackets compare teams.",
         "L2 of pixels / 255, from 0 to 110.85 for images of 64 x 64 x 3",
         "Held</a></th>",
         "83.3 %",

@@ -75,7 +75,10 @@ def test_it_has_a_title_a_description_a_table_and_no_inline_style() -> None:
     assert '<desc id="c-text">What it says</desc>' in html
     assert 'aria-labelledby="c-title c-text"' in html
     assert "<td" in html
-    assert '<a class="small" href="/a.csv" download>' in html
+    assert '<a href="/a.csv" download>' in html
+    assert ">SVG<" not in html
+    drawn = render_to_string("pages/charts/lines.html", {"chart": chart(svg="/a.svg")})
+    assert '<a href="/a.svg" download>' in drawn
     assert "style=" not in html
 
 

@@ -7,10 +7,11 @@ import re
 import pytest
 from django.test import Client
 
-from accounts.models import Team
+from accounts.models import Team, User
 from competitions.models import Entry, FrozenLeaderboards, RulesVersion
-from formats.query.leaderboards.models import Evaluation, Pool
+from formats.query.leaderboards.models import Evaluation, Pool, Snapshot, Standing
 from formats.query.leaderboards.scoring import recompute
+from formats.query.leaderboards.visibility import rows_now
 from repositories.models import Repository
 from submissions.models import Submission
 from tests.platform.conftest import NOON
@@ -112,3 +113,59 @@ def test_a_freeze_hides_newer_scores_and_ranks(client: Client, two: tuple[Submis
     page = page_of(client, *two)
     assert "None of these submissions has a public score" in page
     assert 'id="side-by-side"' not in page
+
+
+def test_one_submission_is_compared_with_its_neighbour(client: Client, two: tuple[Submission, Submission]) -> None:
+    first, second = two
+    assert row_of(page_of(client, first), "Rank") == ["2", "1"]
+    assert "With its neighbour on the leaderboard, rank 1." in page_of(client, first)
+    assert row_of(page_of(client, second), "Rank") == ["1", "2"]
+
+
+def test_a_submission_without_rank_is_alone(client: Client, two: tuple[Submission, Submission]) -> None:
+    two[0].repository.entry.standings.all().delete()
+    assert "Select another submission to compare this one with." in page_of(client, two[0])
+
+
+def why(client: Client, submission: Submission) -> str:
+    """Return why a submission has its rank, in words, as its page says it."""
+    page = client.get(f"/submissions/{submission.pk}").content.decode()
+    found = re.search(r"Why this rank</h3>(.*?)</ul>", page, re.S)
+    return " ".join(re.sub(r"<[^>]*>", "", found[1]).split()) if found else ""
+
+
+def test_a_page_says_what_separates_a_submission_from_the_next_rank(
+    client: Client, two: tuple[Submission, Submission]
+) -> None:
+    first, second = two
+    assert why(client, first) == (
+        "1.75 behind rank 1: Bear net by Bears, 3.00. Compare the two "
+        "It loses most to rank 1 against Boundary attack: 1.25, rank 1 has 2.25."
+    )
+    assert why(client, second) == "First, 1.75 ahead of rank 2: Owl 1 by The Owls, 1.25. Compare the two"
+    page = client.get(f"/submissions/{first.pk}").content.decode()
+    assert '<th scope="col" class="end wide-only">Rank 1</th>' in page
+
+
+def test_a_page_says_what_a_new_pool_did_to_a_score(
+    client: Client, two: tuple[Submission, Submission], pool: Pool
+) -> None:
+    first, _ = two
+    newer = first.evaluations.get()
+    pool.pk, pool.number = None, 2
+    pool.save()
+    newer.pk, newer.pool, newer.value = None, pool, 1.4
+    newer.save()
+    recompute(first.repository.track)
+    assert "Before pool 2, its score was 1.25 (pool 1); now it is 1.40 (pool 2)." in why(client, first)
+
+
+def test_neighbours_of_a_frozen_leaderboard_are_those_of_the_freeze(
+    client: Client, two: tuple[Submission, Submission], bob: User
+) -> None:
+    first, second = two
+    track = first.repository.track
+    snapshot = Snapshot.objects.create(track=track, made_at=NOON, reason="test", rows=rows_now(track))
+    FrozenLeaderboards.objects.create(competition=track.competition, since=snapshot.made_at.replace(year=2090))
+    Standing.objects.filter(track=track, entry=second.repository.entry).delete()
+    assert "1.75 behind rank 1: Bear net by Bears" in why(client, first)

@@ -9,7 +9,6 @@ import pytest
 from django.db import OperationalError
 from django.template.loader import render_to_string
 from django.test import Client, RequestFactory
-from django.utils import translation
 
 from core import migration_state
 from core.errors import Refusal
@@ -62,8 +61,7 @@ def test_an_error_of_a_database_that_answers_is_a_platform_error(
     ("path", "kind"), [("/api/x", "application/json"), ("/git/x", "text/plain"), ("/x", "text/html")]
 )
 def test_programs_get_no_page(path: str, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    with translation.override("en"):
-        answer = errors.server_error(RequestFactory().get(path))
+    answer = errors.server_error(RequestFactory().get(path))
     assert answer.status_code == 500
     assert answer.headers["Content-Type"].startswith(kind)
     assert "platform error" in answer.content.decode().lower()

@@ -51,7 +51,7 @@ FIELDS = {
     "name": "A name", "title": "A title", "slug": "a-slug", "username": "somebody", "email": "x@example.org",
     "login": "bob", "password": "wrong", "password1": "a long password 1", "password2": "a long password 1",
     "reason": "a reason", "text": "A text.", "tag": "submission-9", "revision": "main", "commit": "0" * 40,
-    "time_zone": "Europe/Berlin", "language": "de", "next": "/", "action": "delete_selected", "_selected_action": "1",
+    "time_zone": "Europe/Berlin", "next": "/", "action": "delete_selected", "_selected_action": "1",
     "post": "yes", "confirm": "yes", "state": "published", "is_staff": "on", "is_superuser": "on", "public": "on",
     "days": "9", "scopes": "read", "display_name": "X", "_save": "Save", "accept": "on",
 }  # fmt: skip
@@ -153,6 +153,8 @@ def test_it_works(site: dict[str, str], role: str) -> None:
                 assert writes.tables <= allowed, f"{page} by {role}"
             elif role == "olga":
                 assert not writes.tables & OPERATORS, page
+            if answer.status_code == 405:  # whatever the body
+                break
     assert {302, 404, 405} <= statuses
 
 

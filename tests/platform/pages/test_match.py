@@ -82,6 +82,21 @@ def test_it_shows_what_a_score_is_made_of(client: Client, played_match: Match, s
     assert "style=" not in page
 
 
+def test_a_submission_that_two_pools_measured_is_listed_once(
+    client: Client, played_match: Match, shown: dict[str, Submission]
+) -> None:
+    again = played_match.evaluations.get()
+    pool = again.pool
+    pool.pk, pool.number = None, pool.number + 1
+    pool.save()
+    again.pk, again.pool = None, pool
+    again.save()
+    again.matches.add(played_match)
+    page = page_of(client, played_match)
+    scores = page[page.index("Part of the score of") :].split("</p>")[0]
+    assert scores.count(f"/submissions/{shown['scored'].pk}") == 1
+
+
 def test_it_reads_its_rules_once(client: Client, played_match: Match, olga: User, reads: Counter[str]) -> None:
     client.force_login(olga)
     page_of(client, played_match)
@@ -95,6 +110,16 @@ def test_the_curve_says_for_each_distance_how_many_samples_had_an_adversarial(
     expected = {0.1: 1 / 6, 0.7: 1 / 6, 1.0: 2 / 6, 1.5: 3 / 6, 2.0: 3 / 6, 3.0: 4 / 6, 70.0: 4 / 6}
     for distance, share in expected.items():
         assert found[distance] == pytest.approx(share, abs=1e-4)
+    page = page_of(client, played_match)
+    assert "Points at fixed distances" in page
+    assert "chart-dots" in page
+
+
+def test_the_curve_of_public_samples_has_a_step_at_each_distance(client: Client, played_match: Match) -> None:
+    SampleSet.objects.filter(pk=played_match.sample_set_id).update(purpose=SampleSet.Purpose.DEVELOPMENT)
+    found = {float(row["distance"]): float(row["share"]) for row in table_of(client, played_match, "success")}
+    assert found == {0.1: 0.1667, 1.0: 0.3333, 1.5: 0.5, 2.5: 0.6667, 70.0: 0.6667}
+    assert "Points at fixed distances" not in page_of(client, played_match)
 
 
 def test_organisers_see_the_rows_and_the_curves_over_queries(client: Client, played_match: Match, olga: User) -> None:
@@ -278,8 +303,33 @@ def test_it_offers_the_development_samples_while_the_samples_are_secret(
     sample_set.pk, sample_set.name, sample_set.purpose, sample_set.split = None, "dev", "development", "dev"
     sample_set.save()
     page = page_of(client, played_match)
-    assert "--split dev" in page
+    assert "--competition http://testserver/competitions/digits" in page
+    assert "--budget" not in page
     assert "--seed 0" in page
+    rules = played_match.rules
+    rules.pk, rules.version = None, rules.version + 1
+    rules.save()  # the address now stands for other rules than those of the match
+    page = page_of(client, played_match)
+    assert "--competition" not in page
+    for option in ("--split dev", "--budget 50"):
+        assert option in page
+
+
+@pytest.mark.parametrize("values", [{"source": "tiny-imagenet:/srv/data"}, {"order": "secret"}, {"skip": 5}])
+def test_it_offers_the_archive_of_development_samples_that_a_name_does_not_say(
+    client: Client, played_match: Match, sample_set: SampleSet, values: dict[str, object]
+) -> None:
+    sample_set.pk, sample_set.name, sample_set.purpose, sample_set.split = None, "dev", "development", "dev"
+    sample_set.save()
+    SampleSet.objects.filter(pk=sample_set.pk).update(**values)
+    assert "--competition http://testserver/competitions/digits" in page_of(client, played_match)
+    rules = played_match.rules
+    rules.pk, rules.version = None, rules.version + 1
+    rules.save()
+    page = page_of(client, played_match)
+    assert "curl -o digits-development.zip http://testserver/competitions/digits/development.zip" in page
+    assert "--dataset released:digits-development.zip" in page
+    assert "/srv/data" not in page
 
 
 def test_scores_link_to_their_matches(client: Client, played_match: Match, shown: dict[str, Submission]) -> None:

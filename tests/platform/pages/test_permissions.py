@@ -48,6 +48,10 @@ TABLE = [
     Row("teams", (), "get", EVERYONE),
     Row("search", (), "get", EVERYONE),
     Row("docs", (), "get", EVERYONE),
+    Row("manual", ("scoring",), "get", EVERYONE),
+    Row("manual", ("first-model",), "get", EVERYONE),
+    Row("manual", ("nothing",), "get", (404, 404, 404, 404)),
+    Row("manual", ("operating",), "get", (404, 404, 404, 404)),  # for operators
     Row("person", ("name of bob",), "get", EVERYONE),
     Row("person", ("name of charlie",), "get", (404, 200, 404, 404)),  # in no team
     Row("person", ("nobody",), "get", (404, 404, 404, 404)),
@@ -73,12 +77,17 @@ TABLE = [
     Row("round", ("digits", "1"), "get", EVERYONE),
     Row("round_file", ("digits", "1", "bundle"), "get", EVERYONE),
     Row("round_file", ("digits", "1", "images"), "get", (404, 404, 404, 404)),
+    Row("figure_csv", ("digits", "1", "robustness"), "get", (404, 404, 404, 404)),  # nobody has a score
+    Row("figure_csv", ("digits", "2", "robustness"), "get", (404, 404, 404, 404)),  # not published
+    Row("figure_svg", ("digits", "1", "robustness"), "get", (404, 404, 404, 404)),
+    Row("figure_svg", ("digits", "2", "robustness"), "get", (404, 404, 404, 404)),
     Row("signing_key", (), "get", EVERYONE),
     Row("signing_keys", (), "get", EVERYONE),
     Row("team", ("owls",), "get", EVERYONE),
     Row("submission", ("scored",), "get", EVERYONE),
     Row("submission", ("rejected",), "get", EVERYONE),
     Row("submission", ("building",), "get", EVERYONE),
+    Row("smoke_picture", ("rejected", "1", "0", "clean"), "get", (403, 403, 404, 404)),  # it keeps none
     Row("match", ("match",), "get", EVERYONE),
     Row("match", ("hidden match",), "get", (404, 404, 404, 200)),
     Row("match_table", ("match", "success"), "get", EVERYONE),
@@ -104,6 +113,7 @@ TABLE = [
     Row("round_matrix_csv", ("digits", "2", "targeted"), "get", (404, 404, 404, 404)),
     Row("round_gallery", ("digits", "1", "untargeted"), "get", (404, 404, 404, 200)),  # its images are not released
     Row("round_gallery", ("digits", "2", "untargeted"), "get", (404, 404, 404, 404)),
+    Row("development_archive", ("digits",), "get", EVERYONE),
     Row("development_image", ("digits", "0"), "get", EVERYONE),
     Row("development_image", ("digits", "99"), "get", (404, 404, 404, 404)),
     Row("curves", ("digits", "model"), "get", EVERYONE),
@@ -116,6 +126,7 @@ TABLE = [
     Row("share_round", ("digits", "2"), "get", EVERYONE),
     Row("history", ("digits", "model"), "get", EVERYONE),
     Row("history_table", ("digits", "model", "best"), "get", (404, 404, 404, 404)),  # nobody has a score
+    Row("history_drawing", ("digits", "model", "best"), "get", (404, 404, 404, 404)),
     Row("team_history", ("owls", "model", "score"), "get", (404, 404, 404, 404)),
     Row("match_curves", ("digits",), "get", EVERYONE),
     Row("match_curves_csv", ("digits", "success"), "get", (404, 404, 404, 404)),  # nor a match
@@ -128,7 +139,6 @@ TABLE = [
     Row("share_site", (), "get", EVERYONE),
     Row("time_zone", (), "get", EVERYONE),
     Row("time_zone", (), "post", (302, 302, 302, 302)),
-    Row("language", (), "post", (302, 302, 302, 302)),
     Row("icon", (), "get", (302, 302, 302, 302)),
     Row("robots", (), "get", EVERYONE),
     Row("sitemap", (), "get", EVERYONE),
@@ -153,7 +163,6 @@ TABLE = [
     *(
         Row(name, args, "get", (405, 405, 405, 405))
         for name, args in [
-            ("language", ()),
             ("proof_upload", ("digits", "1", "1")),
             ("withdraw", ("building",)),
             ("choose", ("scored",)),
@@ -177,13 +186,14 @@ OPEN = {
         "teams",
         "search",
         "docs",
+        "manual",
         "status",
         "icon",
         "robots",
         "sitemap",
         "security",
     ),
-    *("account", "token_revoke", "signing_key", "signing_keys", "language", "time_zone"),
+    *("account", "token_revoke", "signing_key", "signing_keys", "time_zone"),
     *("site_page", "logo", "brand_style", "share_site"),
 }
 """Addresses that belong to no competition."""
@@ -397,7 +407,7 @@ def test_it_rejects_a_post_without_a_csrf_token(keys: dict[str, str]) -> None:
     client = Client(enforce_csrf_checks=True)
     enter(client, "bob")
     for row in TABLE:
-        if row.method == "post" and row.name != "language":  # exempt: it changes nothing but the language of texts
+        if row.method == "post":
             assert client.post(address(row.name, row.args, keys)).status_code == 403, row.name
 
 

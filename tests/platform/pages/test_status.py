@@ -20,7 +20,7 @@ from workers.models import Host, Worker
 @pytest.fixture(autouse=True)
 def hosts(db: None) -> None:
     """Two hosts with a worker each; one is out of service."""
-    Host.objects.create(name="arena-1", out_since=clock.now(), problem="a secret path")
+    Host.objects.create(name="arena-1", out_since=clock.now(), check_due_at=clock.now(), problem="a secret path")
     Host.objects.create(name="arena-2")
     for name in ("arena-1/0", "arena-2/0"):
         Worker.objects.create(name=name, worker_class="cpu", started_at=clock.now(), last_seen_at=clock.now())
@@ -107,6 +107,23 @@ def test_it_shows_the_age_of_the_newest_score_and_the_calibration(client: Client
     page = text_of(client)
     assert "3 h ago</time>" in page
     assert '<td class="end nowrap" data-label="Calibration">1.75</td>' in page
+
+
+def test_a_drained_host_waits_for_a_person(client: Client, olga: User) -> None:
+    Host.objects.update(check_due_at=None)
+    page = text_of(client)
+    assert "A host is drained</strong> Its results differ from those of other hosts." in page
+    assert "It resumes when the check passes" not in page
+    User.objects.filter(pk=olga.pk).update(is_staff=True)
+    client.force_login(olga)
+    assert "arena-1 is drained</strong>" in text_of(client)
+
+
+def test_it_says_whether_hosts_repeat_results_of_each_other(client: Client) -> None:
+    assert "Hosts repeat a part of each other's results." in text_of(client)
+    Worker.objects.filter(name="arena-1/0").delete()
+    Worker.objects.create(name="arena-2/1", worker_class="cpu", started_at=clock.now(), last_seen_at=clock.now())
+    assert "With fewer than two live hosts, no result is repeated on a second one." in text_of(client)
 
 
 def test_late_builds_and_a_site_without_workers_are_incidents(client: Client, shown: dict[str, Submission]) -> None:

@@ -31,7 +31,7 @@ from rounds.planning import commitment_salts
 from rounds.planning.freeze import freeze
 from rounds.planning.plan import plan_round
 from submissions.models import Player, Submission
-from tests.platform.claims import claim_piece
+from tests.platform.claims import claimed_pieces
 from workers.models import Worker
 
 if TYPE_CHECKING:
@@ -171,7 +171,7 @@ class RoundFixture:
                 # PostgreSQL may have statistics of the empty tables, and then plans badly for hundreds of rows
                 cursor.execute("ANALYZE")
         played = 0
-        while claim := claim_piece(worker or self.worker()):
+        for claim in claimed_pieces(worker or self.worker()):
             piece_queue.commit(claim, self.played(claim))
             played += 1
         return played

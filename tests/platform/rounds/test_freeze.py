@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from datetime import timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
+import rfc8785
 
 from accounts.models import Membership, User
 from competitions.models import Competition, Entry
 from competitions.pseudonyms import public_name
+from core import clock
 from core.errors import Fault, Refusal
 from core.models import Event
 from formats.query.leaderboards.choose_submission import choose, choose_newest
@@ -20,6 +21,7 @@ from formats.query.matches.rules import query_rules
 from formats.query.rounds.engine_adapter import facts_of, outcome_of
 from rounds import services, tasks
 from rounds.models import Round
+from rounds.planning.entries import eligible_entries
 from rounds.planning.entries import frozen as frozen_entries
 from rounds.planning.freeze import freeze
 from submissions.models import Player, Submission
@@ -71,7 +73,7 @@ def test_the_entries_are_committed_to(env: RoundFixture) -> None:
     freeze(round_=in_window(env, round_), by=env.organiser)
     entries = round_.entries.select_related("track", "player", "submission__repository__entry__team")
     assert round_.rules is not None
-    field = [
+    field: list[Any] = [
         [
             *(entry.track.name, entry.order, entry.prior, public_name(env.competition, entry.player.digest)),
             entry.bundled,
@@ -85,7 +87,7 @@ def test_the_entries_are_committed_to(env: RoundFixture) -> None:
         ]
         for entry in entries.order_by("track__name", "order")
     ]
-    rules = {
+    rules: dict[str, Any] = {
         "guard": round_.guard,
         "round_kind": round_.kind,
         "rules": query_rules(round_.rules).as_dict(),
@@ -94,9 +96,9 @@ def test_the_entries_are_committed_to(env: RoundFixture) -> None:
         "schedule": round_.schedule,
         "sweep": True,
     }
-    digest = hashlib.sha256(json.dumps(rules, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
-    written = json.dumps([round_.field_salt, digest, field], separators=(",", ":"))
-    assert round_.field_commitment == hashlib.sha256(written.encode()).hexdigest()
+    digest = hashlib.sha256(rfc8785.dumps(rules)).hexdigest()
+    written = rfc8785.dumps([round_.field_salt, digest, field])
+    assert round_.field_commitment == hashlib.sha256(written).hexdigest()
     assert Event.objects.get(verb="freeze").data["field_commitment"] == round_.field_commitment
     services.start(round_=round_, by=env.organiser)
     left_out = round_.entries.filter(track__name="untargeted").order_by("order").last()
@@ -353,3 +355,22 @@ def test_the_chosen_submission_plays_and_later_choices_change_nothing(env: Round
     assert newer.pk not in entries
     withdraw(submission=older, by=captain)
     assert older.pk in round_.entries.values_list("submission", flat=True)
+
+
+def test_a_final_may_require_open_source(env: RoundFixture) -> None:
+    """The newest submission of a team with such a licence takes part; other rounds take everybody."""
+    Competition.objects.update(licence_policy="required")
+    env.competition.refresh_from_db()
+    env.submission("mixed", "model", 2)
+    for team, kind, number, licence in [
+        ("mixed", "model", 1, "LicenseRef-ours"),
+        ("closed", "model", 0, "BUSL-1.1"),
+        ("noise", "untargeted", 0, "Apache-2.0"),
+    ]:
+        env.submission(team, kind, number, licence=licence)
+    final = env.plan("final")
+    names = [(each.player.title, each.eligible) for each in eligible_entries(final, clock.now())]
+    assert sorted(names) == [("model 2", True), ("untargeted 0", True)]
+    final.kind = Round.Kind.DEVELOPMENT
+    names = [(each.player.title, each.eligible) for each in eligible_entries(final, clock.now())]
+    assert sorted(names) == [("model 0", True), ("model 1", True), ("untargeted 0", True)]

@@ -22,7 +22,7 @@ from formats.query.rounds.round_advancement import advance_round
 from rounds.models import Round, RoundEntry
 from submissions.models import Submission
 from submissions.services import disqualify, reinstate
-from tests.platform.claims import claim_piece
+from tests.platform.claims import claimed_pieces
 
 if TYPE_CHECKING:
     from tests.platform.rounds.conftest import RoundFixture
@@ -135,7 +135,7 @@ def test_the_audit_of_an_inconsistent_model_is_overridden_from_the_dashboard(
     env.field(7, 5)
     round_ = env.begin(env.plan(samples=8))
     advance_round(round_)
-    while claim := claim_piece(env.worker()):
+    for claim in claimed_pieces(env.worker()):
         piece = env.played(claim)
         if claim.piece.match.model.title == "model 1":
             piece = replace(piece, audit=AuditReport(replayed=20, changed=9))

@@ -13,6 +13,8 @@ from competitions.pseudonyms import public_name
 from core import object_store
 from core.errors import Refusal
 from core.models import Event
+from evaluation.bundle import parts
+from evaluation.bundle.columns import hash_texts
 from evaluation.formats.query.bundle.verify import verify
 from evaluation.formats.query.results import AuditReport
 from formats.query.matches import piece_queue
@@ -24,8 +26,8 @@ from formats.query.rounds.preview import preview
 from formats.query.rounds.round_advancement import advance_round
 from rounds import services
 from rounds.models import Round, RoundEntry
-from rounds.release.downloads import bundle_of
-from tests.platform.claims import claim_piece
+from tests.platform.bundle_content import bundle_content
+from tests.platform.claims import claimed_pieces
 from tests.platform.rounds.conftest import digest_of
 
 if TYPE_CHECKING:
@@ -38,7 +40,7 @@ REASON = "Its labels differ by rounding only: I checked it manually."
 def play(env: RoundFixture, model: str = "model 0", attacks: Iterable[int] = range(4)) -> None:
     """Play waiting pieces; the model's audit fails in its matches with these attacks."""
     rivals = {f"untargeted {number}" for number in attacks}
-    while claim := claim_piece(env.worker()):
+    for claim in claimed_pieces(env.worker()):
         match, piece = claim.piece.match, env.played(claim)
         if match.model.title == model and match.attack.title in rivals:
             piece = replace(piece, audit=FAILED)
@@ -86,7 +88,7 @@ def test_it_leaves_at_the_end_of_the_stage_automatically(env: RoundFixture, long
     reported = next(row for row in view.rows if row.title.endswith(" 0"))
     assert reported.remark == "inconsistent, failed its audit in 4 matches"
     assert reported.why == "eliminated in stage 1 on 10 samples: inconsistent, it failed its audits"
-    assert verify(bundle_of(long)).problems == ()
+    assert verify(bundle_content(long)).problems == ()
 
 
 @pytest.mark.parametrize("attacks", [(0,), (0, 1)])
@@ -137,7 +139,7 @@ def test_an_organiser_overrides_it_before_the_stage_ends(env: RoundFixture, play
     kept = entry_of(playing, "model 0")
     assert (kept.place, kept.inconsistent, kept.audit_override_reason) == (1, False, REASON)
     assert Event.objects.get(verb="override_audit").reason == REASON
-    assert (b'"kind":"kept"' in bundle_of(playing), verify(bundle_of(playing)).ok) == (True, True)
+    assert (b'"kind":"kept"' in bundle_content(playing), verify(bundle_content(playing)).ok) == (True, True)
 
 
 def test_an_organiser_overrides_it_after_it_left_and_the_rest_is_decided_again(env: RoundFixture) -> None:
@@ -160,7 +162,7 @@ def test_an_organiser_overrides_it_after_it_left_and_the_rest_is_decided_again(e
             round_.refresh_from_db()
             assert (round_.state, round_.outcome, round_.stages.count()) == ("playing", "", 0)
             run(env, round_)
-        assert (round_.state, verify(bundle_of(round_)).problems) == ("scored", ())
+        assert (round_.state, verify(bundle_content(round_)).problems) == ("scored", ())
         lines = Decision.objects.filter(stage__round=round_).order_by("stage__number", "track", "place")
         outcomes.append(list(lines.values_list("stage__number", "player__title", "place", "kept", "inconsistent")))
         services.cancel(round_=round_, by=env.organiser, reason="only tried")
@@ -175,14 +177,14 @@ def test_what_an_override_made_unnecessary_is_not_released(env: RoundFixture, lo
     rows = long.round_matches.filter(match__model__title="model 10", match__pieces__count=6).distinct()
     assert rows.exists()
     assert set(rows.values_list("samples", flat=True)) == {10}
-    assert verify(bundle_of(long)).ok
+    assert verify(bundle_content(long)).ok
 
 
 def test_a_stage_that_all_models_would_leave_waits_for_an_organiser(env: RoundFixture) -> None:
     env.field(2, 4)
     round_ = env.begin(env.plan(samples=8))
     advance_round(round_)
-    while claim := claim_piece(env.worker()):
+    for claim in claimed_pieces(env.worker()):
         piece_queue.commit(claim, replace(env.played(claim), audit=FAILED))
     advance_round(round_)
     round_.refresh_from_db()
@@ -216,7 +218,9 @@ def test_it_rejects_overrides(env: RoundFixture, playing: Round, bob: User) -> N
 
 def test_the_bundle_lists_failed_audits_and_the_digests_of_pieces(env: RoundFixture, playing: Round) -> None:
     run(env, playing)
-    body = object_store.get(playing.outcome).decode()
+    lines = parts.decode(object_store.get(playing.outcome))
     attack, model = (public_name(env.competition, digest_of(kind, 0)) for kind in ("untargeted", "model"))
-    assert f'{{"attack":"{attack}","failed_on":[8],"kind":"audit","model":"{model}"}}' in body.splitlines()
-    assert f'"pieces":[{{"digest":"{object_store.put(b"the images of a piece")}","end":8}}]' in body
+    assert {"attack": attack, "failed_on": [8], "kind": "audit", "model": model} in lines
+    piece = next(line for line in lines if line["kind"] == "results")
+    assert piece["piece_ends"].tolist() == [8]
+    assert hash_texts(piece["piece_digests"]) == (object_store.put(b"the images of a piece"),)

@@ -23,6 +23,7 @@ from formats.query.leaderboards.models import Evaluation, Snapshot, Standing
 from formats.query.leaderboards.services import set_pool
 from formats.query.matches.models import Match
 from formats.query.matches.rules import query_rules
+from formats.query.rounds.competition_verification import differing_pools
 from formats.query.rounds.models import Decision
 from formats.query.rounds.preview import preview
 from rounds.models import Round
@@ -105,6 +106,20 @@ def test_the_current_pool_comes_before_players_without_opponents(env: RoundFixtu
         set_pool(track=env.tracks["model"], players=old[:1], reason="a test")
         Decision.objects.filter(player__title=title).update(value=None)
     assert after(round_)["model"] == ["model 7", "model 1", "model 2"]
+
+
+def test_models_that_are_wrong_on_most_clean_images_join_no_pool(env: RoundFixture) -> None:
+    env.field(3, 2)
+    set_pool(track=env.tracks["model"], players=[env.player("model", 9)], reason="a test")
+    round_ = env.scored(env.plan(samples=8))
+    Decision.objects.filter(player__title__in=["model 1", "model 2"]).update(value=0.0)
+    assert after(round_)["model"] == ["model 0", "model 9"]
+    publish(round_=round_, by=env.organiser)
+    assert env.pool("model") == ["model 0", "model 9"]
+    assert list(differing_pools(Competition.objects.all())) == []
+    Decision.objects.filter(player__title="model 0").update(value=0.0)
+    set_pool(track=env.tracks["model"], players=[env.player("model", 0)], reason="a test")
+    assert after(round_)["model"] == ["model 0", "model 1", "model 2"], "there is nothing better"
 
 
 @pytest.mark.django_db(transaction=True)

@@ -173,7 +173,7 @@ def test_an_outcome_made_again_is_the_same_whatever_was_renamed(env: RoundFixtur
     Competition.objects.update(title="Another title", summary="Other words.")
     Team.objects.filter(slug="owls").update(name="Renamed")
     round_ = Round.objects.get(pk=entry.round_id)
-    assert object_store.put(outcome_of(round_, facts_of(round_), frozen(round_))) == before
+    assert object_store.put_open(outcome_of(round_, facts_of(round_), frozen(round_))) == before
 
 
 def test_licences_judged_together_after_the_end_make_one_outcome_before_the_lock(

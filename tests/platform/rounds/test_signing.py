@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import stat
 from concurrent.futures import ThreadPoolExecutor
+from io import BytesIO
 from pathlib import Path
 
 import pytest
@@ -29,20 +30,26 @@ def kept(settings: Settings, tmp_path: Path) -> Path:
     return tmp_path / "state" / "signing-key"
 
 
-def about_key(bundle: bytes, key: str) -> list[str]:
+def bundle() -> bytes:
+    """The body, signed with the site's key."""
+    with signed(BytesIO(BODY)) as file:
+        return file.read()
+
+
+def about_key(content: bytes, key: str) -> list[str]:
     """What `verify` finds wrong with the signature, given `key`."""
-    return [problem.text for problem in verify(bundle, key).problems if problem.line == bundle.count(b"\n")]
+    return [problem.text for problem in verify(content, key).problems if problem.line == content.count(b"\n")]
 
 
 @pytest.mark.django_db
 def test_it_works(kept: Path) -> None:
     VerifyKey(bytes.fromhex(public_key()))
-    assert signed(BODY) == signed(BODY)
-    assert signed(BODY).startswith(BODY)
-    assert public_key().encode() in signed(BODY)
-    assert seed().hex().encode() not in signed(BODY)
+    assert bundle() == bundle()
+    assert bundle().startswith(BODY)
+    assert public_key().encode() in bundle()
+    assert seed().hex().encode() not in bundle()
     assert stat.S_IMODE(kept.stat().st_mode) == 0o600
-    assert about_key(signed(BODY), public_key()) == []
+    assert about_key(bundle(), public_key()) == []
 
 
 def test_concurrent_calls_make_one_key(kept: Path) -> None:
@@ -63,7 +70,7 @@ def test_it_rejects_a_damaged_key_and_leaves_it(kept: Path, content: str) -> Non
 @pytest.mark.django_db
 def test_a_replaced_key_signs_the_next_and_old_keys_lead_to_it(kept: Path) -> None:
     first = public_key()
-    before = signed(BODY)
+    before = bundle()
     rotate(by=None, reason="It is a year old.")
     rotate(by=None, reason="A disk was sold.")
     second, third = [key.public for key in all_keys()][1:]
@@ -71,11 +78,11 @@ def test_a_replaced_key_signs_the_next_and_old_keys_lead_to_it(kept: Path) -> No
     assert Event.objects.filter(verb="rotate").count() == 2
     assert [path.name for path in kept.parent.iterdir()] == ["signing-key"]
     for key in (first, second, third):
-        assert about_key(signed(BODY), key) == []
+        assert about_key(bundle(), key) == []
     assert about_key(before, first) == []
     # it does not lead back: who has an old secret cannot sign for the new key
     assert "neither the given key" in about_key(before, third)[0]
-    assert [step["successor"] for step in json.loads(signed(BODY).splitlines()[-1])["chain"]] == [second, third]
+    assert [step["successor"] for step in json.loads(bundle().splitlines()[-1])["chain"]] == [second, third]
 
 
 @pytest.mark.django_db
@@ -83,7 +90,7 @@ def test_a_lost_key_is_a_fault_and_never_another_key(kept: Path, caplog: pytest.
     lost = public_key()
     secret = kept.read_text()
     kept.unlink()
-    for act in (lambda: signed(BODY), lambda: rotate(by=None, reason="It is gone.")):
+    for act in (bundle, lambda: rotate(by=None, reason="It is gone.")):
         with pytest.raises(Fault, match="restore the file signing-key"):
             act()
     assert "CRITICAL" in caplog.text
@@ -91,9 +98,9 @@ def test_a_lost_key_is_a_fault_and_never_another_key(kept: Path, caplog: pytest.
     # nor does another site's key
     kept.write_text("5" * 64)
     with pytest.raises(Fault, match="is missing"):
-        signed(BODY)
+        bundle()
     kept.write_text(secret)
-    assert about_key(signed(BODY), lost) == []
+    assert about_key(bundle(), lost) == []
 
 
 @pytest.mark.django_db
@@ -104,8 +111,8 @@ def test_nothing_leads_from_a_lost_key_to_its_successor(kept: Path) -> None:
     kept.unlink()
     replace_lost(by=None, reason="The disk and its backup burnt.")
     assert public_key() != lost
-    assert about_key(signed(BODY), public_key()) == []
-    assert "neither the given key nor a successor of it" in about_key(signed(BODY), lost)[0]
+    assert about_key(bundle(), public_key()) == []
+    assert "neither the given key nor a successor of it" in about_key(bundle(), lost)[0]
 
 
 @pytest.mark.django_db
@@ -115,7 +122,7 @@ def test_an_interrupted_change_of_keys_is_completed(kept: Path, monkeypatch: pyt
     fresh = rotate(by=None, reason="The power goes before its file is in its place.")
     assert next_seed() != seed()
     monkeypatch.setattr("rounds.release.signing_seed.promote", promote)
-    assert about_key(signed(BODY), fresh.public) == []
+    assert about_key(bundle(), fresh.public) == []
     assert [path.name for path in kept.parent.iterdir()] == ["signing-key"]
 
 

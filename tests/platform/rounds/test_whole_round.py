@@ -22,8 +22,8 @@ from formats.query.rounds.progress import progress
 from formats.query.rounds.round_advancement import advance_round
 from rounds.models import Round
 from rounds.publishing.publication import publish
-from rounds.release.downloads import bundle_of
 from rounds.release.signing_keys import public_key
+from tests.platform.bundle_content import bundle_content
 from tests.platform.claims import claim_piece
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def test_it_works(env: RoundFixture) -> None:
     round_ = env.scored(env.plan(samples=16))
 
     assert (round_.state, round_.problem) == ("scored", "")
-    report = verify(bundle_of(round_), public_key())
+    report = verify(bundle_content(round_), public_key())
     assert report.ok, report.problems
     places = {
         kind: list(

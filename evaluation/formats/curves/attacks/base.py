@@ -6,6 +6,7 @@ import hashlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import ClassVar
 
 import torch
@@ -16,6 +17,11 @@ from evaluation.domain.errors import Refusal
 from evaluation.formats.curves.models.classifier import Classifier, Loss
 from evaluation.formats.curves.models.counted import CountedModel
 from evaluation.formats.curves.threat_models import Capability, Goal, Knowledge, Norm
+
+_ROUNDED = 2.0**-23
+"""More than single precision changes of a sum or a difference of values in [0, 1]."""
+_TINY = 2.0**-12
+"""Budgets above this are so much larger that they can be smaller by it."""
 
 
 class Findings:
@@ -48,11 +54,14 @@ class Findings:
 
     def add(self, images: Tensor, rows: Tensor, strength: Tensor | int) -> None:
         """Add adversarial images, one at most of each row; `strength` is what was spent, (n,) or one for all."""
+        if not len(rows):
+            return
         images = self.seen(images)
         distances = distance(images, self._clean[rows], self._norm)
         nearer = distances < self.distances[rows]
-        self.images[rows[nearer]] = images[nearer]
-        self.distances[rows[nearer]] = distances[nearer]
+        kept = rows[nearer]
+        self.images[kept] = images if len(kept) == len(rows) else images[nearer]
+        self.distances[kept] = distances[nearer]
         spent = torch.as_tensor(strength, device=rows.device).expand(len(rows))
         within = spent[:, None] <= self._strengths
         self.traces[rows] = torch.where(within, torch.minimum(self.traces[rows], distances[:, None]), self.traces[rows])
@@ -89,11 +98,20 @@ class AttackedBatch:
     there is used again."""
 
     def __post_init__(self) -> None:
+        # the order of memory in which networks of this process compute: it is converted once, not at every pass
+        self.images = self.images.contiguous(memory_format=torch.channels_last)
         # a budget that was rounded up to single precision is not exceeded either
         self._limits = self.budgets * (1.0 - 2.0**-21)
         self._clean: tuple[Tensor, Tensor] | None = None
+        self._wrong = torch.full_like(self.budgets, torch.nan)
+        self.margins = torch.full_like(self.budgets, -torch.inf if self.model.tells_margins else torch.nan)
+        """The highest margin of all images that the model was asked about, (n,); NaN: it does not tell."""
         self._bounds: tuple[Tensor, Tensor] | None = None
-        self._generators = [torch.Generator().manual_seed(_seed(f"{self.seed} {number}")) for number in self.numbers]
+        self._rows = torch.arange(len(self.images), device=self.images.device)
+
+    @cached_property
+    def _generators(self) -> list[torch.Generator]:
+        return [torch.Generator().manual_seed(_seed(f"{self.seed} {number}")) for number in self.numbers]
 
     @property
     def goal(self) -> Goal:
@@ -103,7 +121,11 @@ class AttackedBatch:
     @property
     def rows(self) -> Tensor:
         """All rows, int64 (n,)."""
-        return torch.arange(len(self.images), device=self.images.device)
+        return self._rows
+
+    def of(self, rows: Tensor, values: Tensor) -> Tensor:
+        """Return the values of these rows, without a copy if they are `self.rows`."""
+        return values if rows is self._rows else values[rows]
 
     def adversarial(self, labels: Tensor, rows: Tensor) -> Tensor:
         """Return whether these answers for these rows reach the goal, bool (n,)."""
@@ -145,6 +167,7 @@ class AttackedBatch:
         """
         if self.model.knowledge is not Knowledge.TRANSFER:
             logits, gradient = self.model.gradient(images, rows, loss)
+            self._see(logits, rows)
             return self.adversarial(logits.argmax(dim=1), rows), gradient
         if self.substitute is None:
             raise Refusal("a transfer attack has no substitute model", fix="name a substitute")
@@ -157,13 +180,41 @@ class AttackedBatch:
             batch, places = self.clean_from
             return batch.clean_gradient(places[rows])
         if self._clean is None:
-            self._clean = self.gradient(self.images, self.rows, self.loss(self.rows))
+            loss = self.loss(self.rows)
+
+            def kept(logits: Tensor) -> Tensor:
+                values = loss(logits)
+                self._wrong = -torch.expm1(-values.detach().abs())
+                return values
+
+            self._clean = self.gradient(self.images, self.rows, kept)
         reached, gradient = self._clean
-        return reached[rows], gradient[rows]
+        return self.of(rows, reached), self.of(rows, gradient)
 
     def reached(self, images: Tensor, rows: Tensor) -> Tensor:
         """Return whether the model says that images of these rows reach the goal, (n,)."""
-        return self.adversarial(self.model.labels(images, rows), rows)
+        if not self.model.tells_margins:
+            return self.adversarial(self.model.labels(images, rows), rows)
+        logits = self.model.logits(images, rows)
+        self._see(logits, rows)
+        return self.adversarial(logits.argmax(dim=1), rows)
+
+    def _see(self, logits: Tensor, rows: Tensor) -> None:
+        if self.model.tells_margins:
+            self.margins = self.margins.scatter_reduce(0, rows, self.margin(rows)(logits), "amax")
+
+    def linear_estimates(self) -> tuple[Tensor, Tensor]:
+        """Return the margin of each clean image, and how far the boundary is if the model is linear; NaN: not known.
+
+        The gradient of the cross-entropy is the mean of those of the margins to the other classes, weighed by their
+        probabilities, times the sum of these.
+        """
+        if not self.model.tells_margins:
+            return self.margins, self.margins
+        _, gradient = self.clean_gradient(self.rows)
+        flat = gradient.flatten(1)
+        dual = flat.abs().sum(dim=1) if self.norm is Norm.LINF else torch.linalg.vector_norm(flat, dim=1)
+        return self.margins, -self.margins * self._wrong / dual
 
     def project(self, images: Tensor, rows: Tensor) -> Tensor:
         """Return the images moved into the budgets of their rows and into [0, 1].
@@ -172,27 +223,39 @@ class AttackedBatch:
         """
         if self.norm is Norm.LINF:
             low, high = self._linf_bounds()
-            return images.clamp(low[rows], high[rows])
-        clean, limits = self.images[rows], expanded(self._limits[rows])
+            return images.clamp(self.of(rows, low), self.of(rows, high))
+        clean, limits = self.of(rows, self.images), expanded(self._limits[rows])
         change = images - clean
         length = lengths(change).clamp(min=torch.finfo(change.dtype).tiny)
         factor = (limits / length).clamp(max=1.0)
-        moved = (clean + change * factor).clamp(0.0, 1.0)
+        moved = torch.addcmul(clean, change, factor).clamp_(0.0, 1.0)
         less = 2.0**-20
         while (over := lengths(moved - clean) > limits).any():
             moved = torch.where(over, (clean + change * (factor * (1.0 - less))).clamp(0.0, 1.0), moved)
             less = min(2.0 * less, 1.0)
         return moved
 
+    def one_step(self, gradient: Tensor, rows: Tensor) -> Tensor:
+        """Return the clean images of these rows moved by their whole budgets in the steepest direction, in [0, 1]."""
+        clean, direction = self.of(rows, self.images), self.steepest(gradient)
+        if self.norm is Norm.LINF and (self._limits > _TINY).all():  # the bounds are not worth their time for one step
+            return direction.mul_(expanded(self._limits[rows] - _ROUNDED)).add_(clean).clamp_(0.0, 1.0)
+        return self.project(direction.mul_(expanded(self.budgets[rows])).add_(clean), rows)
+
     def _linf_bounds(self) -> tuple[Tensor, Tensor]:
         """Return the least and the greatest values that each image may have."""
         if self._bounds is None:
             clean, limits = self.images, expanded(self._limits)
-            low, high = (clean - limits).clamp(min=0.0), (clean + limits).clamp(max=1.0)
-            self._bounds = (
-                torch.where(clean - low > limits, torch.nextafter(low, clean), low),
-                torch.where(high - clean > limits, torch.nextafter(high, clean), high),
-            )
+            if (self._limits > _TINY).all():
+                # so that no rounding leads out of the budget
+                limits = limits - _ROUNDED
+                self._bounds = (clean - limits).clamp_(min=0.0), (clean + limits).clamp_(max=1.0)
+            else:
+                low, high = (clean - limits).clamp(min=0.0), (clean + limits).clamp(max=1.0)
+                self._bounds = (
+                    torch.where(clean - low > limits, torch.nextafter(low, clean), low),
+                    torch.where(high - clean > limits, torch.nextafter(high, clean), high),
+                )
         return self._bounds
 
     def steepest(self, gradient: Tensor) -> Tensor:
@@ -238,7 +301,7 @@ def distance(first: Tensor, second: Tensor, norm: Norm) -> Tensor:
     """Return the distance of each pair of images, (n,)."""
     change = (first - second).flatten(1)
     if norm is Norm.LINF:
-        return change.abs().amax(dim=1)
+        return change.abs_().amax(dim=1)
     length: Tensor = torch.linalg.vector_norm(change, dim=1)
     return length / change.shape[1] ** 0.5 if norm is Norm.NORMALISED_L2 else length
 

@@ -30,7 +30,8 @@ class CarliniWagner(Attack):
     source: ClassVar[str] = (
         "Carlini and Wagner 2017; iterations, first rate, number of c: authors' code of Dong et al. 2020 for strength "
         "(its 20 iterations at rate 0.001 for budgets move no value by more than 0.01). Changed: the rate falls, the "
-        "first c is that of the linearised model, early abort after quarters of the iterations, bisection at the end"
+        "first c is that of the linearised model, early abort after quarters of the iterations, images that gain "
+        "nothing leave, bisection at the end"
     )
     knowledge: ClassVar[Knowledge] = Knowledge.WHITE_BOX
     capability: ClassVar[Capability] = Capability.OPTIMISED
@@ -48,9 +49,11 @@ class CarliniWagner(Attack):
     bisections: int = 10
     """Of the interval in which the smallest successful c lies."""
     patience: int = 2
-    """After so many bisections without the least gain, once some c was too small, an image leaves."""
+    """After so many bisections in all without the least gain, once some c was too small, an image leaves."""
     least_gain: float = 1e-3
     """Of the distance."""
+    least_fall: float = 0.01
+    """Of the objective in a quarter of the iterations: an image whose objective falls by less leaves this c."""
     last_rate: float = 0.01
     """Of the rate: in between it falls by a cosine. A constant rate jumps over boundaries that are near."""
     final_halvings: int = 10
@@ -67,20 +70,21 @@ class CarliniWagner(Attack):
             rows = rows[~found]
             low[rows] = c[rows]
             c[rows] *= 10.0
-        # 2. and is bisected, until neither of two in turn brings the image nearer; the margin of every second is that
-        # to the nearest class alone, to leave local minima
+        # 2. and is bisected, until two have not brought the image nearer; the margin of every second is that to the
+        # nearest class alone, to leave local minima
         stale = torch.zeros_like(batch.rows)
         for number in range(self.bisections):
             before = batch.findings.distances.clone()
             rows = (high.isfinite() & (before > 0) & (stale < self.patience)).nonzero()[:, 0]
-            c = (low + high) / 2.0
+            # between two powers of ten the middle is that of their logarithms
+            c = torch.where(low > 0, (low * high).sqrt(), high / 2.0)
             towards = nearest if batch.goal is Goal.UNTARGETED and number % 2 == 0 else None
             found = self._optimise(batch, rows, c[rows], towards)
             high[rows[found]] = c[rows[found]]
             low[rows[~found]] = c[rows[~found]]
             # a c far above the smallest one brings little, but a smaller one may bring much
             gained = (batch.findings.distances < (1.0 - self.least_gain) * before) | (low == 0)
-            stale = torch.where(gained, 0, stale + 1)
+            stale = torch.where(gained, stale, stale + 1)
         shorten(batch, batch.rows, self.final_halvings, self.iterations)
 
     def _linearised(self, batch: AttackedBatch) -> tuple[Tensor, Tensor]:
@@ -110,7 +114,7 @@ class CarliniWagner(Attack):
         """Return for which of the rows an adversarial was found with this c, bool (n,).
 
         The margin is that to the goal, or to the classes `towards` (of all rows) alone. An image whose objective fell
-        by less than 0.01 % in a quarter of the iterations leaves.
+        too little in a quarter of the iterations leaves.
         """
         succeeded = torch.zeros_like(rows, dtype=torch.bool)
         place = torch.arange(len(rows), device=rows.device)
@@ -121,7 +125,8 @@ class CarliniWagner(Attack):
         for iteration in range(self.iterations + 1):
             if not len(rows):
                 break
-            images = (0.5 * (variable.tanh() / _INSIDE + 1.0)).clamp(0.0, 1.0)
+            squashed = variable.tanh()
+            images = (squashed * (0.5 / _INSIDE)).add_(0.5).clamp_(0.0, 1.0)
             loss = batch.margin(rows) if towards is None else difference(towards[rows], batch.labels[rows])
             logits, slope = batch.model.gradient(images, rows, loss)
             reached = batch.adversarial(logits.argmax(dim=1), rows)
@@ -130,23 +135,25 @@ class CarliniWagner(Attack):
             if iteration == self.iterations:
                 break
             # 1. images whose objective no longer falls leave; so do those that are adversarial without a change
-            margin = loss(logits)
-            objective = (images - clean).flatten(1).square().sum(dim=1) + c * (-margin).clamp(min=0.0)
+            margin, change = loss(logits), images - clean
+            objective = change.flatten(1).square().sum(dim=1) + c * (-margin).clamp(min=0.0)
             stays = batch.findings.distances[rows] > 0
             if iteration % max(self.iterations // 4, 10) == 0:
-                stays &= objective <= 0.9999 * before
+                stays &= objective <= (1.0 - self.least_fall) * before
                 before = objective
             if not stays.all():
                 rows, place, clean, c, before = rows[stays], place[stays], clean[stays], c[stays], before[stays]
                 variable, mean, square = variable[stays], mean[stays], square[stays]
-                images, slope, margin = images[stays], slope[stays], margin[stays]
-            # 2. one step of Adam in the variable
+                squashed, change, slope, margin = squashed[stays], change[stays], slope[stays], margin[stays]
+            # 2. one step of Adam in the variable, in place: on small networks these sums cost as much as the network
             weight = expanded(torch.where(margin < 0, c, 0.0))
-            gradient = (2.0 * (images - clean) - weight * slope) * (0.5 / _INSIDE) * (1.0 - variable.tanh().square())
-            mean = 0.9 * mean + 0.1 * gradient
-            square = 0.999 * square + 0.001 * gradient.square()
+            gradient = change.mul_(2.0).sub_(slope * weight).mul_(squashed.square_().neg_().add_(1.0))
+            gradient.mul_(0.5 / _INSIDE)
+            mean.mul_(0.9).add_(gradient, alpha=0.1)
+            square.mul_(0.999).addcmul_(gradient, gradient, value=0.001)
             steps = iteration + 1
             share = 0.5 * (1.0 + math.cos(math.pi * iteration / self.iterations))
             rate = self.rate * (self.last_rate + (1.0 - self.last_rate) * share)
-            variable = variable - rate * (mean / (1.0 - 0.9**steps)) / ((square / (1.0 - 0.999**steps)).sqrt() + 1e-8)
+            length = (square / (1.0 - 0.999**steps)).sqrt_().add_(1e-8)
+            variable.addcdiv_(mean, length, value=-rate / (1.0 - 0.9**steps))
         return succeeded

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from evaluation.formats.curves.attacks.base import Attack, AttackedBatch, expanded
+from evaluation.formats.curves.attacks.base import Attack, AttackedBatch
 from evaluation.formats.curves.threat_models import Capability, Knowledge
 
 
@@ -23,11 +23,12 @@ class Fgsm(Attack):
     def run(self, batch: AttackedBatch) -> None:
         reached, gradient = batch.clean_gradient(batch.rows)
         batch.findings.add(batch.images[reached], batch.rows[reached], 0)
-        rows = batch.rows[~reached]
+        rows = batch.rows
+        if reached.any():
+            rows, gradient = rows[~reached], gradient[~reached]
         if not len(rows):
             return
-        steps = expanded(batch.budgets[rows]) * batch.steepest(gradient[~reached])
-        images = batch.project(batch.images[rows] + steps, rows)
+        images = batch.one_step(gradient, rows)
         reached = batch.reached(images, rows)
         batch.findings.add(images[reached], rows[reached], 1)
 

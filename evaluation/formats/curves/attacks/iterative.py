@@ -41,7 +41,7 @@ class Bim(Attack):
         The pass that gives the gradient of a step also tells whether the steps before reached the goal; images that did
         leave. A transfer attack asks at the strengths of the trace and at the end.
         """
-        momentum = torch.zeros_like(images)
+        momentum, steps = torch.zeros_like(images), self.steps(batch)
         for iteration in range(self.iterations):
             if not len(rows):
                 return
@@ -53,10 +53,12 @@ class Bim(Attack):
                 rows, images, gradient, momentum = rows[left], images[left], gradient[left], momentum[left]
             if self.decay:
                 size = expanded(torch.linalg.vector_norm(gradient.flatten(1), ord=1, dim=1))
-                momentum = self.decay * momentum + gradient / size.clamp(min=torch.finfo(gradient.dtype).tiny)
+                share = gradient / size.clamp(min=torch.finfo(gradient.dtype).tiny)
+                momentum = share.add_(momentum, alpha=self.decay)
             else:
                 momentum = gradient
-            images = batch.project(images + expanded(self.steps(batch)[rows]) * batch.steepest(momentum), rows)
+            moved = torch.addcmul(images, batch.steepest(momentum), expanded(steps[rows]))
+            images = batch.project(moved, rows)
         if len(rows):
             reached = batch.reached(images, rows)
             batch.findings.add(images[reached], rows[reached], before + self.iterations)

@@ -10,9 +10,9 @@ import torch
 from torch import Tensor
 
 from evaluation.formats.curves.attacks.base import Attack, AttackedBatch, Findings
+from evaluation.formats.curves.attacks.budget_brackets import Brackets
 from evaluation.formats.curves.threat_models import Norm
 
-DOUBLINGS = 5
 BISECTIONS = 10
 """Of the interval in which the smallest budget lies (authors' code of Dong et al. 2020)."""
 MULTIPLES = 32
@@ -39,10 +39,11 @@ class Searched:
 def search(attack: Attack, batch_of: BatchOf, rows: Tensor, first: float, halvings: int = BISECTIONS) -> Searched:
     """Return the nearest adversarial of each row, from a search that starts at the budget `first`.
 
-    The budget is doubled until the attack succeeds, then bisected, `halvings` times at most. An attack with `one_step`
-    is not monotone in the budget: all multiples of the first are tried, and below the smallest successful one it is
-    bisected. Only images that are still searched for take part in a try; what is found depends on the image alone, not
-    on the batch.
+    The largest budget tried is `first`, doubled five times; the smallest successful one is found to the precision of
+    `halvings` bisections between two doublings, in fewer tries where `Brackets` knows margins. An attack with
+    `one_step` is not monotone in the budget: all multiples of the first are tried, and below the smallest successful
+    one it is bisected. Only images that are still searched for take part in a try; what is found depends on the image
+    alone, not on the batch.
     """
     tries = _Tries(attack, batch_of, rows)
     if not len(rows):
@@ -51,23 +52,11 @@ def search(attack: Attack, batch_of: BatchOf, rows: Tensor, first: float, halvin
 
 
 def _monotone(tries: _Tries, first: float, halvings: int) -> Searched:
-    # 1. upper bounds: the distance of the image that was found, which is at most the budget
-    low, budgets = torch.zeros_like(tries.distances), torch.full_like(tries.distances, first)
-    precision = torch.zeros_like(budgets)
-    searching = tries.everything
-    for _ in range(DOUBLINGS + 1):
-        failed = ~tries.run(searching, budgets[searching])
-        precision[searching] = (budgets - low)[searching] / 2**halvings
-        searching = searching[failed]
-        low[searching] = budgets[searching]
-        budgets[searching] *= 2.0
-    # 2. bisection, to the precision of so many halvings of the interval in which the budget lies
-    for _ in range(halvings):
-        high = tries.distances
-        searching = (high.isfinite() & (high - low > precision)).nonzero()[:, 0]
-        middle = (low + high)[searching] / 2.0
-        failed = ~tries.run(searching, middle)
-        low[searching[failed]] = middle[failed]
+    brackets = Brackets(first, halvings, len(tries.everything), tries.distances.device)
+    brackets.start(*tries.linear_estimates())
+    while len(places := brackets.open()):
+        tries.run(places, brackets.budgets[places])
+        brackets.add(places, tries.last_distances, tries.last_margins)
     return tries.result()
 
 
@@ -102,6 +91,12 @@ class _Tries:
         self.distances = torch.full((len(rows),), torch.inf, device=rows.device)
         self._budgets: list[Tensor] = []
         self._found: list[Tensor] = []
+        self.last_distances = self.last_margins = self.distances
+        """What the last run found for each of its images: the distance, and the highest margin."""
+
+    def linear_estimates(self) -> tuple[Tensor, Tensor]:
+        """Return the margin of each clean image, and the smallest budget if the model were linear; NaN: not known."""
+        return self._whole.linear_estimates()
 
     def run(self, places: Tensor, budgets: Tensor) -> Tensor:
         """Attack the images of some rows, and return which of them the attack succeeded with, bool (n,)."""
@@ -112,6 +107,7 @@ class _Tries:
         batch.findings = Findings(batch.images, batch.norm, seen=batch.findings.seen)
         self._attack.run(batch)
         found, distances = batch.findings.found, batch.findings.distances
+        self.last_distances, self.last_margins = distances, batch.margins
         nearer = distances < self.distances[places]
         self.images[places[nearer]] = batch.findings.images[nearer]
         self.distances[places[nearer]] = distances[nearer]

@@ -12,8 +12,8 @@ from typing import IO, Any, TypeAlias
 
 import numpy as np
 
-from evaluation.bundle.canonical_json import canonical, commitment_of, decode_line
-from evaluation.bundle.signature_check import Checked, Problem, Report, not_committed, verify_signed
+from evaluation.bundle.canonical_json import canonical, commitment_of
+from evaluation.bundle.signature_check import BundleBody, Checked, Problem, Report, not_committed, verify_signed
 from evaluation.domain.errors import BundleRefusal
 from evaluation.formats.curves.scoring.standings import standing_of
 from evaluation.formats.curves.threat_models import Goal, Knowledge, Norm
@@ -26,7 +26,7 @@ NUMBERS = ("accuracy", "clean_accuracy", "median_distance")
 
 
 def verify(
-    content: bytes,
+    bundle: bytes | IO[bytes],
     key: str | None = None,
     *,
     samples: str | None = None,
@@ -34,14 +34,14 @@ def verify(
     images: Iterable[tuple[str, IO[bytes]]] = (),
     perturbed: Iterable[tuple[str, IO[bytes]]] = (),
 ) -> Report:
-    """Verify `content` against the public `key` (64 hexadecimal digits), or, without one, against its own.
+    """Verify a bundle against the public `key` (64 hexadecimal digits), or, without one, against its own.
 
     `samples` and `field` are the published commitments; archives of images are not read. Raise `Refusal` where there is
     nothing to verify.
     """
 
-    def check(lines: Sequence[bytes]) -> Checked:
-        numbered = [(number, decode_line(number, line)) for number, line in enumerate(lines, 1)]
+    def check(body: BundleBody) -> Checked:
+        numbered = list(enumerate(body, 1))
         try:
             problems = list(_problems(numbered, samples, field))
         except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
@@ -49,7 +49,7 @@ def verify(
         models = sum(line["kind"] == "model" for _, line in numbered)
         return Checked(problems, (f"{models} models, {len(numbered) - models - 1} benchmarks",))
 
-    return verify_signed(content, key, samples, field, check)
+    return verify_signed(bundle, key, samples, field, check)
 
 
 def commitment_to_field(rules: Line, models: Sequence[Line], salt: str) -> str:

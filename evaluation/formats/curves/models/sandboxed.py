@@ -31,6 +31,7 @@ from evaluation.protocol.listener import Listener
 from evaluation.sandbox.base import SOCKET_NAME, Ending, PlayerRun, Resources, Sandbox
 from evaluation.sandbox.directory_removal import remove_trees
 from evaluation.sandbox.host_fault_check import require_working_host
+from evaluation.sandbox.most_used import MostUsed
 from gauntlet import frames
 
 GRACE_SECONDS = 10.0
@@ -237,12 +238,14 @@ def sandboxed(
     resources: Resources | None = None,
     on_log: Callable[[bytes], None] | None = None,
     on_answer: OnAnswer | None = None,
+    used: MostUsed | None = None,
 ) -> Iterator[SandboxedClassifier]:
     """Start a player as a classifier, and end it. Raise `ModelFailedError` if it does not start, or `Fault`.
 
-    Limits are in seconds of the reference machine. `on_log` gets the player's output, from another thread.
+    Limits are in seconds of the reference machine. `on_log` gets the player's output, from another thread. `used`
+    collects what it uses of its limits.
     """
-    started, connection = _Player(sandbox, player, resources or Resources(), on_log), None
+    started, connection = _Player(sandbox, player, resources or Resources(), on_log, used), None
     try:
         connection = started.connect(setup_seconds * calibration, shape, classes)
         yield SandboxedClassifier(
@@ -272,9 +275,15 @@ class _Player:
     """The process of a player, and its end."""
 
     def __init__(
-        self, sandbox: Sandbox, program: Program, resources: Resources, on_log: Callable[[bytes], None] | None
+        self,
+        sandbox: Sandbox,
+        program: Program,
+        resources: Resources,
+        on_log: Callable[[bytes], None] | None,
+        used: MostUsed | None,
     ) -> None:
         self._sandbox, self._program, self._resources, self._on_log = sandbox, program, resources, on_log
+        self._used = used
         self._directory: Path | None = None
         self._run: PlayerRun | None = None
         self._ending: Ending | None = None
@@ -291,11 +300,14 @@ class _Player:
             run = self._run = self._sandbox.start(
                 self._program, socket_directory=self._directory, resources=self._resources
             )
-            deadline = time.monotonic() + seconds
+            began = time.monotonic()
+            deadline = began + seconds
             if self._on_log is not None:
                 run.follow(self._on_log)
             most = max(_at_once(each) * each for each in (2, 4 * classes, 4 * shape.size))
             channel = Channel(listener.accept(deadline, run.ended), max_payload=most)
+            if self._used is not None:
+                self._used.connected_after(time.monotonic() - began)
             return _Connection(channel, _welcome(channel, deadline, shape, classes))
         except ChannelError as error:
             raise self.failed(error, starting=True) from None
@@ -340,6 +352,8 @@ class _Player:
 
     def _end(self, patience: float) -> Ending | None:
         if self._run is not None and self._ending is None:
+            if self._used is not None:
+                self._used.look(self._run)
             deadline = time.monotonic() + patience
             while not self._run.ended() and time.monotonic() < deadline:
                 time.sleep(0.01)

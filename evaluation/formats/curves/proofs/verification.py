@@ -9,7 +9,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from enum import StrEnum
 from typing import TypeAlias
 
 import numpy as np
@@ -18,23 +17,12 @@ from numpy.typing import NDArray
 from evaluation.domain.images import Images
 from evaluation.formats.curves.models.classifier import Classifier
 from evaluation.formats.curves.models.sandboxed import as_images
+from evaluation.formats.curves.proofs.image_verdict import ImageVerdict
 from evaluation.formats.curves.results import Integers
 from gauntlet import frames
 
 Start: TypeAlias = Callable[[], AbstractContextManager[Classifier]]
 """Starts a fresh instance of the model."""
-
-
-class ImageVerdict(StrEnum):
-    """What the model says of an image of a proof."""
-
-    ADVERSARIAL = "adversarial"
-    """Two instances give it the same wrong label."""
-    FAR = "far"
-    """It was not asked: a smaller distance is known."""
-    RIGHT = "right"
-    INCONSISTENT = "inconsistent"
-    """Two instances give it different labels."""
 
 
 class DeadlineExceededError(Exception):

@@ -4,18 +4,24 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from evaluation.bundle.canonical_json import MOST_SAMPLES, canonical, commitment_of, decode
-from evaluation.bundle.checked_fields import MOST_WHOLE, Fields
+import numpy as np
+
+from evaluation.bundle.canonical_json import MOST_SAMPLES, commitment_of
+from evaluation.bundle.checked_fields import MOST_DISTANCE, MOST_WHOLE, Fields
+from evaluation.bundle.columns import HASH, hash_texts, require_none
 from evaluation.bundle.line_order_check import in_order
 from evaluation.bundle.player_submissions import BundleSubmission, read_submission
+from evaluation.bundle.signature_check import BundleBody
 from evaluation.domain.players import TrackName
 from evaluation.formats.query.bundle.records import (
-    FORMAT,
+    FORMATS,
     NARROW_FIELD,
+    OF_LINES,
+    OUTCOMES,
     BundleHead,
     BundlePiece,
     BundleSample,
@@ -31,6 +37,9 @@ MOST_PLAYERS = 1000
 
 MOST_TRIPLES = 50_000_000
 """The largest product of models, attacks and samples in a bundle that is read, so that its arrays fit into memory."""
+
+MOST_ROWS = 2_000_000
+"""The largest number of sample results in a bundle that is read."""
 
 _ORDER = {
     "head": 0,
@@ -52,6 +61,7 @@ _HEAD = {
 _ENTRANT = {"track", "player", "teams", "bundled", "order", "prior", "submissions"}
 _SAMPLE = {"sample", "hash", "worst_case"}
 _RESULTS = {"model", "attack", "seed", "outcomes", "distances", "queries", "pieces"}
+_RESULTS_IN_COLUMNS = _RESULTS - {"pieces"} | {"piece_ends", "piece_digests"}
 _PIECE = {"end", "digest"}
 _AUDIT = {"model", "attack", "failed_on"}
 _KEPT = {"model", "reason"}
@@ -88,17 +98,18 @@ class Bundle:
     results_at: Mapping[tuple[str, str], int]
 
 
-def read(content: bytes) -> Bundle:
+def read(body: BundleBody) -> Bundle:
     """Read the body of a bundle, without the line of the signature.
 
     Raise `BundleRefusal` for the first line that is malformed, misplaced, or contradicts the lines before it.
     """
-    lines = in_order(decode(content), _ORDER)
+    lines = in_order(body, _ORDER)
     reading = _QueryBundleReading(Fields(1, next(lines), names=_HEAD))
     derived = []
     for number, line in enumerate(lines, start=2):
         if _ORDER[line["kind"]] >= _FIRST_DERIVED:
-            derived.append(Derived(number, line["kind"], canonical(line)))
+            require_none(number, line)
+            derived.append(Derived(number, line["kind"], body.canonical(line)))
         else:
             reading.take(number, line)
     return Bundle(reading.record(), tuple(derived), reading.results_at)
@@ -110,8 +121,11 @@ class _QueryBundleReading:
     def __init__(self, head: Fields) -> None:
         self._head = head
         self._format = head.whole("format")
-        if self._format not in (NARROW_FIELD, FORMAT):
-            raise head.refusal(f"its format is neither {NARROW_FIELD} nor {FORMAT}, which this version reads")
+        if self._format not in FORMATS:
+            known = ", ".join(map(str, FORMATS))
+            raise head.refusal(f"its format is not one of {known}, those that this version reads")
+        self._in_parts = self._format > OF_LINES
+        self._rows = 0
         self._count = head.whole("samples", 1, MOST_SAMPLES)
         self._budget = _query_budget(head)
         self._samples: dict[str, BundleSample] = {}
@@ -138,7 +152,7 @@ class _QueryBundleReading:
                 )
             )
         elif line["kind"] == "results":
-            self._result(Fields(number, line, names=_RESULTS))
+            self._result(Fields(number, line, names=_RESULTS_IN_COLUMNS if self._in_parts else _RESULTS))
         elif line["kind"] == "audit":
             self._audit(Fields(number, line, names=_AUDIT))
         else:
@@ -237,19 +251,32 @@ class _QueryBundleReading:
         self._check_pair(line, *pair)
         if self.results_at and pair <= next(reversed(self.results_at)):
             raise line.refusal("the pair is listed twice, or out of order")
-        outcomes, distances = line.words("outcomes", Outcome), line.distances("distances")
-        queries = line.wholes("queries")
+        outcomes, distances, queries = self._columns_of(line) if self._in_parts else _lists_of(line)
         if max(queries, default=0) > self._budget:
             raise line.refusal(f"it holds more than the {self._budget} queries that the rules allow for a sample")
         if not 0 < len(outcomes) == len(distances) == len(queries) <= len(self._samples):
             raise line.refusal("its columns must have one length, from 1 to the number of samples")
+        self._rows += len(outcomes)
+        if self._rows > MOST_ROWS:
+            raise line.refusal(f"the round has more than {MOST_ROWS:,} results, the most that this program can verify")
         rows = [SampleRow(*row) for row in zip(outcomes, distances, queries, strict=True)]
         for number, (row, sample) in enumerate(zip(rows, self._samples.values(), strict=False)):
             _check_row(line, number, row, sample.worst_case)
         self._results[pair] = dict(enumerate(rows))
-        self._seeds[pair] = line.whole("seed", -MOST_WHOLE)
-        self._pieces[pair] = tuple(_pieces(line, len(rows)))
+        self._seeds[pair] = line.large("seed") if self._in_parts else line.whole("seed", -MOST_WHOLE)
+        listed = _pieces_in_columns(line) if self._in_parts else _pieces_in_lists(line, len(rows))
+        self._pieces[pair] = tuple(_pieces(line, listed, len(rows)))
         self.results_at[pair] = line.number
+
+    def _columns_of(self, line: Fields) -> tuple[Sequence[Outcome], Sequence[float], Sequence[int]]:
+        """Return the results of a pair of a bundle in parts."""
+        numbers, distances = line.column("outcomes", "u1"), line.column("distances", "f8")
+        if numbers.size and numbers.max() >= len(OUTCOMES):
+            raise line.refusal(f"outcomes must be numbers from 0 to {len(OUTCOMES) - 1}")
+        # the sign too: -0.0 would be a second way to write 0
+        if not ((distances >= 0) & (distances <= MOST_DISTANCE) & ~np.signbit(distances)).all():
+            raise line.refusal(f"distances must be from 0 to {MOST_DISTANCE:.0f}")
+        return [OUTCOMES[number] for number in numbers], distances.tolist(), line.column("queries", "u4").tolist()
 
     def _check_pair(self, line: Fields, model: str, attack: str) -> None:
         if self._track_of.get(model) is not TrackName.MODEL:
@@ -278,14 +305,33 @@ class _QueryBundleReading:
         self._kept[model] = line.text("reason")
 
 
-def _pieces(line: Fields, samples: int) -> Iterator[BundlePiece]:
-    end = 0
+def _lists_of(line: Fields) -> tuple[Sequence[Outcome], Sequence[float], Sequence[int]]:
+    """Return the results of a pair of a bundle of lines."""
+    return line.words("outcomes", Outcome), line.distances("distances"), line.wholes("queries")
+
+
+def _pieces_in_columns(line: Fields) -> list[BundlePiece]:
+    ends, digests = line.column("piece_ends", "u4").tolist(), hash_texts(line.column("piece_digests", HASH))
+    if len(ends) != len(digests):
+        raise line.refusal("each piece must have an end and a digest")
+    return list(map(BundlePiece, ends, digests))
+
+
+def _pieces_in_lists(line: Fields, samples: int) -> Iterator[BundlePiece]:
     for one in line.mappings("pieces"):
         piece = Fields(line.number, one, names=_PIECE)
-        end = piece.whole("end", end + 1, samples)
-        if not _HASH.fullmatch(digest := piece.text("digest")):
+        yield BundlePiece(piece.whole("end", 1, samples), piece.text("digest"))
+
+
+def _pieces(line: Fields, listed: Iterable[BundlePiece], samples: int) -> Iterator[BundlePiece]:
+    end = 0
+    for piece in listed:
+        if not end < piece.end <= samples:
+            raise line.refusal(f"end must be a whole number from {end + 1} to {samples}")
+        if not _HASH.fullmatch(piece.digest):
             raise line.refusal("the digest of a piece is not 64 hexadecimal digits")
-        yield BundlePiece(end, digest)
+        end = piece.end
+        yield piece
     if end != samples:
         raise line.refusal("its pieces do not cover its samples")
 

@@ -9,11 +9,17 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from hashlib import sha256
-from typing import Any
+from io import BytesIO
+from typing import IO, Any
 
-from evaluation.bundle.canonical_json import MOST_SAMPLES, canonical, check_readable, encode
+import numpy as np
+
+from evaluation.bundle import parts, rfc8785
+from evaluation.bundle.canonical_json import MOST_SAMPLES, Canonical, canonical, check_readable, encode
+from evaluation.bundle.columns import hashes
 from evaluation.bundle.player_submissions import BundleSubmission
 from evaluation.domain.players import TrackName
+from evaluation.formats.query.results import Outcome
 from evaluation.formats.query.tournament.final_ranking import FinalPlace
 from evaluation.formats.query.tournament.rounds import (
     BracketPlan,
@@ -27,12 +33,21 @@ from evaluation.formats.query.tournament.rounds import (
 from evaluation.formats.query.tournament.schedule_output import Stage, StageDecision
 from evaluation.formats.query.tournament.warning_sweep import Warned
 
-FORMAT = 3
-"""The version of the lines of new bundles."""
+FORMAT = 4
+"""The version of new bundles, which are in parts."""
+
+OF_LINES = 3
+"""The last version of bundles of lines, of rounds frozen earlier."""
 
 NARROW_FIELD = 2
 """The version before, of rounds frozen earlier: the committed field has neither rules nor `bundled` nor licences, only
 finals have a sweep, and a warning has no median."""
+
+FORMATS = (NARROW_FIELD, OF_LINES, FORMAT)
+"""The versions that are read and written."""
+
+OUTCOMES = (Outcome.ADVERSARIAL, Outcome.FAILED, Outcome.CLEAN_WRONG)
+"""The outcomes by their numbers in columns."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +55,7 @@ class BundleHead:
     """The first line: the round and its rules.
 
     `rules` are plain values, `commitment` is the result of `commitment_of`, `field_commitment` that of
-    `field_commitment_of` with `field_salt`. `format` is `FORMAT` or `NARROW_FIELD`.
+    `field_commitment_of` with `field_salt`. `format` is one of `FORMATS`.
     """
 
     competition: str
@@ -53,6 +68,11 @@ class BundleHead:
     field_salt: str
     field_commitment: str
     format: int = FORMAT
+
+    @property
+    def canonical(self) -> Canonical:
+        """The canonical form of the commitment to the field and of the lines."""
+        return canonical if self.format <= OF_LINES else rfc8785.canonical
 
 
 @dataclass(frozen=True)
@@ -116,7 +136,7 @@ def field_commitment_of(
         pairs = zip(submissions[entrant.player], eligible_at_freeze[entrant.player], strict=True)
         frozen = [[one.team, one.commit, one.licence, eligible] for one, eligible in pairs]
         whole.append([track, order, prior, entrant.player, entrant.bundled, list(entrant.teams), frozen])
-    return sha256(canonical([head.field_salt, _rules_digest(head, facts), whole])).hexdigest()
+    return sha256(head.canonical([head.field_salt, _rules_digest(head, facts), whole])).hexdigest()
 
 
 def _rules_digest(head: BundleHead, facts: RoundFacts) -> str:
@@ -130,11 +150,18 @@ def _rules_digest(head: BundleHead, facts: RoundFacts) -> str:
         "rules_version": head.rules_version,
         "rules": dict(head.rules),
     }
-    return sha256(canonical(rules)).hexdigest()
+    return sha256(head.canonical(rules)).hexdigest()
 
 
 def body(record: Record) -> bytes:
-    """Return all lines of a finished round, without the signature. The bytes are the same for the same round.
+    """Return all lines of a finished round, without the signature; see `write_body`."""
+    file = BytesIO()
+    write_body(record, file)
+    return file.getvalue()
+
+
+def write_body(record: Record, file: IO[bytes]) -> None:
+    """Write all lines of a finished round, without the signature. The bytes are the same for the same round.
 
     Results that the schedule never demanded are left out: nothing follows from them. Raise `ValueError` where the round
     is not finished, the parts contradict each other, or the bundle would be too large to read.
@@ -146,13 +173,24 @@ def body(record: Record) -> bytes:
         raise ValueError(f"there are {len(record.samples)} samples, but the round has {record.facts.samples}")
     if record.facts.samples > MOST_SAMPLES:
         raise ValueError(f"the round has {record.facts.samples:,} samples, but a bundle holds at most {MOST_SAMPLES:,}")
+    if record.head.format > OF_LINES:
+        parts.write(_lines(record, state), file)
+        return
+    content = encode(_lines(record, state))
+    check_readable(content)
+    file.write(content)
+
+
+def _lines(record: Record, state: RoundState) -> Iterator[Mapping[str, Any]]:
     asked = demanded(record.facts, state)
     audits = list(_audits(record.facts, asked))
-    found = [_head(record), *_samples(record), *_entrants(record), *_results(record, asked), *audits]
-    found += _kept(record.facts, {audit["model"] for audit in audits})
-    content = encode([*found, *derived_lines(state, record.head.format)])
-    check_readable(content)
-    return content
+    yield _head(record)
+    yield from _samples(record)
+    yield from _entrants(record)
+    yield from _results(record, asked)
+    yield from audits
+    yield from _kept(record.facts, {audit["model"] for audit in audits})
+    yield from derived_lines(state, record.head.format)
 
 
 def derived_lines(state: RoundState, version: int = FORMAT) -> list[dict[str, Any]]:
@@ -225,8 +263,13 @@ def _results(record: Record, asked: Mapping[tuple[str, str], int]) -> Iterator[d
         if not pieces or pieces[-1].end != upto:
             raise ValueError(f"the images of {model} against {attack} on {upto} samples are missing")
         rows = record.facts.results[model, attack]
-        columns = _result(model, attack, record.seeds[model, attack], [rows[sample] for sample in range(upto)])
-        yield {**columns, "pieces": [asdict(piece) for piece in pieces]}
+        seed, played = record.seeds[model, attack], [rows[sample] for sample in range(upto)]
+        line = {"kind": "results", "model": model, "attack": attack}
+        if record.head.format > OF_LINES:
+            # RFC 8785 has no larger numbers than doubles
+            yield {**line, "seed": str(seed), **_columns(played, pieces)}
+        else:
+            yield {**line, "seed": int(seed), **_lists(played), "pieces": [asdict(piece) for piece in pieces]}
 
 
 def _audits(facts: RoundFacts, asked: Mapping[tuple[str, str], int]) -> Iterator[dict[str, Any]]:
@@ -242,12 +285,18 @@ def _kept(facts: RoundFacts, models: Collection[str]) -> Iterator[dict[str, Any]
             yield {"kind": "kept", "model": model, "reason": reason}
 
 
-def _result(model: str, attack: str, seed: int, rows: Sequence[SampleRow]) -> dict[str, Any]:
+def _columns(rows: Sequence[SampleRow], pieces: Sequence[BundlePiece]) -> dict[str, Any]:
     return {
-        "kind": "results",
-        "model": model,
-        "attack": attack,
-        "seed": int(seed),
+        "outcomes": np.array([OUTCOMES.index(row.outcome) for row in rows], "<u1"),
+        "distances": np.array([row.distance for row in rows], "<f8"),
+        "queries": np.array([row.queries for row in rows], "<u4"),
+        "piece_ends": np.array([piece.end for piece in pieces], "<u4"),
+        "piece_digests": hashes(piece.digest for piece in pieces),
+    }
+
+
+def _lists(rows: Sequence[SampleRow]) -> dict[str, Any]:
+    return {
         "outcomes": [str(row.outcome) for row in rows],
         "distances": [float(row.distance) for row in rows],
         "queries": [int(row.queries) for row in rows],

@@ -11,10 +11,10 @@ from itertools import chain
 from typing import IO, Any
 
 from evaluation.bundle.body_report import about_commitments, differences
-from evaluation.bundle.canonical_json import canonical
+from evaluation.bundle.canonical_json import Canonical, canonical
 from evaluation.bundle.checked_fields import quoted
 from evaluation.bundle.secret_image_check import check_images
-from evaluation.bundle.signature_check import Checked, Problem, Report, not_committed, verify_signed
+from evaluation.bundle.signature_check import BundleBody, Checked, Problem, Report, not_committed, verify_signed
 from evaluation.domain.samples import Sample
 from evaluation.formats.query.bundle.perturbed_image_check import check_pair
 from evaluation.formats.query.bundle.reader import Bundle, Derived, read
@@ -33,7 +33,7 @@ _MOST_WORDS = 300
 
 
 def verify(
-    content: bytes,
+    bundle: bytes | IO[bytes],
     key: str | None = None,
     *,
     samples: str | None = None,
@@ -41,7 +41,7 @@ def verify(
     images: Iterable[tuple[str, IO[bytes]]] = (),
     perturbed: Iterable[tuple[str, IO[bytes]]] = (),
 ) -> Report:
-    """Verify `content` against the public `key` (64 hexadecimal digits), or, without one, against its own.
+    """Verify a bundle against the public `key` (64 hexadecimal digits), or, without one, against its own.
 
     `key` may also be an earlier key that leads to the signing key. `samples` and `field` are the published commitments,
     `images` the released archive of the secret images, and `perturbed` released archives of perturbed images, each with
@@ -49,15 +49,16 @@ def verify(
     argument is not a key or a commitment.
     """
 
-    def check(lines: Sequence[bytes]) -> Checked:
-        bundle = read(b"".join(lines))
-        head = bundle.record.head
+    def check(body: BundleBody) -> Checked:
+        found = read(body)
+        head = found.record.head
         commitments = not_committed(head.commitment, head.field_commitment, samples=samples, field=field)
-        secret = chain.from_iterable(_check_images(bundle, *file) for file in images)
-        archives = (Problem(line, text) for file in perturbed for line, text in check_pair(bundle, *file))
-        return Checked(chain(commitments, _recompute(bundle, len(lines)), secret, archives), _summary(bundle, lines))
+        secret = chain.from_iterable(_check_images(found, *file) for file in images)
+        archives = (Problem(line, text) for file in perturbed for line, text in check_pair(found, *file))
+        problems = chain(commitments, _recompute(found, body), secret, archives)
+        return Checked(problems, _summary(found, body.snapshot))
 
-    return verify_signed(content, key, samples, field, check)
+    return verify_signed(bundle, key, samples, field, check)
 
 
 def _check_images(bundle: Bundle, name: str, file: IO[bytes]) -> Iterator[Problem]:
@@ -71,8 +72,8 @@ def _check_images(bundle: Bundle, name: str, file: IO[bytes]) -> Iterator[Proble
     return check_images(hashes, contradictions, name, file)
 
 
-def _recompute(bundle: Bundle, end: int) -> Iterator[Problem]:
-    """Yield what does not follow from the given lines; `end` is the number of the last line before the signature."""
+def _recompute(bundle: Bundle, body: BundleBody) -> Iterator[Problem]:
+    """Yield what does not follow from the given lines."""
     facts = bundle.record.facts
     try:
         state = advance(facts)
@@ -82,10 +83,11 @@ def _recompute(bundle: Bundle, end: int) -> Iterator[Problem]:
     if state.over:
         yield from _unasked(bundle, state)
     for ask in state.requests:
-        line = bundle.results_at.get((ask.model, ask.attack), end)
+        line = bundle.results_at.get((ask.model, ask.attack), body.last)
         pair = f"{quoted(ask.model)} against {quoted(ask.attack)}"
         yield Problem(line, f"the results are incomplete: {pair} on {ask.upto} samples is missing")
-    yield from _compare(bundle, derived_lines(state, bundle.record.head.format), whole=state.over)
+    expected = derived_lines(state, bundle.record.head.format)
+    yield from _compare(bundle, expected, body.canonical, whole=state.over)
 
 
 def _unasked(bundle: Bundle, state: RoundState) -> Iterator[Problem]:
@@ -100,7 +102,9 @@ def _unasked(bundle: Bundle, state: RoundState) -> Iterator[Problem]:
             yield Problem(line, f"an audit covers {counts[-1]} samples, which the schedule did not demand")
 
 
-def _compare(bundle: Bundle, expected: Sequence[Mapping[str, Any]], *, whole: bool) -> Iterator[Problem]:
+def _compare(
+    bundle: Bundle, expected: Sequence[Mapping[str, Any]], form: Canonical, *, whole: bool
+) -> Iterator[Problem]:
     """Yield where the derived lines of the file differ from the `expected` ones; `whole`: no others may follow."""
     agree = True
     found: dict[bytes, Derived] = {}
@@ -113,8 +117,8 @@ def _compare(bundle: Bundle, expected: Sequence[Mapping[str, Any]], *, whole: bo
             wrong = f"it repeats line {found[name].number}"
         elif name not in due and whole:
             wrong = f"this line does not follow from the results: {quoted(line)}"
-        elif name in due and derived.content != canonical(due[name]):
-            wrong = _difference(line, due[name])
+        elif name in due and derived.content != form(due[name]):
+            wrong = _difference(line, due[name], form)
         if wrong:
             agree = False
             yield Problem(derived.number, wrong)
@@ -140,12 +144,12 @@ def _name(line: Mapping[str, Any]) -> bytes:
     return canonical([line["kind"], *(line.get(name) for name in _NAMED_BY[line["kind"]])])
 
 
-def _difference(line: Mapping[str, Any], due: Mapping[str, Any]) -> str:
+def _difference(line: Mapping[str, Any], due: Mapping[str, Any], form: Canonical) -> str:
     what = " ".join(quoted(due[name]) for name in _NAMED_BY[due["kind"]])
-    return f"{due['kind']} {what}: {differences(line, due, 'results')}"
+    return f"{due['kind']} {what}: {differences(line, due, 'results', form)}"
 
 
-def _summary(bundle: Bundle, signed: Sequence[bytes]) -> tuple[str, ...]:
+def _summary(bundle: Bundle, snapshot: str) -> tuple[str, ...]:
     head, facts = bundle.record.head, bundle.record.facts
     kinds = [derived.kind for derived in bundle.derived]
     counted = ", ".join(f"{kinds.count(kind)} {kind}s" for kind in _NAMED_BY)
@@ -156,7 +160,7 @@ def _summary(bundle: Bundle, signed: Sequence[bytes]) -> tuple[str, ...]:
         f"{len(facts.entrants)} players, {facts.samples} samples, {rows:,} results of {len(facts.results)} pairs",
         counted,
         *_about_audits(facts),
-        *about_commitments(head.commitment, head.field_commitment, signed),
+        *about_commitments(head.commitment, head.field_commitment, snapshot),
     )
 
 

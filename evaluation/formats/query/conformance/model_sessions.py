@@ -80,9 +80,11 @@ class _Queries:
         return f"{len(labels)} labels"
 
     def repeats(self, *batches: Sequence[int]) -> str:
-        """Check that the images get the same labels again. Raise `UnmetError`."""
+        """Check that the images get the same labels again, which two invalid ones are not. Raise `UnmetError`."""
         for indices in batches:
             for index, label in zip(indices, self.classify(indices), strict=True):
+                if not 0 <= label < self._rules.classes:
+                    raise UnmetError(f"one image had the label {label}, which is not valid")
                 if label != self._first[index]:
                     raise UnmetError(f"one image had label {self._first[index]} first and {label} later")
         return f"{sum(map(len, batches))} images got the same labels again"

@@ -34,6 +34,7 @@ def welcome(connected: socket.socket, side: Side, track: TrackName, rules: Query
             frames.VERSION, role, *rules.shape, rules.classes, frames.MAX_COUNT, flags, budget
         )
         channel.send(frames.WELCOME, 0, 0, payload, deadline=deadline)
+        channel.offers = hello.sequence
     except ChannelError as error:
         channel.reject(str(error))
         if error.reason in (Reason.BAD_TYPE, Reason.BAD_LENGTH, Reason.BAD_COUNT):

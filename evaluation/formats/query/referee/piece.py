@@ -26,15 +26,18 @@ from gauntlet import frames
 class RefereedPiece:
     """One play of `samples`; `play` returns the result whatever the players do."""
 
-    def __init__(self, context: MatchContext, samples: list[Sample], seed: int, own_seed: int, *, more: bool) -> None:
+    def __init__(
+        self, context: MatchContext, samples: list[Sample], seed: int, own_seed: int, *, more: bool, keep: bool
+    ) -> None:
         """Prepare a piece: the attack gets `seed`; the referee draws its audit from the secret `own_seed`.
 
-        `more`: another piece follows.
+        `more`: another piece follows. `keep`: frames are kept for an audit, whatever the context says.
         """
         self._context = context
         self._samples = samples
         self._seed = seed
         self._more = more
+        self._keeps = keep or context.fresh_audit
         queries = len(samples) * context.rules.query_budget
         self._audit = Audit(derive_seed(own_seed, "audit"), len(samples) + queries)
         self._clean_label: dict[int, int] = {}
@@ -60,6 +63,8 @@ class RefereedPiece:
             context.attack.start_early()
         self._ask_clean()
         attackable = [s for s in self._samples if not self._is_clean_wrong(s)]
+        if context.paths is not None:
+            context.paths.follow(sample.number for sample in attackable)
         self._exchange = Exchange(context, attackable, self._audit)
         record = self._exchange.record
         # 2. play
@@ -78,7 +83,7 @@ class RefereedPiece:
         seconds = time.monotonic() - started
         rows = [self._row(s, verdict.accepted.get(s.number), seconds / len(self._samples)) for s in self._samples]
         # 5. frames for the audit
-        kept = self._keep(attackable, verdict) if context.fresh_audit and not self._model_gone else None
+        kept = self._keep(attackable, verdict) if self._keeps and not self._model_gone else None
         return PieceResult(
             samples=tuple(row for row, _ in rows),
             perturbed=np.stack([image for _, image in rows]),
@@ -127,6 +132,8 @@ class RefereedPiece:
         else:
             self._audit.watch(images, labels, [0.0] * len(labels), whole=False)
         self._clean_label = {sample.number: label for sample, label in zip(self._samples, labels, strict=True)}
+        if context.paths is not None:
+            context.paths.clean_labels.update(self._clean_label)
 
     def _is_clean_wrong(self, sample: Sample) -> bool:
         return is_adversarial(self._clean_label[sample.number], sample, self._context.track)

@@ -50,13 +50,24 @@ class ConnectedPlayer:
     """One side of a match over all its instances and connections."""
 
     def __init__(
-        self, side: Side, connection: PlayerConnection, track: TrackName, rules: QueryRules, calibration: float
+        self,
+        side: Side,
+        connection: PlayerConnection,
+        track: TrackName,
+        rules: QueryRules,
+        calibration: float,
+        *,
+        stop_at_limit: bool = False,
     ) -> None:
+        """`stop_at_limit`: a player that was too slow is not started again."""
         self.side = side
+        self._stop_at_limit = stop_at_limit
         self.rules = rules
         self.calibration = calibration
         self.failures: list[Failure] = []
         """The failures in the current piece."""
+        self.offers = 0
+        """What a model offers besides labels, as its last HELLO says."""
         self._connection = connection
         self._track = track
         self._channel: Channel | None = None
@@ -67,6 +78,8 @@ class ConnectedPlayer:
     @property
     def gone(self) -> bool:
         """True if the player has failed too often and is not started again in this piece."""
+        if self._stop_at_limit and any(failure.reason is Reason.TOO_SLOW for failure in self.failures):
+            return True
         return len(self.failures) > RESTARTS or any(failure.in_setup for failure in self.failures)
 
     @property
@@ -92,6 +105,7 @@ class ConnectedPlayer:
             try:
                 connected, deadline = self._connect()
                 self._channel = handshake.welcome(connected, self.side, self._track, self.rules, deadline)
+                self.offers = self._channel.offers
             except ChannelError as error:
                 raise self.fail(error, starting=True, in_setup=first) from None
         return self._channel
@@ -159,8 +173,16 @@ class ConnectedPlayer:
 class Model(ConnectedPlayer):
     """The model: images in, labels out."""
 
-    def __init__(self, connection: PlayerConnection, track: TrackName, rules: QueryRules, calibration: float) -> None:
-        super().__init__(Side.MODEL, connection, track, rules, calibration)
+    def __init__(
+        self,
+        connection: PlayerConnection,
+        track: TrackName,
+        rules: QueryRules,
+        calibration: float,
+        *,
+        stop_at_limit: bool = False,
+    ) -> None:
+        super().__init__(Side.MODEL, connection, track, rules, calibration, stop_at_limit=stop_at_limit)
         self.seconds = 0.0
         self.images = 0
         self._sequence = 0

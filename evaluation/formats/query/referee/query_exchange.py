@@ -17,6 +17,7 @@ from evaluation.formats.query.referee.budget import Budget
 from evaluation.formats.query.referee.model_audit import Audit
 from evaluation.formats.query.referee.players import ConnectedPlayer, Model, PlayerFailedError
 from evaluation.formats.query.referee.query_attribution import Attribution
+from evaluation.formats.query.referee.query_paths import QueryPaths
 from evaluation.formats.query.referee.query_record import QueryRecord
 from evaluation.formats.query.referee.squared_distances import PixelDifferences
 from evaluation.formats.query.referee.time_limits import TimeBank
@@ -36,8 +37,11 @@ class MatchContext:
     attack: ConnectedPlayer
     fresh_audit: bool
     reuse_attack: bool
+    paths: QueryPaths | None = None
     sequence: int = 0
     last_reply: tuple[bytes, bytes] | None = None
+    attack_seconds_per_sample: float = 0.0
+    """The attack's own seconds for a sample in the piece that took it the longest."""
 
 
 @dataclass(eq=False, slots=True)
@@ -63,7 +67,7 @@ class Exchange:
         self._attackable = attackable
         self._audit = audit
         self.budget = Budget([s.number for s in attackable], context.rules.query_budget)
-        self.record = QueryRecord(attackable, context.track, context.rules.query_budget)
+        self.record = QueryRecord(attackable, context.track, context.rules.query_budget, context.paths)
         self.raised: set[int] = set()
         """The samples on which the attack raised an exception."""
         self._differences = PixelDifferences(attackable, context.rules.shape)
@@ -74,8 +78,15 @@ class Exchange:
 
         Raise `ChannelError` where the attack fails, `PlayerFailedError` where the model does for good.
         """
+        context, count = self._context, len(self._attackable)
+        bank = TimeBank(context.rules.attack_seconds_per_sample * count * context.attack.calibration)
+        try:
+            self._answer_all(channel, seed, bank)
+        finally:
+            context.attack_seconds_per_sample = max(context.attack_seconds_per_sample, bank.used / count)
+
+    def _answer_all(self, channel: Channel, seed: int, bank: TimeBank) -> None:
         rules = self._context.rules
-        bank = TimeBank(rules.attack_seconds_per_sample * len(self._attackable) * self._context.attack.calibration)
         self._send_piece(channel, seed, bank)
         due = {
             frames.QUERY: Layout(1, frames.MAX_COUNT, 0, 2 + rules.shape.size),
@@ -83,8 +94,10 @@ class Exchange:
         }
         while True:
             waiting_since = time.monotonic()
-            frame = channel.receive(due, waiting_since + bank.left)
-            bank.used += time.monotonic() - waiting_since
+            try:
+                frame = channel.receive(due, waiting_since + bank.left)
+            finally:
+                bank.used += time.monotonic() - waiting_since
             forwarded: _Forwarded | None = None
             reply = self._repeated(frame)
             if reply is None:

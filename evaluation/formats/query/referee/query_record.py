@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,6 +12,7 @@ import numpy as np
 from evaluation.domain.images import Image, Images
 from evaluation.domain.players import TrackName
 from evaluation.domain.samples import Sample
+from evaluation.formats.query.referee.query_paths import QueryPaths
 from evaluation.formats.query.results import Failure, Trace
 from gauntlet import frames
 
@@ -41,8 +43,11 @@ class Candidate:
 class QueryRecord:
     """The answered queries of a piece. Its size is bounded by the budget, not by what the players do."""
 
-    def __init__(self, samples: Sequence[Sample], track: TrackName, budget: int) -> None:
+    def __init__(
+        self, samples: Sequence[Sample], track: TrackName, budget: int, paths: QueryPaths | None = None
+    ) -> None:
         self._track = track
+        self._paths = paths
         self._samples = {sample.number: sample for sample in samples}
         self._entries = bytearray(len(samples) * budget * _ENTRY.size)
         self._end = 0
@@ -74,6 +79,8 @@ class QueryRecord:
             kept = self.candidates[number]
             nearer = len(kept) < CANDIDATES or value < kept[-1].squared
             if nearer and is_adversarial(label, self._samples[number], self._track):
+                if self._paths is not None and value < (kept[0].squared if kept else math.inf):
+                    self._paths.add(number, query, value, label, images[index])
                 self._keep(kept, Candidate(value, images[index].copy(), label, failure))
 
     def _keep(self, kept: list[Candidate], new: Candidate) -> None:

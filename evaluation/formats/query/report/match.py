@@ -14,7 +14,16 @@ from evaluation.charts.line_chart import LineChart
 from evaluation.domain.players import TrackName
 from evaluation.domain.samples import Sample
 from evaluation.formats.query.results import MatchResult, Outcome, Trace
-from evaluation.formats.query.scoring.curves import ByQuery, answered, budgets, closest, query_counts, successes
+from evaluation.formats.query.scoring.curves import (
+    ByQuery,
+    answered,
+    budgets,
+    closest,
+    exact_distances,
+    query_counts,
+    success_distance,
+    successes,
+)
 
 _COLUMNS = ("sample", "outcome", "distance", "queries", "seconds", "reason", "found_label")
 
@@ -24,7 +33,9 @@ def charts(result: MatchResult, samples: Sequence[Sample]) -> list[LineChart | H
     rows = result.samples
     distances = budgets(result.rules.shape)
     values = [row.distance for row in rows]
-    found = successes([row.outcome for row in rows], values, distances)
+    outcomes = [row.outcome for row in rows]
+    at = exact_distances(map(success_distance, outcomes, values), distances)
+    found = successes(outcomes, values, at)
     recorded = by_query(result, samples)
     over_queries: list[LineChart] = []
     if recorded is not None:
@@ -35,7 +46,7 @@ def charts(result: MatchResult, samples: Sequence[Sample]) -> list[LineChart | H
             match_charts.success_against_queries(recorded.counts, within, len(rows)),
         ]
     return [
-        match_charts.success_against_distance(found, len(rows), distances),
+        match_charts.success_against_distance(found, len(rows), at, exact=True),
         *over_queries,
         match_charts.distribution(values),
     ]

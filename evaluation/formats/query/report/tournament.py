@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from evaluation.charts import match_charts
 from evaluation.charts.chart_table import ChartTable
+from evaluation.charts.competition_figures import RankedName, Series, robustness
 from evaluation.charts.heat_colours import HeatColours, Pair, colours_for
 from evaluation.charts.histogram import Histogram
 from evaluation.charts.line_chart import Curve, LineChart
 from evaluation.charts.scales import LogScale, linear_to, shares
 from evaluation.domain.players import TrackName
 from evaluation.domain.samples import Sample
+from evaluation.formats.query.catalogue import baselines
 from evaluation.formats.query.report import match
 from evaluation.formats.query.results import MatchResult, Outcome
-from evaluation.formats.query.scoring.curves import budgets, query_counts, success_distance
+from evaluation.formats.query.scoring.curves import budgets, exact_distances, query_counts, success_distance
 from evaluation.formats.query.tournament.leaderboards import Board, boards
 
 CURVES = 5
@@ -72,7 +74,9 @@ def charts(results: Sequence[MatchResult], samples: Sequence[Sample]) -> list[Li
     shown = boards(results)
     success = [_success(board, results, distances) for board in shown]
     over_queries = [_against_queries(board, results, samples) for board in shown if board.track is not TrackName.MODEL]
+    robust = _robustness(shown, results)
     return [
+        *([robust] if robust else []),
         *success,
         *(chart for chart in over_queries if chart is not None),
         match_charts.distribution([row.distance for result in results for row in result.samples]),
@@ -111,8 +115,9 @@ _WORDS = {
 def _success(board: Board, results: Sequence[MatchResult], distances: Sequence[float]) -> LineChart:
     names = [row.name for row in board.rows[:CURVES]]
     found = {name: _closest(name, board.track, results) for name in names}
+    at = exact_distances((value for values in found.values() for value in values), distances)
     columns = {
-        name: ([sum(value <= distance for value in values) for distance in distances], len(values))
+        name: ([sum(value <= distance for value in values) for distance in at], len(values))
         for name, values in found.items()
     }
     more = f" The best {CURVES} of {len(board.rows)}." if len(board.rows) > CURVES else ""
@@ -120,7 +125,7 @@ def _success(board: Board, results: Sequence[MatchResult], distances: Sequence[f
         key=f"success-{board.track}",
         title=f"{TITLES[board.track]}: success against distance",
         description=_WORDS.get(board.track, _WORDS[TrackName.UNTARGETED]) + more,
-        table=match_charts.success_table(columns, distances),
+        table=match_charts.success_table(columns, at),
         lines=[Curve(name, number) for number, name in enumerate(names, start=1)],
         x=LogScale(distances[0], distances[-1]),
         y=shares(),
@@ -128,6 +133,42 @@ def _success(board: Board, results: Sequence[MatchResult], distances: Sequence[f
         y_name="share",
         steps=True,
     )
+
+
+def _robustness(shown: Sequence[Board], results: Sequence[MatchResult]) -> LineChart | None:
+    """Return the median distance of each model against the bundled attacks, and against the best ones.
+
+    None where there is no untargeted attack.
+    """
+    by_track = {board.track: board for board in shown}
+    if TrackName.UNTARGETED not in by_track:
+        return None
+    bundled = {each.name for each in baselines()}
+    attacks = [row.name for row in by_track[TrackName.UNTARGETED].rows]
+    models = by_track[TrackName.MODEL].rows
+    sets = {
+        "bundled attacks": [name for name in attacks if name in bundled],
+        f"best {CURVES} attacks": attacks[:CURVES],
+    }
+    return robustness(
+        "Robustness of the models",
+        "Median distance over samples of the closest adversarial of a set of untargeted attacks, by the rank of the "
+        "model.",
+        [RankedName(row.rank, row.name) for row in models],
+        [
+            Series(name, [_median(row.name, chosen, results) for row in models])
+            for name, chosen in sets.items()
+            if chosen
+        ],
+        key="robustness",
+    )
+
+
+def _median(model: str, attacks: Collection[str], results: Sequence[MatchResult]) -> float:
+    """Return the score that a model has if only these attacks count."""
+    own = (each for each in results if each.track == TrackName.UNTARGETED and each.model == model)
+    distances = [[row.distance for row in each.samples] for each in own if each.attack in attacks]
+    return float(np.median(np.min(distances, axis=0)))
 
 
 def _against_queries(board: Board, results: Sequence[MatchResult], samples: Sequence[Sample]) -> LineChart | None:

@@ -21,6 +21,7 @@ from evaluation.protocol.listener import Listener
 from evaluation.sandbox.base import SOCKET_NAME, Ending, Folder, PlayerRun, Resources, Sandbox
 from evaluation.sandbox.directory_removal import remove_trees
 from evaluation.sandbox.host_fault_check import require_working_host
+from evaluation.sandbox.most_used import MostUsed
 from evaluation.sandbox.private_copies import copy_files, remove_copy
 
 
@@ -35,11 +36,12 @@ class SandboxedPlayer(PlayerConnection):
         on_log: Callable[[str], None] | None = None,
         *,
         alone: bool = False,
+        used: MostUsed | None = None,
     ) -> None:
         """Pass each line of the player's output to `on_log`, from other threads; it must not raise.
 
         `alone`: the caller holds the player's lock on this host, and each instance gets a copy of its directory, whose
-        files no other instance has seen.
+        files no other instance has seen. `used` collects what its instances use.
         """
         self._sandbox = sandbox
         self._player = player
@@ -50,6 +52,7 @@ class SandboxedPlayer(PlayerConnection):
         self._connected = False
         self._on_log = on_log
         self._alone = alone
+        self._used = used
         self._lock: InstanceLock | None = None
         self._lines = LineSplitter(on_log) if on_log else None
         self._given_up = threading.Event()
@@ -72,12 +75,15 @@ class SandboxedPlayer(PlayerConnection):
                 resources=self._resources,
                 folders=self._own_files() if self._alone else (),
             )
-            deadline = time.monotonic() + seconds
+            began = time.monotonic()
+            deadline = began + seconds
             if self._lines is not None:
                 self._run.follow(self._lines.feed)
             run = self._run
             connection = listener.accept(deadline, lambda: run.ended() or self._given_up.is_set())
             self._connected = True
+            if self._used is not None:
+                self._used.connected_after(time.monotonic() - began)
             return connection, deadline
         finally:
             listener.close()
@@ -87,6 +93,8 @@ class SandboxedPlayer(PlayerConnection):
         try:
             if run is None:
                 return PlayerExit()
+            if self._used is not None:
+                self._used.look(run)
             self._wait(run, patience)
             ending = run.end()
             self.logs.append(ending.log)
@@ -115,7 +123,9 @@ class SandboxedPlayer(PlayerConnection):
         return None if run is None or self._player.gpu else run.processor_use()
 
     def another(self) -> SandboxedPlayer:
-        connection = SandboxedPlayer(self._sandbox, self._player, self._resources, self._on_log, alone=self._alone)
+        connection = SandboxedPlayer(
+            self._sandbox, self._player, self._resources, self._on_log, alone=self._alone, used=self._used
+        )
         connection.logs = self.logs
         return connection
 

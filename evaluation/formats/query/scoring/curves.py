@@ -8,7 +8,7 @@ and a curve says about a sample only between which two of them its adversarial l
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -59,6 +59,15 @@ def budgets(shape: ImageShape) -> tuple[float, ...]:
     values = [float(f"{step}e{exponent}") for exponent in range(power - 4, power + 1) for step in _STEPS]
     end = next(index for index, value in enumerate(values) if value >= largest) + 1
     return tuple(values[end - _DISTANCES : end])
+
+
+def exact_distances(found: Iterable[float], distances: Sequence[float]) -> tuple[float, ...]:
+    """Return the distances at which a curve of successes at `found` changes, between the ends of `distances`.
+
+    Only for samples that are not secret: each is the distance of a sample.
+    """
+    first, last = distances[0], distances[-1]
+    return tuple(sorted({first, last, *(distance for distance in found if first < distance < last)}))
 
 
 def query_counts(budget: int) -> tuple[int, ...]:

@@ -4,17 +4,27 @@ from __future__ import annotations
 
 import json
 import re
+from array import array
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from evaluation.bundle.canonical_json import MOST_SAMPLES, canonical, commitment_of, decode
+import numpy as np
+from numpy.typing import NDArray
+
+from evaluation.bundle import rfc8785
+from evaluation.bundle.canonical_json import MOST_SAMPLES, commitment_of
 from evaluation.bundle.checked_fields import Fields, quoted
+from evaluation.bundle.columns import HASH, hash_texts, require_none
 from evaluation.bundle.line_order_check import in_order
+from evaluation.bundle.parts import is_manifest
 from evaluation.bundle.player_submissions import read_submission
 from evaluation.bundle.sample_hash import NO_TARGET
+from evaluation.bundle.signature_check import BundleBody
+from evaluation.domain.errors import BundleRefusal
 from evaluation.domain.images import ImageShape
 from evaluation.formats.transfer.bundle.records import (
+    OF_LINES,
     VERSION,
     BundleAttackRun,
     BundleBatch,
@@ -31,6 +41,12 @@ from evaluation.formats.transfer.runner.batches import batch_sizes
 MOST_PLAYERS = 3000
 """The largest number of players in a bundle that is read."""
 
+MOST_LABELS = 200_000_000
+"""The largest number of labels in a bundle that is read, two bytes each: attacks times defences times samples."""
+
+MOST_IMAGES = 3_000_000
+"""The largest number of images of attacks in a bundle that is read: attacks times samples."""
+
 _HEAD = {
     *("format", "version", "competition", "round", "title", "round_kind", "samples", "rules_version", "rules", "seed"),
     *("commitment", "field_salt", "field_commitment"),
@@ -46,10 +62,16 @@ _REASONS = {"", *BatchReason}
 
 @dataclass(frozen=True)
 class StandingLine:
-    """A standing as it stands in the file, with the number of its line."""
+    """A standing as it stands in the file, with the number of its line: its `content` is small, its values are not."""
 
     number: int
-    line: Mapping[str, Any]
+    content: bytes
+
+    @property
+    def line(self) -> Mapping[str, Any]:
+        """The parsed values, read again each time."""
+        values: Mapping[str, Any] = json.loads(self.content)
+        return values
 
 
 @dataclass(frozen=True)
@@ -61,24 +83,27 @@ class TransferBundle:
     attacks_at: Mapping[tuple[str, int], int]
 
 
-def written_version(head: bytes) -> int:
-    """Return the version that the first line of a bundle of this site names."""
-    return int(json.loads(head)["version"])
+def written_version(first: bytes) -> int:
+    """Return the version of a body of this site that begins with the line `first`: its head, or a manifest."""
+    return VERSION if is_manifest(first) else int(json.loads(first)["version"])
 
 
-def read(content: bytes) -> TransferBundle:
-    """Read the body of a bundle, without the line of the signature.
+def read(body: BundleBody) -> TransferBundle:
+    """Read the body of a bundle, without the signature.
 
     Raise `BundleRefusal` for the first line that is malformed, misplaced, or contradicts the lines before it.
     """
-    lines = in_order(decode(content), _ORDER)
+    lines = in_order(body, _ORDER)
     reading = _TransferBundleReading(Fields(1, next(lines), names=_HEAD))
-    standings = []
+    standings: list[StandingLine] = []
     for number, line in enumerate(lines, start=2):
-        if line["kind"] == "standing":
-            standings.append(StandingLine(number, line))
-        else:
+        if line["kind"] != "standing":
             reading.take(number, line)
+        elif len(standings) < MOST_PLAYERS:
+            require_none(number, line)
+            standings.append(StandingLine(number, body.canonical(line)))
+        else:
+            raise BundleRefusal(number, "it has more standings than this program can verify")
     return TransferBundle(reading.record(), tuple(standings), reading.attacks_at)
 
 
@@ -90,6 +115,7 @@ class _TransferBundleReading:
         if not 1 <= version <= VERSION:
             raise head.refusal(f"its version is not from 1 to {VERSION}, those that this program reads")
         self._line = head
+        self._in_parts = version > OF_LINES
         self._head = TransferHead(
             competition=head.text("competition"),
             number=head.whole("round"),
@@ -97,7 +123,7 @@ class _TransferBundleReading:
             kind=head.text("round_kind"),
             rules_version=head.whole("rules_version"),
             rules=_rules(head),
-            seed=head.whole("seed"),
+            seed=head.large("seed") if self._in_parts else head.whole("seed"),
             commitment=head.text("commitment"),
             field_salt=head.text("field_salt"),
             field_commitment=head.text("field_commitment"),
@@ -106,10 +132,11 @@ class _TransferBundleReading:
         samples = head.whole("samples", 1, MOST_SAMPLES)
         self._sizes = batch_sizes(samples, self._head.rules, self._head.seed)
         self._batches: list[BundleBatch] = []
-        self._hashes: set[str] = set()
+        self._samples: set[str] = set()
         self._entrants: dict[str, BundleEntrant] = {}
         self._attack_runs: dict[tuple[str, int], BundleAttackRun] = {}
         self._labels: dict[tuple[str, str], BundleLabels] = {}
+        self._made: tuple[str, NDArray[np.bool_]] | None = None
         self.attacks_at: dict[tuple[str, int], int] = {}
 
     def take(self, number: int, line: Mapping[str, Any]) -> None:
@@ -149,15 +176,17 @@ class _TransferBundleReading:
         if line.whole("epsilon") != epsilon:
             raise line.refusal(f"its epsilon must be {epsilon}, as the rules and the seed say")
         most = self._head.rules.classes - 1
-        hashes, labels = tuple(line.texts("hashes")), line.wholes("labels", 0, most)
-        targets = line.wholes("targets", NO_TARGET, most)
+        hashes = self._hashes_of(line)
+        labels, targets = self._wholes(line, "labels", 0, most), self._wholes(line, "targets", NO_TARGET, most)
         if not len(hashes) == len(labels) == len(targets) == images:
             raise line.refusal(f"its columns must have {images} entries each")
+        if any(label == target for label, target in zip(labels, targets, strict=True)):
+            raise line.refusal("the target of a sample is its true class")
         if not all(map(_HASH.fullmatch, hashes)):
             raise line.refusal("the hash of a sample is not 64 hexadecimal digits")
-        known = len(self._hashes)
-        self._hashes.update(hashes)
-        if len(self._hashes) < known + images:
+        known = len(self._samples)
+        self._samples.update(hashes)
+        if len(self._samples) < known + images:
             raise line.refusal("a sample is listed twice")
         self._batches.append(BundleBatch(epsilon, hashes, tuple(labels), tuple(targets)))
 
@@ -179,8 +208,10 @@ class _TransferBundleReading:
     def _attack(self, line: Fields) -> None:
         attack, number = line.text("attack"), line.whole("batch", 0, len(self._batches) - 1)
         self._check_side(line, attack, attacks=True)
+        if not self._attack_runs:
+            self._check_size()
         _check_next(line, (attack, number), self._attack_runs)
-        hashes, archive = tuple(line.texts("hashes")), line.text("archive")
+        hashes, archive = self._hashes_of(line), line.text("archive")
         if len(hashes) != len(self._batches[number].hashes):
             raise line.refusal(f"batch {number} has {len(self._batches[number].hashes)} images, not {len(hashes)}")
         if not all(_HASH.fullmatch(each) for each in (*filter(None, hashes), archive)):
@@ -195,20 +226,71 @@ class _TransferBundleReading:
         self._check_side(line, attack, attacks=True)
         self._check_side(line, defence, attacks=False)
         _check_next(line, (attack, defence), self._labels)
+        given, reasons = self._columns_of(line) if self._in_parts else self._lists_of(line)
+        made = self._made_by(line, attack)
+        without = np.flatnonzero((np.asarray(given) != NO_LABEL) & ~made)
+        if without.size:
+            batch, index = divmod(int(without[0]), self._head.rules.batch_images)
+            raise line.refusal(f"image {index} of batch {batch} was not made, so it cannot have a label")
+        self._labels[attack, defence] = BundleLabels(given, reasons)
+
+    def _made_by(self, line: Fields, attack: str) -> NDArray[np.bool_]:
+        """Return which images an attack made; kept for the next pair, which is usually of the same attack."""
+        if self._made is None or self._made[0] != attack:
+            made: list[bool] = []
+            for number in range(len(self._batches)):
+                run = self._attack_runs.get((attack, number))
+                if run is None:
+                    raise line.refusal(f"the results are incomplete: {quoted(attack)} on batch {number} is missing")
+                made += map(bool, run.hashes)
+            self._made = attack, np.array(made, np.bool_)
+        return self._made[1]
+
+    def _columns_of(self, line: Fields) -> tuple[array[int], tuple[str, ...]]:
+        """Return the labels and reasons of a pair of a bundle in parts."""
+        labels, images = line.column("labels", "i2"), sum(len(batch.hashes) for batch in self._batches)
+        if len(labels) != images:
+            raise line.refusal(f"it must have a label for each of the {images} images")
+        most = self._head.rules.classes
+        if labels.min() < NO_LABEL or labels.max() > most:
+            raise line.refusal(f"labels must be whole numbers from {NO_LABEL} to {most}")
+        reasons = [""] * len(self._batches)
+        for number, reason in line.mapping("reasons").items():
+            known = number.isdecimal() and str(int(number)) == number and int(number) < len(reasons)
+            if not known or not reason or not isinstance(reason, str):
+                raise line.refusal("reasons must be the reason of each failed run by the number of its batch")
+            reasons[int(number)] = _reason(line, reason)
+        return array("h", labels.astype(np.int16).tobytes()), tuple(reasons)
+
+    def _lists_of(self, line: Fields) -> tuple[array[int], tuple[str, ...]]:
+        """Return the labels and reasons of a pair of a bundle of lines."""
         given = line.lists_of_wholes("labels", NO_LABEL, self._head.rules.classes)
-        reasons = [_reason(line, reason) for reason in line.texts("reasons")]
+        reasons = tuple(_reason(line, reason) for reason in line.texts("reasons"))
         if not len(given) == len(reasons) == len(self._batches):
             raise line.refusal(f"it must have labels and a reason for each of the {len(self._batches)} batches")
-        for number, labels in enumerate(given):
-            run = self._attack_runs.get((attack, number))
-            if run is None:
-                raise line.refusal(f"the results are incomplete: {quoted(attack)} on batch {number} is missing")
-            if len(labels) != len(run.hashes):
-                raise line.refusal(f"batch {number} has {len(run.hashes)} images, not {len(labels)}")
-            for index, (label, made) in enumerate(zip(labels, run.hashes, strict=True)):
-                if label != NO_LABEL and not made:
-                    raise line.refusal(f"image {index} of batch {number} was not made, so it cannot have a label")
-        self._labels[attack, defence] = BundleLabels(tuple(map(tuple, given)), tuple(reasons))
+        for number, (labels, batch) in enumerate(zip(given, self._batches, strict=True)):
+            if len(labels) != len(batch.hashes):
+                raise line.refusal(f"batch {number} has {len(batch.hashes)} images, not {len(labels)}")
+        return array("h", [label for labels in given for label in labels]), reasons
+
+    def _hashes_of(self, line: Fields) -> tuple[str, ...]:
+        return hash_texts(line.column("hashes", HASH)) if self._in_parts else tuple(line.texts("hashes"))
+
+    def _wholes(self, line: Fields, name: str, least: int, most: int) -> list[int]:
+        if not self._in_parts:
+            return line.wholes(name, least, most)
+        column = line.column(name, "i2")
+        if column.size and not least <= column.min() <= column.max() <= most:
+            raise line.refusal(f"{name} must be whole numbers from {least} to {most}")
+        values: list[int] = column.tolist()
+        return values
+
+    def _check_size(self) -> None:
+        """Raise `BundleRefusal` for more images and labels than memory is meant for, before the first of them."""
+        attacks = sum(each.track.is_attack for each in self._entrants.values())
+        images = attacks * sum(len(batch.hashes) for batch in self._batches)
+        if images > MOST_IMAGES or images * (len(self._entrants) - attacks) > MOST_LABELS:
+            raise self._line.refusal("the round is larger than this program can verify")
 
     def _check_side(self, line: Fields, player: str, *, attacks: bool) -> None:
         entrant = self._entrants.get(player)
@@ -242,7 +324,7 @@ def _rules(head: Fields) -> TransferRules:
                 "opponents": Opponents(values["opponents"]),
             }
         )
-        fits = canonical(rules.as_dict()) == canonical(values)
+        fits = rfc8785.canonical(rules.as_dict()) == rfc8785.canonical(values)
     except (KeyError, TypeError, ValueError) as error:
         raise head.refusal(f"its rules cannot be read: {quoted(str(error))}") from None
     if not fits or type(rules.batch_images) is not int or type(rules.classes) is not int:

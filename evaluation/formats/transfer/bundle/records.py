@@ -1,25 +1,32 @@
 """The content of a bundle of the transfer format and its writer: first the given lines, then the standings.
 
 The lines are a head, then one for each batch, each entrant, each batch of an attack, each pair of attack and defence,
-and each standing. A pair has one line, not one for each batch, so that 90 attacks and 70 defences on 1,000 images stay
-within the number of lines that a bundle may have. Nothing in it depends on a clock or on the workers.
+and each standing. Nothing in it depends on a clock or on the workers. Bundles of earlier versions are written again
+where a site checks a round that was scored by one.
 """
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from hashlib import sha256
-from typing import Any
+from io import BytesIO
+from itertools import accumulate
+from typing import IO, Any
 
+import numpy as np
+
+from evaluation.bundle import parts
 from evaluation.bundle.canonical_json import MOST_SAMPLES, canonical, check_readable, encode
+from evaluation.bundle.columns import hashes
 from evaluation.bundle.player_submissions import BundleSubmission
 from evaluation.formats.transfer.results import PairCounts
 from evaluation.formats.transfer.rules import TransferRules, TransferTrack
 from evaluation.formats.transfer.scoring.intervals import (
     PairImages,
+    intervals_of,
     pair_images,
-    score_intervals,
     score_ranks,
     with_intervals,
 )
@@ -28,8 +35,14 @@ from evaluation.formats.transfer.scoring.scores import TransferStanding, standin
 FORMAT = "transfer"
 """The format that the head names."""
 
-VERSION = 2
-"""The version of these lines. In version 1 a standing had no intervals."""
+VERSION = 3
+"""The version of new bundles, which are in parts."""
+
+OF_LINES = 2
+"""The last version of bundles of lines."""
+
+WITHOUT_INTERVALS = 1
+"""The version whose standings have no intervals."""
 
 
 @dataclass(frozen=True)
@@ -86,9 +99,9 @@ class BundleAttackRun:
 
 @dataclass(frozen=True)
 class BundleLabels:
-    """The labels that a defence gave to the images of an attack, and why each run failed: one entry for each batch."""
+    """The labels (int16) that a defence gave to all images of an attack, and for each batch why its run failed."""
 
-    labels: tuple[tuple[int, ...], ...]
+    labels: array[int]
     reasons: tuple[str, ...]
 
 
@@ -139,42 +152,55 @@ def transfer_field_commitment(salt: str, entrants: Sequence[BundleEntrant]) -> s
 
 def pairs_of(record: TransferRecord) -> list[PairCounts]:
     """Return the counts of each attack against each defence. Raise `KeyError` where a run is missing."""
-    return [pair.counts for pair in images_of(record)]
+    known = _KnownImages(record)
+    return [known.pair(attack, defence).counts for attack in record.attacks for defence in record.defences]
 
 
-def images_of(record: TransferRecord) -> list[PairImages]:
-    """Return each attack against each defence, image by image. Raise `KeyError` where a run is missing."""
-    truth = [label for batch in record.batches for label in batch.labels]
-    targets = [target for batch in record.batches for target in batch.targets]
-    found = []
-    for attack in record.attacks:
-        runs = [record.attack_runs[attack.player, number] for number in range(len(record.batches))]
-        made = [bool(each) for run in runs for each in run.hashes]
-        found += [
-            pair_images(
-                attack.player,
-                defence.player,
-                targeted=attack.track is TransferTrack.TARGETED_ATTACK,
-                made=made,
-                labels=[label for labels in record.labels[attack.player, defence.player].labels for label in labels],
-                truth=truth,
-                targets=targets,
-            )
-            for defence in record.defences
-        ]
-    return found
+class _KnownImages:
+    """What is known of the images, so that pairs can be made one by one: those of a large round exceed the memory.
+
+    Raise `KeyError` where a run is missing.
+    """
+
+    def __init__(self, record: TransferRecord) -> None:
+        self._record = record
+        self._truth = np.array([label for batch in record.batches for label in batch.labels])
+        self._targets = np.array([target for batch in record.batches for target in batch.targets])
+        self._made = {attack.player: np.array(self._of_attack(attack.player), np.bool_) for attack in record.attacks}
+
+    def _of_attack(self, attack: str) -> list[bool]:
+        runs = (self._record.attack_runs[attack, number] for number in range(len(self._record.batches)))
+        return [bool(each) for run in runs for each in run.hashes]
+
+    def pair(self, attack: BundleEntrant, defence: BundleEntrant) -> PairImages:
+        """Return an attack against a defence, image by image."""
+        return pair_images(
+            attack.player,
+            defence.player,
+            targeted=attack.track is TransferTrack.TARGETED_ATTACK,
+            made=self._made[attack.player],
+            labels=self._record.labels[attack.player, defence.player].labels,
+            truth=self._truth,
+            targets=self._targets,
+        )
+
+    def met(self, player: str) -> list[PairImages]:
+        """Return a player against each of its opponents."""
+        mine = next(entrant for entrant in self._record.entrants if entrant.player == player)
+        if mine.track.is_attack:
+            return [self.pair(mine, defence) for defence in self._record.defences]
+        return [self.pair(attack, mine) for attack in self._record.attacks]
 
 
 def places_of(record: TransferRecord) -> list[Placed]:
     """Return the standings of all tracks, best first, and the places that follow from them; equal scores share one."""
     submitted = {entrant.player for entrant in record.entrants if entrant.submissions}
-    images = images_of(record)
-    pairs = [each.counts for each in images]
+    pairs = pairs_of(record)
     placed: list[Placed] = []
     for track in TransferTrack:
         ranked: list[Placed] = []
         rows = standings(pairs, track, opponents=record.head.rules.opponents, seconds={})
-        for row in _with_intervals(record, rows, images, submitted):
+        for row in _with_intervals(record, rows, pairs, submitted):
             if row.name not in submitted:
                 placed.append(Placed(row, None))
                 continue
@@ -185,19 +211,40 @@ def places_of(record: TransferRecord) -> list[Placed]:
 
 
 def body(record: TransferRecord) -> bytes:
-    """Return all lines of a finished round, without the signature. The bytes are the same for the same round.
+    """Return all lines of a finished round, without the signature; see `write_body`."""
+    file = BytesIO()
+    write_body(record, file)
+    return file.getvalue()
+
+
+def write_body(record: TransferRecord, file: IO[bytes]) -> None:
+    """Write all lines of a finished round, without the signature. The bytes are the same for the same round.
 
     Raise `ValueError` where a run is missing or the bundle would be too large to read.
     """
     if (samples := _samples(record)) > MOST_SAMPLES:
         raise ValueError(f"the round has {samples:,} samples, but a bundle holds at most {MOST_SAMPLES:,}")
-    lines: list[Mapping[str, Any]] = [_head(record), *_batches(record), *_entrants(record)]
     try:
-        content = encode([*lines, *_attack_runs(record), *_labels(record), *standing_lines(record)])
+        if record.head.version > OF_LINES:
+            parts.write(_lines(record), file)
+        else:
+            content = encode(_lines(record))
+            check_readable(content)
+            file.write(content)
     except KeyError as missing:
         raise ValueError(f"the run of {missing} is missing") from missing
-    check_readable(content)
-    return content
+
+
+def _lines(record: TransferRecord) -> Iterator[Mapping[str, Any]]:
+    in_parts = record.head.version > OF_LINES
+    yield _head(record)
+    for line in _batches(record):
+        yield _batch_in_columns(line) if in_parts else line
+    yield from _entrants(record)
+    for line in _attack_runs(record):
+        yield line | {"hashes": hashes(line["hashes"])} if in_parts else line
+    yield from _labels(record) if in_parts else _labels_by_batch(record)
+    yield from standing_lines(record)
 
 
 def standing_lines(record: TransferRecord) -> list[dict[str, Any]]:
@@ -218,19 +265,20 @@ def _standing(placed: Placed, version: int) -> dict[str, Any]:
         "coverage": row.coverage,
         "opponents": row.opponents,
     }
-    if version < VERSION:
+    if version == WITHOUT_INTERVALS:
         return line
     return line | {"low": row.low, "high": row.high, "rank_low": row.rank_low, "rank_high": row.rank_high}
 
 
 def _with_intervals(
-    record: TransferRecord, rows: Sequence[TransferStanding], images: Sequence[PairImages], submitted: Collection[str]
+    record: TransferRecord, rows: Sequence[TransferStanding], pairs: Sequence[PairCounts], submitted: Collection[str]
 ) -> list[TransferStanding]:
     """Return the standings of a track with their intervals, and the rank intervals of those that get a place."""
-    if record.head.version < VERSION:
+    if record.head.version == WITHOUT_INTERVALS:
         return list(rows)
     epsilons = [batch.epsilon for batch in record.batches for _ in batch.hashes]
-    intervals = score_intervals(images, rows, epsilons=epsilons, opponents=record.head.rules.opponents)
+    opponents = record.head.rules.opponents
+    intervals = intervals_of(pairs, rows, _KnownImages(record).met, epsilons=epsilons, opponents=opponents)
     scores = {row.name: row.score for row in rows if row.score is not None and row.name in submitted}
     return with_intervals(rows, intervals, score_ranks(scores, intervals))
 
@@ -252,7 +300,7 @@ def _head(record: TransferRecord) -> dict[str, Any]:
         "samples": _samples(record),
         "rules_version": head.rules_version,
         "rules": head.rules.as_dict(),
-        "seed": head.seed,
+        "seed": str(head.seed) if head.version > OF_LINES else head.seed,  # RFC 8785 has no larger numbers than doubles
         "commitment": head.commitment,
         "field_salt": head.field_salt,
         "field_commitment": head.field_commitment,
@@ -269,6 +317,11 @@ def _batches(record: TransferRecord) -> Iterator[dict[str, Any]]:
             "labels": list(batch.labels),
             "targets": list(batch.targets),
         }
+
+
+def _batch_in_columns(line: Mapping[str, Any]) -> dict[str, Any]:
+    labels, targets = (np.array(line[name], "<i2") for name in ("labels", "targets"))
+    return {**line, "hashes": hashes(line["hashes"]), "labels": labels, "targets": targets}
 
 
 def _entrants(record: TransferRecord) -> Iterator[dict[str, Any]]:
@@ -298,13 +351,25 @@ def _attack_runs(record: TransferRecord) -> Iterator[dict[str, Any]]:
 
 
 def _labels(record: TransferRecord) -> Iterator[dict[str, Any]]:
+    for attack, defence, given in _pairs(record):
+        reasons = {str(number): reason for number, reason in enumerate(given.reasons) if reason}
+        labels = np.array(given.labels, "<i2")
+        yield {"kind": "labels", "attack": attack, "defence": defence, "labels": labels, "reasons": reasons}
+
+
+def _labels_by_batch(record: TransferRecord) -> Iterator[dict[str, Any]]:
+    ends = list(accumulate(len(batch.hashes) for batch in record.batches))
+    for attack, defence, given in _pairs(record):
+        yield {
+            "kind": "labels",
+            "attack": attack,
+            "defence": defence,
+            "labels": [given.labels[start:end].tolist() for start, end in zip([0, *ends], ends, strict=False)],
+            "reasons": list(given.reasons),
+        }
+
+
+def _pairs(record: TransferRecord) -> Iterator[tuple[str, str, BundleLabels]]:
     for attack in sorted(entrant.player for entrant in record.attacks):
         for defence in sorted(entrant.player for entrant in record.defences):
-            given = record.labels[attack, defence]
-            yield {
-                "kind": "labels",
-                "attack": attack,
-                "defence": defence,
-                "labels": [list(labels) for labels in given.labels],
-                "reasons": list(given.reasons),
-            }
+            yield attack, defence, record.labels[attack, defence]

@@ -6,16 +6,16 @@ and place follows from the labels.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain
 from typing import IO, Any
 
 from evaluation.bundle.body_report import about_commitments, differences
-from evaluation.bundle.canonical_json import canonical
+from evaluation.bundle.canonical_json import Canonical
 from evaluation.bundle.checked_fields import quoted
 from evaluation.bundle.sample_hash import NO_TARGET
 from evaluation.bundle.secret_image_check import check_images
-from evaluation.bundle.signature_check import Checked, Problem, Report, not_committed, verify_signed
+from evaluation.bundle.signature_check import BundleBody, Checked, Problem, Report, not_committed, verify_signed
 from evaluation.domain.samples import Sample
 from evaluation.formats.transfer.bundle.image_archive_check import check_archive
 from evaluation.formats.transfer.bundle.reader import TransferBundle, read
@@ -23,7 +23,7 @@ from evaluation.formats.transfer.bundle.records import TransferRecord, standing_
 
 
 def verify(
-    content: bytes,
+    bundle: bytes | IO[bytes],
     key: str | None = None,
     *,
     samples: str | None = None,
@@ -31,23 +31,23 @@ def verify(
     images: Iterable[tuple[str, IO[bytes]]] = (),
     perturbed: Iterable[tuple[str, IO[bytes]]] = (),
 ) -> Report:
-    """Verify `content` against the public `key` (64 hexadecimal digits), or, without one, against its own.
+    """Verify a bundle against the public `key` (64 hexadecimal digits), or, without one, against its own.
 
     `key` may also be an earlier key that leads to the signing key. `samples` and `field` are the published commitments,
     `images` the released archive of the secret images, and `perturbed` released archives of attack runs, each with its
     name in problems. Raise `Refusal` where there is nothing to verify.
     """
 
-    def check(lines: Sequence[bytes]) -> Checked:
-        bundle = read(b"".join(lines))
-        head = bundle.record.head
+    def check(body: BundleBody) -> Checked:
+        found = read(body)
+        head = found.record.head
         commitments = not_committed(head.commitment, head.field_commitment, samples=samples, field=field)
-        secret = chain.from_iterable(_check_images(bundle.record, *file) for file in images)
-        archives = (Problem(line, text) for file in perturbed for line, text in check_archive(bundle, *file))
-        problems = chain(commitments, _recompute(bundle, len(lines)), secret, archives)
-        return Checked(problems, _summary(bundle.record, lines))
+        secret = chain.from_iterable(_check_images(found.record, *file) for file in images)
+        archives = (Problem(line, text) for file in perturbed for line, text in check_archive(found, *file))
+        problems = chain(commitments, _recompute(found, body), secret, archives)
+        return Checked(problems, _summary(found.record, body.snapshot))
 
-    return verify_signed(content, key, samples, field, check)
+    return verify_signed(bundle, key, samples, field, check)
 
 
 def _check_images(record: TransferRecord, name: str, file: IO[bytes]) -> Iterator[Problem]:
@@ -65,15 +65,16 @@ def _check_images(record: TransferRecord, name: str, file: IO[bytes]) -> Iterato
     return check_images(hashes, contradictions, name, file)
 
 
-def _recompute(bundle: TransferBundle, end: int) -> Iterator[Problem]:
-    """Yield what does not follow from the given lines; `end` is the number of the last line before the signature."""
+def _recompute(bundle: TransferBundle, body: BundleBody) -> Iterator[Problem]:
+    """Yield what does not follow from the given lines."""
+    end = body.last
     missing = list(_missing(bundle.record))
     if missing:
         yield from (Problem(end, f"the results are incomplete: {text} is missing") for text in missing)
         return
     due = standing_lines(bundle.record)
     for found, expected in zip(bundle.standings, due, strict=False):
-        if text := _difference(found.line, expected):
+        if text := _difference(found.line, expected, body.canonical):
             yield Problem(found.number, text)
     for found in bundle.standings[len(due) :]:
         yield Problem(found.number, f"this line does not follow from the labels: {quoted(found.line)}")
@@ -91,22 +92,22 @@ def _missing(record: TransferRecord) -> Iterator[str]:
                 yield f"{quoted(defence.player)} against {quoted(attack.player)}"
 
 
-def _difference(line: Mapping[str, Any], due: Mapping[str, Any]) -> str:
+def _difference(line: Mapping[str, Any], due: Mapping[str, Any], form: Canonical) -> str:
     """Return how a standing differs from the one that is `due`, "" if it does not."""
-    if canonical(line) == canonical(due):
+    if form(line) == form(due):
         return ""
-    return f"standing of {quoted(due['player'])} in the track {due['track']}: {differences(line, due, 'labels')}"
+    return f"standing of {quoted(due['player'])} in the track {due['track']}: {differences(line, due, 'labels', form)}"
 
 
-def _summary(record: TransferRecord, signed: Sequence[bytes]) -> tuple[str, ...]:
+def _summary(record: TransferRecord, snapshot: str) -> tuple[str, ...]:
     head = record.head
     samples = sum(len(batch.hashes) for batch in record.batches)
-    labels = sum(len(batch) for given in record.labels.values() for batch in given.labels)
+    labels = sum(len(given.labels) for given in record.labels.values())
     teams = {one.team for entrant in record.entrants for one in entrant.submissions}
     return (
         f"round {head.number} of {quoted(head.competition)}, {quoted(head.title)}: {quoted(head.kind)}, "
         "every attack against every defence",
         f"{len(record.attacks)} attacks, {len(record.defences)} defences, {len(teams)} teams",
         f"{samples:,} samples in {len(record.batches)} batches, {labels:,} labels",
-        *about_commitments(head.commitment, head.field_commitment, signed),
+        *about_commitments(head.commitment, head.field_commitment, snapshot),
     )

@@ -6,14 +6,17 @@ from collections.abc import Sequence
 from dataclasses import astuple, fields
 
 from evaluation.charts.chart_table import ChartTable
+from evaluation.charts.competition_figures import RankedScore, scores_by_rank
 from evaluation.charts.heat_colours import share_colour, share_legend
 from evaluation.charts.line_chart import Curve, LineChart
 from evaluation.charts.scales import LinearScale, shares
+from evaluation.formats.transfer.catalogue import transfer_baselines
 from evaluation.formats.transfer.report import gallery
 from evaluation.formats.transfer.results import PairCounts
 from evaluation.formats.transfer.rules import TransferTrack
 from evaluation.formats.transfer.runner.match_problems import problems
 from evaluation.formats.transfer.runner.match_result import TransferResult
+from evaluation.formats.transfer.scoring.scores import TransferStanding
 from evaluation.formats.transfer.scoring.success_and_error_tables import (
     accuracy,
     class_errors,
@@ -64,6 +67,28 @@ def of_transfer(result: TransferResult, context: Context) -> str:
 
 
 def charts(result: TransferResult) -> list[LineChart]:
+    """Return all scores by rank, and the success of the best attacks of each track by epsilon."""
+    ranked = [_by_rank(track, result.board(track)) for track in TITLES]
+    return [*(chart for chart in ranked if chart), *_by_epsilon(result)]
+
+
+def _by_rank(track: TransferTrack, rows: Sequence[TransferStanding]) -> LineChart | None:
+    """Return the scores of a track with a line for each bundled submission, None for one alone."""
+    bundled = {each.name for each in transfer_baselines()}
+    scores = [(row.name, row.score) for row in rows if row.score is not None]
+    own = [(name, score) for name, score in scores if name not in bundled] or scores
+    if len(scores) < 2:
+        return None
+    return scores_by_rank(
+        f"{TITLES[track]}: all scores",
+        [RankedScore(1 + sum(other > score for _, other in own), name, score) for name, score in own],
+        {name: score for name, score in scores if (name, score) not in own},
+        shares(),
+        key=f"scores-{track}",
+    )
+
+
+def _by_epsilon(result: TransferResult) -> list[LineChart]:
     """Return the success of the best attacks of each track by epsilon, none with a single epsilon."""
     if len(result.epsilons) < 2:
         return []

@@ -66,7 +66,7 @@ def _classifications(result: TransferResult, targeted: frozenset[str]) -> Iterat
             if label != NO_LABEL:
                 target = "" if sample.target is None else sample.target + FIRST_LABEL
                 yield (
-                    *(labels.attack, labels.attack in targeted, labels.defence, name),
+                    *(labels.attack, labels.attack in targeted, labels.defence, sample.image_id or name),
                     *(label + FIRST_LABEL, sample.label + FIRST_LABEL, target),
                 )
 

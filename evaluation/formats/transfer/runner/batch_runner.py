@@ -95,6 +95,8 @@ class BatchRunner:
         ) as (directory, finished):
             self.on_log(player, finished.log)
             content = read_file(directory, RESULT_FILE, self.rules.result_bytes)
+        if self.stage.used is not None and content is not None:
+            self.stage.used.result_bytes = len(content)
         if finished.run.reason is BatchReason.TOO_MUCH_OUTPUT:
             content = None
         result = read_result_file(content, names, self.rules)

@@ -33,13 +33,22 @@ class DiskAllowance:
         `deleted` are the bytes of deleted files that the run still holds. Once the run has `ended`, a directory that
         cannot be read exceeds it, too: it was made so to hide its size.
         """
+        used = self._used(ended=ended)
+        return used is None or used[1] + deleted > self.bytes
+
+    def left(self) -> tuple[int, int] | None:
+        """Return how many more files and bytes the run, which has ended, could have written; None beyond the limit."""
+        used = self._used(ended=True)
+        return None if used is None else (self.files - used[0], self.bytes - used[1])
+
+    def _used(self, *, ended: bool) -> tuple[int, int] | None:
         count = size = 0
         for directory in self.directories:
             found = _measure(directory, self.files - count, strict=ended)
             if found is None:
-                return True
+                return None
             count, size = count + found[0], size + found[1]
-        return size + deleted > self.bytes
+        return count, size
 
     def device(self) -> int:
         """Return the number of their file system, as in `os.stat_result.st_dev`."""

@@ -74,7 +74,8 @@ def _checked(
             require_loaded_weights(imports.trees[script], script, paths)
     if not itself:
         require_named_weights(text, entry_point, paths, imports.trees.values())
-    return _replaced(imports)
+    unread = [f"{entry_point}: no Python script is recognised in it, so its program is first seen when it runs"]
+    return [*_replaced(imports), *(unread if not scripts else [])]
 
 
 def _replaced(imports: Imports) -> list[str]:

@@ -28,5 +28,11 @@ def problems(result: TransferResult) -> list[tuple[str, str]]:
     return found
 
 
+def any_failed(result: TransferResult) -> bool:
+    """Return True if a submission failed on a batch, rather than writing something odd."""
+    runs = [*(made.run for made in result.made), *(labels.run for labels in result.labelled)]
+    return any(run.reason is not None for run in runs)
+
+
 def _counted(count: int, noun: str) -> str:
     return f"{count} {noun}{'' if count == 1 else 's'}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import platform
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,7 +15,7 @@ from evaluation.builder.in_place_builder import count_met_requirements
 from evaluation.builder.source_tree import tree_entries
 from evaluation.builder.tree_digest import tree_digest
 from evaluation.domain.errors import BuildRefusal
-from evaluation.formats.transfer.metadata import METADATA_NAME, OWN_CONTAINER, Metadata, read_metadata
+from evaluation.formats.transfer.metadata import METADATA_NAME, OWN_CONTAINER, Metadata, executable_line, read_metadata
 from evaluation.formats.transfer.runner.legacy_program_check import check_program
 from evaluation.formats.transfer.runner.transfer_player import LegacyStart, TransferPlayer
 from evaluation.legacy.environment import VARIABLE, LegacyEnvironment, legacy_environment, legacy_image
@@ -30,24 +31,27 @@ def build_player(
 
     A submission that was written for a container of 2017 runs in the legacy environment, if this host has one. `images`
     builds for Docker; without one, a builder of this host's settings does. `digest` is that of its files where the
-    caller has it: otherwise they are hashed. Raise `ManifestRefusal` or `BuildRefusal` with the fix, or `Fault`.
+    caller has it: otherwise they are hashed. Lines of the log begin with paths of the repository. Raise
+    `ManifestRefusal` or `BuildRefusal` with the fix, or `Fault`.
     """
     source = source.resolve()
     tree_entries(source)  # refuses paths that are not allowed
     metadata = read_metadata(source)
+    if not os.access(source / metadata.entry_point, os.X_OK):
+        on_log(executable_line(metadata.entry_point))
     environment = legacy_environment() if metadata.container != OWN_CONTAINER else None
     if environment is None:
         player = _of_today(source, metadata, sandbox, on_log, images, digest)
         if metadata.container != OWN_CONTAINER:
             on_log(
-                f"{source.name}: {METADATA_NAME}: the container {metadata.container} is not fetched; without a legacy "
+                f"{METADATA_NAME}: the container {metadata.container} is not fetched; without a legacy "
                 f"environment ({VARIABLE}), it runs with current packages"
             )
         return player
     for line in check_program(source, metadata.entry_point, environment):
-        on_log(f"{source.name}: {line}")
+        on_log(line)
     on_log(
-        f"{source.name}: {METADATA_NAME}: the container {metadata.container} is replaced by the legacy environment "
+        f"{METADATA_NAME}: the container {metadata.container} is replaced by the legacy environment "
         "(images of 2017 are not fetched)"
     )
     return _of_2017(source, metadata, sandbox, environment, digest)
@@ -63,7 +67,7 @@ def _of_today(
     else:
         digest, met = digest or tree_digest(source), count_met_requirements(source)
         are = "requirement is" if met == 1 else "requirements are"
-        on_log(f"{source.name}: {met} {are} met by Python {platform.python_version()}; nothing is installed")
+        on_log(f"{met} {are} met by Python {platform.python_version()}; nothing is installed")
     return _player(source, metadata, digest, image)
 
 

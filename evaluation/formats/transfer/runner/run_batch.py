@@ -9,7 +9,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from evaluation.builder.source_tree import IGNORED_NAMES
@@ -23,6 +23,7 @@ from evaluation.formats.transfer.runner.workspace import workspace
 from evaluation.legacy.player_modules import START_2017
 from evaluation.sandbox.base import Ending, Folder, PlayerRun, Resources, Sandbox
 from evaluation.sandbox.host_fault_check import require_working_host
+from evaluation.sandbox.most_used import MostUsed
 
 CODE, INPUT_IMAGES, OUTPUT_IMAGES, OUTPUT_DATA = "/code", "/input_images", "/output_images", "/output_data"
 """Where submissions of 2017 see their files."""
@@ -34,13 +35,25 @@ _MODULES = "/legacy_modules"
 
 _POLL_SECONDS = 0.02
 _MEASURE_SECONDS = 0.5
+_LOOK_SECONDS = 0.1
 _FILE_TIME = 1_500_000_000
-_FREE_FILES = 1000
+FREE_FILES = 1000
 """How many files a submission may write beyond its copied code and one for each image."""
 
 
 class StoppedError(Exception):
     """The run was stopped because the whole match is."""
+
+
+@dataclass
+class RunUse:
+    """What was seen of runs so far. Files and bytes are those that a run left on the disk; None: too many."""
+
+    most: MostUsed = field(default_factory=MostUsed)
+    files: int | None = None
+    bytes: int | None = None
+    result_bytes: int | None = None
+    """The size of a defence's result file."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,6 +64,8 @@ class RunEnvironment:
     resources: Resources
     calibration: float
     stop: threading.Event
+    used: RunUse | None = None
+    """What collects how much of their limits the runs use."""
 
 
 @dataclass(frozen=True)
@@ -77,7 +92,7 @@ def run_batch(
     of the path of the output directory. A failure of the host raises `Fault`, and a stopped match `StoppedError`.
     """
     with workspace(stage.sandbox) as (code, inputs, written, socket_directory):
-        _copy_code(player.source, code)
+        _copy_code(player.source, code, player.entry_point)
         _write_files(files, inputs)
         folders = [
             Folder(code, CODE, writable=True, working=True),
@@ -111,11 +126,11 @@ def _run(
 ) -> Finished:
     """Run `program` until it ends or reaches a limit."""
     writable = [folder.source for folder in folders if folder.writable]
-    allowance = allowance_beyond(writable, files=images + _FREE_FILES, size=stage.resources.scratch_bytes)
+    allowance = allowance_beyond(writable, files=images + FREE_FILES, size=stage.resources.scratch_bytes)
     run = stage.sandbox.start(program, socket_directory=socket_directory, resources=stage.resources, folders=folders)
     began = time.monotonic()  # what the host needs for a start is not the submission's time
     try:
-        cut, shortage = _wait(run, began + seconds * stage.calibration, allowance, stage.stop)
+        cut, shortage = _wait(run, began + seconds * stage.calibration, allowance, stage)
         elapsed = time.monotonic() - began
     finally:
         ending = run.end()
@@ -128,6 +143,9 @@ def _run(
     # 2. a full disk, which others may have filled
     elif shortage:
         raise Fault(f"the disk of this host was full while it ran {program.name}: {shortage}")
+    if stage.used is not None and (left := allowance.left()):
+        stage.used.files = images + FREE_FILES - left[0]
+        stage.used.bytes = stage.resources.scratch_bytes - left[1]
     reason, detail = _reason(cut, ending)
     # 3. whether this host may be the cause
     if reason in (BatchReason.CRASHED, BatchReason.OUT_OF_MEMORY):
@@ -136,14 +154,17 @@ def _run(
 
 
 def _wait(
-    run: PlayerRun, deadline: float, allowance: DiskAllowance, stop: threading.Event
+    run: PlayerRun, deadline: float, allowance: DiskAllowance, stage: RunEnvironment
 ) -> tuple[BatchReason | None, str]:
     """Wait until the run ends, reaches a limit, or the disk is full. Return the limit, and what the disk lacks then."""
-    measured = time.monotonic()
+    measured = looked = time.monotonic()
     while not run.ended():
         now = time.monotonic()
-        if stop.is_set():
+        if stage.stop.is_set():
             raise StoppedError
+        if stage.used is not None and now - looked >= _LOOK_SECONDS:
+            stage.used.most.look(run)
+            looked = now
         if now >= deadline:
             return BatchReason.TOO_SLOW, allowance.shortage()
         if now - measured >= _MEASURE_SECONDS:
@@ -169,13 +190,14 @@ def _reason(cut: BatchReason | None, ending: Ending) -> tuple[BatchReason | None
     return (BatchReason.CRASHED, f"exit status {ending.exit_code}") if ending.exit_code else (None, "")
 
 
-def _copy_code(source: Path, code: Path) -> None:
+def _copy_code(source: Path, code: Path, entry_point: str) -> None:
     shutil.copytree(source, code, symlinks=True, dirs_exist_ok=True, ignore=shutil.ignore_patterns(*IGNORED_NAMES))
     for path in (code, *code.rglob("*")):
         if not path.is_symlink():
             mode = path.stat().st_mode
             # the checkouts of a site are its user's alone, and a container runs as another one
             path.chmod(mode | (0o777 if mode & stat.S_IXUSR else 0o666))
+    (code / entry_point).chmod(0o777)  # git and archives lose this bit
 
 
 def _write_files(files: Mapping[str, bytes], inputs: Path) -> None:

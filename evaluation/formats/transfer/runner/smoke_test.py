@@ -5,19 +5,22 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
 from evaluation.builder.exception_in_output import MOST_CHARACTERS, last_exception
+from evaluation.domain.limit_use import LimitUse, Unit
 from evaluation.domain.samples import Sample
-from evaluation.domain.smoke_checks import SmokeCheck, not_reached
+from evaluation.domain.smoke_checks import SmokeCheck, SmokeTestResult, not_reached
+from evaluation.domain.smoke_pictures import PicturedSmokeSample, bounded
 from evaluation.formats.transfer.results import NO_LABEL, AttackBatch, BatchReason, BatchRun, DefenceBatch, ImageNote
-from evaluation.formats.transfer.rules import TransferRules
+from evaluation.formats.transfer.rules import TransferRules, TransferTrack
 from evaluation.formats.transfer.runner.attack_output_reader import pixel_hash
 from evaluation.formats.transfer.runner.batch_runner import BatchRunner
 from evaluation.formats.transfer.runner.batches import Batch, make_batches
-from evaluation.formats.transfer.runner.run_batch import CODE, OUTPUT_IMAGES, RunEnvironment
+from evaluation.formats.transfer.runner.run_batch import CODE, FREE_FILES, OUTPUT_IMAGES, RunEnvironment, RunUse
 from evaluation.formats.transfer.runner.transfer_player import TransferPlayer
 from evaluation.sandbox.host_path_redaction import HostPaths
 
@@ -28,7 +31,7 @@ RUN, IMAGES, LABELS, ACCURACY = "run", "images", "labels", "accuracy"
 """The names of the checks."""
 
 _FIXES = {
-    BatchReason.TOO_SLOW: "make it faster: the time limit is for a batch of the size that the rules name",
+    BatchReason.TOO_SLOW: "make it faster: a batch of up to {images} images may take {seconds:g} s by the clock",
     BatchReason.CRASHED: "find out why its process ended with an error; the log shows its output",
     BatchReason.OUT_OF_MEMORY: "use less memory: smaller steps, fewer copies",
     BatchReason.TOO_MUCH_OUTPUT: "write the output files only, and nothing else",
@@ -48,8 +51,8 @@ def check_submission(
     seed: int,
     on_log: Callable[[str], None],
     most: int = SAMPLES,
-) -> tuple[SmokeCheck, ...]:
-    """Run `player` on one batch of at most `most` of the `samples` and return the checks.
+) -> SmokeTestResult:
+    """Run `player` on one batch of at most `most` of the `samples` and return the checks and the pictures.
 
     An attack must write every image; a defence must label every clean image, and `least_accuracy` of them right.
     `on_log` gets each line of the output. Raise `Fault` if the host failed.
@@ -61,17 +64,58 @@ def check_submission(
         for line in text.splitlines():
             on_log(line)
 
-    runner = BatchRunner(rules, stage, seed, hear)
+    used = RunUse()
+    runner = BatchRunner(rules, replace(stage, used=used), seed, hear)
     chosen = random.Random(f"smoke {seed}").sample(list(samples), min(most, rules.batch_images, len(samples)))
     batch = make_batches(chosen, rules, seed)[0]
     if player.track.is_attack:
         made = runner.attack(player, batch)
-        return _checks(made.run, "".join(log), IMAGES, of=lambda: [_images(made)])
+        checks = _checks(rules, made.run, "".join(log), IMAGES, of=lambda: [_images(made)])
+        return SmokeTestResult(
+            checks,
+            "".join(log),
+            pictures=_made(made, batch, targeted=player.track is TransferTrack.TARGETED_ATTACK),
+            limits=_limits(used, made.run, len(batch.samples), rules, stage),
+        )
     labels = runner.defence(player, player, batch, _clean(batch))
-    return _checks(labels.run, "".join(log), LABELS, ACCURACY, of=lambda: _labels(labels, batch, least_accuracy))
+    checks = _checks(
+        rules, labels.run, "".join(log), LABELS, ACCURACY, of=lambda: _labels(labels, batch, least_accuracy)
+    )
+    limits = _limits(used, labels.run, len(batch.samples), rules, stage)
+    size = None if used.result_bytes is None else used.result_bytes * rules.batch_images / len(batch.samples)
+    result = LimitUse(
+        "size of the result file",
+        size,
+        rules.result_bytes,
+        Unit.BYTES,
+        estimated=len(batch.samples) < rules.batch_images,
+    )
+    return SmokeTestResult(checks, "".join(log), pictures=_labelled(labels, batch), limits=(*limits, result))
 
 
-def _checks(run: BatchRun, log: str, *names: str, of: Callable[[], list[SmokeCheck]]) -> tuple[SmokeCheck, ...]:
+def _limits(
+    used: RunUse, run: BatchRun, images: int, rules: TransferRules, stage: RunEnvironment
+) -> tuple[LimitUse, ...]:
+    """Return what the run used of its limits, extended to a whole batch as if everything grew with the images."""
+    scale, smaller = rules.batch_images / images, images < rules.batch_images
+    written = None if used.bytes is None else used.bytes * scale
+    files = None if used.files is None else used.files * scale
+    return (
+        LimitUse(
+            f"time for a batch of {rules.batch_images} images",
+            run.seconds * scale,
+            rules.batch_seconds,
+            estimated=smaller,
+        ),
+        *used.most.of(stage.resources),
+        LimitUse("files left on the disk", written, stage.resources.scratch_bytes, Unit.BYTES, estimated=smaller),
+        LimitUse("number of these files", files, rules.batch_images + FREE_FILES, Unit.COUNT, estimated=smaller),
+    )
+
+
+def _checks(
+    rules: TransferRules, run: BatchRun, log: str, *names: str, of: Callable[[], list[SmokeCheck]]
+) -> tuple[SmokeCheck, ...]:
     """Return the check of the run, then those of its output, which a run that failed did not reach."""
     if run.reason is None:
         return (SmokeCheck(RUN, True, f"it ended after {run.seconds:.1f} s"), *of())
@@ -81,7 +125,8 @@ def _checks(run: BatchRun, log: str, *names: str, of: Callable[[], list[SmokeChe
     headline = str(raised or run)
     if raised is None and lines:
         headline += f"; its last output: {lines[-1][:MOST_CHARACTERS]}"
-    return (SmokeCheck(RUN, False, str(run), headline, _FIXES[run.reason]), *not_reached(*names))
+    fix = _FIXES[run.reason].format(seconds=rules.batch_seconds, images=rules.batch_images)
+    return (SmokeCheck(RUN, False, str(run), headline, fix), *not_reached(*names))
 
 
 def _images(made: AttackBatch) -> SmokeCheck:
@@ -107,6 +152,36 @@ def _labels(labels: DefenceBatch, batch: Batch, least_accuracy: float) -> list[S
     correct = f"{right} of {whole} clean images labelled right; needed: {needed}"
     fix = "" if passed else "check how it reads the images, and that classes are counted from 1"
     return [SmokeCheck(LABELS, True, seen), SmokeCheck(ACCURACY, passed, correct, fix=fix)]
+
+
+def _made(made: AttackBatch, batch: Batch, *, targeted: bool) -> tuple[PicturedSmokeSample, ...]:
+    """Return the clean images and what the attack made of them; none where it made nothing."""
+    if not made.made.any():
+        return ()
+    return bounded(
+        [
+            PicturedSmokeSample(
+                label=sample.label,
+                target=sample.target if targeted else None,
+                clean=sample.image,
+                perturbed=image if done else None,
+            )
+            for sample, image, done in zip(batch.samples, made.images, made.made.tolist(), strict=True)
+        ]
+    )
+
+
+def _labelled(labels: DefenceBatch, batch: Batch) -> tuple[PicturedSmokeSample, ...]:
+    """Return the clean images with the labels of the defence; none where it labelled nothing."""
+    given = labels.labels.tolist()
+    if all(label == NO_LABEL for label in given):
+        return ()
+    return bounded(
+        [
+            PicturedSmokeSample(label=sample.label, clean=sample.image, clean_label=label)
+            for sample, label in zip(batch.samples, given, strict=True)
+        ]
+    )
 
 
 def _clean(batch: Batch) -> AttackBatch:

@@ -117,10 +117,10 @@ def pair_images(
     defence: str,
     *,
     targeted: bool,
-    made: Sequence[bool],
+    made: Sequence[bool] | Flags,
     labels: Sequence[int],
-    truth: Sequence[int],
-    targets: Sequence[int | None],
+    truth: Sequence[int] | NDArray[np.int64],
+    targets: Sequence[int | None] | NDArray[np.int64],
 ) -> PairImages:
     """Return a pair from the labels that the defence gave, `NO_LABEL` where it gave none, and the `truth`.
 
@@ -130,7 +130,11 @@ def pair_images(
         raise ValueError(f"{attack} against {defence}: {len(labels)} labels for {len(made)} of {len(truth)} images")
     given = np.asarray(labels)
     labelled = given != NO_LABEL
-    wanted = np.array([NO_LABEL if target is None else target for target in targets])
+    wanted = (
+        targets
+        if isinstance(targets, np.ndarray)
+        else np.array([NO_LABEL if target is None else target for target in targets])
+    )
     hits = labelled & (given == wanted) if targeted else np.zeros(len(made), np.bool_)
     return PairImages(
         attack, defence, targeted, np.asarray(made, np.bool_), labelled, labelled & (given == np.asarray(truth)), hits
@@ -144,17 +148,31 @@ def score_intervals(
 
     `epsilons` are those of the images. Without a score, or with fewer than ten images, there is none.
     """
+    defending = bool(rows) and rows[0].track is TransferTrack.DEFENCE
+
+    def met(name: str) -> list[PairImages]:
+        return [pair for pair in pairs if name == (pair.defence if defending else pair.attack)]
+
+    return intervals_of([pair.counts for pair in pairs], rows, met, epsilons=epsilons, opponents=opponents)
+
+
+def intervals_of(
+    counts: Sequence[PairCounts],
+    rows: Sequence[TransferStanding],
+    met: Callable[[str], Sequence[PairImages]],
+    *,
+    epsilons: Sequence[int],
+    opponents: Opponents,
+) -> dict[str, ScoreInterval]:
+    """Return what `score_intervals` does, from the `counts` of all pairs and the function `met` from a player's name to
+    its pairs: the images of all pairs of a large round exceed the memory."""
     if len(epsilons) < LEAST_IMAGES or not rows:
         return {}
     defending = rows[0].track is TransferTrack.DEFENCE
-    weights = opponent_weights([pair.counts for pair in pairs], defending=defending, opponents=opponents)
-    mine: dict[str, list[PairImages]] = {row.name: [] for row in rows}
-    for pair in pairs:
-        if (own := mine.get(pair.defence if defending else pair.attack)) is not None:
-            own.append(pair)
+    weights = opponent_weights(counts, defending=defending, opponents=opponents)
     draw = _drawn(tuple(epsilons))
     return {
-        row.name: _interval(row.score, mine[row.name], weights, draw, defending=defending)
+        row.name: _interval(row.score, met(row.name), weights, draw, defending=defending)
         for row in rows
         if row.score is not None
     }

@@ -94,6 +94,16 @@ def _weights(pairs: Sequence[PairCounts], *, defending: bool, opponents: Opponen
     return {name: Fraction(coverage == 1) for name, coverage in coverages.items()}
 
 
+def share_of_points(pair: PairCounts, *, defending: bool) -> Fraction | None:
+    """Return the share of the images of a pair with a point for one side, of which a score is the weighted mean.
+
+    Images that the opponent did not process are not counted; own omissions are, without a point. None if none is left.
+    """
+    points = pair.correct if defending else pair.fooled
+    possible = pair.made if defending else pair.images - (pair.made - pair.labelled)
+    return Fraction(points, possible) if possible else None
+
+
 def _standing(
     name: str,
     track: TransferTrack,
@@ -106,14 +116,12 @@ def _standing(
     raw, total, weighed = 0, Fraction(0), Fraction(0)
     worst: list[float] = []
     for pair, weight in zip(met, weights, strict=True):
-        # images that the opponent did not process are not counted; own omissions are, without a point
-        points = pair.correct if defending else pair.fooled
-        possible = pair.made if defending else pair.images - (pair.made - pair.labelled)
-        if not weight or not possible:
+        share = share_of_points(pair, defending=defending)
+        if not weight or share is None:
             continue
-        raw += points
+        raw += pair.correct if defending else pair.fooled
         worst.append(_worst_of_defence(pair) if defending else _worst_of_attack(pair))
-        total, weighed = total + weight * Fraction(points, possible), weighed + weight
+        total, weighed = total + weight * share, weighed + weight
     return TransferStanding(
         rank=0,
         name=name,

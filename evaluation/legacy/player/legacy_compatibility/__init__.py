@@ -9,9 +9,10 @@ import importlib
 from types import ModuleType
 
 from legacy_compatibility import (
-    collection_names,
+    keras_names,
     numpy_names,
-    tabs,
+    old_sources,
+    python_names,
     tensorflow_names,
     torch_names,
     torchvision_names,
@@ -21,9 +22,9 @@ from legacy_compatibility.import_hook import ImportHook
 
 
 def install() -> None:
-    """Put back the names of `collections` and the tabs of Python 2; have packages changed when they are imported."""
-    collection_names.restore()
-    tabs.restore()
+    """Put back the names of `collections` and the sources of Python 2; have packages changed when they are imported."""
+    python_names.restore()
+    old_sources.restore()
     hook = ImportHook()
     hook.after("numpy", numpy_names.restore)
     hook.after("scipy.misc", _restore_scipy_images, make=True)
@@ -34,6 +35,9 @@ def install() -> None:
     hook.after("torchvision.extension", torchvision_names.define_operators)
     hook.after("torchvision.transforms", torchvision_names.restore_transforms)
     hook.after("yaml", yaml_loader.restore)
+    hook.after("keras", keras_names.restore)
+    hook.after("keras.backend", keras_names.restore_backend)
+    hook.after("keras.applications.imagenet_utils", keras_names.restore_input_shape)
     hook.after("tensorflow", tensorflow_names.restore)
     hook.install()
 

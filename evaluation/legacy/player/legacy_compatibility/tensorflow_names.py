@@ -11,11 +11,23 @@ from legacy_compatibility.aliases import Aliases
 
 # the first that fits counts
 _NEW_NAMES = {
+    "tensorflow.contrib.slim.python.slim": "tf_slim",
+    "tensorflow.contrib.slim.python": "tf_slim",
     "tensorflow.contrib.slim": "tf_slim",
     "tensorflow.contrib.layers.python.layers": "tf_slim.layers",
     "tensorflow.contrib.layers.python": "tf_slim",
     "tensorflow.contrib.layers": "tf_slim.layers",
+    "tensorflow.contrib.framework.python.ops.arg_scope": "tf_slim.ops.arg_scope",
+    "tensorflow.contrib.framework.python.ops.variables": "tf_slim.ops.variables",
+    "tensorflow.contrib.framework.python.ops": "tf_slim",
+    "tensorflow.contrib.framework.python": "tf_slim",
     "tensorflow.contrib.framework": "tf_slim",
+    "tensorflow.contrib.image": "legacy_compatibility.contrib_image",
+    "tensorflow.contrib.keras.python.keras": "keras",
+    "tensorflow.contrib.keras.python": "keras",
+    "tensorflow.contrib.keras.api.keras": "keras",
+    "tensorflow.contrib.keras.api": "keras",
+    "tensorflow.contrib.keras": "keras",
     # TensorFlow 2.15 looks for the layers of version 1 in a place where tf_keras has them no more
     "tf_keras.legacy_tf_layers": "tf_keras.src.legacy_tf_layers",
 }
@@ -34,6 +46,7 @@ def restore(tensorflow: ModuleType) -> None:
     tensorflow.contrib = contrib  # type: ignore[attr-defined]
     gfile: Any = tensorflow.gfile
     gfile.Open = opens_bytes(gfile.Open)
+    read_known_flags(type(tensorflow.flags.FLAGS))
     deny_cuda_without_gpu(tensorflow)
 
 
@@ -46,6 +59,23 @@ class _Contrib(ModuleType):
         if name.startswith("__"):
             raise AttributeError(name)
         return importlib.import_module("tensorflow.contrib." + name)
+
+
+def read_known_flags(values: Any) -> None:
+    """Let `tf.flags.FLAGS`, of the class `values`, parse at the first read of a flag what is defined by then.
+
+    In TensorFlow 1.1 unknown flags were left for `tf.app.run`, which parses again. Today they end the program.
+    """
+
+    def flag(self: Any, name: str) -> Any:
+        defined = self.__dict__["__wrapped"]
+        if name == "_parse_flags":  # its name until TensorFlow 1.4, for programs without tf.app.run
+            return lambda args=None: defined([sys.argv[0], *(sys.argv[1:] if args is None else args)], known_only=True)
+        if not defined.is_parsed():
+            defined(sys.argv, known_only=True)
+        return defined.__getattr__(name)
+
+    values.__getattr__ = flag
 
 
 def deny_cuda_without_gpu(tensorflow: Any) -> None:

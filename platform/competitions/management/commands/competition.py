@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import tomllib
-from argparse import ArgumentParser
+from argparse import ArgumentParser, ArgumentTypeError
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from django.core.management.base import BaseCommand, CommandError
 from competitions.import_warnings import import_notes
 from competitions.models import Competition
 from competitions.services import export_competition, import_competition
+from competitions.shifted_dates import shifted
 from core.errors import GauntletError
 from core.migration_state import require_migrated
 from core.site_identity import require_identity
@@ -25,7 +27,14 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         commands = parser.add_subparsers(dest="act", required=True)
-        commands.add_parser("import", help="create or update a competition").add_argument("file", type=Path)
+        imported = commands.add_parser("import", help="create or update a competition")
+        imported.add_argument("file", type=Path)
+        imported.add_argument(
+            "--starts",
+            type=_moment,
+            metavar="TIME",
+            help="move all dates of the file so that the competition starts then, for example 2027-07-01 (UTC)",
+        )
         export = commands.add_parser("export", help="print a competition as TOML")
         export.add_argument("slug")
         export.add_argument("--out", type=Path, help="write to this file instead of standard output")
@@ -35,7 +44,10 @@ class Command(BaseCommand):
             require_migrated()
             if options["act"] == "import":
                 require_identity()  # otherwise the samples would be written where no other host finds them
-                competition = import_competition(_parsed(options["file"]))
+                document = _parsed(options["file"])
+                competition = import_competition(
+                    shifted(document, starts) if (starts := options["starts"]) else document
+                )
                 self.stdout.write(f"imported {competition.slug}: {competition.title}")
                 for note in import_notes(competition):
                     self.stdout.write(f"  {note}")
@@ -57,6 +69,14 @@ class Command(BaseCommand):
             out.write_text(text, encoding="utf-8")
         except OSError as error:
             raise CommandError(f"{out} cannot be written: {error}\n  fix: choose another file") from error
+
+
+def _moment(text: str) -> datetime:
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError as error:
+        raise ArgumentTypeError(f"{text!r} is not a date or time like 2027-07-01 or 2027-07-01T12:00:00Z") from error
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 
 def _parsed(path: Path) -> dict[str, Any]:

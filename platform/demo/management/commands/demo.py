@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 import time
-from argparse import ArgumentParser
+from argparse import ArgumentParser, ArgumentTypeError
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -19,6 +22,7 @@ from demo.benchmark import run_benchmark
 from demo.credentials import CredentialStore
 from demo.demo_site import COMPETITION_FILE, ORGANISER, DemoSite
 from demo.full_season import Season
+from demo.state_lock import only_demo_in
 from demo.supervisor import SiteSupervisor, host_processes
 
 
@@ -28,7 +32,7 @@ class Command(BaseCommand):
     help = "Start the whole site on this host, with virtual teams that register over HTTP and push with git."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("--port", type=int, default=8000, help="port of the site on 127.0.0.1 (default 8000)")
+        parser.add_argument("--port", type=_port, default=8000, help="port of the site on 127.0.0.1 (default 8000)")
         parser.add_argument("--exit", action="store_true", help="print the leaderboards when all is scored, and exit")
         parser.add_argument(
             "--full",
@@ -68,46 +72,73 @@ class Command(BaseCommand):
         site = DemoSite(
             supervisor=supervisor,
             credentials=CredentialStore(settings.STATE / "demo.json"),
-            say=self.stdout.write,
+            say=self._say,
             competition_file=given["competition"],
             most_samples=given["samples"],
         )
         try:
-            self._run(site, supervisor, given)
+            with only_demo_in(settings.STATE, supervisor.url):
+                self._run(site, supervisor, given)
         except GauntletError as error:
             raise CommandError(str(error)) from error
         except KeyboardInterrupt:
-            self.stdout.write("\nThe site is stopped. The next start continues from here.")
+            self._say("\nThe site is stopped. The next start continues from here.")
         finally:
+            for number in (signal.SIGTERM, signal.SIGINT):  # a second Ctrl-C would leave processes behind
+                signal.signal(number, signal.SIG_IGN)
             supervisor.stop()
 
     def _run(self, site: DemoSite, supervisor: SiteSupervisor, given: dict[str, Any]) -> None:
         rounds = site.season() if given["full"] else None
-        competition = site.open()
-        supervisor.start()
-        self.stdout.write(_welcome(supervisor.url, site.settings()))
+        supervisor.require_port()
+        with self._step("preparing the database"):
+            competition = site.open()
+        with self._step("starting the web server"):
+            supervisor.start_web()
+        self._say(_welcome(supervisor.url, site.settings()))
         command = site.prepare_reader()
-        self.stdout.write(self._logins(site, command))
-        site.submit_all(one_at_a_time=not given["exit"])
-        site.watch(limit=given["limit"])
+        supervisor.start_workers()  # after the reader's account: on two cores they would have slowed it down
+        self._say(self._logins(site, command))
+        console = Console(file=sys.stdout)
+        in_place = self.stdout.isatty() and not console.is_dumb_terminal
+        with site.live_table(console) if in_place else nullcontext():
+            site.submit_all(one_at_a_time=not given["exit"])
+            site.watch(limit=given["limit"])
         site.print_boards(Console(width=100))
         if rounds is not None:
             season = Season(
                 site=site,
                 rounds=rounds,
                 competition=competition,
-                say=self.stdout.write,
+                say=self._say,
                 limit=given["limit"],
                 folder=settings.STATE,
             )
             season.play()
         if given["exit"]:
             return
-        self.stdout.write(self._logins(site, command) + "\nPress Ctrl-C to stop the site.")
+        self._say(self._logins(site, command) + "\nPress Ctrl-C to stop the site.")
         while True:
             supervisor.check()
             site.say_news()
             time.sleep(1)
+
+    def _say(self, text: str, *, ending: str = "\n") -> None:
+        """Print at once, also into a pipe."""
+        self.stdout.write(text, ending=ending)
+        self.stdout.flush()
+
+    @contextmanager
+    def _step(self, text: str) -> Iterator[None]:
+        """Print a line with the seconds that what is inside takes, as the set-up does."""
+        started = time.monotonic()
+        self._say(f"demo: {text} ... ", ending="")
+        try:
+            yield
+        except BaseException:
+            self._say("")
+            raise
+        self._say(f"{time.monotonic() - started:.0f} s")
 
     def _logins(self, site: DemoSite, command: str) -> str:
         return (
@@ -123,6 +154,12 @@ def _welcome(url: str, rules: str) -> str:
         f"Gauntlet listens on {url}, reachable only from this computer. Players run without containers:\n"
         f"anyone who can push here can run code on this computer. Use Docker for a public site.\n{rules}\n"
     )
+
+
+def _port(text: str) -> int:
+    if not text.isdecimal() or not 0 < int(text) < 1 << 16:
+        raise ArgumentTypeError(f"{text} is no port; choose a number from 1024 to 65535")
+    return int(text)
 
 
 def _interrupt(number: int, frame: FrameType | None) -> None:

@@ -2,42 +2,29 @@
 
 from __future__ import annotations
 
-import logging
-import secrets
 from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from competitions.models import SampleSet
 from competitions.sample_store import samples_of
 from core import object_store
-from core.errors import Fault, Refusal
+from core.errors import Refusal
 from evaluation.domain.images import Images, ImageShape
-from evaluation.formats.curves.models.classifier import Classifier
-from evaluation.formats.curves.models.sandboxed import ModelFailedError, sandboxed
 from evaluation.formats.curves.proofs import archive
 from evaluation.formats.curves.proofs.distances import distances_of, lower, optimality
-from evaluation.formats.curves.proofs.verification import DeadlineExceededError, ImageVerdict, verdicts
+from evaluation.formats.curves.proofs.image_verdict import ImageVerdict
 from evaluation.formats.curves.results import Booleans, Floats, Integers
 from evaluation.formats.curves.scoring.standings import ModelStanding, standing_of
 from evaluation.formats.curves.threat_models import Norm
 from evaluation.parsing.limited_process import LimitedProcess, LimitExceededError
 from formats.curves.models import Proof
-from formats.curves.player_builds import ready_player
-from formats.curves.rules import curves_rules
-from workers.calibration import calibration
-from workers.sandboxes import open_sandbox, resources
-from workers.worker_slot import device_of, slot
 
 __all__ = [
-    "DEADLINE_SECONDS", "NORMS", "Lowered", "archive_of", "lowered_by", "lowers_anything", "optimality", "standing",
-    "verified",
+    "DEADLINE_SECONDS", "NORMS", "Lowered", "archive_of", "images_of", "lowered_by", "lowers_anything", "optimality",
+    "standing",
 ]  # fmt: skip
-
-log = logging.getLogger(__name__)
 
 NORMS = (Norm.LINF, Norm.L2)
 """The norms in which the site keeps what is best known."""
@@ -73,34 +60,12 @@ def archive_of(upload: bytes, count: int, shape: ImageShape) -> tuple[bytes, int
 
 def lowers_anything(kept: bytes, sample_set: SampleSet, best: Mapping[Norm, Floats]) -> bool:
     """Return whether an image of an archive is nearer than what is best known, if the model is wrong on it."""
-    return bool(_ProofOnSamples(kept, sample_set).lower_any(best).any())
-
-
-def verified(proof: Proof, best: Mapping[Norm, Floats]) -> dict[str, Any]:
-    """Verify a proof; return the columns of its result. Raise `Fault` for a platform error.
-
-    `best` are the distances that are known, (images of the round,) in each norm: the model is asked only about what
-    would lower them.
-    """
-    images = _of(proof)
-    asked = images.lower_any(best)
-    found = np.full(len(asked), ImageVerdict.FAR.value, object)
-    try:
-        if asked.any():
-            found[asked] = verdicts(
-                lambda: _instance(proof), images.changed[asked], images.labels[asked], seed=secrets.randbits(63),
-                seconds=DEADLINE_SECONDS,
-            )  # fmt: skip
-    except ModelFailedError as error:
-        return {"outcome": Proof.Outcome.MODEL_FAILED, "reason": str(error.reason), "detail": error.detail}
-    except DeadlineExceededError:
-        return {"outcome": Proof.Outcome.TOO_LONG}
-    return {"outcome": Proof.Outcome.VERIFIED, "verdicts": [str(each) for each in found]}
+    return bool(ProofOnSamples(kept, sample_set).lower_any(best).any())
 
 
 def lowered_by(proof: Proof, found: Sequence[str], best: Mapping[Norm, Floats]) -> list[Lowered]:
     """Return what a proof lowers whose images have the verdicts `found`, in the order of norm and image."""
-    images = _of(proof)
+    images = images_of(proof)
     adversarial: Booleans = np.array(found, object) == ImageVerdict.ADVERSARIAL.value
     return [
         Lowered(int(images.indices[row]), norm, float(images.distances[norm][row]))
@@ -114,7 +79,7 @@ def standing(right: Booleans, distances: Floats, budget: float) -> ModelStanding
     return standing_of([(right, distances)], budget)
 
 
-class _ProofOnSamples:
+class ProofOnSamples:
     """The images of an archive beside those of the round."""
 
     def __init__(self, content: bytes, sample_set: SampleSet) -> None:
@@ -136,18 +101,5 @@ class _ProofOnSamples:
         return found
 
 
-def _of(proof: Proof) -> _ProofOnSamples:
-    return _ProofOnSamples(object_store.get(proof.content), proof.round_entry.round.sample_set)
-
-
-def _instance(proof: Proof) -> AbstractContextManager[Classifier]:
-    """Start the model in its sandbox."""
-    round_ = proof.round_entry.round
-    if round_.rules is None:
-        raise Fault(f"{round_} has no rules")
-    rules = curves_rules(round_.rules)
-    return sandboxed(
-        ready_player(proof.round_entry.player, log.debug), sandbox=open_sandbox(), shape=rules.shape,
-        classes=rules.classes, setup_seconds=rules.setup_seconds, seconds_per_image=rules.model_seconds_per_image,
-        calibration=calibration(), resources=resources(device_of(slot())),
-    )  # fmt: skip
+def images_of(proof: Proof) -> ProofOnSamples:
+    return ProofOnSamples(object_store.get(proof.content), proof.round_entry.round.sample_set)

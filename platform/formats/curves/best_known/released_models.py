@@ -5,7 +5,6 @@ from __future__ import annotations
 from django.db.models import Exists, OuterRef, QuerySet
 
 from core.errors import Refusal
-from evaluation.domain.translatable_text import Text
 from formats.curves import NAME
 from formats.curves.models import Benchmark
 from rounds.models import Release, Round, RoundEntry
@@ -45,12 +44,10 @@ def released_entries(submission: Submission) -> list[RoundEntry]:
 def require_open(entry: RoundEntry) -> None:
     """Raise `Refusal` unless proofs against a model may be uploaded now."""
     if not released_models(entry.round).filter(pk=entry.pk).exists():
-        raise Refusal(
-            Text("the model is not released"), fix=Text("wait until bundle and images of the round are public")
-        )
+        raise Refusal("the model is not released", fix="wait until bundle and images of the round are public")
     current = Submission.objects.get(pk=entry.submission_id)
     if current.disqualified_at or current.state == Submission.State.WITHDRAWN:
-        withdrawn = Text("the model was withdrawn, so what is best known of it stays as it is")
-        disqualified = Text("the model was disqualified, so what is best known of it stays as it is")
+        withdrawn = "the model was withdrawn, so what is best known of it stays as it is"
+        disqualified = "the model was disqualified, so what is best known of it stays as it is"
         problem = disqualified if current.disqualified_at else withdrawn
-        raise Refusal(problem, fix=Text("choose another model"))
+        raise Refusal(problem, fix="choose another model")

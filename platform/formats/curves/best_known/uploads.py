@@ -14,7 +14,6 @@ from django.db.models import Min, Q, Sum
 from accounts.models import User
 from core import clock, event_log, object_store, worker_notifications
 from core.errors import Refusal, RefusedForNow
-from evaluation.domain.translatable_text import Text
 from formats.curves.best_known.engine_adapter import archive_of, lowers_anything
 from formats.curves.best_known.history import best_known
 from formats.curves.best_known.released_models import require_open
@@ -54,8 +53,8 @@ def upload(*, entry: RoundEntry, by: User, content: bytes) -> Proof:
         kept, images = archive_of(content, sample_set.count, best.rules.shape)
         if not lowers_anything(kept, sample_set, best.distances):
             raise Refusal(
-                Text("no image is nearer to its clean image than the best known one, in either norm"),
-                fix=Text("compare your distances with the table of best known ones, and upload only smaller ones"),
+                "no image is nearer to its clean image than the best known one, in either norm",
+                fix="compare your distances with the table of best known ones, and upload only smaller ones",
             )
     digest = hashlib.sha256(kept).hexdigest()
     with transaction.atomic():
@@ -63,13 +62,13 @@ def upload(*, entry: RoundEntry, by: User, content: bytes) -> Proof:
         same = Proof.objects.filter(_OPEN_OR_VERIFIED, round_entry=entry, content=digest).first()
         if same is not None:
             raise Refusal(
-                Text("proof %(number)s has the same images", number=str(same.pk)),
-                fix=Text("upload other images, or wait for its result"),
+                f"proof {same.pk} has the same images",
+                fix="upload other images, or wait for its result",
             )
         if Proof.objects.filter(_OPEN, by=by).count() >= MOST_WAITING:
             raise Refusal(
-                Text("%(count)s of your proofs wait for their verification", count=MOST_WAITING),
-                fix=Text("upload the next one when one of them is verified"),
+                f"{MOST_WAITING} of your proofs wait for their verification",
+                fix="upload the next one when one of them is verified",
             )
         _check_bytes(by, len(kept))
         proof = Proof.objects.create(
@@ -86,9 +85,9 @@ def _reading() -> Iterator[None]:
     """Read an upload in the block. Raise `RefusedForNow`, without waiting, while this process reads another one."""
     if not _free.acquire(blocking=False):
         raise RefusedForNow(
-            Text("another upload is being read"),
+            "another upload is being read",
             accepted_from=clock.now() + timedelta(seconds=30),
-            fix=Text("upload the archive again in a minute"),
+            fix="upload the archive again in a minute",
         )
     try:
         yield
@@ -102,15 +101,15 @@ def _check_bytes(by: User, more: int) -> None:
     recent = Proof.objects.filter(by=by, uploaded_at__gt=day).aggregate(sum=Sum("bytes"), first=Min("uploaded_at"))
     if (recent["sum"] or 0) + more > MOST_BYTES_A_DAY:
         raise RefusedForNow(
-            Text("your proofs of a day may have at most %(size)s MiB", size=MOST_BYTES_A_DAY >> 20),
+            f"your proofs of a day may have at most {MOST_BYTES_A_DAY >> 20} MiB",
             accepted_from=(recent["first"] or day) + _DAY,
-            fix=Text("upload only images that are nearer than the best known"),
+            fix="upload only images that are nearer than the best known",
         )
 
 
 def too_large() -> Refusal:
     """Return the refusal of an upload with too many bytes."""
     return Refusal(
-        Text("an upload may have at most %(size)s MiB", size=MOST_BYTES >> 20),
-        fix=Text("compress the archive, or upload the images in parts"),
+        f"an upload may have at most {MOST_BYTES >> 20} MiB",
+        fix="compress the archive, or upload the images in parts",
     )

@@ -97,6 +97,9 @@ class Migration(migrations.Migration):
             ],
             options={
                 "ordering": ["pk"],
+                "constraints": [
+                    models.UniqueConstraint(fields=("round_entry", "position"), name="proofs_of_a_model_have_an_order")
+                ],
             },
         ),
         migrations.CreateModel(
@@ -118,16 +121,9 @@ class Migration(migrations.Migration):
             ],
             options={
                 "ordering": ["pk"],
+                "constraints": [
+                    models.UniqueConstraint(fields=("proof", "image", "norm"), name="improved_once_per_proof")
+                ],
             },
-        ),
-        migrations.AddConstraint(
-            model_name="proof",
-            constraint=models.UniqueConstraint(
-                fields=("round_entry", "position"), name="proofs_of_a_model_have_an_order"
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="improvement",
-            constraint=models.UniqueConstraint(fields=("proof", "image", "norm"), name="improved_once_per_proof"),
         ),
     ]

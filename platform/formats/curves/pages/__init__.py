@@ -8,7 +8,6 @@ from typing import ClassVar
 from django.contrib.auth.models import AnonymousUser
 from django.http import HttpRequest
 from django.urls import URLPattern, path
-from django.utils.translation import gettext_noop
 
 from accounts.models import User
 from competitions.models import Entry, RulesVersion, Track
@@ -19,7 +18,7 @@ from formats.curves.models import Benchmark, Proof
 from formats.curves.pages import best_known_views, introduction
 from formats.curves.pages.board_page import board_content, board_table
 from formats.curves.pages.comparison import comparison_content, comparison_table
-from formats.curves.pages.history import history_content, history_table, team_history
+from formats.curves.pages.history import history_chart, history_content, team_history
 from formats.curves.pages.proof_queue import held_with_proofs, stuck_proofs, with_proofs
 from formats.curves.pages.round_page import round_content
 from formats.curves.pages.rules_table import LABELS, rules_rows
@@ -48,7 +47,7 @@ class CurvesPages(PlainPages):
 
     board_of: ClassVar = CurvesBoard()
     items = Benchmark
-    title = gettext_noop("Curves")
+    title = "Curves"
     about = "formats/curves/docs/evaluation.html"
     tracks = (MODEL,)
     colours: Mapping[str, str] = {MODEL: "#00696b"}
@@ -79,8 +78,8 @@ class CurvesPages(PlainPages):
     def history(self, request: HttpRequest, track: Track) -> Content:
         return history_content(request, track)
 
-    def history_table(self, request: HttpRequest, track: Track, name: str) -> ChartTable | None:
-        return history_table(request, track, name)
+    def history_chart(self, request: HttpRequest, track: Track, name: str) -> LineChart | None:
+        return history_chart(request, track, name)
 
     def team_history(self, entry: Entry, track: Track, user: User | AnonymousUser) -> Sequence[LineChart]:
         return team_history(entry, track, user)

@@ -7,21 +7,19 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.urls import reverse
-from django.utils.translation import gettext
 
 from accounts.models import User
-from core.number_format import local
 from core.time_format import for_programs
 from evaluation.charts.chart_table import Cell, ChartTable
 from evaluation.charts.line_chart import LineChart
 from evaluation.domain.failure_reasons import Reason
-from evaluation.domain.translatable_text import Text
 from evaluation.formats.curves.threat_models import Goal, Norm
 from formats.curves.best_known.engine_adapter import NORMS
 from formats.curves.best_known.history import BestKnown, ProofStep, best_known_of
 from formats.curves.best_known.json_values import finite
 from formats.curves.board import CurvesBoard, ThreatModelOfBoard
-from formats.curves.engine_adapter import ModelStanding, attack_title
+from formats.curves.engine_adapter import ModelStanding
+from formats.curves.listed_attacks import attack_title
 from formats.curves.models import Proof
 from formats.curves.pages.charts import by_budget
 from formats.curves.threat_names import goal_name, norm_name
@@ -133,7 +131,7 @@ def _norm(best: BestKnown, norm: Norm) -> ShownNorm:
     contest = best.contest(norm)
     return ShownNorm(
         name=norm_name(norm),
-        budget=local(f"{best.rules.budget(norm):g}"),
+        budget=f"{best.rules.budget(norm):g}",
         contest=(_NONE, _NONE) if contest is None else _cells(contest),
         best=_cells(best.standing(norm)),
         lowered=len({each.image for each in best.improvements if each.norm == norm.value}),
@@ -143,9 +141,9 @@ def _norm(best: BestKnown, norm: Norm) -> ShownNorm:
 
 def _chart(best: BestKnown, norm: Norm) -> LineChart | None:
     contest, known = best.contest(norm), best.standing(norm)
-    columns: dict[str, Sequence[float]] = {} if contest is None else {Text("attacks of the round"): contest.curve}
-    columns[Text("best known")] = known.curve
-    key, title = f"best-known-{norm.value}", Text("Accuracy by budget, %(norm)s", norm=norm_name(norm))
+    columns: dict[str, Sequence[float]] = {} if contest is None else {"attacks of the round": contest.curve}
+    columns["best known"] = known.curve
+    key, title = f"best-known-{norm.value}", f"Accuracy by budget, {norm_name(norm)}"
     return by_budget(columns, known.budgets, _threat(best, norm), key=key, title=title)
 
 
@@ -184,10 +182,10 @@ def _upload(proof: Proof) -> ShownUpload:
 def verdict_name(verdict: str) -> str:
     """Return what the model said of an image, in words."""
     return {
-        "adversarial": gettext("adversarial"),
-        "far": gettext("not nearer than the best known"),
-        "right": gettext("still right"),
-        "inconsistent": gettext("two different labels"),
+        "adversarial": "adversarial",
+        "far": "not nearer than the best known",
+        "right": "still right",
+        "inconsistent": "two different labels",
     }[verdict]
 
 

@@ -9,7 +9,6 @@ from typing import cast
 from django.contrib.auth.decorators import login_required
 from django.http import FileResponse, Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
-from django.utils.translation import gettext
 from django.views.decorators.csrf import csrf_exempt, csrf_protect
 from django.views.decorators.http import require_POST, require_safe
 from rest_framework.request import Request
@@ -19,7 +18,6 @@ from rest_framework.views import APIView
 from accounts.models import User
 from core import clock, object_store
 from core.errors import Refusal, RefusedForNow
-from evaluation.domain.translatable_text import Text
 from formats.curves.best_known.history import best_known
 from formats.curves.best_known.released_models import released_models, require_open
 from formats.curves.best_known.uploads import MOST_BYTES, too_large, upload
@@ -98,14 +96,12 @@ def _received(request: HttpRequest, slug: str, number: int, model: int) -> HttpR
         _check_rate(request)
         file = request.FILES.get("proof")
         if file is None:
-            raise Refusal(Text("no file was uploaded"), fix=Text("choose an archive of images"))
+            raise Refusal("no file was uploaded", fix="choose an archive of images")
         proof = upload(entry=entry, by=signed_in_user(request), content=file.read())
     except Refusal as refusal:
         flash_messages.show_refusal(request, refusal)
     else:
-        flash_messages.show_success(
-            request, gettext("Proof %(number)s waits for its verification.") % {"number": proof.pk}
-        )
+        flash_messages.show_success(request, f"Proof {proof.pk} waits for its verification.")
     return redirect("pages:best_known", slug, number, model)
 
 
@@ -115,9 +111,9 @@ def _check_rate(request: HttpRequest) -> None:
     if not throttle.allow_request(cast("Request", request), APIView()):
         seconds = throttle.wait() or 60.0
         raise RefusedForNow(
-            Text("you uploaded %(count)s proofs within an hour", count=UPLOADS_AN_HOUR),
+            f"you uploaded {UPLOADS_AN_HOUR} proofs within an hour",
             accepted_from=clock.now() + timedelta(seconds=seconds),
-            fix=Text("put more images into one upload"),
+            fix="put more images into one upload",
         )
 
 

@@ -10,7 +10,6 @@ from competitions.board_freezes import sees_live
 from competitions.models import Track
 from evaluation.charts.chart_table import ChartTable
 from evaluation.charts.line_chart import COLOURS, LineChart
-from evaluation.domain.translatable_text import Text
 from formats.curves.board import CurvesBoard, ThreatModelOfBoard, counting_scores, threat_models_of
 from formats.curves.models import ModelScore
 from formats.curves.pages.charts import by_budget
@@ -75,11 +74,7 @@ def address_of(page: str, track: Track, threat: ThreatModelOfBoard, chosen: list
 
 def named(score: ModelScore) -> str:
     """Return the name of a model in charts."""
-    return Text(
-        "%(title)s by %(team)s",
-        title=f"{score.submission_id}: {score.submission.title}",
-        team=score.submission.repository.entry.team.name,
-    )
+    return f"{score.submission_id}: {score.submission.title} by {score.submission.repository.entry.team.name}"
 
 
 def _rows(request: HttpRequest, track: Track, threat: ThreatModelOfBoard) -> list[PlainRow]:

@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from evaluation.charts.chart_table import ChartTable
 from evaluation.charts.line_chart import Curve, LineChart
 from evaluation.charts.scales import LinearScale, LogScale, linear_to, shares
-from evaluation.domain.translatable_text import Text
 from evaluation.formats.curves.threat_models import Knowledge
 from formats.curves.board import ThreatModelOfBoard
 
@@ -25,18 +24,17 @@ def by_budget(
     rows = [(budget, *(_rounded(curve[number]) for curve in columns.values())) for number, budget in enumerate(budgets)]
     return LineChart(
         key=key,
-        title=title or Text("Accuracy by budget"),
-        description=Text(
+        title=title or "Accuracy by budget",
+        description=(
             "Share of images that are right although an attack may change them by at most the budget. The "
-            "leaderboard compares at %(budget)s.",
-            budget=threat.budget,
+            f"leaderboard compares at {threat.budget:,g}."
         ),
-        table=ChartTable((Text("budget"), *columns), rows),
+        table=ChartTable(("budget", *columns), rows),
         lines=[Curve(name, number) for number, name in enumerate(columns, start=1)],
         x=_budget_axis(budgets[-1]),
         y=shares(),
-        x_name=Text("budget"),
-        y_name=Text("accuracy"),
+        x_name="budget",
+        y_name="accuracy",
         steps=False,
         csv=csv,
     )
@@ -56,12 +54,12 @@ def by_queries(
         (count, *(_rounded(curve[count]) if count in curve else None for curve in columns.values())) for count in counts
     ]
     iterates = threat.knowledge == Knowledge.WHITE_BOX
-    title = Text("Accuracy by queries, at budget %(budget)s", budget=threat.budget)
-    description = Text("Share of images that are right after an attack has asked for so many answers for each.")
+    title = f"Accuracy by queries, at budget {threat.budget:,g}"
+    description = "Share of images that are right after an attack has asked for so many answers for each."
     if iterates:
-        title = Text("Accuracy by iterations, at budget %(budget)s", budget=threat.budget)
-        description = Text("Share of images that are right after so many iterations of an attack.")
-    spent = Text("iterations") if iterates else Text("queries")
+        title = f"Accuracy by iterations, at budget {threat.budget:,g}"
+        description = "Share of images that are right after so many iterations of an attack."
+    spent = "iterations" if iterates else "queries"
     return LineChart(
         key=key,
         title=title,
@@ -71,7 +69,7 @@ def by_queries(
         x=LogScale(1.0, float(max(counts[-1], 2))),
         y=shares(),
         x_name=spent,
-        y_name=Text("accuracy"),
+        y_name="accuracy",
     )
 
 

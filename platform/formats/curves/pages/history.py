@@ -18,7 +18,6 @@ from core.time_format import for_programs, on_axis
 from evaluation.charts.chart_table import Cell, ChartTable
 from evaluation.charts.line_chart import Curve, LineChart
 from evaluation.charts.scales import TimeScale, shares
-from evaluation.domain.translatable_text import Text
 from formats.curves.board import ThreatModelOfBoard, scores_under, threat_models_of
 from formats.curves.models import ModelScore
 from pages.formats import Content
@@ -36,11 +35,10 @@ def history_content(request: HttpRequest, track: Track) -> Content:
     return Content(template="formats/curves/history.html", context=context)
 
 
-def history_table(request: HttpRequest, track: Track, name: str) -> ChartTable | None:
-    """Return the table of the chart of a threat model, None for an unknown one and without scores."""
+def history_chart(request: HttpRequest, track: Track, name: str) -> LineChart | None:
+    """Return the chart of a threat model, None for an unknown one and without scores."""
     threat = next((each for each in threat_models_of(track.competition) if each.key == name), None)
-    chart = None if threat is None else _best(track, threat, known_until(request.user, track.competition))
-    return None if chart is None else chart.table
+    return None if threat is None else _best(track, threat, known_until(request.user, track.competition))
 
 
 def team_history(entry: Entry, track: Track, user: User | AnonymousUser) -> Sequence[LineChart]:
@@ -63,9 +61,9 @@ def team_history(entry: Entry, track: Track, user: User | AnonymousUser) -> Sequ
     return (
         _chart(
             f"{SCORE}-{track.name}",
-            Text("%(track)s: accuracy at the budget", track=track.title),
-            Text("Of the submission that counted. Larger is better."),
-            ChartTable((Text("time"), *names), rows),
+            f"{track.title}: accuracy at the budget",
+            "Of the submission that counted. Larger is better.",
+            ChartTable(("time", *names), rows),
             [Curve(name, number) for number, name in enumerate(names, start=1)],
             TimeScale(moments[0], end, on_axis),
             reverse("pages:team_history", args=[entry.team.slug, track.name, SCORE]),
@@ -88,9 +86,9 @@ def _best(track: Track, threat: ThreatModelOfBoard, until: datetime | None) -> L
     return _chart(
         threat.key,
         threat.title,
-        Text("The best accuracy of any model at budget %(budget)s.", budget=threat.budget),
-        ChartTable((Text("time"), Text("accuracy"), Text("submission"), Text("title")), rows),
-        [Curve(Text("accuracy"), 1)],
+        f"The best accuracy of any model at budget {threat.budget:,g}.",
+        ChartTable(("time", "accuracy", "submission", "title"), rows),
+        [Curve("accuracy", 1)],
         TimeScale(scores[0].scored_at, end, on_axis),
         reverse("pages:history_table", args=[track.competition.slug, track.name, threat.key]),
     )
@@ -101,7 +99,7 @@ def _chart(
 ) -> LineChart:
     return LineChart(
         key=key, title=title, description=description, table=table, lines=lines, x=x, y=shares(), x_name="UTC",
-        y_name=Text("accuracy"), steps=True, csv=csv,
+        y_name="accuracy", steps=True, csv=csv,
     )  # fmt: skip
 
 
@@ -111,4 +109,4 @@ def _until(scores: QuerySet[ModelScore], until: datetime | None) -> QuerySet[Mod
 
 
 def _title(score: ModelScore) -> str:
-    return Text("%(title)s by %(team)s", title=score.submission.title, team=score.submission.repository.entry.team.name)
+    return f"{score.submission.title} by {score.submission.repository.entry.team.name}"

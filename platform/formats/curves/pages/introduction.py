@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from django.conf import settings
-from django.utils.translation import gettext
 
 from formats.curves.tracks import MODEL
 from pages.competition.citation import Origin
@@ -20,16 +19,15 @@ _BIBTEX = r"""@inproceedings{dong2020benchmarking,
 def home() -> HomeTexts:
     """Return what the home page says."""
     return HomeTexts(
-        lead=gettext(
-            "Push a git repository with a model. %(site_name)s builds it, runs a fixed set of attacks against it, and "
-            "shows how its accuracy falls."
-        )
-        % {"site_name": settings.SITE_NAME},
-        match=gettext(
+        lead=(
+            f"Push a git repository with a model. {settings.SITE_NAME} builds it, runs a fixed set of "
+            "attacks against it, and shows how its accuracy falls."
+        ),
+        match=(
             "An attack asks the model for labels of images that it makes, and looks for the smallest change that "
             "fools it. Every model meets the same attacks with the same number of queries."
         ),
-        scoring=gettext(
+        scoring=(
             "The result is a curve: the accuracy by the size of the change. Leaderboards compare the accuracy at one "
             "budget, for each threat model."
         ),
@@ -41,9 +39,9 @@ def home() -> HomeTexts:
 def guide() -> Guide:
     """Return what the documentation says."""
     return Guide(
-        title=gettext("Curves format"),
+        title="Curves format",
         tracks=(MODEL,),
-        evaluated=gettext("in the curves format by every attack of the rules"),
+        evaluated="in the curves format by every attack of the rules",
         tracks_template="formats/curves/docs/tracks.html",
         submission_template="formats/curves/docs/submission.html",
         evaluation_template="formats/curves/docs/evaluation.html",
@@ -53,4 +51,4 @@ def guide() -> Guide:
 
 def origin() -> Origin:
     """Return the benchmark whose threat models and curves the format follows."""
-    return Origin(gettext("They follow the robustness benchmark of Dong et al.:"), _BIBTEX)
+    return Origin("They follow the robustness benchmark of Dong et al.:", _BIBTEX)

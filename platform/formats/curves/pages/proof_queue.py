@@ -8,7 +8,6 @@ from dataclasses import replace
 
 from django.contrib.humanize.templatetags.humanize import intcomma
 from django.db.models import Count, Min
-from django.utils.translation import ngettext
 
 from formats.curves.models import Proof
 from pages.formats import WorkQueue
@@ -20,13 +19,13 @@ def with_proofs(benchmarks: WorkQueue) -> WorkQueue:
     claimed = benchmarks.claimed + Proof.objects.filter(state=Proof.State.CLAIMED).count()
     since = [each for each in (benchmarks.oldest_since, waiting["since"]) if each]
     count = benchmarks.waiting + waiting["count"] + claimed
-    words = ngettext("%(count)s item waits in the queue.", "%(count)s items wait in the queue.", count)
+    waits = "item waits" if count == 1 else "items wait"
     return replace(
         benchmarks,
         waiting=benchmarks.waiting + waiting["count"],
         claimed=claimed,
         oldest_since=min(since, default=None),
-        words=words % {"count": intcomma(count)},
+        words=f"{intcomma(count)} {waits} in the queue.",
     )
 
 

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from django.contrib.humanize.templatetags.humanize import intcomma
 from django.db import models
 from django.http import HttpRequest
-from django.utils.translation import gettext_noop
 
 from competitions.board_freezes import frozen_since, sees_live
 from competitions.models import Track
@@ -17,24 +16,26 @@ from evaluation.domain.failure_reasons import Reason
 from evaluation.formats.curves.threat_models import Knowledge
 from formats.curves.best_known.released_models import released_entries
 from formats.curves.board import CurvesBoard, ThreatModelOfBoard, threat_models_of, values_of
-from formats.curves.engine_adapter import attack_title, budgets_of, curve_of, outcome_of
+from formats.curves.engine_adapter import budgets_of, curve_of, outcome_of
+from formats.curves.listed_attacks import attack_title
 from formats.curves.models import Benchmark, ModelScore
 from formats.curves.pages.best_known_page import address_of
 from formats.curves.pages.charts import BUDGETS, QUERIES, by_budget, by_queries
+from formats.curves.pages.rank_explanation import explanation_of
 from formats.curves.scores import measure_of, threat_of
 from formats.curves.threat_names import goal_name, norm_name
 from pages.formats import SubmissionContent
 from pages.submission.progress_steps import steps_of
-from submissions.column_leaderboard import PlainRow
+from pages.submission.rank_explanation import RankExplanation
 from submissions.models import Build, Submission
 
 
 class BenchmarkState(models.TextChoices):
     """Whether a ready submission is benchmarked, has scores, or failed."""
 
-    PLAYING = "playing", gettext_noop("playing")
-    SCORED = "scored", gettext_noop("scored")
-    REJECTED = "rejected", gettext_noop("failed")
+    PLAYING = "playing", "playing"
+    SCORED = "scored", "scored"
+    REJECTED = "rejected", "failed"
 
 
 @dataclass(frozen=True)
@@ -73,11 +74,12 @@ class AttackRow:
 
 @dataclass(frozen=True)
 class UnderThreat:
-    """A submission under one threat model: its numbers, its rank if it counts, and its curves."""
+    """A submission under one threat model: its numbers, its rank if it counts, why it has that, and its curves."""
 
     threat: ThreatModelOfBoard
     cells: Sequence[str]
     rank: int | None
+    why: RankExplanation | None
     charts: Sequence[LineChart]
 
 
@@ -107,6 +109,7 @@ def submission_content(
         state=_state(shown, scored=bool(under), failed=void, begun=bool(rows)),
         steps=steps_of(shown, builds, scored=bool(under), measured=bool(rows), void=void),
         final=bool(under) or void or since is not None,
+        why=[each.why for each in under if each.why],
     )
 
 
@@ -143,12 +146,11 @@ def _standings(shown: Submission, track: Track, rows: Sequence[Benchmark]) -> li
             continue
         own = [each for each in rows if threat_of(each) == threat_of(score)]
         cells = [column.shown(value) for column, value in zip(board.columns, values_of(score), strict=True)]
-        found.append(UnderThreat(threat, cells, _rank(board.rows_under(track, threat), shown), _charts(threat, own)))
+        ranked = board.rows_under(track, threat)
+        row = next((row for row in ranked if row.submission == shown), None)
+        why = explanation_of(threat, row, ranked, score, own) if row else None
+        found.append(UnderThreat(threat, cells, row.rank if row else None, why, _charts(threat, own)))
     return found
-
-
-def _rank(rows: Sequence[PlainRow], shown: Submission) -> int | None:
-    return next((row.rank for row in rows if row.submission == shown), None)
 
 
 def _charts(threat: ThreatModelOfBoard, rows: Sequence[Benchmark]) -> list[LineChart]:

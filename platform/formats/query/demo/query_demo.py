@@ -5,17 +5,23 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from django.db.models import Exists, OuterRef, Q
+from django.db.models import Count, Exists, OuterRef, Q
 from rich.console import Console
 
-from competitions.models import Competition
+from competitions.models import Competition, Track
+from competitions.selectors import rules_in_force
 from demo.formats import SeasonFormat
 from demo.submission_result import DemoResult
 from demo.virtual_teams import VirtualTeam
 from formats.query.demo.season import QuerySeason
 from formats.query.demo.tables import print_boards
 from formats.query.demo.teams import READER, TEAMS
+from formats.query.leaderboards.evaluation_basis import COUNTED, basis_in_force
 from formats.query.leaderboards.models import Evaluation, Standing
+from formats.query.leaderboards.pool_of_first_submissions import first_players
+from formats.query.leaderboards.scoring import difference_of
+from formats.query.matches.models import Match
+from formats.query.matches.rules import query_rules
 from submissions.models import Submission
 
 
@@ -36,9 +42,7 @@ class QueryDemo:
         )
 
     def under_way(self, competition: Competition) -> int:
-        ended = Evaluation.objects.filter(submission=OuterRef("pk")).exclude(state=Evaluation.State.PLAYING)
-        waiting = Q(state__in=Submission.UNDER_WAY) | (Q(state=Submission.State.READY) & ~Exists(ended))
-        return Submission.objects.filter(waiting, repository__track__competition=competition).count()
+        return sum(map(_under_way, competition.tracks.select_related("competition")))
 
     def results(self, competition: Competition) -> Iterator[DemoResult]:
         ended = Evaluation.objects.filter(submission__repository__track__competition=competition)
@@ -55,6 +59,14 @@ class QueryDemo:
                 rank=standing.rank if standing else None,
             )
 
+    def played(self, competition: Competition) -> Mapping[int, tuple[int, int]]:
+        playing = Evaluation.objects.filter(
+            state=Evaluation.State.PLAYING, submission__repository__track__competition=competition
+        )
+        played = Count("matches", filter=Q(matches__state=Match.State.PLAYED))
+        rows = playing.values_list("submission").annotate(played=played, total=Count("matches"))
+        return {submission: (done, total) for submission, done, total in rows}
+
     def print_boards(self, competition: Competition, console: Console) -> None:
         print_boards(boards(competition), console)
 
@@ -69,3 +81,17 @@ def boards(competition: Competition) -> dict[str, list[Standing]]:
         )
         for track in competition.tracks.all()
     }
+
+
+def _under_way(track: Track) -> int:
+    """Return what the track's board still waits for: a scored model may join the pool, and all is measured again."""
+    basis = basis_in_force(track)
+    ended = Evaluation.objects.filter(COUNTED, submission=OuterRef("pk"), **(basis._asdict() if basis else {}))
+    waiting = Q(state__in=Submission.UNDER_WAY) | (
+        Q(state=Submission.State.READY, disqualified_at=None) & ~Exists(ended.exclude(state=Evaluation.State.PLAYING))
+    )
+    left = Submission.objects.filter(waiting, repository__track=track).count()
+    if not left and first_players(track, query_rules(rules_in_force(track.competition)).opponents) is not None:
+        left = 1  # the pool, which the next sweep changes
+    changed, gone = difference_of(track)
+    return left or len(changed) + len(gone)

@@ -35,7 +35,10 @@ TEAMS = (
     VirtualTeam(
         "owls",
         "Robust Owls",
-        (VirtualPush(MODEL, "adversarial-logit-pairing"), VirtualPush(MODEL, "compact-robust")),
+        (
+            VirtualPush(MODEL, "adversarial-logit-pairing"),
+            VirtualPush(MODEL, "compact-robust", made_for="tiny-imagenet"),
+        ),
     ),
     VirtualTeam(
         "herons",
@@ -48,7 +51,7 @@ TEAMS = (
     VirtualTeam(
         "otters",
         "Plain Otters",
-        (VirtualPush(MODEL, "plain-resnet"), VirtualPush(MODEL, "compact-plain")),
+        (VirtualPush(MODEL, "plain-resnet"), VirtualPush(MODEL, "compact-plain", made_for="tiny-imagenet")),
     ),
     VirtualTeam("wrens", "Small Wrens", (VirtualPush(MODEL, "numpy-classifier"),)),
     VirtualTeam(

@@ -16,7 +16,6 @@ from core import clock, event_log
 from core.errors import Refusal, RefusedForNow
 from core.time_format import in_words
 from core.worker_notifications import notify
-from evaluation.domain.translatable_text import Text
 from formats.query.leaderboards import services
 from formats.query.leaderboards.board_freeze import time_of_a_result
 from formats.query.leaderboards.evaluation_basis import COUNTED, counting
@@ -49,9 +48,7 @@ def choose(*, submission: Submission, by: User) -> None:
         _check_choosable(held)
         current = choice_of(repository)
         if current is not None and current.submission_id == held.pk:
-            raise Refusal(
-                Text("submission %(pk)s is already the one that counts", pk=str(held.pk)), fix=Text("no action needed")
-            )
+            raise Refusal(f"submission {held.pk} is already the one that counts", fix="no action needed")
         _check_limit(repository)
         _record(repository, held, by)
         services.evaluate(held)
@@ -62,7 +59,7 @@ def choose_newest(*, repository: Repository, by: User) -> None:
     with transaction.atomic():
         _check(repository.entry, by)
         if choice_of(repository) is None:
-            raise Refusal(Text("the newest submission counts already"), fix=Text("no action needed"))
+            raise Refusal("the newest submission counts already", fix="no action needed")
         newest = counting().filter(repository=repository).order_by("-pk").first()
         if newest is not None:
             Submission.objects.select_for_update(no_key=True).get(pk=newest.pk)
@@ -75,20 +72,20 @@ def _check(entry: Entry, by: User) -> None:
     """Lock the competition, as the freezes of rounds and leaderboards do, and check that `by` may choose now."""
     if not is_member(by, entry.team):
         raise Refusal(
-            Text("only members of %(name)s can choose which submission counts", name=entry.team.name),
-            fix=Text("ask a member"),
+            f"only members of {entry.team.name} can choose which submission counts",
+            fix="ask a member",
         )
     competition = Competition.objects.select_for_update(no_key=True).get(pk=entry.competition_id)
     rules = rules_in_force(competition)
     if not teams_may_choose(rules.values):
         raise Refusal(
-            Text("under version %(version)s of the rules the newest submission counts", version=rules.version),
-            fix=Text("withdraw newer submissions to make an older one count"),
+            f"under version {rules.version} of the rules the newest submission counts",
+            fix="withdraw newer submissions to make an older one count",
         )
     if clock.database_now() >= competition.ends_at:
         raise Refusal(
-            Text("%(title)s ended at %(time)s", title=competition.title, time=in_words(competition.ends_at)),
-            fix=Text("the submission that counted at the end stays"),
+            f"{competition.title} ended at {in_words(competition.ends_at)}",
+            fix="the submission that counted at the end stays",
         )
 
 
@@ -97,13 +94,13 @@ def _check_choosable(submission: Submission) -> None:
         return
     pk = str(submission.pk)
     if submission.disqualified_at is not None:
-        problem = Text("submission %(pk)s is disqualified", pk=pk)
+        problem = f"submission {pk} is disqualified"
     elif submission.state != Submission.State.READY:
-        state = Text(submission.get_state_display())
-        problem = Text("submission %(pk)s is %(state)s", pk=pk, state=state)
+        state = submission.get_state_display()
+        problem = f"submission {pk} is {state}"
     else:
-        problem = Text("submission %(pk)s has no score", pk=pk)
-    raise Refusal(problem, fix=Text("choose a submission with a score"))
+        problem = f"submission {pk} has no score"
+    raise Refusal(problem, fix="choose a submission with a score")
 
 
 def _check_limit(repository: Repository) -> None:
@@ -114,9 +111,7 @@ def _check_limit(repository: Repository) -> None:
     ).order_by("-made_at")
     latest = list(recent.values_list("made_at", flat=True)[:quota])
     if latest and len(latest) == quota:
-        raise RefusedForNow(
-            Text("your team has chosen %(count)s times in 24 hours", count=quota), accepted_from=latest[-1] + PERIOD
-        )
+        raise RefusedForNow(f"your team has chosen {quota:,} times in 24 hours", accepted_from=latest[-1] + PERIOD)
 
 
 def _record(repository: Repository, submission: Submission | None, by: User) -> None:

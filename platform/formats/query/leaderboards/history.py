@@ -15,7 +15,6 @@ from typing import NamedTuple, TypeAlias
 
 from competitions.models import Entry, SampleSet, Track
 from competitions.selectors import imported_sets
-from evaluation.domain.translatable_text import Text
 from formats.query.leaderboards.evaluation_basis import COUNTED, counted_at, opposing_pools, scored_rows
 from formats.query.leaderboards.models import Evaluation
 from formats.query.leaderboards.ranking import BasisKey, Choice, ScoredEvaluation, counts_before
@@ -31,7 +30,7 @@ class BasisChange(NamedTuple):
 
     at: datetime
     key: BasisKey | None
-    what: Text
+    what: str
 
 
 Happening: TypeAlias = BasisChange | Choice | ScoredEvaluation
@@ -151,12 +150,9 @@ def basis_changes(track: Track, until: datetime | None) -> list[BasisChange]:
     versions = competition.rules_versions.values_list("created_at", "pk", "version")
     sets = imported_sets(competition).filter(purpose=SampleSet.Purpose.VALIDATION)
     events = [
-        *(
-            (at, 0, pk, Text("pool %(number)s of %(title)s", number=number, title=title))
-            for at, pk, number, title in pools
-        ),
-        *((at, 1, pk, Text("version %(version)s of the rules", version=version)) for at, pk, version in versions),
-        *((at, 2, pk, Text("new samples")) for at, pk in sets.values_list("imported_at", "pk")),
+        *((at, 0, pk, f"pool {number:,} of {title}") for at, pk, number, title in pools),
+        *((at, 1, pk, f"version {version} of the rules") for at, pk, version in versions),
+        *((at, 2, pk, "new samples") for at, pk in sets.values_list("imported_at", "pk")),
     ]
     found: list[BasisChange] = []
     known = [0, 0, 0]

@@ -7,7 +7,6 @@ from typing import Any
 from django.conf import settings
 from django.db import models
 from django.db.models import UniqueConstraint
-from django.utils.translation import gettext_noop
 
 from competitions.models import Competition, Entry, RulesVersion, SampleSet, Track
 from formats.query.matches.models import Match
@@ -23,7 +22,7 @@ class Pool(models.Model):
     made_at = models.DateTimeField()
     reason = models.CharField(max_length=200)
     of_first_submissions = models.BooleanField(default=False, editable=False)
-    """Whether it holds the first ready submissions of a track without baselines: further ones then join it."""
+    """Whether it holds the first ready submissions of a track with few baselines or none: further ones then join it."""
     players = models.ManyToManyField(Player, through="PoolPlace", related_name="pools")
 
     class Meta:
@@ -104,9 +103,9 @@ class Evaluation(models.Model):
     """
 
     class State(models.TextChoices):
-        PLAYING = "playing", gettext_noop("playing")
-        SCORED = "scored", gettext_noop("scored")
-        VOID = "void", gettext_noop("void")
+        PLAYING = "playing", "playing"
+        SCORED = "scored", "scored"
+        VOID = "void", "void"
 
     submission = models.ForeignKey(Submission, on_delete=models.PROTECT, related_name="evaluations")
     pool = models.ForeignKey(Pool, on_delete=models.PROTECT, related_name="evaluations")

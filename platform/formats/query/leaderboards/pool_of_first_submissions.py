@@ -1,28 +1,31 @@
-"""The members of the first pool of a track without baselines."""
+"""The members of a track's first pool: its baselines, and the first ready submissions where they are too few."""
 
 from __future__ import annotations
 
-from django.db.models import QuerySet
+from django.db.models import Exists, OuterRef, QuerySet
 
 from competitions.models import Track
-from formats.query.leaderboards.evaluation_basis import counting, pool_in_force
+from formats.query.leaderboards.evaluation_basis import COUNTED, counting, pool_in_force
+from formats.query.leaderboards.models import Evaluation
+from formats.query.tracks import MODEL
 from submissions.models import Player, Submission
 
 
 def first_players(track: Track, maximum: int) -> list[Player] | None:
-    """Return the players that the first pool of a track should have, at most `most`; None if it is up to date.
+    """Return the players that the first pool of a track should have, at most `maximum`; None if it is up to date.
 
-    Members stay, and the first ready submission of each further team that counts is added. Disqualified and
-    inconsistent submissions leave. A withdrawn submission stays, so that no team can change the pool at will.
+    Members stay, and the first submission of each further team that may join is added (see `_joining`). Disqualified
+    and inconsistent submissions leave. A withdrawn submission stays, so that no team can change the pool at will, and
+    so do baselines.
     """
     pool = pool_in_force(track)
-    if track.baselines or (pool is not None and not pool.of_first_submissions):
+    if not pool.of_first_submissions if pool else track.baselines:  # the baselines are still to be built
         return None
     before = [place.player for place in pool.places.select_related("player")] if pool else []
-    players = [player for player in before if _stays(track, player)]
-    teams = set(_submissions(track).filter(player__in=players).values_list("repository__entry", flat=True))
-    joining = counting().filter(repository__track=track, player__isnull=False).order_by("state_since", "pk")
-    for submission in joining.select_related("repository", "player"):
+    players = [player for player in before if player.baseline or _stays(track, player)]
+    submitted = [player for player in players if not player.baseline]
+    teams = set(_submissions(track).filter(player__in=submitted).values_list("repository__entry", flat=True))
+    for submission in _joining(track).select_related("repository", "player"):
         if len(players) >= maximum:
             break
         player, team = submission.player, submission.repository.entry_id
@@ -30,6 +33,18 @@ def first_players(track: Track, maximum: int) -> list[Player] | None:
             players.append(player)
             teams.add(team)
     return players if players and players != before else None
+
+
+def _joining(track: Track) -> QuerySet[Submission]:
+    """Return the submissions that may join, in order: those that count.
+
+    Beside baselines, a model also needs a score above 0. The score is 0 where it is wrong on more than half of the
+    images, and so is the score of every untargeted attack against a pool of such models.
+    """
+    ready = counting().filter(repository__track=track, player__isnull=False).order_by("state_since", "pk")
+    if track.name != MODEL or not track.baselines:
+        return ready
+    return ready.filter(Exists(Evaluation.objects.filter(COUNTED, submission=OuterRef("pk"), value__gt=0)))
 
 
 def _stays(track: Track, player: Player) -> bool:

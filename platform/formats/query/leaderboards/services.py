@@ -31,7 +31,7 @@ from formats.query.leaderboards.models import Evaluation, Pool, PoolPlace
 from formats.query.leaderboards.pool_of_first_submissions import first_players
 from formats.query.leaderboards.rejudging import OPEN
 from formats.query.leaderboards.replaced_matches import published_matches
-from formats.query.matches.match_requests import ensure_match
+from formats.query.matches.match_requests import request_matches
 from formats.query.matches.models import Match
 from formats.query.matches.player_builds import baseline_player
 from formats.query.matches.rules import query_rules
@@ -117,9 +117,9 @@ def make_first_pools() -> list[Pool]:
         if not track.baselines:
             continue
         try:
-            names = track.baselines[: _opponents(track)]
-            players = [baseline_player(track, name, log.info) for name in names]
-            pool = _first_pool(track, players)
+            opponents = _opponents(track)
+            players = [baseline_player(track, name, log.info) for name in track.baselines[:opponents]]
+            pool = _first_pool(track, players, grows=len(players) < opponents)
         except GauntletError as error:
             platform_error_report.report(log, error, "no first pool for %s", track)
             continue
@@ -128,26 +128,27 @@ def make_first_pools() -> list[Pool]:
     return made
 
 
-def _first_pool(track: Track, players: Sequence[Player]) -> Pool | None:
+def _first_pool(track: Track, players: Sequence[Player], *, grows: bool) -> Pool | None:
     with transaction.atomic():
         Track.objects.select_for_update(no_key=True).get(pk=track.pk)
         if track.pools.exists():  # another worker was first
             return None
-        return set_pool(track=track, players=players, reason="the bundled baselines")
+        return set_pool(track=track, players=players, reason="the bundled baselines", of_first_submissions=grows)
 
 
 def fill_first_pools() -> list[Pool]:
-    """Run `fill_first_pool` for every track without baselines, in case a notification was lost or a player left."""
-    filled = [fill_first_pool(track) for track in measured_tracks().filter(baselines=[]).select_related("competition")]
+    """Run `fill_first_pool` for every track: a model was scored, a notification was lost, or a player left."""
+    filled = [fill_first_pool(track) for track in measured_tracks().select_related("competition")]
     return [pool for pool in filled if pool is not None]
 
 
 def fill_first_pool(track: Track) -> Pool | None:
-    """Make a pool of the first ready submissions, one per team, for a track without baselines; None if unchanged.
+    """Fill the first pool of a track with the first submissions, one per team; None if unchanged.
 
-    The pool starts with one submission, so that no evaluation waits for more. The first submission of each further team
-    joins until the pool has the size that the rules allow. It then stays until a round makes another pool; only players
-    that no longer count are replaced. Each change is a new pool, and earlier evaluations are repeated against it.
+    It starts with the baselines, or with one submission, so that no evaluation waits for more. The first submission of
+    each further team joins until the pool has the size that the rules allow. It then stays until a round makes another
+    pool; only players that no longer count are replaced. Each change is a new pool, and earlier evaluations are
+    repeated against it.
     """
     if first_players(track, _opponents(track)) is None:
         return None
@@ -156,7 +157,8 @@ def fill_first_pool(track: Track) -> Pool | None:
         players = first_players(track, _opponents(track))
         if players is None:  # another worker was first
             return None
-        return set_pool(track=track, players=players, reason="the first ready submissions", of_first_submissions=True)
+        reason = "the bundled baselines and the first submissions" if track.baselines else "the first ready submissions"
+        return set_pool(track=track, players=players, reason=reason, of_first_submissions=True)
 
 
 def evaluate(submission: Submission) -> Evaluation | None:
@@ -248,20 +250,28 @@ def _begin(submission: Submission, basis: EvaluationBasis) -> Evaluation:
     is_model = track.name == MODEL
     opponents = [place.player for place in basis.pool.places.select_related("player")]
     pairs = [(player, opponent) if is_model else (opponent, player) for opponent in opponents]
-    evaluation.matches.set([_match(basis, model, attack, submission.repository.entry) for model, attack in pairs])
+    evaluation.matches.set(_matches(basis, pairs, submission.repository.entry))
     # if all matches were played before, no worker sends a notification
     notify("leaderboards.score")
     return evaluation
 
 
-def _match(basis: EvaluationBasis, model: Player, attack: Player, entry: Entry) -> Match:
-    """Return the match to score by, queued on the share of `entry`; after rejudgings, that of the newest published."""
-    published = published_matches().filter(rules=basis.rules, sample_set=basis.sample_set, model=model, attack=attack)
-    return published.first() or ensure_match(
+def _matches(basis: EvaluationBasis, pairs: Sequence[tuple[Player, Player]], entry: Entry) -> list[Match]:
+    """Return the match of each pair to score by, after rejudgings the newest published; new ones wait for `entry`."""
+    rejudged: dict[tuple[int, int], Match] = {}
+    for match in published_matches().filter(
         rules=basis.rules,
         sample_set=basis.sample_set,
-        model=model,
-        attack=attack,
+        model__in=[model for model, _ in pairs],  # all are one player on this side or on the other
+        attack__in=[attack for _, attack in pairs],
+    ):
+        rejudged.setdefault((match.model_id, match.attack_id), match)
+    requested = request_matches(
+        rules=basis.rules,
+        sample_set=basis.sample_set,
+        pairs=[(model, attack) for model, attack in pairs if (model.pk, attack.pk) not in rejudged],
+        upto=basis.sample_set.count,
         delay=LOW_PRIORITY if entry.low_priority else timedelta(0),
         entry=entry,
     )
+    return [*rejudged.values(), *requested]

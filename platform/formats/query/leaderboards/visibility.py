@@ -166,6 +166,24 @@ def row_of(track: Track, entry: Entry, *, frozen: bool | None = None) -> BoardRo
     return None if values is None else standing_row(values)
 
 
+def neighbour_of(track: Track, row: BoardRow, *, better: bool, frozen: bool | None = None) -> BoardRow | None:
+    """Return the nearest row with a better or a worse rank than `row`, which has one, as in `board`; None without one.
+
+    Of equal ranks, the first one by slug.
+    """
+    rank = row.rank or 0
+    if _is_frozen(track, frozen):
+        ranked = [(each["rank"], each) for each in _frozen(track, frozen)[1] if each["rank"] is not None]
+        beyond = [other for other, _ in ranked if (other < rank if better else other > rank)]
+        nearest = (max if better else min)(beyond, default=None)
+        return next((kept_row(values) for other, values in ranked if other == nearest), None)
+    standings = Standing.objects.filter(track=track)
+    beyond_it = standings.filter(rank__lt=rank) if better else standings.filter(rank__gt=rank)
+    first = beyond_it.order_by("-rank" if better else "rank").values("rank")[:1]
+    values = standing_values(standings.filter(rank=Subquery(first)), _in_force([track])).first()
+    return None if values is None else standing_row(values)
+
+
 def _in_force(tracks: Sequence[Track]) -> Q:
     """Return the condition that a standing on one of the tracks has the basis in force there."""
     bases = keys_in_force(tracks)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import inf
 from statistics import fmean, median
@@ -25,6 +25,7 @@ from evaluation.formats.query.scoring.curves import (
     answered,
     budgets,
     closest,
+    exact_distances,
     query_counts,
     success_distance,
     successes,
@@ -39,6 +40,7 @@ __all__ = [
     "Share",
     "Summary",
     "by_query",
+    "distances_between",
     "distances_of",
     "distances_under",
     "rows_of",
@@ -131,15 +133,24 @@ def within(rows: Sequence[MatchSampleRow], distances: Sequence[float]) -> tuple[
     return successes([row.outcome for row in rows], [row.distance for row in rows], distances)
 
 
+def distances_between(rows: Iterable[MatchSampleRow], distances: Sequence[float], *, exact: bool) -> tuple[float, ...]:
+    """Return the distances of a curve over `rows`: all at which it changes if it may be `exact`, or `distances`."""
+    if not exact:
+        return tuple(distances)
+    return exact_distances((success_distance(row.outcome, row.distance) for row in rows), distances)
+
+
 def successes_over(
-    groups: Mapping[int, Collection[int]], distances: Sequence[float], *, of_models: bool
+    groups: Mapping[int, Collection[int]], distances: Sequence[float], *, of_models: bool, samples: int | None = None
 ) -> dict[int, Share]:
     """Return for each group of matches the successes within each distance, over all of them; one query.
 
-    For a model over its samples, each with the closest adversarial of all attacks; for an attack over pairs of model
-    and sample. So each is what the score is the median of.
+    `samples`: only over the first ones. For a model over its samples, each with the closest adversarial of all attacks;
+    for an attack over pairs of model and sample. So each is what the score is the median of.
     """
     results = SampleResult.objects.filter(match__in={match for matches in groups.values() for match in matches})
+    if samples is not None:
+        results = results.filter(sample__lt=samples)
     rows: dict[int, list[tuple[int, float]]] = {}
     for match, sample, outcome, distance in results.values_list("match", "sample", "outcome", "distance"):
         rows.setdefault(match, []).append((sample, success_distance(outcome, distance)))

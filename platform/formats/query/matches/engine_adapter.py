@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import logging
+import math
 import zipfile
 from dataclasses import replace
 from types import TracebackType
@@ -15,7 +16,7 @@ from numpy.typing import NDArray
 from competitions.sample_store import samples_of
 from core import object_store
 from evaluation.domain.failure_reasons import Reason
-from evaluation.domain.players import TrackName
+from evaluation.domain.players import Side, TrackName
 from evaluation.formats.query.kept_frames import KeptFrames
 from evaluation.formats.query.referee.fresh_model_audit import STARTS
 from evaluation.formats.query.referee.kept_frame_bytes import pack as pack_kept
@@ -29,13 +30,16 @@ from evaluation.formats.query.results import AuditReport, Failure, Outcome, Piec
 from evaluation.formats.query.rules import QueryRules
 from evaluation.formats.query.runner.audit_after_match import audit_model
 from evaluation.formats.query.runner.sandboxed_player import SandboxedPlayer
-from formats.query.matches import kept_frames
+from evaluation.scoring.distances import l2
+from formats.query.matches import kept_frames, repeated_pieces
 from formats.query.matches.models import Match, Piece
 from formats.query.matches.piece_result import AuditedPiece, PlayedPiece
 from formats.query.matches.player_builds import ready_player
 from formats.query.matches.rules import query_rules
+from workers.calibration import require_steady
 from workers.models import Worker
 from workers.sandboxes import open_sandbox, resources
+from workers.worker_slot import host_of
 
 log = logging.getLogger(__name__)
 
@@ -54,6 +58,7 @@ class MatchSession:
     def __init__(self, match: Match, worker: Worker) -> None:
         """Prepare both players on this host; they start with the first piece. Raise `Fault`."""
         model, attack = (ready_player(player, log.debug) for player in (match.model, match.attack))
+        self._match, self._worker = match, worker
         self._samples = samples_of(match.sample_set)
         sandbox, share = open_sandbox(), resources(worker.device or None)
         self._refereed = RefereedMatch(
@@ -62,7 +67,8 @@ class MatchSession:
             model=SandboxedPlayer(sandbox, model, share),
             attack=SandboxedPlayer(sandbox, attack, share),
             seed=match.seed,
-            calibration=worker.calibration,
+            calibration=worker.factor(gpu=match.model.gpu),
+            attack_calibration=worker.factor(gpu=match.attack.gpu),
             # bundled submissions are known to be stateless: tests compare them with fresh instances
             fresh_audit=not match.model.baseline,
             reuse_attack=bool(match.attack.baseline),
@@ -77,10 +83,18 @@ class MatchSession:
         self._refereed.close()
 
     def play(self, piece: Piece) -> PieceResult:
-        """Play `piece`. Errors of players are in the result; platform errors are raised."""
+        """Play `piece`. Errors of players are in the result; platform errors are raised.
+
+        A player that exceeded a limit of time is charged only if this host is as fast as it was.
+        """
         samples = list(self._samples[piece.first : piece.first + piece.count])
         waiting = Piece.objects.filter(match=piece.match_id, state=Piece.State.WAITING)
-        return self._refereed.play_piece(samples, more=waiting.exists())
+        keep = repeated_pieces.chosen(self._match, host_of(self._worker.name))
+        result = self._refereed.play_piece(samples, more=waiting.exists(), keep=keep)
+        for side, reason in {(failure.side, failure.reason) for failure in result.failures}:
+            gpu = (self._match.model if side is Side.MODEL else self._match.attack).gpu
+            require_steady(self._worker.factor(gpu=gpu), reason, gpu=gpu)
+        return result
 
     def settle(self, result: PieceResult) -> PlayedPiece:
         """Store the images and the trace; return what to commit of the piece just played."""
@@ -97,7 +111,8 @@ class MatchSession:
 def audit(match: Match, worker: Worker) -> list[AuditedPiece]:
     """Audit the model of a match on a fresh instance, alone on this host; return the pieces that wait for it.
 
-    Errors of the model are in the counts; platform errors are raised.
+    Errors of the model are in the counts; platform errors are raised. A bundled model is known to pass: what it answers
+    here compares this host with the one that played, and counts for nothing else.
     """
     pieces = list(match.pieces.filter(state=Piece.State.PLAYED).exclude(kept="").order_by("first"))
     kept = [unpack_kept(kept_frames.read(piece.kept)) for piece in pieces]
@@ -110,19 +125,39 @@ def audit(match: Match, worker: Worker) -> list[AuditedPiece]:
         sandbox=sandbox,
         seed=derive_seed(match.seed, "deferred audit", *(piece.number for piece in pieces)),
         resources=resources(worker.device or None),
-        calibration=worker.calibration,
+        calibration=worker.factor(gpu=match.model.gpu),
         # it takes ten seconds for all programs of a host, which the sandbox for trusted code shows to players
-        level_caches=sandbox.for_untrusted_code,
+        level_caches=sandbox.for_untrusted_code and not match.model.baseline,
     )
     return [_audited(match, piece, frames, report) for piece, frames, report in zip(pieces, kept, reports, strict=True)]
 
 
 def _audited(match: Match, piece: Piece, kept: KeptFrames, report: AuditReport) -> AuditedPiece:
-    before = AuditReport(**piece.audit)
-    if (before + report).passed:
-        return AuditedPiece(piece.pk, piece.kept, before + report, piece.artefact)
-    result = with_audit(replace(_stored(match, piece), audit=before, kept=kept), report)
-    return AuditedPiece(piece.pk, piece.kept, result.audit, object_store.put(pack(result)), result.samples)
+    before, stored = AuditReport(**piece.audit), _stored(match, piece)
+    answered = report.fresh - report.fresh_unanswered
+    distances = _unequal_distances(match, stored)
+    done = AuditedPiece(
+        piece.pk,
+        piece.kept,
+        replace(before, fresh_due=0) if match.model.baseline else before + report,
+        piece.artefact,
+        compared=answered + len(distances),
+        unequal=report.fresh_changed - report.fresh_unanswered + sum(distances),
+    )
+    if done.audit.passed:
+        return done
+    result = with_audit(replace(stored, audit=before, kept=kept), report)
+    return replace(done, audit=result.audit, artefact=object_store.put(pack(result)), samples=result.samples)
+
+
+def _unequal_distances(match: Match, stored: PieceResult) -> list[bool]:
+    """Return for each adversarial image of a piece whether this host measures another distance."""
+    clean = {sample.number: sample.image for sample in samples_of(match.sample_set)}
+    return [
+        not math.isclose(min(l2(clean[row.sample], image), row.worst_case), row.distance, rel_tol=1e-9)
+        for row, image in zip(stored.samples, stored.perturbed, strict=True)
+        if row.outcome is Outcome.ADVERSARIAL
+    ]
 
 
 def _stored(match: Match, piece: Piece) -> PieceResult:
@@ -168,10 +203,11 @@ def longest_seconds_of(piece: Piece, worker: Worker) -> float:
     """Return the maximum time that `worker` may hold `piece`: beyond it the worker hangs."""
     match = piece.match
     rules = query_rules(match.rules)
+    factor = max(worker.factor(gpu=player.gpu) for player in (match.model, match.attack))
     if not piece.is_audit:
-        return longest_seconds(rules, piece.count, worker.calibration)
+        return longest_seconds(rules, piece.count, factor)
     counts = match.pieces.exclude(kept="").values_list("audit", flat=True)
-    return longest_audit_seconds(rules, sum(each.get("fresh_due", 0) for each in counts), worker.calibration)
+    return longest_audit_seconds(rules, sum(each.get("fresh_due", 0) for each in counts), factor)
 
 
 def longest_seconds(rules: QueryRules, samples: int, calibration: float) -> float:

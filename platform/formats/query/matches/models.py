@@ -6,7 +6,6 @@ from typing import ClassVar
 
 from django.db import models
 from django.db.models import Q, UniqueConstraint
-from django.utils.translation import gettext_noop
 
 from competitions.models import Entry, RulesVersion, SampleSet
 from submissions.models import Player
@@ -22,13 +21,13 @@ class Match(models.Model):
     """
 
     class State(models.TextChoices):
-        WAITING = "waiting", gettext_noop("waiting")
-        PLAYING = "playing", gettext_noop("playing")
-        AUDIT = "audit", gettext_noop("audit")
-        PLAYED = "played", gettext_noop("played")
-        FAILED = "failed", gettext_noop("failed")
-        SUSPENDED = "suspended", gettext_noop("suspended")
-        CANCELLED = "cancelled", gettext_noop("cancelled")
+        WAITING = "waiting", "waiting"
+        PLAYING = "playing", "playing"
+        AUDIT = "audit", "audit"
+        PLAYED = "played", "played"
+        FAILED = "failed", "failed"
+        SUSPENDED = "suspended", "suspended"
+        CANCELLED = "cancelled", "cancelled"
 
     rules = models.ForeignKey(RulesVersion, on_delete=models.PROTECT, related_name="matches")
     sample_set = models.ForeignKey(SampleSet, on_delete=models.PROTECT, related_name="matches")

@@ -81,7 +81,7 @@ def commit(held: Claim, played: PlayedPiece) -> None:
             played_at=now,
             seconds=played.seconds,
             worker_class=worker.worker_class,
-            calibration=worker.calibration,
+            calibration=worker.factor(gpu=piece.match.model.gpu),
             artefact=played.artefact,
             audit=asdict(played.audit),
             kept=played.kept,

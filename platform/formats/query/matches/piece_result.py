@@ -27,13 +27,18 @@ class PlayedPiece:
 
 @dataclass(frozen=True, eq=False)
 class AuditedPiece:
-    """The audit of a played piece, with the frames `kept`. `samples` are its rows if these changed, otherwise empty."""
+    """The audit of a played piece, with the frames `kept`. `samples` are its rows if these changed, otherwise empty.
+
+    The host of the audit repeated `compared` labels of equal frames and distances, and `unequal` of them differ.
+    """
 
     piece: int
     kept: str
     audit: AuditReport
     artefact: str
     samples: tuple[RefereedSample, ...] = ()
+    compared: int = 0
+    unequal: int = 0
 
 
 def sum_audits(audits: Iterable[Mapping[str, int]]) -> dict[str, int | bool]:

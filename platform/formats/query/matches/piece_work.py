@@ -8,14 +8,16 @@ from datetime import datetime, timedelta
 from functools import partial
 
 from core.database_failures import persist
-from formats.query.matches import engine_adapter, piece_queue
+from formats.query.matches import engine_adapter, piece_queue, repeated_pieces
 from formats.query.matches.models import Piece
 from formats.query.matches.piece_queue import Claim
 from formats.query.matches.selectors import waiting
+from workers import host_comparisons
 from workers.lease import Heartbeat
 from workers.models import Worker
 from workers.work_item_queue import ItemQueue
 from workers.work_kind_interface import PlaySession, Turn
+from workers.worker_slot import host_of
 
 
 class PieceWork(ItemQueue[Claim, Piece]):
@@ -77,8 +79,11 @@ class _AuditSession:
     """The audit of one model."""
 
     def play(self, claim: Claim) -> None:
-        audited = engine_adapter.audit(claim.piece.match, claim.worker)
+        match, worker = claim.piece.match, claim.worker
+        audited = engine_adapter.audit(match, worker)
+        found = repeated_pieces.comparisons(match, host_of(worker.name), audited)
         persist(partial(piece_queue.commit_audit, claim, audited))
+        persist(partial(host_comparisons.record, found))
 
     def claim_next(self) -> Claim | None:
         return None

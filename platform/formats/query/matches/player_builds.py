@@ -6,6 +6,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
+from competitions.baseline_files import baseline_files
 from competitions.bundled_baselines import bundled_repository
 from competitions.models import Track
 from evaluation.builder.base import Builder
@@ -17,6 +18,7 @@ from evaluation.formats.query.submissions_2018.builders import any_year_builder
 from submissions.models import Player, Submission
 from submissions.player_builds import (
     LogLine,
+    baseline_of,
     checkout_of,
     first_checkout,
     host_builder,
@@ -44,8 +46,8 @@ def build(submission: Submission, on_log: LogLine) -> Player:
 
 
 def baseline_player(track: Track, name: str, on_log: LogLine) -> Player:
-    """Build the bundled submission `name` on this host; return its row. Raise `Fault` if there is none of that name."""
-    source = bundled_repository(track.name, name).repository()
+    """Build the baseline `name` on this host; return its row. Raise `Fault` if there is none of that name."""
+    source = baseline_files(track, name).repository()
     return row_of(track, _rebuilt(_builder(), source, on_log), baseline=name)
 
 
@@ -80,5 +82,5 @@ def _rebuilt(builder: Builder, source: Path, on_log: LogLine) -> QueryPlayer:
 
 def _source_of(player: Player) -> Path:
     if player.repository is None:
-        return bundled_repository(player.track_name, player.baseline).repository()
+        return baseline_of(player).repository()
     return checkout_of(player.repository, player.commit)

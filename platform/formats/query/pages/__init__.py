@@ -8,7 +8,6 @@ from datetime import datetime
 from django.contrib.auth.models import AnonymousUser
 from django.http import HttpRequest
 from django.urls import URLPattern, path
-from django.utils.translation import gettext
 
 from accounts.models import User
 from competitions.models import Competition, Entry, RulesVersion, Track
@@ -19,6 +18,7 @@ from formats.query.pages import (
     board,
     bracket_csv,
     curves,
+    figures,
     history,
     incidents,
     introduction,
@@ -47,6 +47,7 @@ from pages.formats import (
     MatrixContent,
     Overview,
     RoundContent,
+    RoundFigures,
     RoundProgress,
     RoundTexts,
     SubmissionContent,
@@ -140,9 +141,9 @@ class QueryPages:
         """Return the best scores of all tracks over time, and the ranks of the best teams of one."""
         return history.history_content(request, track)
 
-    def history_table(self, request: HttpRequest, track: Track, name: str) -> ChartTable | None:
-        """Return the table of one of these charts."""
-        return history.history_table(request, track, name)
+    def history_chart(self, request: HttpRequest, track: Track, name: str) -> LineChart | None:
+        """Return one of these charts."""
+        return history.history_chart(request, track, name)
 
     def team_history(self, entry: Entry, track: Track, user: User | AnonymousUser) -> Sequence[LineChart]:
         """Return the score and the rank of a team on a track over time."""
@@ -170,7 +171,7 @@ class QueryPages:
 
     def class_numbers(self) -> ClassNumbers:
         """Return that classes are counted from 0."""
-        return ClassNumbers(gettext("Number"), 0)
+        return ClassNumbers("Number", 0)
 
     def team(
         self, request: HttpRequest, entry: Entry, submissions: Collection[Submission], *, inside: bool
@@ -193,6 +194,10 @@ class QueryPages:
     ) -> RoundContent:
         """Return warnings, standings and bracket."""
         return rounds.round_content(request, shown, tracks, public)
+
+    def round_figures(self, request: HttpRequest, shown: Round, tracks: Sequence[Track]) -> RoundFigures:
+        """Return the robustness of the models against the first pool, and against the attacks that count."""
+        return figures.round_figures(request, shown)
 
     def queue(self) -> WorkQueue:
         """Return the pieces that are not played."""

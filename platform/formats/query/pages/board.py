@@ -9,7 +9,6 @@ from http import HTTPStatus
 
 from django.http import HttpRequest
 from django.utils.dateparse import parse_date, parse_datetime
-from django.utils.translation import gettext
 
 from competitions.board_freezes import sees_live
 from competitions.models import Track
@@ -70,6 +69,7 @@ def board_content(request: HttpRequest, track: Track) -> BoardContent:
     until = page.frozen.since if page.frozen else page.at
     context = {
         "models": track.name == MODEL,
+        "changes": any(row.change is not None for row in page.rows),
         "columns": 10 + (track.name == MODEL) + (page.at is None),
         "board": page,
         "view": view,
@@ -161,8 +161,8 @@ def cards(tracks: Sequence[Track], freezes: Mapping[int, Freeze]) -> list[TrackC
                 top=[_card_row(row) for row in top.rows],
                 frozen=Freeze(top.frozen.since, top.frozen.reason) if top.frozen else None,
                 hides=False,
-                better=gettext("Larger distance is better") if models else gettext("Smaller distance is better"),
-                nothing=pool_missing(track.name) if missing else gettext("No scores yet."),
+                better="Larger distance is better" if models else "Smaller distance is better",
+                nothing=pool_missing(track.name) if missing else "No scores yet.",
             )
         )
     return found
@@ -188,8 +188,8 @@ def _card_row(row: BoardRow) -> CardRow:
 def pool_missing(track_name: str) -> str:
     """Return why no player of a track has a score while the other side has no pool."""
     if track_name == MODEL:
-        return gettext("Models get a score when the pool of attacks is ready.")
-    return gettext("Attacks get a score when the pool of models is ready.")
+        return "Models get a score when the pool of attacks is ready."
+    return "Attacks get a score when the pool of models is ready."
 
 
 def shared_rows(tracks: Sequence[Track], freezes: Mapping[int, Freeze], most: int) -> Mapping[int, Sequence[SharedRow]]:

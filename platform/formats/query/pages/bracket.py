@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from evaluation.domain.translatable_text import Text
 from formats.query.rounds.decision_text import why
 from formats.query.rounds.stages_and_decisions import BracketView, DecisionLogLine, Name, StageView
 from formats.query.tracks import MODEL, TARGETED, UNTARGETED
@@ -120,7 +119,7 @@ def _eliminated_by_targeted(brackets: Sequence[BracketView]) -> Mapping[int, str
     """Return the models that were eliminated as inconsistent in the bracket of the targeted attacks."""
     later = (each for each in brackets if each.track_name == TARGETED)
     return {
-        line.name.player: Text("%(why)s (targeted attacks)", why=why(stage, line))
+        line.name.player: f"{why(stage, line)} (targeted attacks)"
         for each in later
         for stage in each.stages
         for line in stage.models

@@ -6,11 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from django.utils.translation import gettext
-
 from evaluation.charts.chart_table import Cell, ChartTable
 from formats.query.pages.bracket import Bracket, BracketCell
-from pages.language import translated
 
 WIDTH, LEFT, RIGHT, TOP, STEP = 400, 150, 388, 48, 15
 """In units of the view box: names up to `LEFT`, stages from there to `RIGHT`, rows of height `STEP` below `TOP`."""
@@ -76,7 +73,7 @@ class BracketPicture:
                 Way(
                     y=y,
                     name=name,
-                    words=f"{row.name.title}: {translated(self._fate(row.name.player))}",
+                    words=f"{row.name.title}: {self._fate(row.name.player)}",
                     path=f"M{LEFT} {y:g}H{end:.1f}",
                     dots="".join(f"M{x:.1f} {y:g}h0" for x in kept),
                     cut="".join(f"M{x - 3:.1f} {y - 3:g}l6 6m0-6l-6 6" for x in gone[:1]),
@@ -85,7 +82,7 @@ class BracketPicture:
         return found
 
     def _fate(self, player: int) -> str:
-        return self.bracket.cuts.get(player, gettext("played every stage"))
+        return self.bracket.cuts.get(player, "played every stage")
 
 
 def table_of(bracket: Bracket) -> ChartTable:

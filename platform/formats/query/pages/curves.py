@@ -15,11 +15,11 @@ from competitions.board_freezes import sees_live
 from competitions.models import Track
 from evaluation.charts.chart_table import ChartTable
 from evaluation.charts.line_chart import Curve, LineChart
-from evaluation.charts.match_charts import BUDGETS, SUCCESS, share, success_table
+from evaluation.charts.match_charts import BUDGETS, POINTS, SUCCESS, share, success_table
 from evaluation.charts.scales import LogScale, shares
-from evaluation.domain.translatable_text import Text
+from formats.query.leaderboards.board_rows import BoardRow
 from formats.query.leaderboards.models import Evaluation
-from formats.query.leaderboards.visibility import board
+from formats.query.leaderboards.visibility import board, neighbour_of, row_of
 from formats.query.matches import curves
 from formats.query.matches.models import Match
 from formats.query.pages.comparison import side_by_side
@@ -28,6 +28,7 @@ from formats.query.rounds.match_visibility import Sight, scores_seen
 from formats.query.tracks import MODEL
 from pages.formats import Content
 from pages.player_names import names_of
+from submissions.models import Submission
 
 MOST = 5
 """Number of curves that can still be told apart."""
@@ -46,7 +47,9 @@ def curves_content(request: HttpRequest, track: Track) -> Content:
     rows = board(track, frozen=frozen, page_rows=CHOICES).rows
     numbers = request.GET.getlist("submission")
     wanted = first_of(numbers)
-    found = newest(track, wanted or [row.submission for row in rows[:SHOWN_FIRST]], request.user)
+    neighbour = _neighbour_of(track, wanted[0], frozen=frozen) if len(wanted) == 1 else None
+    chosen = [*wanted, neighbour.submission] if neighbour else wanted
+    found = newest(track, chosen or [row.submission for row in rows[:SHOWN_FIRST]], request.user)
     csv = address_of(reverse("pages:curves_csv", args=[competition.slug, track.name]), "submission", list(found))
     on_board = {row.submission for row in rows}
     context = {
@@ -57,11 +60,23 @@ def curves_content(request: HttpRequest, track: Track) -> Content:
         "others": [each for pk, each in found.items() if pk not in on_board],
         "chosen": found,
         "wanted": wanted,
+        "neighbour": neighbour,
         "missing": [pk for pk in wanted if pk not in found],
         "left_out": left_out(numbers),
         "most": MOST,
     }
     return Content(template="formats/query/curves.html", context=context)
+
+
+def _neighbour_of(track: Track, submission: int, *, frozen: bool) -> BoardRow | None:
+    """Return the row of the next better rank than that of a submission, for the first one of the next worse."""
+    shown = Submission.objects.filter(pk=submission, repository__track=track)
+    of = shown.select_related("repository__entry__team", "repository__entry__competition__frozen_leaderboards").first()
+    row = row_of(track, of.repository.entry, frozen=frozen) if of else None
+    if row is None or row.submission != submission or row.rank is None:
+        return None
+    better = neighbour_of(track, row, better=True, frozen=frozen)
+    return better or neighbour_of(track, row, better=False, frozen=frozen)
 
 
 def curves_table(request: HttpRequest, track: Track) -> ChartTable | None:
@@ -84,11 +99,7 @@ def of_submissions(track: Track, found: Mapping[int, Evaluation], csv: str) -> L
     distances = curves.distances_under(next(iter(found.values())).rules)
     counted = curves.successes_over(_counted(found), distances, of_models=track.name == MODEL)
     names: dict[int, str] = {
-        pk: Text(
-            "%(title)s by %(team)s",
-            title=f"{pk}: {evaluation.submission.title}",
-            team=evaluation.submission.repository.entry.team.name,
-        )
+        pk: f"{pk}: {evaluation.submission.title} by {evaluation.submission.repository.entry.team.name}"
         for pk, evaluation in found.items()
     }
     columns = {names[pk]: counted[each.pk] for pk, each in found.items() if counted[each.pk].total}
@@ -97,15 +108,15 @@ def of_submissions(track: Track, found: Mapping[int, Evaluation], csv: str) -> L
     return _against_distance(columns, distances, csv, _MODELS if track.name == MODEL else _ATTACKS)
 
 
-_MODELS = Text(
+_MODELS = (
     "Share of samples on which any attack of the pool found an adversarial within a distance. "
     "A model is better the further its curve is to the right."
 )
-_ATTACKS = Text(
+_ATTACKS = (
     "Share of pairs of model and sample with an adversarial within a distance. "
     "An attack is better the further its curve is to the left."
 )
-_MATCHES = Text("Share of samples with an adversarial within a distance.")
+_MATCHES = "Share of samples with an adversarial within a distance."
 
 
 def newest(track: Track, submissions: Sequence[int], user: User | AnonymousUser) -> dict[int, Evaluation]:
@@ -138,20 +149,21 @@ def _counted(evaluations: Mapping[int, Evaluation]) -> dict[int, list[int]]:
 
 
 def _against_distance(
-    columns: Mapping[str, curves.Share], distances: Sequence[float], csv: str, words: str
+    columns: Mapping[str, curves.Share], distances: Sequence[float], csv: str, words: str, *, exact: bool = False
 ) -> LineChart:
     table = success_table({name: (each.counts, each.total) for name, each in columns.items()}, distances)
     return LineChart(
         key=SUCCESS,
-        title=Text("Success against distance"),
-        description=words,
+        title="Success against distance",
+        description=words if exact else f"{words} {POINTS}",
         table=table,
         lines=[Curve(name, number) for number, name in enumerate(columns, start=1)],
         x=LogScale(distances[0], distances[-1]),
         y=shares(),
-        x_name=Text("distance"),
-        y_name=Text("share"),
-        steps=True,
+        x_name="distance",
+        y_name="share",
+        steps=exact,
+        dots=not exact,
         csv=csv,
     )
 
@@ -175,20 +187,17 @@ def of_matches(shown: Sequence[tuple[Match, Sight]], wanted: float | None, csv: 
         return MatchCurves({}, None, None, (), 0.0)
     players = names_of(player for match, _ in shown for player in (match.model_id, match.attack_id))
     names: dict[int, str] = {
-        match.pk: Text(
-            "%(attack)s against %(model)s",
-            attack=f"{match.pk}: {players[match.attack_id].title}",
-            model=players[match.model_id].title,
-        )
+        match.pk: f"{match.pk}: {players[match.attack_id].title} against {players[match.model_id].title}"
         for match, _ in shown
     }
     distances = curves.distances_of(shown[0][0])
+    exact = all(sight.rows for _, sight in shown)
+    at = curves.distances_between((row for match, _ in shown for row in rows[match.pk]), distances, exact=exact)
     columns = {
-        names[match.pk]: curves.Share(curves.within(rows[match.pk], distances), len(rows[match.pk]))
-        for match, _ in shown
+        names[match.pk]: curves.Share(curves.within(rows[match.pk], at), len(rows[match.pk])) for match, _ in shown
     }
-    success = _against_distance(columns, distances, csv[SUCCESS], _MATCHES)
-    middle = wanted or _middle(columns, distances)
+    success = _against_distance(columns, at, csv[SUCCESS], _MATCHES, exact=exact)
+    middle = wanted or _middle(columns, at)
     distance = min(distances, key=lambda each: abs(each - middle))
     queries = None
     if all(sight.rows and sight.perturbed for _, sight in shown):
@@ -226,16 +235,14 @@ def _against_queries(found: Mapping[str, curves.ByQuery | None], distance: float
     ]
     return LineChart(
         key=BUDGETS,
-        title=Text("Success against queries, within %(distance)s", distance=distance),
-        description=Text(
-            "Share of samples with an adversarial within %(distance)s, after a number of queries.", distance=distance
-        ),
-        table=ChartTable((Text("queries"), *known), rows),
+        title=f"Success against queries, within {distance:,g}",
+        description=f"Share of samples with an adversarial within {distance:,g}, after a number of queries.",
+        table=ChartTable(("queries", *known), rows),
         lines=[Curve(name, number) for number, name in enumerate(known, start=1)],
         x=LogScale(1.0, float(max(counts[-1], 2))),
         y=shares(),
-        x_name=Text("queries"),
-        y_name=Text("share of samples"),
+        x_name="queries",
+        y_name="share of samples",
         csv=csv,
     )
 

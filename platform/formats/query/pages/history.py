@@ -17,19 +17,16 @@ from core.time_format import for_programs, on_axis
 from evaluation.charts.chart_table import Cell, ChartTable
 from evaluation.charts.line_chart import BumpChart, Curve, LineChart
 from evaluation.charts.scales import RankScale, TimeScale, linear_to
-from evaluation.domain.translatable_text import Text, listed
 from formats.query.leaderboards.board_rows import BoardRow
 from formats.query.leaderboards.history import Shown, TrackHistory, history_of, scores_of, shown
-from formats.query.tracks import MODEL, TARGETED, UNTARGETED
+from formats.query.pages.figures import COLOURS_OF_TRACKS, best_by_round
+from formats.query.tracks import MODEL
 from pages.formats import Content
 
-SCORE, RANK, BEST, TOP = "score", "rank", "best", "top"
+SCORE, RANK, BEST, TOP, ROUNDS = "score", "rank", "best", "top", "rounds"
 """Keys of the charts, and names of their tables."""
 
-_COLOURS: Mapping[str, int] = {MODEL: 1, UNTARGETED: 2, TARGETED: 4}
-"""Numbers of the curves whose colours are nearest to those of the tracks."""
-
-TOP_TEAMS = 10
+TOP_TEAMS = 12
 MOMENTS = 16
 """Moments between the first score and the end at which the ranks of the best teams are shown."""
 
@@ -40,25 +37,33 @@ def history_content(request: HttpRequest, track: Track) -> Content:
     until = known_until(request.user, competition)
     histories = [history_of(each, until) for each in competition.tracks.all()]
     own = next(each for each in histories if each.track == track)
-    charts = [best_scores(histories, until, _address(track, BEST)), best_teams(own, until, _address(track, TOP))]
+    charts = [
+        best_scores(histories, until, _address(track, BEST)),
+        _by_round(track),
+        best_teams(own, until, _address(track, TOP)),
+    ]
     context = {"charts": [chart for chart in charts if chart], "frozen_since": until}
     return Content(template="formats/query/history.html", context=context)
 
 
-def history_table(request: HttpRequest, track: Track, name: str) -> ChartTable | None:
-    """Return the table of one of these charts, None for an unknown name and without scores."""
+def history_chart(request: HttpRequest, track: Track, name: str) -> LineChart | None:
+    """Return one of these charts, None for an unknown name and without scores."""
     until = known_until(request.user, track.competition)
-    chart: LineChart | None = None
     if name == BEST:
         histories = [history_of(each, until) for each in track.competition.tracks.all()]
-        chart = best_scores(histories, until, _address(track, name))
-    elif name == TOP:
-        chart = best_teams(history_of(track, until), until, _address(track, name))
-    return None if chart is None else chart.table
+        return best_scores(histories, until, _address(track, name))
+    if name == TOP:
+        return best_teams(history_of(track, until), until, _address(track, name))
+    return _by_round(track) if name == ROUNDS else None
 
 
-def _address(track: Track, name: str) -> str:
-    return reverse("pages:history_table", args=[track.competition.slug, track.name, name])
+def _by_round(track: Track) -> LineChart | None:
+    files = {"csv": _address(track, ROUNDS), "svg": _address(track, ROUNDS, "history_drawing")}
+    return best_by_round(list(track.competition.tracks.all()), key=ROUNDS, **files)
+
+
+def _address(track: Track, name: str, page: str = "history_table") -> str:
+    return reverse(f"pages:{page}", args=[track.competition.slug, track.name, name])
 
 
 def team_history(entry: Entry, track: Track, user: User | AnonymousUser) -> Sequence[LineChart]:
@@ -76,8 +81,8 @@ def team_history(entry: Entry, track: Track, user: User | AnonymousUser) -> Sequ
 
 
 _SCORE_COLUMNS = (
-    *(Text("time"), Text("score"), Text("low"), Text("high")),
-    *(Text("not broken"), Text("submission"), Text("title")),
+    *("time", "score", "low", "high"),
+    *("not broken", "submission", "title"),
 )
 
 Steps = Sequence[tuple[datetime, int, int | None]]
@@ -95,26 +100,26 @@ def _scores(history: TrackHistory, steps: Steps, x: TimeScale, csv: str) -> Line
     for at, evaluation in [*changed, (x.end, changed[-1][1])]:
         of = details[evaluation]
         values = (None,) * 3 if of.not_broken else tuple(map(rounding.distance, (of.value, of.low, of.high)))
-        rows.append((for_programs(at), *values, Text("yes") if of.not_broken else None, of.submission, of.title))
+        rows.append((for_programs(at), *values, "yes" if of.not_broken else None, of.submission, of.title))
     highest = max((of.high for of in details.values() if not of.not_broken), default=1.0)
-    larger = Text(
+    larger = (
         "Score of the submission that counted, with its 95 % interval. Larger is better. Scores against different "
         "pools are not comparable."
     )
-    smaller = Text(
+    smaller = (
         "Score of the submission that counted, with its 95 % interval. Smaller is better. Scores against different "
         "pools are not comparable."
     )
     return LineChart(
         key=f"{SCORE}-{track.name}",
-        title=Text("%(track)s: score", track=track.title),
+        title=f"{track.title}: score",
         description=larger if track.name == MODEL else smaller,
         table=ChartTable(_SCORE_COLUMNS, rows),
-        lines=[Curve(Text("score"), 1, band=(2, 3))],
+        lines=[Curve("score", 1, band=(2, 3))],
         x=x,
         y=linear_to(highest),
         x_name="UTC",
-        y_name=Text("distance"),
+        y_name="distance",
         steps=True,
         breaks=True,
         csv=csv,
@@ -124,22 +129,20 @@ def _scores(history: TrackHistory, steps: Steps, x: TimeScale, csv: str) -> Line
 def _ranks(history: TrackHistory, steps: Steps, x: TimeScale, csv: str) -> LineChart:
     track = history.track
     rows = [(at, rank) for number, (at, _, rank) in enumerate(steps) if not number or steps[number - 1][2] != rank]
-    table = ChartTable(
-        (Text("time"), Text("rank")), [(for_programs(at), rank) for at, rank in [*rows, (x.end, rows[-1][1])]]
-    )
+    table = ChartTable(("time", "rank"), [(for_programs(at), rank) for at, rank in [*rows, (x.end, rows[-1][1])]])
     return LineChart(
         key=f"{RANK}-{track.name}",
-        title=Text("%(track)s: rank", track=track.title),
-        description=Text(
+        title=f"{track.title}: rank",
+        description=(
             "Rank on the leaderboard. It is interrupted while the score is of an earlier pool, earlier rules or "
             "earlier samples."
         ),
         table=table,
-        lines=[Curve(Text("rank"), 1)],
+        lines=[Curve("rank", 1)],
         x=x,
         y=RankScale(max((2, *(rank for _, rank in rows if rank)))),
         x_name="UTC",
-        y_name=Text("rank"),
+        y_name="rank",
         steps=True,
         breaks=True,
         csv=csv,
@@ -154,7 +157,7 @@ def best_scores(histories: Sequence[TrackHistory], until: datetime | None, csv: 
         return None
     best = [history.best() for history in histories]
     details = shown(key for changes in best for _, key in changes if key)
-    events: dict[datetime, dict[Text, None]] = {}
+    events: dict[datetime, dict[str, None]] = {}
     for change in (change for history in histories for change in history.changes if change.at > min(starts)):
         events.setdefault(change.at, {})[change.what] = None
     end = until or clock.now()
@@ -167,30 +170,31 @@ def best_scores(histories: Sequence[TrackHistory], until: datetime | None, csv: 
             of = details.get(key) if key else None
             row += (None, None) if of is None or of.not_broken else (rounding.distance(of.value), of.submission)
             row.append(None if of is None else _named(of))
-        rows.append((*row, listed(list(events[at])) if at in events else None))
+        rows.append((*row, ", ".join(events[at]) if at in events else None))
     names = [
         (
             track.title,
-            Text("submission to %(track)s", track=track.title),
-            Text("title in %(track)s", track=track.title),
+            f"submission to {track.title}",
+            f"title in {track.title}",
         )
         for track in tracks
     ]
     return LineChart(
         key=BEST,
-        title=Text("The best scores over time"),
-        description=Text(
-            "The distance of the best score of each track: models want it large, attacks want it small. A vertical "
-            "line marks a new pool, new rules or new samples, before and after which scores are not comparable."
+        title="The best scores over time",
+        description=(
+            "The distance of the best score of each track: larger is better for models, smaller for attacks. A "
+            "vertical line marks a new pool, new rules or new samples: scores before and after it are not comparable."
         ),
-        table=ChartTable((Text("time"), *(name for of in names for name in of), Text("event")), rows),
+        table=ChartTable(("time", *(name for of in names for name in of), "event"), rows),
         lines=[
-            Curve(track.title, 1 + 3 * number, number=_COLOURS.get(track.name)) for number, track in enumerate(tracks)
+            Curve(track.title, 1 + 3 * number, number=COLOURS_OF_TRACKS[track.name])
+            for number, track in enumerate(tracks)
         ],
         x=TimeScale(min(starts), end, on_axis),
         y=linear_to(max((of.value for of in details.values() if not of.not_broken), default=1.0)),
         x_name="UTC",
-        y_name=Text("distance"),
+        y_name="distance",
         steps=True,
         breaks=True,
         marks=1 + 3 * len(tracks),
@@ -198,10 +202,10 @@ def best_scores(histories: Sequence[TrackHistory], until: datetime | None, csv: 
     )
 
 
-def _named(of: Shown) -> Text:
+def _named(of: Shown) -> str:
     if of.not_broken:
-        return Text("%(title)s by %(team)s (not broken)", title=of.title, team=of.team)
-    return Text("%(title)s by %(team)s", title=of.title, team=of.team)
+        return f"{of.title} by {of.team} (not broken)"
+    return f"{of.title} by {of.team}"
 
 
 def best_teams(history: TrackHistory, until: datetime | None, csv: str) -> BumpChart | None:
@@ -224,20 +228,17 @@ def best_teams(history: TrackHistory, until: datetime | None, csv: str) -> BumpC
         rows.append((for_programs(at), *(ranks.get(entry) for entry in entries)))
     return BumpChart(
         key=TOP,
-        title=Text("%(track)s: the first %(count)s over time", track=track.title, count=len(entries))
-        if len(entries) > 1
-        else Text("%(track)s: the first", track=track.title),
-        description=Text(
+        title=f"{track.title}: the first {len(entries)} over time" if len(entries) > 1 else f"{track.title}: the first",
+        description=(
             "Rank over time of the teams that lead now. A line is interrupted where a team had no rank or was not "
-            "among the first %(count)s.",
-            count=TOP_TEAMS,
+            f"among the first {TOP_TEAMS}."
         ),
-        table=ChartTable((Text("time"), *(names[entry] for entry in entries)), rows),
+        table=ChartTable(("time", *(names[entry] for entry in entries)), rows),
         lines=[Curve(names[entry], number) for number, entry in enumerate(entries, start=1)],
         x=TimeScale(times[0], end, on_axis),
         y=RankScale(max(len(entries), 2)),
         x_name="UTC",
-        y_name=Text("rank"),
+        y_name="rank",
         breaks=True,
         csv=csv,
     )

@@ -9,11 +9,12 @@ from datetime import datetime
 from django.contrib.humanize.templatetags.humanize import intcomma
 from django.core.cache import cache
 from django.db.models import Count, Max, Min, Q, QuerySet
-from django.utils.translation import gettext, ngettext
 
 from formats.query.leaderboards.evaluation_basis import COUNTED, unresolved
 from formats.query.leaderboards.models import Evaluation
+from formats.query.leaderboards.replaced_matches import evaluations_using
 from formats.query.matches.models import Match, Piece
+from formats.query.matches.repeated_pieces import doubtful_pieces
 from formats.query.matches.selectors import OPEN_PIECES, stuck_pieces
 from pages.formats import WorkQueue
 from pages.status.incidents import REPLAY, RETRY, Incident, RowsToFix, Urgency
@@ -34,13 +35,16 @@ def queue() -> WorkQueue:
         since=Min("match__created_at", filter=Q(state=Piece.State.WAITING)),
     )
     return WorkQueue(
-        title=gettext("Pieces waiting"),
-        claimed_title=gettext("Pieces being played"),
+        title="Pieces waiting",
+        claimed_title="Pieces being played",
         waiting=found["all"] - found["claimed"],
         claimed=found["claimed"],
         oldest_since=found["since"],
-        words=ngettext("%(count)s piece waits in the queue.", "%(count)s pieces wait in the queue.", found["all"])
-        % {"count": intcomma(found["all"])},
+        words=(
+            f"{intcomma(found['all'])} piece waits in the queue."
+            if found["all"] == 1
+            else f"{intcomma(found['all'])} pieces wait in the queue."
+        ),
     )
 
 
@@ -65,43 +69,46 @@ def incidents(live: Collection[str]) -> list[Incident]:
         found.append(
             Incident(
                 Urgency.PARTLY_STOPPED,
-                gettext("No worker with a GPU is online"),
-                ngettext(
-                    "%(count)s piece waits that need one. The others are played.",
-                    "%(count)s pieces wait that need one. The others are played.",
-                    count,
-                )
-                % {"count": intcomma(count)},
+                "No worker with a GPU is online",
+                (
+                    f"{intcomma(count)} piece waits that need one. The others are played."
+                    if count == 1
+                    else f"{intcomma(count)} pieces wait that need one. The others are played."
+                ),
             )
         )
     if count := _failed_matches().count():
         found.append(
             Incident(
                 Urgency.FAILED,
-                gettext("Some matches failed"),
-                ngettext(
-                    "Platform errors ended %(count)s match. The scores that need them are late until an organiser "
-                    "replays them. No team loses a slot.",
-                    "Platform errors ended %(count)s matches. The scores that need them are late until an organiser "
-                    "replays them. No team loses a slot.",
-                    count,
-                )
-                % {"count": intcomma(count)},
+                "Some matches failed",
+                (
+                    (
+                        f"Platform errors ended {intcomma(count)} match. The scores that need them are late until "
+                        "an organiser replays them. No team loses a slot."
+                    )
+                    if count == 1
+                    else (
+                        f"Platform errors ended {intcomma(count)} matches. The scores that need them are late "
+                        "until an organiser replays them. No team loses a slot."
+                    )
+                ),
             )
         )
     if count := _void_evaluations().count():
         found.append(
             Incident(
                 Urgency.UNSCORED,
-                gettext("Some submissions have no score"),
-                ngettext(
-                    "Platform errors ended %(count)s evaluation. It is repeated once, after an hour, or by an "
-                    "organiser. No team loses a slot.",
-                    "Platform errors ended %(count)s evaluations. They are repeated once, after an hour, or by an "
-                    "organiser. No team loses a slot.",
-                    count,
-                )
-                % {"count": intcomma(count)},
+                "Some submissions have no score",
+                (
+                    f"Platform errors ended {intcomma(count)} evaluation. It is repeated once, after an hour, or by an "
+                    "organiser. No team loses a slot."
+                    if count == 1
+                    else (
+                        f"Platform errors ended {intcomma(count)} evaluations. They are repeated once, after an "
+                        "hour, or by an organiser. No team loses a slot."
+                    )
+                ),
             )
         )
     suspended = Match.objects.filter(state=Match.State.SUSPENDED, evaluations__in=_playing_evaluations()).distinct()
@@ -109,14 +116,18 @@ def incidents(live: Collection[str]) -> list[Incident]:
         found.append(
             Incident(
                 Urgency.SUSPENDED,
-                gettext("Some matches are suspended"),
-                ngettext(
-                    "An organiser suspended %(count)s match. The scores that need it are late until it is resumed.",
-                    "An organiser suspended %(count)s matches. The scores that need them are late until they are "
-                    "resumed.",
-                    count,
-                )
-                % {"count": intcomma(count)},
+                "Some matches are suspended",
+                (
+                    (
+                        f"An organiser suspended {intcomma(count)} match. The scores that need it are late until "
+                        "it is resumed."
+                    )
+                    if count == 1
+                    else (
+                        f"An organiser suspended {intcomma(count)} matches. The scores that need them are late "
+                        "until they are resumed."
+                    )
+                ),
             )
         )
     return found
@@ -133,6 +144,33 @@ def rows_to_fix() -> list[RowsToFix]:
             "Platform errors ended them. The site repeats each one once, after an hour; otherwise choose Re-evaluate.",
         ),
         RowsToFix(Urgency.WAITS, "Pieces that wait after faults", stuck_pieces(), RETRY),
+        *_of_drained_hosts(),
+    ]
+
+
+def _of_drained_hosts() -> list[RowsToFix]:
+    """Return the scores in force that use pieces of drained hosts, and those of these pieces that count."""
+    pieces = doubtful_pieces()
+    matches = set(pieces.order_by().values_list("match", flat=True))
+    if not matches:  # the usual case
+        return []
+    evaluations = evaluations_using(matches)
+    scored = Match.objects.filter(pk__in=matches, evaluations__in=evaluations)
+    in_round = Match.objects.filter(pk__in=matches, round_match__round__state__in=_NOT_ENDED)
+    counting = {*scored.values_list("pk", flat=True), *in_round.values_list("pk", flat=True)}
+    return [
+        RowsToFix(
+            Urgency.UNSCORED,
+            "Evaluations with pieces of drained hosts",
+            evaluations,
+            "The results of a host differed from those of others. Select them and choose Rejudge.",
+        ),
+        RowsToFix(
+            Urgency.UNSCORED,
+            "Pieces of drained hosts that count",
+            pieces.filter(match__in=counting),
+            "They stay here until their evaluations are rejudged and published, and their rounds have ended.",
+        ),
     ]
 
 

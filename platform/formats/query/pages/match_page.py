@@ -50,7 +50,7 @@ def match_page(match: Match, sight: Sight) -> MatchPage:
     numbers = curves.summary(rows)
     if numbers is None:
         return MatchPage(None, None)
-    success = _success(match, rows)
+    success = _success(match, rows, exact=sight.rows)
     if not sight.rows:
         return MatchPage(numbers, success)
     # the trace of the queries is released with the perturbed images
@@ -67,10 +67,10 @@ def _address(match: Match, name: str) -> str:
     return reverse("pages:match_table", args=[match.pk, name])
 
 
-def _success(match: Match, rows: Sequence[MatchSampleRow]) -> LineChart:
-    distances = curves.distances_of(match)
+def _success(match: Match, rows: Sequence[MatchSampleRow], *, exact: bool) -> LineChart:
+    distances = curves.distances_between(rows, curves.distances_of(match), exact=exact)
     found = curves.within(rows, distances)
-    return match_charts.success_against_distance(found, len(rows), distances, _address(match, SUCCESS))
+    return match_charts.success_against_distance(found, len(rows), distances, _address(match, SUCCESS), exact=exact)
 
 
 def by_query(match: Match, rows: Sequence[MatchSampleRow]) -> ByQuery | None:

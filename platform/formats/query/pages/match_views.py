@@ -7,7 +7,6 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
 from django.utils.http import urlencode
-from django.utils.translation import gettext
 from django.views.decorators.http import require_safe
 
 from competitions.models import Competition
@@ -69,7 +68,8 @@ def show(request: HttpRequest, number: int) -> HttpResponse:
         if sight.clean and sight.perturbed
         else None,
         "others": _others(match, seen),
-        "scores": seen.select_related(*_SCORED)[:MOST_SCORES],
+        # a submission has a score for each pool that it was measured against
+        "scores": list({each.submission_id: each for each in seen.select_related(*_SCORED)[:MOST_SCORES]}.values()),
         "again": reproduction(match, sight, f"{request.scheme}://{request.get_host()}"),
     }
     return render(request, "formats/query/match.html", context)
@@ -89,11 +89,7 @@ def _others(match: Match, seen: QuerySet[Evaluation]) -> list[tuple[str, str]]:
     found: dict[str, list[int]] = {}
     for other, model, track in related.distinct().order_by("pk").values_list("pk", "model", "attack__track_name"):
         if track == match.attack.track_name:
-            name = (
-                gettext("other attacks on this model")
-                if model == match.model_id
-                else gettext("this attack on other models")
-            )
+            name = "other attacks on this model" if model == match.model_id else "this attack on other models"
             found.setdefault(name, [match.pk]).append(other)
     address = reverse("pages:match_curves", args=[match.rules.competition.slug])
     return [
@@ -138,7 +134,7 @@ def compare(request: HttpRequest, slug: str) -> HttpResponse:
     """Compare matches: success against distance, and against queries where this is public."""
     competition = competition_of(request, slug)
     if competition.format != NAME:
-        return missing_page(request, gettext("In this format there are no matches, so there are no curves."))
+        return missing_page(request, "In this format there are no matches, so there are no curves.")
     context = {
         "competition": competition,
         "tracks": competition.tracks.all(),

@@ -12,13 +12,11 @@ from django.db.models import Min
 from django.http import HttpRequest
 from django.shortcuts import get_object_or_404
 from django.urls import reverse
-from django.utils.translation import gettext
 
 from accounts.models import User
 from competitions.board_freezes import sees_live
 from competitions.models import Competition, Track
 from core import rounding
-from core.number_format import local
 from evaluation.charts.chart_table import ChartTable
 from evaluation.charts.heat_colours import HeatColours, Pair, colours_for
 from formats.query.leaderboards.models import Evaluation, Pool
@@ -145,7 +143,7 @@ def of_competition(models: Track, attacks: Track, user: User | AnonymousUser) ->
     for track, found in others.items():
         sides[track] += [HeatMapAxis(player, names[player]) for player in found]
     return DistanceMap(
-        gettext("%(models)s against %(attacks)s") % {"models": models.title, "attacks": attacks.title},
+        f"{models.title} against {attacks.title}",
         sides[models],
         sides[attacks],
         matrix_address(attacks, None, csv=True),
@@ -222,4 +220,4 @@ def of_round(played: Round, attack_track: Track) -> DistanceMap:
 
 
 def _score(value: float | None) -> str:
-    return "" if value is None else local(f"{rounding.distance(value):.3f}")
+    return "" if value is None else f"{rounding.distance(value):.3f}"

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from django.utils.translation import gettext
-
 from pages.competition.citation import Origin
 
 _BIBTEX = r"""@incollection{brendel2020adversarial,
@@ -18,4 +16,4 @@ _BIBTEX = r"""@incollection{brendel2020adversarial,
 
 def origin() -> Origin:
     """Return the competition whose rules and scores the format follows."""
-    return Origin(gettext("They follow the Adversarial Vision Challenge of NeurIPS 2018:"), _BIBTEX)
+    return Origin("They follow the Adversarial Vision Challenge of NeurIPS 2018:", _BIBTEX)

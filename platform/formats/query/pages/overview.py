@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from django.urls import reverse
-from django.utils.translation import gettext
 
 from competitions.models import Competition
 from formats.query.leaderboards.models import Pool
@@ -18,8 +17,8 @@ def overview(competition: Competition) -> Overview:
     names = names_of(place.player_id for pool in in_force for place in pool.places.all())
     has_baselines = not in_force and any(track.baselines for track in competition.tracks.all())
     links = [
-        (reverse("pages:matrix", args=[competition.slug, UNTARGETED]), gettext("Matrix of models and attacks")),
-        (reverse("pages:curves", args=[competition.slug, MODEL]), gettext("Curves")),
+        (reverse("pages:matrix", args=[competition.slug, UNTARGETED]), "Matrix of models and attacks"),
+        (reverse("pages:curves", args=[competition.slug, MODEL]), "Curves"),
     ]
     return Overview(
         links=links if in_force else (),

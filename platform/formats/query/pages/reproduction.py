@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from django.urls import reverse
 
+from competitions.baseline_files import own_baseline
+from competitions.models import SampleSet, Track
+from competitions.selectors import rules_in_force
 from evaluation.formats.query.rules import QueryRules
 from formats.query.matches.models import Match, Piece
 from formats.query.matches.rules import query_rules
 from formats.query.rounds.match_visibility import Sight
+from formats.query.smoke_opponents import DIGITS
 from pages.competition.development_samples import development_set
 from rounds.models import Release, Round
 from rounds.release.released_parts import released_tags
@@ -45,18 +49,17 @@ def reproduction(match: Match, sight: Sight, site_url: str) -> Reproduction | No
 
     None where the competition has no public samples either.
     """
-    sources = {player: _source(player, site_url) for player in (match.model, match.attack)}
+    tracks = {track.name: track for track in match.rules.competition.tracks.all()}
+    sources = {player: _source(player, tracks, site_url) for player in (match.model, match.attack)}
     round_ = match.round_match.round if sight.replayable else None
-    samples = _released(round_, sight.samples, site_url) if round_ else _development(match)
+    samples = _released(match, round_, sight.samples, site_url) if round_ else _development(match, site_url)
     if samples is None:
         return None
-    rules = query_rules(match.rules)
     play = [
         *("gauntlet", "play"),
         *("--model", sources[match.model].directory, "--attack", sources[match.attack].directory),
         *("--track", match.attack.track_name),
         *samples.options,
-        *("--budget", str(rules.query_budget)),
         *(_pieces(match, sight) if round_ else ()),
         *("--seed", str(match.seed if round_ else 0)),
         *("--out", f"match-{match.pk}"),
@@ -75,7 +78,9 @@ class _Samples:
     commands: Sequence[str] = ()
 
 
-def _source(player: Player, site_url: str) -> _Source:
+def _source(player: Player, tracks: Mapping[str, Track], site_url: str) -> _Source:
+    if player.baseline and own_baseline(tracks[player.track_name], player.baseline):
+        return _Source(f"path/to/{player.baseline}", "")
     if player.baseline:
         name = shlex.quote(player.baseline)
         return _Source(player.baseline, f"gauntlet new {player.track_name} {name} --like {name}")
@@ -90,18 +95,36 @@ def _source(player: Player, site_url: str) -> _Source:
     return _Source(directory, f"git clone --branch {shlex.quote(tag)} {address} {directory}")
 
 
-def _development(match: Match) -> _Samples | None:
-    sample_set = development_set(match.rules.competition)
+def _development(match: Match, site_url: str) -> _Samples | None:
+    """Return the development samples and the rules, by the address of the competition where that has both.
+
+    Else the bundled digits by name, and other data as the site publishes them: a source may be a path of this host, and
+    the first images of a data set are not those of a set in a secret order.
+    """
+    competition = match.rules.competition
+    sample_set = development_set(competition)
     if sample_set is None:
         return None
-    return _Samples(("--dataset", sample_set.source, "--split", sample_set.split, "--samples", str(sample_set.count)))
+    if competition.public and match.rules == rules_in_force(competition):
+        return _Samples(("--competition", f"{site_url}/competitions/{competition.slug}"))
+    chosen = ("--samples", str(sample_set.count), *_budget(match))
+    if sample_set.source == DIGITS and sample_set.order == SampleSet.Order.PUBLISHED and sample_set.skip == 0:
+        return _Samples(("--dataset", DIGITS, "--split", sample_set.split, *chosen))
+    file = f"{competition.slug}-development.zip"
+    where = site_url + reverse("pages:development_archive", args=[competition.slug])
+    return _Samples(("--dataset", f"released:{file}", *chosen), (f"curl -o {file} {shlex.quote(where)}",))
 
 
-def _released(round_: Round, count: int | None, site_url: str) -> _Samples:
+def _budget(match: Match) -> Sequence[str]:
+    return "--budget", str(query_rules(match.rules).query_budget)
+
+
+def _released(match: Match, round_: Round, count: int | None, site_url: str) -> _Samples:
     where = reverse("pages:round_file", args=[round_.competition.slug, round_.number, Release.Part.IMAGES])
     file = f"{round_.competition.slug}-round-{round_.number}-images.zip"
     first = ("--samples", str(count)) if count else ()
-    return _Samples(("--dataset", f"released:{file}", *first), (f"curl -o {file} {shlex.quote(site_url + where)}",))
+    options = ("--dataset", f"released:{file}", *first, *_budget(match))
+    return _Samples(options, (f"curl -o {file} {shlex.quote(site_url + where)}",))
 
 
 def _wrapped(command: Sequence[str]) -> str:

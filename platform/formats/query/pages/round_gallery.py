@@ -14,7 +14,6 @@ from django.core.paginator import Paginator
 from django.db.models import F, TextChoices
 from django.http import HttpRequest
 from django.urls import reverse
-from django.utils.translation import gettext_lazy as _
 
 from competitions.models import Track
 from competitions.sample_pictures import CLEAN, PERTURBED, difference_name
@@ -34,9 +33,9 @@ from rounds.models import Round, RoundEntry
 class View(TextChoices):
     """What the columns are, and what a cell shows."""
 
-    SMALLEST = "smallest", _("Smallest over attacks")
-    MODELS = "models", _("By model")
-    ATTACKS = "attacks", _("By attack")
+    SMALLEST = "smallest", "Smallest over attacks"
+    MODELS = "models", "By model"
+    ATTACKS = "attacks", "By attack"
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from django.contrib.humanize.templatetags.humanize import intcomma
 from django.http import Http404, HttpRequest
 from django.urls import reverse
-from django.utils.translation import gettext
 
 from competitions.board_freezes import frozen_since, sees_live
 from competitions.models import Track
@@ -127,16 +126,11 @@ def progress_of(played: Round) -> RoundProgress:
     """Return the progress of a round in triples, without names. What is planned grows with each stage."""
     found = progress(played)
     total = found.done + found.left
-    words = gettext("%(played)s of %(total)s triples played") % {
-        "played": intcomma(found.done),
-        "total": intcomma(total),
-    }
+    words = f"{intcomma(found.done)} of {intcomma(total)} triples played"
     return RoundProgress(
         stage=_stage(played, list(played.stages.all())),
-        words=words if total else gettext("no triples planned yet"),
-        note=gettext(
-            "A triple is one model, one attack and one sample. Each stage adds triples when the stage before it ends."
-        ),
+        words=words if total else "no triples planned yet",
+        note="A triple is one model, one attack and one sample. Each stage adds triples when the stage before it ends.",
         played=found.done,
         total=total,
     )
@@ -146,11 +140,11 @@ def _stage(played: Round, stages: Sequence[RoundStage]) -> str:
     over = {stage.bracket for stage in stages if _is_last(stage, played)}
     if UNTARGETED not in over:
         number = sum(stage.bracket == UNTARGETED for stage in stages) + 1
-        return gettext("Stage %(number)s of models and untargeted attacks") % {"number": number}
+        return f"Stage {number} of models and untargeted attacks"
     if TARGETED not in over:
         number = sum(stage.bracket == TARGETED for stage in stages) + 1
-        return gettext("Stage %(number)s of targeted attacks against the five best models") % {"number": number}
-    return gettext("Final check: attacks that were cut, against the five winning models")
+        return f"Stage {number} of targeted attacks against the five best models"
+    return "Final check: attacks that were cut, against the five winning models"
 
 
 def _is_last(stage: RoundStage, played: Round) -> bool:

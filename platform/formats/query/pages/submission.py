@@ -17,6 +17,7 @@ from formats.query.leaderboards.models import Evaluation
 from formats.query.leaderboards.visibility import evaluation_of, public_evaluation_of, row_of
 from formats.query.matches.selectors import PieceProgress, QueuePlace, progress, queue_of, worker_is_missing
 from formats.query.pages.match_links import by_opponent
+from formats.query.pages.rank_explanation import ComparedRank, explanation_of
 from formats.query.pages.rules_table import scale
 from formats.query.pages.submission_choice_display import choice_on
 from formats.query.tracks import MODEL
@@ -62,7 +63,9 @@ def submission_content(
     """Return evaluation, opponents and rank of a submission, for its team and the organisers or for the public."""
     status = status_of(shown, inside=inside)
     evaluation = status.evaluation
+    board_row = _board_row(request, shown) if status.scored else None
     opponents = _opponents(evaluation) if evaluation and status.scored else []
+    compared = _compared(request, shown, evaluation, board_row, opponents)
     choice = choice_on(shown) if inside else None
     return SubmissionContent(
         template="formats/query/parts/submission_status.html",
@@ -74,7 +77,8 @@ def submission_content(
             "scale": scale(evaluation.rules) if evaluation else "",
             "opponents": opponents,
             "hardest_match": _hardest_match(evaluation, opponents),
-            "board_row": _board_row(request, shown) if status.scored else None,
+            "board_row": board_row,
+            "compared": compared if compared and compared.theirs else None,
             "choice": choice,
         },
         state=state_of(shown, evaluation),
@@ -87,6 +91,7 @@ def submission_content(
         ),
         final=evaluation is not None and evaluation.state != Evaluation.State.PLAYING,
         aside=Content(template="formats/query/parts/submission_choice.html") if choice else None,
+        why=[compared.explanation] if compared else [],
     )
 
 
@@ -110,6 +115,20 @@ def status_of(submission: Submission, *, inside: bool) -> SubmissionStatus:
     missing = ready and newest is None and opposing_pool(submission.repository.track) is None
     since = frozen_since(submission.repository.entry.competition) if newest != evaluation else None
     return SubmissionStatus(evaluation, played, queue_place, missing, no_worker, since)
+
+
+def _compared(
+    request: HttpRequest,
+    shown: Submission,
+    evaluation: Evaluation | None,
+    row: BoardRow | None,
+    opponents: Sequence[EvaluationOpponent],
+) -> ComparedRank | None:
+    """Return why the submission has its rank, None where another one of its team counts."""
+    if evaluation is None or row is None or row.submission != shown.pk:
+        return None
+    names = {each.row["player"]: (each.name, each.match) for each in opponents}
+    return explanation_of(shown.repository.track, row, evaluation, request.user, names)
 
 
 def _opponents(evaluation: Evaluation) -> list[EvaluationOpponent]:

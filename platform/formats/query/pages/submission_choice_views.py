@@ -5,7 +5,6 @@ from __future__ import annotations
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect
-from django.utils.translation import gettext
 from django.views.decorators.http import require_POST
 
 from core.errors import Refusal
@@ -20,7 +19,7 @@ from repositories.models import Repository
 @login_required
 def choose(request: HttpRequest, number: int) -> HttpResponse:
     """Make a submission count for its team."""
-    done = gettext("Submission %(number)s counts now.")
+    done = f"Submission {number} counts now."
     return change(request, number, lambda shown, by: choose_submission.choose(submission=shown, by=by), done)
 
 
@@ -35,5 +34,5 @@ def choose_newest(request: HttpRequest, slug: str, track_name: str) -> HttpRespo
     except Refusal as refusal:
         flash_messages.show_refusal(request, refusal)
     else:
-        flash_messages.show_success(request, gettext("The newest submission counts now."))
+        flash_messages.show_success(request, "The newest submission counts now.")
     return redirect("pages:team", slug)

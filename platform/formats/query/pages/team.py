@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from django.http import HttpRequest
-from django.utils.translation import gettext
 
 from competitions.board_freezes import frozen_since, sees_live
 from competitions.models import Entry, Track
@@ -30,9 +29,9 @@ def team_content(
     choices = choices_of_team(entry) if inside and teams_choose else {}
     evaluations = evaluations_of(submissions, competition, inside=inside)
     return TeamContent(
-        which_counts=gettext("On each track the newest scored submission counts, unless the team chooses another one.")
+        which_counts="On each track the newest scored submission counts, unless the team chooses another one."
         if teams_choose
-        else gettext("On each track the newest scored submission counts."),
+        else "On each track the newest scored submission counts.",
         standings={
             track.pk: _standing(track, rows.get(track.pk), choices.get(track.pk), teams_choose=teams_choose)
             for track in competition.tracks.all()

@@ -10,7 +10,7 @@ from competitions.models import Competition, Track
 from core.data_difference import Difference, Verified
 from formats.query.leaderboards.models import Pool
 from formats.query.leaderboards.score_verification import verify_boards
-from formats.query.rounds.preview import pool_after, reasons_of
+from formats.query.rounds.preview import pool_after, reasons_of, weak_models
 from rounds.models import Round
 from submissions.models import Player
 
@@ -40,9 +40,11 @@ def _of_pool(round_: Round, track: Track) -> Iterator[Difference]:
     entries = list(placed.select_related("player").order_by("place", "order"))
     gone = {entry.pk for entry in entries if entry.inconsistent or entry.player_id in left}
     stays = [player for player in _players(before) if player.pk not in left]
-    expected = pool_after(entries, stays, gone, reasons_of(round_)[1])
-    actual = _players(pool)
-    if actual != expected[: len(actual)]:
+    unmet, actual = reasons_of(round_)[1], _players(pool)
+    expected = pool_after(entries, stays, gone, unmet, weak_models(round_))
+    # earlier versions put models with the score 0 into the pool as well
+    earlier = pool_after(entries, stays, gone, unmet)
+    if actual not in (expected[: len(actual)], earlier[: len(actual)]):
         found, should = (", ".join(player.title for player in some) for some in (actual, expected[: len(actual)]))
         yield Difference(f"{pool}", f"it holds {found}, but {round_.title} gives {should}")
 

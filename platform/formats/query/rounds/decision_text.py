@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from evaluation.domain.translatable_text import Text
-
 
 class StageWords(Protocol):
     """The fields of a stage that a sentence needs: a row of `RoundStage`, or a selector's view of it."""
@@ -33,35 +31,25 @@ class LineWords(Protocol):
     def inconsistent(self) -> bool: ...
 
 
-_MEASURES = {"median": Text("median"), "mean_rank": Text("mean rank")}
+_MEASURES = {"median": "median", "mean_rank": "mean rank"}
 
 
-def why(stage: StageWords, line: LineWords) -> Text:
+def why(stage: StageWords, line: LineWords) -> str:
     """Return what a stage decided on a player, and why: "cut in stage 2 on 16 samples: mean rank 31.2, threshold
     24.9"."""
-    at = {"stage": str(stage.number), "samples": str(stage.samples)}
+    at = f"in stage {stage.number} on {stage.samples} samples"
     if line.inconsistent:
-        return Text("eliminated in stage %(stage)s on %(samples)s samples: inconsistent, it failed its audits", **at)
+        return f"eliminated {at}: inconsistent, it failed its audits"
     if line.value is None:
-        measured = Text("it met only its own team")
+        measured = "it met only its own team"
     else:
-        measured = Text("%(measure)s %(value)s", measure=_MEASURES[stage.ordered_by], value=_rounded(line.value))
+        measured = f"{_MEASURES[stage.ordered_by]} {_rounded(line.value)}"
     if line.kept:
-        return Text(
-            "place %(place)s in stage %(stage)s on %(samples)s samples: %(measured)s",
-            place=str(line.place),
-            measured=measured,
-            **at,
-        )
+        return f"place {line.place} {at}: {measured}"
     if line.cut_line is None:
-        return Text("cut in stage %(stage)s on %(samples)s samples: %(measured)s", measured=measured, **at)
-    return Text(
-        "cut in stage %(stage)s on %(samples)s samples: %(measured)s, threshold %(cut_line)s",
-        measured=measured,
-        cut_line=_rounded(line.cut_line),
-        **at,
-    )
+        return f"cut {at}: {measured}"
+    return f"cut {at}: {measured}, threshold {_rounded(line.cut_line)}"
 
 
-def _rounded(value: float) -> float:
-    return float(f"{value:.4g}")
+def _rounded(value: float) -> str:
+    return f"{float(f'{value:.4g}'):,g}"

@@ -13,14 +13,15 @@ import numpy as np
 from django.db.models import F, QuerySet
 
 from competitions.pseudonyms import public_name
+from competitions.sample_archive import add, png, table
 from core import object_store
+from core.concurrent_archive_limit import making_archive
 from evaluation.datasets.released_samples import image_name
 from evaluation.domain.images import Image
 from evaluation.formats.query.bundle.perturbed_image_check import IMAGES, PAIR, ROWS, piece_name
 from formats.query.matches.models import Match, Piece
 from rounds.models import Round
-from rounds.release.concurrent_archive_limit import making_archive
-from rounds.release.downloads import add, png, table, team_slugs
+from rounds.release.downloads import team_slugs
 
 
 def pairs_table(round_: Round) -> bytes:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from typing import IO
 
 from competitions.models import RulesVersion
 from competitions.pseudonyms import public_name
@@ -20,8 +21,8 @@ from evaluation.formats.query.bundle.records import (
     BundlePiece,
     BundleSample,
     Record,
-    body,
     field_commitment_of,
+    write_body,
 )
 from evaluation.formats.query.bundle.size_limit import check_size
 from evaluation.formats.query.results import Outcome
@@ -40,7 +41,7 @@ from evaluation.formats.query.tournament.rounds import (
 from formats.query.matches.models import Piece, SampleResult
 from formats.query.matches.rules import query_rules
 from formats.query.rounds.audit_state import PieceAudit, failed_on
-from rounds.engine_adapter import bundle_submission
+from rounds.engine_adapter import bundle_submission, written_outcome
 from rounds.models import Round, RoundEntry
 from rounds.planning.entries import frozen
 
@@ -99,8 +100,8 @@ def ends_of(facts: RoundFacts) -> tuple[int, ...]:
     return piece_ends(facts.schedule, facts.samples, facts.guard)
 
 
-def outcome_of(round_: Round, facts: RoundFacts, entries: Iterable[RoundEntry]) -> bytes:
-    """Return all facts of a finished round and everything that follows from them: equal rounds give equal bytes.
+def outcome_of(round_: Round, facts: RoundFacts, entries: Iterable[RoundEntry]) -> IO[bytes]:
+    """Return an open file with all facts of a finished round and all that follows: equal rounds give equal bytes.
 
     Players appear under their pseudonyms. A large round takes seconds. Raise `Fault` if the round was never frozen, or
     its entries differ from the commitment of the freeze.
@@ -124,10 +125,7 @@ def outcome_of(round_: Round, facts: RoundFacts, entries: Iterable[RoundEntry]) 
         pieces=rename_pairs(_pieces(round_), name),
         eligible_at_freeze=eligible,
     )
-    try:
-        return body(record)
-    except ValueError as error:
-        raise Fault(f"the outcome of {round_} cannot be written: {error}") from error
+    return written_outcome(round_, partial(write_body, record))
 
 
 def commitment_to_field(round_: Round, entries: Sequence[RoundEntry], salt: str) -> str:

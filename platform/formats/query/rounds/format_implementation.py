@@ -95,7 +95,7 @@ class QueryRounds:
     def advance(self, round_: Round) -> None:
         advance_round(round_)
 
-    def outcome(self, round_: Round, entries: Sequence[RoundEntry]) -> bytes:
+    def outcome(self, round_: Round, entries: Sequence[RoundEntry]) -> IO[bytes]:
         return outcome_of(round_, facts_of(round_), entries)
 
     def dashboard_part(self, round_: Round, views: Sequence[Preview]) -> DashboardPart:

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 
 from django.db.models import TextChoices
 from django.forms import BooleanField, ChoiceField, Field
-from django.utils.translation import gettext_noop
 from unfold.widgets import UnfoldAdminSelectWidget, UnfoldBooleanSwitchWidget
 
 from core.errors import Refusal
@@ -20,9 +19,9 @@ _NEEDED = (MODEL, UNTARGETED)
 class RoundSchedule(TextChoices):
     """The schedules of rounds, as `evaluation.formats.query.tournament` names them."""
 
-    LADDER_2 = "ladder-2", gettext_noop("ladder")
-    LADDER = "ladder", gettext_noop("panel ladder")
-    HALVING = "halving", gettext_noop("halving, as in 2018")
+    LADDER_2 = "ladder-2", "ladder"
+    LADDER = "ladder", "panel ladder"
+    HALVING = "halving", "halving, as in 2018"
 
 
 def plan_fields() -> Mapping[str, Field]:

@@ -28,6 +28,7 @@ def preview(round_: Round) -> list[Preview]:
     standing = Standing.objects.filter(track__competition=round_.competition_id)
     ranks = {(track, entry): rank for track, entry, rank in standing.values_list("track", "entry", "rank") if rank}
     words, unmet = reasons_of(round_)
+    weak = weak_models(round_)
     failed = Counter(match.model_id for match in failed_audits(Match.objects.filter(round_match__round=round_)))
     tracks = list(round_.competition.tracks.all())
     pools = {track.pk: _pool(track) for track in tracks}
@@ -39,7 +40,7 @@ def preview(round_: Round) -> list[Preview]:
         rows = [_moved(entry, ranks, words, failed) for entry in own]
         stays = [player for player in before if player.pk not in left]
         gone = {entry.pk for entry in own if gone_of(entry)}
-        views.append(Preview(track, rows, before, pool_after(own, stays, gone, unmet)[:most]))
+        views.append(Preview(track, rows, before, pool_after(own, stays, gone, unmet, weak)[:most]))
     return views
 
 
@@ -60,18 +61,31 @@ def pool_after(
     before: Sequence[Player],
     gone: Container[int],
     unmet: Container[tuple[int, int]],
+    weak: Container[int] = (),
 ) -> list[Player]:
     """Return the candidates for the pool of a track, in order: the best entries that are not `gone`, then the pool
     `before`; none without entries, as the pool then stays.
 
-    Players in `unmet` had only opponents of their own teams, have shown nothing, and come last.
+    Players in `unmet` had only opponents of their own teams, have shown nothing, and come last. Players in `weak` are
+    left out where others remain.
     """
     remaining = {entry.player_id: entry.player for entry in entries if entry.pk not in gone}
     left = {entry.player_id for entry in entries} - remaining.keys()
     last = {entry.player_id for entry in entries if (entry.track_id, entry.player_id) in unmet}
     chosen = {key: player for key, player in remaining.items() if key not in last}
     filled = chosen | {player.pk: player for player in before if player.pk not in chosen.keys() | left} | remaining
-    return list(filled.values()) if entries else []
+    strong = [player for key, player in filled.items() if key not in weak]
+    return (strong or list(filled.values())) if entries else []
+
+
+def weak_models(round_: Round) -> set[int]:
+    """Return the models whose score in the last stage is 0: they label more than half of the clean images wrong.
+
+    Against a pool with more than a few of them every untargeted attack has the score 0.
+    """
+    made = Decision.objects.filter(stage__round=round_, track__name=MODEL).exclude(stage__bracket=TARGETED)
+    last = dict(made.order_by("stage__number").values_list("player", "value"))
+    return {player for player, value in last.items() if value == 0}
 
 
 def _moved(

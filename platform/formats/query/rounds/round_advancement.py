@@ -70,7 +70,7 @@ def advance_round(round_: Round) -> None:
         record_problem(round_, NOBODY_LEFT)
         return
     committed = frozen(round_)
-    outcome = object_store.put(outcome_of(round_, facts, committed)) if state.over else ""
+    outcome = object_store.put_open(outcome_of(round_, facts, committed)) if state.over else ""
     with transaction.atomic():
         current = locked(round_)
         entries = frozen(current)

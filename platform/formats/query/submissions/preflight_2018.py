@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Collection, Sequence
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
 from core.errors import Fault, Refusal
 from evaluation.builder.build_pack_detection import CONFIGURATION_FILES
@@ -16,14 +16,8 @@ from evaluation.formats.query.submissions_2018.program_check import START
 from evaluation.legacy.environment import legacy_environment
 from evaluation.legacy.licence_file import FILE_NAMES as LICENCE_FILES
 from repositories.git_reader import GitReader, TreeFile
-from submissions.build_plans import PLAIN_FILES
 from submissions.checked_commit import CheckedCommit
-
-_MOST_BYTES = 256 << 10
-"""A file larger than this is left to the build."""
-
-_MOST_CODE_BYTES = 16 << 20
-"""The same for all code: one push must not fill the disk of the web host."""
+from submissions.code_of_commit import write_code
 
 _READ = CONFIGURATION_FILES | {START, manifest_2018.FILE_NAME, *LICENCE_FILES}
 
@@ -37,7 +31,7 @@ def check_2018(track_name: str, files: Sequence[TreeFile], reader: GitReader) ->
     """Check a commit of 2018 for a repository of this track; raise `Refusal` for the first error."""
     with tempfile.TemporaryDirectory(prefix="gauntlet-plan-") as name:
         folder = Path(name)
-        _write(files, reader, folder)
+        write_code(files, reader, folder, _READ)
         if not (folder / manifest_2018.FILE_NAME).is_file():
             raise Refusal(
                 f"{manifest_2018.FILE_NAME} is not a plain file", fix=f"commit {manifest_2018.FILE_NAME} itself"
@@ -54,17 +48,3 @@ def check_2018(track_name: str, files: Sequence[TreeFile], reader: GitReader) ->
         except HostRefusal as refusal:
             raise Fault(f"the site cannot plan builds of 2018: {refusal.problem}") from refusal
     return CheckedCommit(submission.title, submission.licence, plan)
-
-
-def _write(files: Sequence[TreeFile], reader: GitReader, folder: Path) -> None:
-    """Write the files that the checks read; of all others, only their names matter."""
-    code = 0
-    for file in files:
-        if file.mode not in PLAIN_FILES or ".." in PurePosixPath(file.path).parts:
-            continue
-        path = folder / file.path
-        path.parent.mkdir(parents=True, exist_ok=True)
-        read = file.path in _READ and file.size <= _MOST_BYTES
-        if file.path.endswith(".py") and file.size <= min(_MOST_BYTES, _MOST_CODE_BYTES - code):
-            read, code = True, code + file.size
-        path.write_bytes(reader.content(file.object, _MOST_BYTES) if read else b"")

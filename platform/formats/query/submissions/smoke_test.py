@@ -11,16 +11,18 @@ from typing import Any
 
 from django.conf import settings
 
+from competitions.kept_directories import unpack_directory
 from competitions.models import RulesVersion
 from core.errors import Fault
-from evaluation.domain.smoke_checks import SmokeCheck
+from evaluation.domain.smoke_checks import SmokeTestResult
 from evaluation.formats.query.rules import QueryRules
 from evaluation.formats.query.runner.smoke_opponent import SmokeOpponent, nearest_mean_opponent, player_opponent
 from evaluation.formats.query.runner.smoke_test import SAMPLES, check_attack, check_model
 from formats.query.matches.player_builds import model_of, ready_player, trusted_model
 from formats.query.matches.rules import query_rules
-from formats.query.smoke_opponents import opponent_name, unpack_opponent
+from formats.query.smoke_opponents import opponent_name
 from formats.query.tracks import MODEL
+from submissions.local_check import local_check
 from submissions.models import Player
 from submissions.player_builds import LogLine
 from submissions.smoke_test import SmokeTest
@@ -45,7 +47,7 @@ class QuerySmokeTest(SmokeTest[QueryRules]):
             rules.attack_seconds_per_sample + 2 * rules.query_budget * rules.model_seconds_per_image
         )
 
-    def check(self, player: Player, on_log: LogLine, on_piece: Callable[[], None]) -> tuple[SmokeCheck, ...]:
+    def check(self, player: Player, on_log: LogLine, on_piece: Callable[[], None]) -> SmokeTestResult:
         """Raise `Fault` also if the player needs a GPU and this host has none, which is no user error."""
         device = device_of(slot())
         if player.gpu and device is None:
@@ -55,16 +57,16 @@ class QuerySmokeTest(SmokeTest[QueryRules]):
             "rules": self.rules,
             "sandbox": open_sandbox(),
             "seed": seed,
-            "calibration": calibration(),
+            "calibration": calibration(gpu=player.gpu),
             "resources": resources(device),
             "on_log": on_log,
             "on_piece": lambda piece: on_piece(),
         }
         ready = ready_player(player, on_log)
-        on_log(f"seed {seed}: `gauntlet check --seed {seed} .` plays the same match")
+        on_log(f"seed {seed}: `{local_check(self.competition, seed=seed)}` plays the same match")
         if player.track_name == MODEL:
-            return check_model(ready, samples=self.samples, least_accuracy=self.least_accuracy, **common).checks
-        return check_attack(ready, opponent=self._opponent(), **common).checks
+            return check_model(ready, samples=self.samples, least_accuracy=self.least_accuracy, **common)
+        return check_attack(ready, opponent=self._opponent(), **common)
 
     def _opponent(self) -> SmokeOpponent:
         """Return the organisers' model, or one made from the competition's images."""
@@ -79,6 +81,6 @@ class QuerySmokeTest(SmokeTest[QueryRules]):
 def _kept(digest: str) -> Path:
     """Return the directory of the organisers' model on this host."""
     folder: Path = settings.CHECKOUTS / f"opponent-{digest}"
-    unpack_opponent(digest, folder)
+    unpack_directory(digest, folder)
     os.utime(folder)
     return folder

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 
 from django import template
 from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
-from django.utils.translation import gettext
 
 from formats.query.leaderboards.board_rows import BoardRow
 from formats.query.pages.board import pool_missing
@@ -26,13 +26,13 @@ register.simple_tag(pool_missing)
 @register.simple_tag
 def hardest(track_name: str) -> str:
     """Return the column title for the opponent that costs a player of the track the most."""
-    return gettext("Strongest opponent") if track_name == MODEL else gettext("Hardest opponent")
+    return "Strongest opponent" if track_name == MODEL else "Hardest opponent"
 
 
 @register.simple_tag
 def withstood(track_name: str) -> str:
     """Return the column title for pairs of opponent and sample without an adversarial."""
-    return gettext("Held") if track_name == MODEL else gettext("Found nothing")
+    return "Held" if track_name == MODEL else "Found nothing"
 
 
 @register.simple_tag
@@ -51,7 +51,13 @@ def matches_link(competition: str, numbers: Sequence[int], text: str) -> str:
     if len(numbers) < 2 or not text:
         return match_link(numbers[0] if numbers else None, text)
     query = "&".join(f"match={number}" for number in numbers[:MOST])
-    return format_html('<a href="{}?{}">{}</a>', reverse("pages:match_curves", args=[competition]), query, text)
+    return format_html('<a href="{}?{}">{}</a>', _match_curves(competition), query, text)
+
+
+@lru_cache(maxsize=64)
+def _match_curves(competition: str) -> str:
+    """Return the address of the common curves of matches, which hundreds of cells of a round's page link to."""
+    return reverse("pages:match_curves", args=[competition])
 
 
 @register.simple_tag
@@ -60,7 +66,7 @@ def sparkline(paths: Mapping[int, str], row: BoardRow) -> SafeString:
     path = paths.get(row.submission)
     if path is None:
         return SafeString()
-    words = gettext("Scores of %(team)s over time") % {"team": row.team}
+    words = f"Scores of {row.team} over time"
     return format_html(
         '<a href="{}#history" aria-label="{}"><svg class="spark" width="{}" height="{}" '
         'aria-hidden="true" focusable="false"><path d="{}"/></svg></a>',

@@ -8,7 +8,6 @@ from collections.abc import Mapping
 from django import template
 
 from core import rounding
-from core.number_format import local
 from formats.query.leaderboards.selection_effect import SubmissionDifference
 
 register = template.Library()
@@ -34,4 +33,4 @@ def signed(compared: SubmissionDifference, column: str) -> str:
     decimals = 1 - math.floor(math.log10(half)) if half > 0 else rounding.DECIMALS
     digits = max(0, min(rounding.DECIMALS, decimals))
     value = round(getattr(difference, column), digits) + 0.0  # no -0.0
-    return local(f"{value:+.{digits}f}")
+    return f"{value:+.{digits}f}"

@@ -58,6 +58,9 @@ class TransferDemo:
                 score = f"{entrant.score:.1%} (opponents so far: {entrant.opponents})"
                 yield DemoResult(str(entrant.pk), entrant.submission, score, rank=entrant.rank)
 
+    def played(self, competition: Competition) -> Mapping[int, tuple[int, int]]:
+        return {}  # scores come with the first opponents, and change with each further one
+
     def print_boards(self, competition: Competition, console: Console) -> None:
         print_boards(((track.title, board_of(track)) for track in competition.tracks.all()), console)
 

@@ -7,13 +7,14 @@ from datetime import datetime
 
 from django.http import HttpRequest
 from django.urls import URLPattern, path, reverse
-from django.utils.translation import gettext
 
 from competitions.models import Competition, Entry, RulesVersion, Track
 from evaluation.charts.chart_table import ChartTable
+from evaluation.charts.line_chart import LineChart
 from evaluation.formats.transfer.rules import FIRST_LABEL
 from formats.transfer.pages import (
     board,
+    figures,
     incidents,
     introduction,
     matrix,
@@ -41,6 +42,7 @@ from pages.formats import (
     MissingPageError,
     Overview,
     RoundContent,
+    RoundFigures,
     RoundProgress,
     RoundTexts,
     SubmissionContent,
@@ -113,13 +115,15 @@ class TransferPages(WithoutHistory):
 
     def curves(self, request: HttpRequest, track: Track) -> Content:
         """Raise `MissingPageError`: a share has no curve."""
-        raise MissingPageError(gettext("In this format there are no distances, so there are no curves."))
+        raise MissingPageError("In this format there are no distances, so there are no curves.")
 
     def history(self, request: HttpRequest, track: Track) -> Content:
-        """Raise `MissingPageError`: no score is kept."""
-        raise MissingPageError(
-            gettext("In this format every score is over the current opponents, so there is no history of scores.")
-        )
+        """Return the best scores over the published rounds: those of leaderboards are not kept."""
+        return figures.history_content(request, track)
+
+    def history_chart(self, request: HttpRequest, track: Track, name: str) -> LineChart | None:
+        """Return one of these charts."""
+        return figures.history_chart(track, name)
 
     def home(self) -> HomeTexts:
         """Return what the home page says of attacks that send images."""
@@ -136,9 +140,7 @@ class TransferPages(WithoutHistory):
     def overview(self, competition: Competition) -> Overview:
         """Return that there are no pools, and a link to the matrix."""
         return Overview(
-            links=[
-                (reverse("pages:matrix", args=[competition.slug, ATTACK]), gettext("Matrix of attacks and defences"))
-            ],
+            links=[(reverse("pages:matrix", args=[competition.slug, ATTACK]), "Matrix of attacks and defences")],
             opponents=Content(template="formats/transfer/parts/opponents.html"),
         )
 
@@ -148,7 +150,7 @@ class TransferPages(WithoutHistory):
 
     def class_numbers(self) -> ClassNumbers:
         """Return that classes are counted from 1 in files."""
-        return ClassNumbers(gettext("Label in files"), FIRST_LABEL)
+        return ClassNumbers("Label in files", FIRST_LABEL)
 
     def team(
         self, request: HttpRequest, entry: Entry, submissions: Collection[Submission], *, inside: bool
@@ -171,6 +173,10 @@ class TransferPages(WithoutHistory):
     ) -> RoundContent:
         """Return the standings."""
         return rounds.round_content(request, shown, tracks, public)
+
+    def round_figures(self, request: HttpRequest, shown: Round, tracks: Sequence[Track]) -> RoundFigures:
+        """Return all scores by place with the baselines."""
+        return figures.round_figures(shown, tracks)
 
     def queue(self) -> WorkQueue:
         """Return the runs that are not played."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from django.http import HttpRequest
-from django.utils.translation import gettext
 
 from competitions.models import Competition, Track
 from core.resolution_text import shares_separated
@@ -75,15 +74,15 @@ def cards(tracks: Sequence[Track], freezes: Mapping[int, Freeze]) -> list[TrackC
     for track in tracks:
         freeze = freezes.get(track.competition_id)
         top = best.get(track.pk, ())
-        better = gettext("Larger share is better")
+        better = "Larger share is better"
         found.append(
             TrackCard(
                 track=track,
                 top=[_card_row(row) for row in top],
                 frozen=freeze,
                 hides=True,
-                better=f"{better}. {gettext('Baselines are left out.')}" if top else better,
-                nothing=gettext("Hidden during the freeze.") if freeze else gettext("No scores yet."),
+                better=f"{better}. {'Baselines are left out.'}" if top else better,
+                nothing="Hidden during the freeze." if freeze else "No scores yet.",
             )
         )
     return found

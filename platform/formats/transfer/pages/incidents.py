@@ -7,8 +7,7 @@ from datetime import datetime
 from typing import Any
 
 from django.contrib.humanize.templatetags.humanize import intcomma
-from django.db.models import Max, QuerySet
-from django.utils.translation import gettext, ngettext
+from django.db.models import Max, Q, QuerySet
 
 from competitions.models import Competition
 from formats.transfer import NAME
@@ -17,6 +16,12 @@ from formats.transfer.tournaments.models import AttackRun, DefenceRun, Entrant, 
 from formats.transfer.tournaments.selectors import KINDS, run_queue, stuck_runs
 from pages.formats import WorkQueue
 from pages.status.incidents import REPLAY, RETRY, Incident, RowsToFix, Urgency
+from workers.selectors import doubtful_workers
+
+DOUBTFUL = (
+    "The results of a host differed from those of others. New rules or another sample set measure all of them again."
+)
+"""What to do with runs of drained hosts: no played run is replayed."""
 
 
 def queue() -> WorkQueue:
@@ -24,13 +29,14 @@ def queue() -> WorkQueue:
     found = run_queue()
     count = found.waiting + found.claimed
     return WorkQueue(
-        title=gettext("Runs waiting"),
-        claimed_title=gettext("Runs being played"),
+        title="Runs waiting",
+        claimed_title="Runs being played",
         waiting=found.waiting,
         claimed=found.claimed,
         oldest_since=found.oldest_since,
-        words=ngettext("%(count)s run waits in the queue.", "%(count)s runs wait in the queue.", count)
-        % {"count": intcomma(count)},
+        words=(
+            f"{intcomma(count)} run waits in the queue." if count == 1 else f"{intcomma(count)} runs wait in the queue."
+        ),
     )
 
 
@@ -53,15 +59,18 @@ def incidents(live: Collection[str]) -> list[Incident]:
     return [
         Incident(
             Urgency.FAILED,
-            gettext("Some runs failed"),
-            ngettext(
-                "Platform errors ended %(count)s run. The scores that need it are late until an organiser replays "
-                "it. No team loses a slot.",
-                "Platform errors ended %(count)s runs. The scores that need them are late until an organiser "
-                "replays them. No team loses a slot.",
-                count,
-            )
-            % {"count": intcomma(count)},
+            "Some runs failed",
+            (
+                (
+                    f"Platform errors ended {intcomma(count)} run. The scores that need it are late until an "
+                    "organiser replays it. No team loses a slot."
+                )
+                if count == 1
+                else (
+                    f"Platform errors ended {intcomma(count)} runs. The scores that need them are late until "
+                    "an organiser replays them. No team loses a slot."
+                )
+            ),
         )
     ]
 
@@ -75,13 +84,27 @@ def rows_to_fix() -> list[RowsToFix]:
         RowsToFix(Urgency.WAITS, "Runs of attacks that wait after faults", stuck_runs(AttackRun), RETRY),
         RowsToFix(Urgency.WAITS, "Runs of defences that wait after faults", stuck_runs(DefenceRun), RETRY),
         RowsToFix(Urgency.WAITS, "Repeated runs that wait after faults", stuck_runs(RepeatRun), RETRY),
+        RowsToFix(Urgency.UNSCORED, "Runs of attacks on drained hosts", _doubtful_runs(AttackRun), DOUBTFUL),
+        RowsToFix(Urgency.UNSCORED, "Runs of defences on drained hosts", _doubtful_runs(DefenceRun), DOUBTFUL),
     ]
 
 
+def _doubtful_runs(kind: type[Run]) -> QuerySet[Any]:
+    """Return the runs that hosts played before they were drained, of the same leaderboards and rounds."""
+    found = Q(pk__in=[])
+    for name, until in doubtful_workers().items():
+        found |= Q(worker=name, played_at__lte=until)
+    return _in_force(kind).filter(found, state=Run.State.PLAYED)
+
+
 def _failed_runs(kind: type[Run]) -> QuerySet[Any]:
-    """Return the failed runs of the leaderboards in force and of rounds that have not ended."""
+    return _in_force(kind).filter(state=Run.State.FAILED)
+
+
+def _in_force(kind: type[Run]) -> QuerySet[Any]:
+    """Return the runs of the leaderboards in force and of rounds that have not ended."""
     competitions = Competition.objects.filter(format=NAME)
     rounds = Tournament.objects.filter(fixed=True, ended_at=None)
     keys = [each.pk for each in (*tournaments_in_force(competitions).values(), *rounds)]
     tournament = "attack_run__tournament" if kind is DefenceRun else "tournament"
-    return kind._default_manager.filter(**{f"{tournament}__in": keys}, state=Run.State.FAILED)
+    return kind._default_manager.filter(**{f"{tournament}__in": keys})

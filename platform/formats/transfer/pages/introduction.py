@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from django.conf import settings
-from django.utils.translation import gettext
 
 from formats.transfer.tracks import ATTACK, DEFENCE, TARGETED_ATTACK
 from pages.formats import Guide, HomeTexts
@@ -12,17 +11,16 @@ from pages.formats import Guide, HomeTexts
 def home() -> HomeTexts:
     """Return what the home page says."""
     return HomeTexts(
-        lead=gettext(
-            "Push a git repository. %(site_name)s builds it, plays it against every opponent, and shows its "
+        lead=(
+            f"Push a git repository. {settings.SITE_NAME} builds it, plays it against every opponent, and shows its "
             "score on a public leaderboard."
-        )
-        % {"site_name": settings.SITE_NAME},
-        match=gettext(
+        ),
+        match=(
             "An attack gets a batch of images and epsilon, and writes images that differ by at most epsilon "
             "in every value. Each defence labels them. Nobody asks anybody, so an attack must transfer to "
             "networks that it has never seen."
         ),
-        scoring=gettext(
+        scoring=(
             "Every attack meets every defence on secret images. The score of an attack is the share of images"
             " that fool the defences, that of a defence the share of right labels."
         ),
@@ -34,9 +32,9 @@ def home() -> HomeTexts:
 def guide() -> Guide:
     """Return what the documentation says."""
     return Guide(
-        title=gettext("Transfer format"),
+        title="Transfer format",
         tracks=(ATTACK, TARGETED_ATTACK, DEFENCE),
-        evaluated=gettext("in the transfer format against every opponent of the other side"),
+        evaluated="in the transfer format against every opponent of the other side",
         tracks_template="formats/transfer/docs/tracks.html",
         submission_template="formats/transfer/docs/submission.html",
         evaluation_template="formats/transfer/docs/evaluation.html",

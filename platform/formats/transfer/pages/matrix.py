@@ -7,10 +7,8 @@ from dataclasses import dataclass, field, replace
 
 from django.http import Http404, HttpRequest
 from django.urls import reverse
-from django.utils.translation import gettext
 
 from competitions.models import Competition, Track
-from core.number_format import local
 from evaluation.charts.chart_table import ChartTable
 from evaluation.charts.heat_colours import HeatColours, Pair
 from evaluation.formats.transfer.results import PairCounts
@@ -122,7 +120,7 @@ def share_map(track: Track, epsilon: str, *, hidden: bool, played: Round | None 
     if epsilon and (not epsilon.isdecimal() or int(epsilon) not in epsilons):
         return None
     empty = ShareMap(
-        gettext("%(attacks)s against defences") % {"attacks": track.title},
+        f"{track.title} against defences",
         down=(),
         across=(),
         csv=matrix_address(track, played, csv=True),
@@ -159,5 +157,5 @@ def _filled(
 
 def _side(entrant: Entrant) -> HeatMapAxis:
     row = row_of(entrant)
-    score = "" if row.score is None else local(f"{100 * row.score:.1f}")
+    score = "" if row.score is None else f"{100 * row.score:.1f}"
     return HeatMapAxis(row.player, name_of(row), score)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from django.utils.translation import gettext
-
 from pages.competition.citation import Origin
 
 _BIBTEX = r"""@incollection{kurakin2018adversarial,
@@ -18,4 +16,4 @@ _BIBTEX = r"""@incollection{kurakin2018adversarial,
 
 def origin() -> Origin:
     """Return the competition whose rules and scores the format follows."""
-    return Origin(gettext("They follow the Adversarial Attacks and Defences Competition of NIPS 2017:"), _BIBTEX)
+    return Origin("They follow the Adversarial Attacks and Defences Competition of NIPS 2017:", _BIBTEX)

@@ -7,16 +7,18 @@ from dataclasses import dataclass
 
 from django.contrib.humanize.templatetags.humanize import intcomma
 from django.http import HttpRequest
-from django.utils.translation import gettext
 
 from competitions.models import Track
 from evaluation.charts.interval_bar_axis import axis_to
+from formats.transfer.pages.figures import table_name
 from formats.transfer.rounds.downloads import attack_runs_of
 from formats.transfer.rounds.round_advancement import tournament_of
-from formats.transfer.rounds.standings import standings
+from formats.transfer.rounds.standings import BaselinePlace, TransferPlace, baselines, standings
 from formats.transfer.tournaments.round_tournaments import run_counts
+from formats.transfer.tracks import TARGETED_ATTACK
 from pages.formats import Content, RoundContent, RoundProgress
 from pages.player_names import PlayerName
+from pages.round.figure_files import figure_address
 from rounds.models import Release, Round
 from rounds.publishing.visibility import images_seen
 
@@ -32,17 +34,43 @@ class ReleasedRun:
     images: int
 
 
+@dataclass(frozen=True)
+class TrackStandings:
+    """The standings of a track and its baselines, best first, and the address of both as CSV."""
+
+    track: Track
+    rows: Sequence[TransferPlace]
+    baselines: Sequence[BaselinePlace]
+    csv: str
+
+    @property
+    def baseline(self) -> BaselinePlace | None:
+        """The best baseline."""
+        return self.baselines[0] if self.baselines else None
+
+    @property
+    def best_worst(self) -> float | None:
+        """The best worst score of a team, None for targeted attacks, of which it says little (Kurakin et al. 2018)."""
+        if self.track.name == TARGETED_ATTACK:
+            return None
+        return max((row.worst for row in self.rows if row.worst is not None), default=None)
+
+
 def round_content(
     request: HttpRequest, shown: Round, tracks: Sequence[Track], public: Mapping[str, Release]
 ) -> RoundContent:
     """Return the standings of a published round."""
     found = standings(shown)
+    own = baselines(shown, found)
     runs = released_runs(shown) if Release.Part.PERTURBED in public else ()
     return RoundContent(
         template="formats/transfer/parts/round.html",
         context={
             "axis": axis_to(1.0),
-            "standings": [(track, found[track.name]) for track in tracks],
+            "standings": [
+                TrackStandings(track, found[track.name], own[track.name], figure_address(shown, table_name(track)))
+                for track in tracks
+            ],
             "images": images_seen(shown, request.user, public),
         },
         perturbed=Content(template="formats/transfer/parts/round_runs.html", context={"runs": runs}) if runs else None,
@@ -54,9 +82,9 @@ def progress_of(played: Round) -> RoundProgress:
     tournament = tournament_of(played)
     done, needed = run_counts(tournament) if tournament else (0, 0)
     return RoundProgress(
-        stage=gettext("Every attack against every defence"),
-        words=gettext("%(played)s of %(total)s runs played") % {"played": intcomma(done), "total": intcomma(needed)},
-        note=gettext("A run is one attack on one batch of images, or one defence on what an attack made of it."),
+        stage="Every attack against every defence",
+        words=f"{intcomma(done)} of {intcomma(needed)} runs played",
+        note="A run is one attack on one batch of images, or one defence on what an attack made of it.",
         played=done,
         total=needed,
     )

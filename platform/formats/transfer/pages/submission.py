@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from django.core.paginator import Paginator
 from django.db import models
 from django.http import HttpRequest
-from django.utils.translation import gettext_noop
 
 from competitions.board_freezes import frozen_since, sees_live
 from evaluation.formats.transfer.results import PairCounts
 from formats.transfer.pages.entrants import name_of
+from formats.transfer.pages.rank_explanation import explanation_of
 from formats.transfer.pages.runs import RUNS_PER_PAGE, notes_of, row_notes_of
 from formats.transfer.tournaments import pair_totals
 from formats.transfer.tournaments.boards import (
@@ -24,18 +24,19 @@ from formats.transfer.tournaments.boards import (
     tournament_in_force,
 )
 from formats.transfer.tournaments.models import AttackRun, DefenceRun, Entrant, Run, Tournament
-from formats.transfer.tournaments.pair_tables import success
+from formats.transfer.tournaments.pair_tables import share_of_points
 from formats.transfer.tournaments.selectors import current_entrants, repeat_counts
 from formats.transfer.tracks import ATTACK_TRACKS, DEFENCE, TARGETED_ATTACK
 from pages.formats import SubmissionContent
 from pages.player_names import PlayerName
 from pages.submission.progress_steps import steps_of
+from pages.submission.rank_explanation import RankExplanation
 from submissions.models import Build, Player, Submission
 
 
 @dataclass(frozen=True)
 class Met:
-    """An opponent that counts, the counts against it, and the share of images with a point for the submission."""
+    """An opponent that counts, the counts against it, and the share of images with a point, as the score counts it."""
 
     opponent: PlayerName
     attack: int
@@ -62,18 +63,19 @@ class OwnRun:
 class EvaluationState(models.TextChoices):
     """Whether a submission counts or is evaluated, while it is ready."""
 
-    PLAYING = "playing", gettext_noop("playing")
-    SCORED = "scored", gettext_noop("scored")
+    PLAYING = "playing", "playing"
+    SCORED = "scored", "scored"
 
 
 @dataclass(frozen=True)
 class TransferStatus:
     """Standing and runs of a submission. `row` is None unless it counts, `progress` unless it is being evaluated.
 
-    `newer` is the submission of the same team that counts in its place.
+    `newer` is the submission of the same team that counts in its place, `why` says why `row` has its rank.
     """
 
     row: TransferBoardRow | None = None
+    why: RankExplanation | None = None
     newer: TransferBoardRow | None = None
     progress: tuple[int, int] | None = None
     met: Sequence[Met] = ()
@@ -114,6 +116,7 @@ def submission_content(
         state=status.state or Submission.State(shown.state),
         steps=steps_of(shown, builds, scored=scored),
         final=scored or since is not None,
+        why=[status.why] if status.why else [],
     )
 
 
@@ -125,7 +128,8 @@ def transfer_status(submission: Submission, *, hidden: bool) -> TransferStatus:
     inside = list(current_entrants(tournament))
     own = [each for each in inside if each.submission and each.submission.repository_id == submission.repository_id]
     repeats = repeat_counts(tournament, [submission.player.pk]).get(submission.player.pk)
-    row = next((row_of(each, repeats) for each in own if each.submission_id == submission.pk), None)
+    entrant = next((each for each in own if each.submission_id == submission.pk), None)
+    row = row_of(entrant, repeats) if entrant else None
     newer = next((row_of(each) for each in own if each.submission and each.submission.pk > submission.pk), None)
     attacks = submission.player.track_name in ATTACK_TRACKS
     opponents = in_order(each for each in inside if (each.track.name in ATTACK_TRACKS) != attacks)
@@ -134,6 +138,7 @@ def transfer_status(submission: Submission, *, hidden: bool) -> TransferStatus:
     own_runs = [each.run for each in runs]
     return TransferStatus(
         row=row,
+        why=explanation_of(tournament, entrant, inside) if entrant else None,
         newer=newer if row is None else None,
         progress=None if row or newer else progress_of_submission(tournament, submission),
         met=_met(tournament, submission.player, opponents, names),
@@ -167,6 +172,6 @@ def _met(
     found = []
     for pair in pair_totals.pair_counts(tournament, *sides):
         attack, defence = int(pair.attack), int(pair.defence)
-        share = success(pair) if attacks else (pair.correct / pair.labelled if pair.labelled else None)
+        share = share_of_points(pair, defending=not attacks)
         found.append(Met(names[defence if attacks else attack], attack, defence, pair, share))
     return sorted(found, key=lambda each: (each.share is None, each.share or 0.0))

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from django.http import HttpRequest
-from django.utils.translation import gettext
 
 from competitions.board_freezes import frozen_since, sees_live
 from competitions.models import Entry
@@ -27,7 +26,7 @@ def team_content(
     rows = {} if frozen and not inside else rows_of_entry(entry)
     counting = {row.submission: row for row in rows.values()}
     return TeamContent(
-        which_counts=gettext("On each track the newest submission counts once it has met every opponent."),
+        which_counts="On each track the newest submission counts once it has met every opponent.",
         standings={
             track.pk: StandingContent(
                 template="formats/transfer/parts/standing.html", context={"row": rows.get(track.name)}

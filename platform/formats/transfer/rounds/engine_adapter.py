@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
+from typing import IO
 
 from competitions.models import RulesVersion, Track
 from competitions.pseudonyms import public_name
@@ -23,10 +25,10 @@ from evaluation.formats.transfer.bundle.records import (
     Placed,
     TransferHead,
     TransferRecord,
-    body,
     pairs_of,
     places_of,
     transfer_field_commitment,
+    write_body,
 )
 from evaluation.formats.transfer.bundle.size_limit import check_size as check_outcome_size
 from evaluation.formats.transfer.results import NO_LABEL
@@ -36,7 +38,7 @@ from formats.transfer.tournaments.models import DefenceRun, Run, Tournament
 from formats.transfer.tournaments.rules import transfer_rules
 from formats.transfer.tournaments.selectors import counts_from_runs
 from formats.transfer.tracks import ATTACK_TRACKS
-from rounds.engine_adapter import bundle_submission
+from rounds.engine_adapter import bundle_submission, written_outcome
 from rounds.models import Round, RoundEntry
 from submissions.models import Player
 
@@ -112,12 +114,9 @@ def record_of(
     return record
 
 
-def body_of(round_: Round, record: TransferRecord) -> bytes:
-    """Return the outcome: equal rounds give equal bytes. Raise `Fault` where it cannot be written."""
-    try:
-        return body(record)
-    except ValueError as error:
-        raise Fault(f"the outcome of {round_} cannot be written: {error}") from error
+def body_of(round_: Round, record: TransferRecord) -> IO[bytes]:
+    """Return an open file with the outcome: equal rounds give equal bytes. Raise `Fault` where it cannot be written."""
+    return written_outcome(round_, partial(write_body, record))
 
 
 def _entrants(round_: Round, entries: Sequence[RoundEntry], tournament: Tournament) -> list[BundleEntrant]:
@@ -179,8 +178,9 @@ def _labels(
         )
     }
     rows = DefenceRun.objects.filter(attack_run__tournament=tournament, state=Run.State.PLAYED)
+    # two bytes for a label: those of a large round take far less memory than as lists
     found = {
-        (attack, defence, batch): (tuple(labels), reason)
+        (attack, defence, batch): (array("h", labels), reason)
         for attack, defence, batch, labels, reason in rows.values_list(
             "attack_run__attack__digest", "defence__digest", "attack_run__batch", "labels", "reason"
         ).iterator(chunk_size=1000)
@@ -190,14 +190,14 @@ def _labels(
     given: dict[tuple[str, str], BundleLabels] = {}
     for defence in sorted(set(entrants.values_list("player__digest", flat=True))):
         for attack in attacks:
-            labels, reasons = [], []
+            labels, reasons = array("h"), []
             for batch, images in enumerate(sizes):
                 if made.get((attack, batch)) and (attack, defence, batch) not in found:
                     raise Fault(f"the labels of {defence} on batch {batch} of {attack} are missing")
-                own, reason = found.get((attack, defence, batch), ((NO_LABEL,) * images, ""))
-                labels.append(own)
+                own, reason = found.pop((attack, defence, batch), (array("h", [NO_LABEL]) * images, ""))
+                labels += own
                 reasons.append(reason)
-            given[name(attack), name(defence)] = BundleLabels(tuple(labels), tuple(reasons))
+            given[name(attack), name(defence)] = BundleLabels(labels, tuple(reasons))
     return given
 
 

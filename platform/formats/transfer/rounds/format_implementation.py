@@ -8,7 +8,6 @@ from functools import partial
 from typing import IO
 
 from django.db.models import Exists, OuterRef, QuerySet
-from django.utils.translation import gettext_noop
 
 from competitions.models import Competition, RulesVersion, SampleSet
 from core import object_store
@@ -35,7 +34,7 @@ class TransferRounds(LeaderboardsContinue):
 
     bundle_format = VERSION
     publication_effect = "There are no pools, and the leaderboards continue."
-    schedules: Mapping[str, str] = {"all": gettext_noop("every attack against every defence")}
+    schedules: Mapping[str, str] = {"all": "every attack against every defence"}
 
     def ever_played(self, source: SampleSet) -> bool:
         return ever_held(source)
@@ -76,7 +75,7 @@ class TransferRounds(LeaderboardsContinue):
     def advance(self, round_: Round) -> None:
         advance_round(round_)
 
-    def outcome(self, round_: Round, entries: Sequence[RoundEntry]) -> bytes:
+    def outcome(self, round_: Round, entries: Sequence[RoundEntry]) -> IO[bytes]:
         return body_of(round_, record_of(round_, entries, frozen_tournament(round_)))
 
     def dashboard_part(self, round_: Round, views: Sequence[Preview]) -> DashboardPart:

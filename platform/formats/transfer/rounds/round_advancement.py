@@ -69,7 +69,7 @@ def advance_round(round_: Round) -> None:
     # before the lock, from rows that no longer change
     committed = frozen(round_)
     record = record_of(round_, committed, tournament)
-    outcome, placed = object_store.put(body_of(round_, record)), places_of(record)
+    outcome, placed = object_store.put_open(body_of(round_, record)), places_of(record)
     with transaction.atomic():
         current = locked(round_)
         entries = frozen(current)

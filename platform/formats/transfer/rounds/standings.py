@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from django.db import transaction
@@ -22,15 +22,21 @@ from rounds.planning.entries import frozen
 from rounds.running.transitions import locked
 from rounds.selectors import StandingRow
 
+_MEASURED = ("worst", "raw", "coverage", "median_seconds")
+
 
 @dataclass(frozen=True)
 class TransferPlace:
-    """A row of the standings of a round. `worst` is the score against its worst opponent, `raw` counts points."""
+    """A row of the standings of a round. `worst` is the score against its worst opponent, `raw` counts points.
+
+    `median_seconds`: of a batch, on the reference machine.
+    """
 
     of: StandingRow
     worst: float | None
     raw: int | None
     coverage: float | None
+    median_seconds: float | None
 
     @property
     def fits(self) -> str:
@@ -40,14 +46,41 @@ class TransferPlace:
 
 def standings(played: Round) -> dict[str, list[TransferPlace]]:
     """Return the standings of a published round by the name of the track, best first, in two queries."""
-    columns = ("submission", "worst", "raw", "coverage")
+    columns = ("submission", *_MEASURED)
     entrants = Entrant.objects.filter(tournament__round=played, submission__isnull=False)
     found = {submission: values for submission, *values in entrants.values_list(*columns)}
-    nothing = (None, None, None)
+    nothing = (None,) * len(_MEASURED)
     return {
         name: [TransferPlace(row, *found.get(row.submission, nothing)) for row in rows]
         for name, rows in selectors.standings(played).items()
     }
+
+
+@dataclass(frozen=True)
+class BaselinePlace:
+    """A baseline in a round: `place` is the one that it would have if it were a team's."""
+
+    name: str
+    place: int
+    score: float
+    worst: float | None
+    raw: int | None
+    coverage: float | None
+    median_seconds: float | None
+
+
+def baselines(played: Round, found: Mapping[str, Sequence[TransferPlace]]) -> dict[str, list[BaselinePlace]]:
+    """Return the baselines with a score of a published round by the name of the track, best first, in one query.
+
+    `found`: its standings.
+    """
+    entrants = Entrant.objects.filter(tournament__round=played, submission=None, score__isnull=False)
+    rows = entrants.order_by("-score", "pk").values_list("track__name", "player__baseline", "score", *_MEASURED)
+    places: dict[str, list[BaselinePlace]] = {name: [] for name in found}
+    for track, name, score, *measured in rows:
+        better = sum(each.of.value is not None and each.of.value > score for each in found[track])
+        places[track].append(BaselinePlace(name, better + 1, score, *measured))
+    return places
 
 
 def differing(played: Round) -> Iterator[Difference]:
@@ -59,7 +92,8 @@ def differing(played: Round) -> Iterator[Difference]:
         entries = frozen(played)
     try:
         record = record_of(played, entries, tournament, version_of(played))
-        outcome, placed = hashlib.sha256(body_of(played, record)).hexdigest(), places_of(record)
+        with body_of(played, record) as file:
+            outcome, placed = hashlib.file_digest(file, "sha256").hexdigest(), places_of(record)  # type: ignore[arg-type]
     except Fault as fault:
         yield Difference(str(played), f"its places cannot be computed: {fault}")
         return

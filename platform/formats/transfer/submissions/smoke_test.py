@@ -7,13 +7,14 @@ import threading
 from collections.abc import Callable
 
 from competitions.models import RulesVersion
-from evaluation.domain.smoke_checks import SmokeCheck
+from evaluation.domain.smoke_checks import SmokeTestResult
 from evaluation.formats.transfer.rules import TransferRules
 from evaluation.formats.transfer.runner.limits import resources
 from evaluation.formats.transfer.runner.run_batch import RunEnvironment
 from evaluation.formats.transfer.runner.smoke_test import check_submission
 from formats.transfer.tournaments.player_builds import ready_player
 from formats.transfer.tournaments.rules import transfer_rules
+from submissions.local_check import local_check
 from submissions.models import Player
 from submissions.player_builds import LogLine
 from submissions.smoke_test import SmokeTest
@@ -32,15 +33,19 @@ class TransferSmokeTest(SmokeTest[TransferRules]):
     def player_seconds(self) -> float:
         return self.rules.batch_seconds
 
-    def check(self, player: Player, on_log: LogLine, on_piece: Callable[[], None]) -> tuple[SmokeCheck, ...]:
+    def check(self, player: Player, on_log: LogLine, on_piece: Callable[[], None]) -> SmokeTestResult:
         on_piece()
         ready = ready_player(player, on_log)
+        seed = secrets.randbelow(1 << 31)  # a submission that could predict it would know the images in advance
+        on_log(f"seed {seed}: `{local_check(self.competition, seed=seed)}` runs the same batch")
         return check_submission(
             ready,
             rules=self.rules,
             samples=self.samples,
             least_accuracy=self.least_accuracy,
-            stage=RunEnvironment(open_sandbox(), resources(device_of(slot())), calibration(), threading.Event()),
-            seed=secrets.randbelow(1 << 31),  # a submission that could predict it would know the images in advance
+            stage=RunEnvironment(
+                open_sandbox(), resources(device_of(slot())), calibration(gpu=player.gpu), threading.Event()
+            ),
+            seed=seed,
             on_log=on_log,
         )

@@ -5,7 +5,6 @@ from __future__ import annotations
 from django import template
 
 from evaluation.formats.transfer.results import BatchReason
-from pages.language import translated
 from pages.templatetags.refusals import capital
 
 register = template.Library()
@@ -14,4 +13,4 @@ register = template.Library()
 @register.filter
 def batch_reason(reason: str) -> str:
     """Return the reason of a run as a sentence."""
-    return f"{capital(translated(BatchReason(reason).text))}."
+    return f"{capital(BatchReason(reason).text)}."

@@ -41,9 +41,12 @@ from evaluation.formats.transfer.scoring.scores import TransferStanding, standin
 from formats.transfer.tournaments.models import AttackRun, DefenceRun, RepeatRun, Tournament
 from formats.transfer.tournaments.player_builds import ready_player
 from formats.transfer.tournaments.rules import transfer_rules
-from workers.calibration import calibration
+from submissions.models import Player
+from workers import host_comparisons
+from workers.calibration import calibration, require_steady
+from workers.models import HostComparison
 from workers.sandboxes import open_sandbox
-from workers.worker_slot import device_of, slot
+from workers.worker_slot import device_of, host_of, slot
 
 __all__ = ["NO_LABEL", "LabelledImages", "PairCounts", "TransferStanding", "TransferTrack", "repeats_due"]
 
@@ -104,8 +107,8 @@ def play_attack(run: AttackRun) -> dict[str, Any]:
     """
     tournament = run.tournament
     batch = batches_of(tournament)[run.batch]
-    made = _runner(tournament).attack(ready_player(run.attack, log.debug), batch)
-    return _columns(made.run) | {
+    made = _runner(tournament, run.attack).attack(ready_player(run.attack, log.debug), batch)
+    return _columns(made.run, run.attack) | {
         "made": int(made.made.sum()),
         "hashes": list(made.hashes),
         "notes": {str(note): made.count(note) for note in ImageNote if made.count(note)},
@@ -119,8 +122,11 @@ def play_defence(run: DefenceRun) -> dict[str, Any]:
     tournament = attack_run.tournament
     batch = batches_of(tournament)[attack_run.batch]
     attack = _named(attack_run)
-    labels = _runner(tournament).defence(ready_player(run.defence, log.debug), attack, batch, unpack(attack_run, batch))
-    return _columns(labels.run) | _counts(labels, batch, targeted=attack.track is TransferTrack.TARGETED_ATTACK)
+    runner = _runner(tournament, run.defence)
+    labels = runner.defence(ready_player(run.defence, log.debug), attack, batch, unpack(attack_run, batch))
+    return _columns(labels.run, run.defence) | _counts(
+        labels, batch, targeted=attack.track is TransferTrack.TARGETED_ATTACK
+    )
 
 
 def play_repeat(run: RepeatRun) -> dict[str, Any]:
@@ -139,16 +145,37 @@ def play_repeat(run: RepeatRun) -> dict[str, Any]:
     }
     names = file_names(len(run.images), (tournament.seed, run.defence.digest, run.number))
     images = np.stack([stored[key, index] for key, index in run.images])
-    labels, _, ran = _runner(tournament).label(ready_player(run.defence, log.debug), names, images)
+    labels, _, ran = _runner(tournament, run.defence).label(ready_player(run.defence, log.debug), names, images)
     before = [original[key].labels[index] for key, index in run.images]
     truth = [batches[original[key].attack_run.batch].samples[index].label for key, index in run.images]
     counts = count_changes(np.array(before, np.int16), labels, np.array(truth, np.int16))
-    return _columns(ran) | {
+    return _columns(ran, run.defence) | {
         "labels": labels.tolist(),
         "changed": counts.changed,
         "lost": counts.lost,
         "gained": counts.gained,
     }
+
+
+def comparisons(run: RepeatRun, labels: Sequence[int], host: str) -> list[HostComparison]:
+    """Return what a repeated run on `host` says of the hosts that labelled its images before, one row for each.
+
+    An image without a label in one of the two runs says nothing.
+    """
+    before = {each.pk: each for each in DefenceRun.objects.filter(pk__in={key for key, _ in run.images})}
+    results = []
+    for (key, index), now in zip(run.images, labels, strict=True):
+        label = before[key].labels[index]
+        if NO_LABEL not in (label, now):
+            results.append((host_of(before[key].worker), 1, int(label != now)))
+    defence = run.defence
+    return host_comparisons.sums(
+        results,
+        subject=run,
+        player=defence.digest,
+        entry=defence.repository.entry if defence.repository is not None and not defence.baseline else None,
+        repeated_on=host,
+    )
 
 
 def standings_of(
@@ -210,8 +237,9 @@ def _image(archive: zipfile.ZipFile, name: str) -> Image:
         raise Fault(f"the stored image {name} cannot be read: {error}") from error
 
 
-def _runner(tournament: Tournament) -> BatchRunner:
-    stage = RunEnvironment(open_sandbox(), resources(device_of(slot())), calibration(), threading.Event())
+def _runner(tournament: Tournament, player: Player) -> BatchRunner:
+    factor = calibration(gpu=player.gpu)
+    stage = RunEnvironment(open_sandbox(), resources(device_of(slot())), factor, threading.Event())
     return BatchRunner(rules_of(tournament), stage, tournament.seed, _log)
 
 
@@ -230,10 +258,13 @@ def _named(run: AttackRun) -> TransferPlayer:
     )
 
 
-def _columns(run: BatchRun) -> dict[str, Any]:
+def _columns(run: BatchRun, player: Player) -> dict[str, Any]:
+    """Return the columns of every run. Raise `HostFault` if this host slowed a run down too much."""
+    factor = calibration(gpu=player.gpu)
+    require_steady(factor, run.reason or "", gpu=player.gpu)
     return {
         "seconds": run.seconds,
-        "calibration": calibration(),
+        "calibration": factor,
         "reason": str(run.reason or ""),
         "detail": run.detail[:300],
     }

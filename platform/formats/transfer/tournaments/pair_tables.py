@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from evaluation.formats.transfer.results import PairCounts
+from evaluation.formats.transfer.scoring import scores
 from evaluation.formats.transfer.scoring import success_and_error_tables as transfer_tables
 from evaluation.formats.transfer.scoring.success_and_error_tables import ClassErrors, GivenLabels
 from formats.transfer.tournaments.engine_adapter import batches_of, sizes_of
@@ -12,12 +13,18 @@ from formats.transfer.tournaments.models import DefenceRun, Run, Tournament
 from formats.transfer.tournaments.selectors import counts_from_runs
 from submissions.models import Player
 
-__all__ = ["ClassErrors", "class_errors", "counts_by_epsilon", "success", "success_interval"]
+__all__ = ["ClassErrors", "class_errors", "counts_by_epsilon", "share_of_points", "success", "success_interval"]
 
 
 def success(pair: PairCounts) -> float | None:
     """Return the share of images with a point for the attack, those left out that the defence did not label."""
     return transfer_tables.success([pair])
+
+
+def share_of_points(pair: PairCounts, *, defending: bool) -> float | None:
+    """Return the share of images with a point for one side, as scores count it; None if no image counts."""
+    share = scores.share_of_points(pair, defending=defending)
+    return None if share is None else float(share)
 
 
 def success_interval(pair: PairCounts) -> tuple[float, float] | None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from django.conf import settings
 
-from competitions.bundled_baselines import bundled_digest, bundled_repository
+from competitions.baseline_files import baseline_files
 from competitions.models import Track
 from core.errors import Fault
 from evaluation.builder.tree_digest import tree_digest
@@ -20,6 +20,7 @@ from evaluation.legacy.environment import legacy_environment
 from submissions.models import Player, Submission
 from submissions.player_builds import (
     LogLine,
+    baseline_of,
     checkout_of,
     discard_checkout,
     docker_builder,
@@ -49,10 +50,10 @@ def build(submission: Submission, on_log: LogLine) -> Player:
 
 
 def baseline_player(track: Track, name: str, on_log: LogLine) -> Player:
-    """Build the bundled submission `name` on this host; return its row. Raise `Fault` if there is none of that name."""
-    bundled = bundled_repository(track.name, name)
-    built = _rebuilt(bundled.repository(), bundled.digest, on_log)
-    return row_of(track, _program(built, name), baseline=name, files=bundled.digest)
+    """Build the baseline `name` on this host; return its row. Raise `Fault` if there is none of that name."""
+    found = baseline_files(track, name)
+    built = _rebuilt(found.repository(), found.digest, on_log)
+    return row_of(track, _program(built, name), baseline=name, files=found.digest)
 
 
 def ready_player(player: Player, on_log: LogLine) -> TransferPlayer:
@@ -96,10 +97,10 @@ def _source_of(player: Player) -> tuple[Path, str]:
     Raise `Fault` if they are no longer those with which it was played.
     """
     if player.repository is None:
-        digest = bundled_digest(player.track_name, player.baseline)
-        if digest != player.tree_digest:
+        found = baseline_of(player)
+        if found.digest != player.tree_digest:
             raise Fault(f"this version of Gauntlet bundles another {player.baseline} than the one that is {player}")
-        return bundled_repository(player.track_name, player.baseline).repository(), digest
+        return found.repository(), found.digest
     source = checkout_of(player.repository, player.commit)
     digest = _digest_of(source, player)
     if not digest:  # something wrote into the checkout

@@ -10,11 +10,14 @@ from typing import Any
 
 from core.database_failures import persist
 from formats.transfer.tournaments import engine_adapter, run_queue, step_notifications
+from formats.transfer.tournaments.models import RepeatRun
 from formats.transfer.tournaments.selectors import KINDS, AnyRun
+from workers import host_comparisons
 from workers.lease import Heartbeat
 from workers.models import Worker
 from workers.work_item_queue import ItemQueue
 from workers.work_kind_interface import PlaySession, Turn
+from workers.worker_slot import host_of
 
 
 class RunWork(ItemQueue[AnyRun, AnyRun]):
@@ -61,6 +64,9 @@ class _RunSession:
     def play(self, claim: AnyRun) -> None:
         result = engine_adapter.play(claim)
         persist(partial(run_queue.commit, claim, result))
+        if isinstance(claim, RepeatRun):
+            found = engine_adapter.comparisons(claim, result["labels"], host_of(claim.worker))
+            persist(partial(host_comparisons.record, found))
         step_notifications.announce(claim)
 
     def claim_next(self) -> AnyRun | None:

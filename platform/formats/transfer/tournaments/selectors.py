@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from django.db.models import Count, Exists, Min, OuterRef, Q, QuerySet, Sum
 
-from competitions.bundled_baselines import bundled_digest
+from competitions.baseline_files import baseline_digest
 from competitions.models import Competition, SampleSet, Track
 from evaluation.formats.transfer.results import PairCounts, RepeatCounts
 from formats.transfer.tournaments import pair_totals
@@ -89,7 +89,7 @@ def baseline_players(competition: Competition) -> list[tuple[Track, Player]]:
     # of several builds from equal files, on other base images, the first one counts
     built = {(row.track_name, row.baseline, row.tree_digest): row for row in rows.order_by("-pk")}
     wanted = (
-        (track, (track.name, name, bundled_digest(track.name, name)))
+        (track, (track.name, name, baseline_digest(track, name)))
         for track in competition.tracks.all()
         for name in track.baselines
     )

@@ -5,6 +5,7 @@ import torch
 from torch import Tensor
 
 from evaluation.formats.curves.attacks.base import Attack, AttackedBatch, distance
+from evaluation.formats.curves.attacks.budget_brackets import Brackets
 from evaluation.formats.curves.attacks.fgsm import Fgsm
 from evaluation.formats.curves.attacks.iterative import Bim, Mim, Pgd
 from evaluation.formats.curves.attacks.smallest_budget import BISECTIONS, Searched, search
@@ -96,14 +97,27 @@ def test_images_have_the_distance_and_are_adversarial_and_tries_are_recorded(att
     assert (found.distances >= 0.9 * failed).all()
 
 
-def test_a_budget_is_doubled_five_times_and_no_more() -> None:
+def test_no_budget_above_five_doublings_of_the_first_is_tried() -> None:
     model = LinearModel(seed=6, spread=0.1)
     nearest = float(model.smallest(Norm.L2).min())
     found, _ = searched(Bim(), model, Norm.L2, torch.arange(40), first=nearest / 100)
     assert found.distances.isinf().all()
     assert not found.tried_found.any()
     assert torch.equal(found.images, model.images)
-    assert found.tried_budgets[0].tolist() == pytest.approx([nearest / 100 * 2**times for times in range(6)])
+    assert found.tried_budgets.nan_to_num().amax(dim=1).tolist() == pytest.approx([nearest / 100 * 32] * 40)
+
+
+@pytest.mark.parametrize("norm", list(FIRST), ids=named)
+def test_a_model_that_tells_no_margins_is_searched_by_doubling_and_bisection_for_the_same_distances(norm: Norm) -> None:
+    model = LinearModel(seed=8, spread=0.1)
+    known, gradients = searched(Bim(), model, norm, torch.arange(40))
+    model.classifier.rounds = True  # labels may be another function than scores
+    first = FIRST[norm]
+    unknown, more_gradients = searched(Bim(), model, norm, torch.arange(40))
+    assert unknown.tried_budgets[:, 0].tolist() == pytest.approx([first] * 40)
+    intervals = torch.maximum(unknown.distances, known.distances).div(first).log2().ceil().sub(1).clamp(min=0).exp2()
+    assert ((known.distances - unknown.distances).abs() <= 1.01 * first * intervals / 2**BISECTIONS).all()
+    assert 1.5 * gradients < more_gradients
 
 
 def test_an_attack_of_one_step_tries_all_multiples_from_the_largest_down() -> None:
@@ -129,3 +143,20 @@ def test_no_images_are_searched_for_without_an_attack() -> None:
     assert found.distances.shape == (0,)
     assert found.tried_budgets.shape == (0, 0)
     assert gradients == 0
+
+
+@pytest.mark.parametrize("margins_are_known", [False, True])
+def test_a_search_ends_whose_successes_lie_above_their_budgets(margins_are_known: bool) -> None:
+    """A model that rounds images sees a larger change than the budget, the same for many budgets."""
+    brackets = Brackets(1.0, 10, 1, torch.device("cpu"))
+    if margins_are_known:
+        brackets.start(torch.tensor([-1.0]), torch.tensor([1.5]))
+    tries = 0
+    while len(places := brackets.open()):
+        tries += 1
+        assert tries <= 5 + 10 + 1
+        budget = float(brackets.budgets[0])
+        distance = 2.0 if budget > 1.7 else torch.inf
+        margin = (budget - 1.7) / 1.7 if margins_are_known else torch.nan
+        brackets.add(places, torch.tensor([distance]), torch.tensor([margin]))
+    assert float(brackets.low[0]) <= 1.7 < float(brackets.high[0]) <= 1.7 + 2**-9

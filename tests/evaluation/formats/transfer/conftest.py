@@ -41,7 +41,7 @@ def rules() -> TransferRules:
 def samples() -> list[Sample]:
     """Five different images; the label of each is its number, the target the next one."""
     random = np.random.default_rng(0)
-    return [Sample(i, random.integers(0, 256, (8, 8, 3), np.uint8), i, i + 1) for i in range(5)]
+    return [Sample(i, random.integers(0, 256, (8, 8, 3), np.uint8), i, i + 1, f"image {i}") for i in range(5)]
 
 
 @pytest.fixture

@@ -1,18 +1,17 @@
-"""Names that Python, numpy and PyYAML had in 2018."""
+"""Names that Python, numpy and PyYAML had in 2018, and Python 2 before."""
 
 from __future__ import annotations
 
-import collections
-import collections.abc
-import inspect
-from collections.abc import Iterator
+import subprocess
+import sys
 from pathlib import Path
 from types import ModuleType
 
 import numpy as np
 import pytest
 
-from legacy_compatibility import collection_names, numpy_names, yaml_loader
+from evaluation.legacy.player_modules import SOURCE
+from legacy_compatibility import numpy_names, yaml_loader
 
 
 @pytest.fixture
@@ -26,30 +25,49 @@ def own_numpy() -> ModuleType:
     return module
 
 
-@pytest.fixture
-def without_new_names(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """The modules that `collection_names` changes, as they were after the test."""
-    with monkeypatch.context() as patch:
-        for module, name in ((collections, "Iterable"), (collections, "Mapping"), (inspect, "getargspec")):
-            patch.setattr(module, name, None, raising=False)
-            patch.delattr(module, name)
-        yield
+def run(code: str) -> str:
+    """Run code in a Python that starts as a player does, and return what it printed."""
+    command = [sys.executable, "-c", code]
+    process = subprocess.run(command, env={"PYTHONPATH": str(SOURCE)}, capture_output=True, text=True, check=True)
+    return process.stdout.strip()
 
 
-@pytest.mark.usefixtures("without_new_names")
 def test_it_works() -> None:
-    collection_names.restore()
-    assert vars(collections)["Iterable"] is collections.abc.Iterable
-    assert vars(collections)["Mapping"] is collections.abc.Mapping
+    assert run("import collections, collections.abc; print(collections.Iterable is collections.abc.Iterable)") == "True"
 
 
-@pytest.mark.usefixtures("without_new_names")
 def test_getargspec_gives_four_values() -> None:
-    collection_names.restore()
+    code = "import inspect\ndef function(a, b=2, *c): pass\nprint(*inspect.getargspec(function))"
+    assert run(code) == "['a', 'b'] c None (2,)"
 
-    def function(a: int, b: int = 2, *c: int) -> None: ...
 
-    assert vars(inspect)["getargspec"](function) == (["a", "b"], "c", None, (2,))
+def test_python_has_the_names_of_python_2() -> None:
+    assert run("print(list(xrange(2)), unicode('x'), long(3), reduce(max, [1, 4]), isinstance('x', basestring))") == (
+        "[0, 1] x 3 4 True"
+    )
+    assert run("import itertools, sys; print(*itertools.izip('ab', itertools.imap(abs, [-1, 2])), sys.maxint > 9)") == (
+        "('a', 1) ('b', 2) True"
+    )
+
+
+def test_modules_have_their_names_in_python_2() -> None:
+    code = "import Queue; queue = Queue.Queue(1)\ntry:\n    queue.get(block=False)\nexcept Queue.Empty:\n    print(0)"
+    assert run(code) == "0"
+    assert run("import urllib2, urlparse; print(urlparse.urlsplit('http://x/y').path, urllib2.quote('a b'))") == (
+        "/y a%20b"
+    )
+
+
+def test_a_pickle_of_python_2_has_bytes() -> None:
+    assert run("import cPickle; print(ascii(cPickle.loads(b'U\\x03a\\xe9b.')))") == "'a\\xe9b'"
+
+
+def test_a_file_in_memory_takes_images_and_text() -> None:
+    images = "from cStringIO import StringIO; file = StringIO(); file.write(b'\\x89PNG'); file.seek(1)"
+    assert run(f"{images}; print(file.read(), file.getvalue())") == r"b'PNG' b'\x89PNG'"
+    text = "import StringIO; file = StringIO.StringIO('a\\nb'); print(ascii(file.readline()), file.read())"
+    assert run(text) == r"'a\n' b"
+    assert run("import StringIO; file = StringIO.StringIO(); print('x', file=file); print(file.getvalue())") == "x"
 
 
 def test_numpy_has_its_old_names(own_numpy: ModuleType) -> None:

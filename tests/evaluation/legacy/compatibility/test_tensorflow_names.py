@@ -10,10 +10,49 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import IO, Any
 
+import numpy as np
 import pytest
 
 from legacy_compatibility.aliases import Aliases
-from legacy_compatibility.tensorflow_names import deny_cuda_without_gpu, opens_bytes
+from legacy_compatibility.contrib_image import rotation_transforms
+from legacy_compatibility.tensorflow_names import deny_cuda_without_gpu, opens_bytes, read_known_flags
+
+
+class DefinedFlags:
+    """What TensorFlow 2.15 has behind `tf.flags.FLAGS`: flags are defined at any time, and unknown ones are errors."""
+
+    def __init__(self) -> None:
+        self.defaults: dict[str, str] = {}
+        self._given: dict[str, str] | None = None
+
+    def is_parsed(self) -> bool:
+        return self._given is not None
+
+    def __call__(self, argv: list[str], known_only: bool = False) -> list[str]:
+        given = dict(argument.removeprefix("--").split("=") for argument in argv[1:])
+        unknown = [name for name in given if name not in self.defaults]
+        if unknown and not known_only:
+            raise ValueError(f"Unknown command line flag {unknown[0]!r}")
+        self._given = given
+        return [argv[0], *(f"--{name}={given[name]}" for name in unknown)]
+
+    def __getattr__(self, name: str) -> str:
+        if name not in self.defaults or self._given is None:
+            raise AttributeError(name)
+        return self._given.get(name, self.defaults[name])
+
+
+class Flags:
+    """`tf.flags.FLAGS` of TensorFlow 2.15."""
+
+    def __init__(self, flags: DefinedFlags) -> None:
+        self.__dict__["__wrapped"] = flags
+
+    def __getattr__(self, name: str) -> Any:
+        flags = self.__dict__["__wrapped"]
+        if not flags.is_parsed():
+            flags(sys.argv)
+        return flags.__getattr__(name)
 
 
 @pytest.fixture
@@ -83,3 +122,43 @@ def test_text_is_text_and_anything_else_bytes(tmp_path: Path) -> None:
         assert file.read() == b" and text"
         file.seek(4)
         assert file.read(4) == b" and"
+
+
+def test_a_flag_is_read_before_all_are_defined(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "argv", ["attack.py", "--max_epsilon=4", "--batch_size=10"])
+
+    class Values(Flags):
+        pass
+
+    read_known_flags(Values)
+    defined = DefinedFlags()
+    flags = Values(defined)
+    defined.defaults["max_epsilon"] = "16"
+    assert flags.max_epsilon == "4"
+    defined.defaults["batch_size"] = "1"
+    assert defined(sys.argv, known_only=True) == ["attack.py"]  # as tf.app.run does
+    assert flags.batch_size == "10"
+    with pytest.raises(AttributeError, match="no_such_flag"):
+        _ = flags.no_such_flag
+
+
+def test_flags_are_parsed_without_app_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "argv", ["attack.py", "--max_epsilon=4", "--other=1"])
+
+    class Values(Flags):
+        pass
+
+    read_known_flags(Values)
+    defined = DefinedFlags()
+    defined.defaults["max_epsilon"] = "16"
+    assert Values(defined)._parse_flags() == ["attack.py", "--other=1"]
+    assert Values(defined)._parse_flags(["--max_epsilon=8"]) == ["attack.py"]
+    assert Values(defined).max_epsilon == "8"
+
+
+def test_a_rotation_turns_an_image_about_its_centre() -> None:
+    (transform,) = rotation_transforms(np.array([np.pi / 2]), height=3, width=5, functions=np)
+    a, b, c, d, e, f, *rest = transform
+    assert rest == [0, 0]
+    for (x, y), source in {(2, 1): (2, 1), (3, 1): (2, 2), (2, 0): (3, 1)}.items():
+        assert (a * x + b * y + c, d * x + e * y + f) == pytest.approx(source)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import html
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import timedelta
@@ -24,8 +26,8 @@ from evaluation.formats.curves.results import Results
 from evaluation.formats.curves.rules import CurvesRules, ListedAttack
 from evaluation.formats.curves.runner.results_file import encode
 from evaluation.formats.curves.threat_models import Capability, Knowledge, ThreatModel
-from formats.curves import engine_adapter, scores
-from formats.curves.engine_adapter import seed_of
+from formats.curves import benchmark_runs, engine_adapter, scores
+from formats.curves.benchmark_runs import seed_of
 from formats.curves.models import Benchmark, ModelScore
 from repositories.models import Repository
 from submissions.models import Player, Submission
@@ -118,8 +120,8 @@ def stage(db: None, root: Path, monkeypatch: pytest.MonkeyPatch, the_clock: Fake
     """The competition."""
     monkeypatch.setattr(worker_notifications, "_send", lambda task, keys: None)
     made = Stage(document_of(root))
-    monkeypatch.setattr(engine_adapter, "ready_player", lambda player, on_log: player)
-    monkeypatch.setattr(engine_adapter, "benchmark", made.benchmark)
+    monkeypatch.setattr(benchmark_runs, "ready_player", lambda player, on_log: player)
+    monkeypatch.setattr(benchmark_runs, "benchmark", made.benchmark)
     return made
 
 
@@ -203,6 +205,42 @@ def test_the_newest_scored_submission_of_a_team_counts(stage: Stage, client: Cli
     assert stage.board(client) == ["1,Owls,owls 1,100.0,100.0,9.0"]
 
 
+def test_a_page_says_why_a_submission_has_its_rank_under_each_threat_model(stage: Stage, client: Client) -> None:
+    owls, foxes = stage.submit("owls", HALF), stage.submit("foxes", ALL)
+    stage.play()
+    first, second, third = why(client, owls)
+    assert first == (
+        "Untargeted, L2, decision-based 50.0 percentage points behind rank 1: foxes 1 by Foxes, 100.0 %. "
+        "Compare the two It loses most to rank 1 against Boundary: 50.0 %, rank 1 has 100.0 %."
+    )
+    assert "First, 50.0 percentage points ahead of rank 2: foxes 1 by Foxes" in second
+    assert "50.0 percentage points behind rank 1" in third
+    assert "First, 50.0 percentage points ahead of rank 2: owls 1 by Owls, 50.0 %." in why(client, foxes)[0]
+    page = client.get(f"/submissions/{owls.pk}").content.decode()
+    address = re.search(r'href="([^"]*)">Compare the two', page)
+    assert address is not None
+    assert client.get(html.unescape(address[1])).content.decode().count("checked") == 2
+
+
+def test_a_page_says_what_new_rules_did_to_the_accuracy(stage: Stage, client: Client) -> None:
+    submission = stage.submit("owls", HALF)
+    stage.play()
+    rules = stage.competition.rules_versions.get()
+    rules.pk, rules.version = None, 2
+    rules.save()
+    stage.answers["sha256:owls-1"] = ALL
+    stage.play()
+    text = why(client, submission)[0]
+    assert "Before version 2 of the rules, its accuracy at the budget was 50.0 %; now it is 100.0 %. History" in text
+
+
+def why(client: Client, submission: Submission) -> list[str]:
+    """Return why a submission has its ranks, in words, one for each leaderboard."""
+    page = client.get(f"/submissions/{submission.pk}").content.decode().replace("\N{NO-BREAK SPACE}", " ")
+    found = re.findall(r"Why this rank: (.*?)</ul>", page, re.S)
+    return [" ".join(re.sub(r"<[^>]*>", "", each).split()) for each in found]
+
+
 def test_the_seed_is_one_for_all_submissions_of_a_team_and_another_for_each_attack(stage: Stage) -> None:
     players = [stage.submit(*each).player for each in (("owls", ALL), ("owls", ALL, 2), ("foxes", ALL))]
     attacks = [ListedAttack.read(each) for each in document_attacks(stage.competition)]
@@ -253,15 +291,18 @@ def test_a_competition_whose_attacks_cannot_be_run_is_refused(
 def test_models_of_other_threat_models_are_compared_on_one_page(stage: Stage, client: Client) -> None:
     owls, foxes = stage.submit("owls", HALF), stage.submit("foxes", ALL)
     stage.play()
-    address = f"/competitions/digits-curves/curves/model?submission={owls.pk}&submission={foxes.pk}&submission=99"
+    unknown = foxes.pk + 1
+    address = (
+        f"/competitions/digits-curves/curves/model?submission={owls.pk}&submission={foxes.pk}&submission={unknown}"
+    )
     page = client.get(address).content.decode()
     assert page.count('class="chart-sample"') == 2
-    assert "submission 99" in page
+    assert f"submission {unknown}" in page
     table = client.get(address.replace("model?", "model.csv?")).content.decode().splitlines()
     assert table[0] == f"budget,{owls.pk}: owls 1 by Owls,{foxes.pk}: foxes 1 by Foxes"
     assert table[1] == "0.0,0.75,1.0"
     assert table[11] == "4.0,0.5,1.0"
-    assert client.get("/competitions/digits-curves/curves/model.csv?submission=99").status_code == 404
+    assert client.get(f"/competitions/digits-curves/curves/model.csv?submission={unknown}").status_code == 404
 
 
 def test_the_history_shows_the_best_model_so_far(stage: Stage, client: Client, the_clock: FakeClock) -> None:

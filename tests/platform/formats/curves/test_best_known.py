@@ -32,7 +32,7 @@ from evaluation.formats.curves.models.classifier import Classifier, Loss
 from evaluation.formats.curves.models.sandboxed import ModelFailedError, as_pixels
 from evaluation.formats.curves.proofs.verification import DeadlineExceededError
 from evaluation.formats.curves.threat_models import Knowledge, Norm
-from formats.curves.best_known import engine_adapter, uploads
+from formats.curves.best_known import uploads, verification
 from formats.curves.best_known.history import best_known
 from formats.curves.best_known.work import proofs
 from formats.curves.models import Improvement, ModelScore, Proof
@@ -99,7 +99,7 @@ class Released:
         self.address = f"/competitions/digits-curves/rounds/1/models/{self.entry.submission_id}"
         self.ann, self.ben = (User.objects.create_user(name, f"{name}@example.org") for name in ("ann", "ben"))
         self.ends_with: Exception | None = None
-        monkeypatch.setattr(engine_adapter, "_instance", self._instance)
+        monkeypatch.setattr(verification, "_instance", self._instance)
 
     @contextmanager
     def _instance(self, proof: Proof) -> Iterator[Classifier]:

@@ -23,10 +23,10 @@ from evaluation.formats.curves.results import Results
 from evaluation.formats.curves.rules import CurvesRules, ListedAttack
 from evaluation.formats.curves.threat_models import Goal, Knowledge, Norm
 from evaluation.formats.registry import find_bundled
-from formats.curves import engine_adapter, submissions
+from formats.curves import benchmark_runs, smoke_test
+from formats.curves.benchmark_runs import benchmark
 from formats.curves.board import threat_models
-from formats.curves.engine_adapter import benchmark
-from formats.curves.submissions import CurvesSmokeTest
+from formats.curves.smoke_test import CurvesSmokeTest
 from submissions.models import Player
 from tests.platform.formats.curves.test_benchmarks import Stage
 
@@ -145,8 +145,8 @@ def test_the_smoke_test_asks_for_the_answers_that_the_attacks_need(
     smoke: CurvesSmokeTest, folder: Path, monkeypatch: pytest.MonkeyPatch, served: str, passed: bool, seen: str
 ) -> None:
     player = numpy_classifier(folder, served)
-    monkeypatch.setattr(submissions, "ready_player", lambda row, on_log: player)
-    *others, answers = smoke.check(Player(), lambda line: None, lambda: None)
+    monkeypatch.setattr(smoke_test, "ready_player", lambda row, on_log: player)
+    *others, answers = smoke.check(Player(), lambda line: None, lambda: None).checks
     assert all(check.passed for check in others)
     assert answers.seen.startswith(seen)
     assert answers.passed is passed
@@ -161,7 +161,7 @@ def test_boards_and_charts_of_all_knowledge_follow_from_one_submission(
     small["sample_sets"][1]["count"] = 6
     player = numpy_classifier(folder, "predict, scores=scores, gradients=gradients")
     monkeypatch.setattr(worker_notifications, "_send", lambda task, keys: None)
-    monkeypatch.setattr(engine_adapter, "ready_player", lambda row, on_log: player)
+    monkeypatch.setattr(benchmark_runs, "ready_player", lambda row, on_log: player)
     stage = Stage(small)
     submission = stage.submit("owls", {})
     stage.play()

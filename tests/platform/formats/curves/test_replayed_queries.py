@@ -16,7 +16,7 @@ from evaluation.formats.curves.models.sandboxed import ModelFailedError
 from evaluation.formats.curves.results import Results
 from evaluation.formats.curves.rules import CurvesRules, ListedAttack
 from evaluation.formats.curves.threat_models import Goal, Norm
-from formats.curves.engine_adapter import benchmark
+from formats.curves.benchmark_runs import benchmark
 
 ATTACK = ListedAttack("hop-skip-jump", Goal.UNTARGETED, Norm.L2, 200)
 RULES = CurvesRules(shape=ImageShape(4, 4, 3), classes=2, attacks=(ATTACK,))

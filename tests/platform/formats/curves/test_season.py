@@ -20,7 +20,7 @@ from evaluation.bundle.canonical_json import decode_line, split
 from evaluation.cli.main import main as gauntlet
 from evaluation.formats.curves.bundle.verify import verify as verify_bundle
 from evaluation.formats.registry import find_bundled
-from formats.curves.engine_adapter import played
+from formats.curves.benchmark_runs import played
 from formats.curves.models import Benchmark, ModelScore, Proof
 from rounds import services as rounds
 from rounds.models import Round

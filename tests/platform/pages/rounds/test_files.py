@@ -35,7 +35,11 @@ def released(play: Play, olga: User) -> Round:
 
 @pytest.mark.parametrize(
     ("part", "ending", "content_type"),
-    [("bundle", "jsonl", "application/jsonl"), ("images", "zip", "application/zip"), ("perturbed", "csv", "text/csv")],
+    [
+        ("bundle", "gauntlet", "application/octet-stream"),
+        ("images", "zip", "application/zip"),
+        ("perturbed", "csv", "text/csv"),
+    ],
 )
 def test_it_works(client: Client, released: Round, part: str, ending: str, content_type: str) -> None:
     answer = client.get(f"{FILES}/{part}")
@@ -49,7 +53,7 @@ def test_the_page_leads_to_all_of_it(client: Client, released: Round) -> None:
     page = client.get("/competitions/digits/rounds/1").content.decode()
     key = client.get("/signing-key.txt")
     assert key.headers["Content-Type"] == "text/plain; charset=utf-8"
-    assert f"gauntlet verify digits-round-1-bundle.jsonl --key {key.content.decode().strip()}" in page
+    assert f"gauntlet verify digits-round-1-bundle.gauntlet --key {key.content.decode().strip()}" in page
     assert f"{FILES}/bundle" in page
     assert "git clone http://testserver/git/public/model-1/model.git" in page
     assert "the secret salt" in page, "with the images the salt is public"

@@ -23,7 +23,8 @@ from formats.query.matches.models import Match
 from formats.query.rounds.downloads import pair_zip, pairs_table
 from formats.query.rounds.models import RoundMatch
 from rounds.models import Round, RoundEntry
-from rounds.release.downloads import bundle_of, images_zip
+from rounds.release.downloads import images_zip
+from tests.platform.bundle_content import bundle_content
 
 
 class Final(Protocol):
@@ -74,9 +75,9 @@ def test_anyone_can_check_the_commitment(published: Final, tmp_path: Path, root:
     assert subprocess.run(command, cwd=folder, check=False).returncode == 1
 
 
-def test_a_bundle_is_the_outcome_with_a_signature_behind_it(published: Final) -> None:
+def test_a_bundle_of_lines_is_the_outcome_with_a_signature_behind_it(published: Final) -> None:
     body = object_store.get(published.round.outcome)
-    bundle = bundle_of(published.round)
+    bundle = bundle_content(published.round)
     assert bundle.startswith(body)
     assert bundle.count(b"\n") == body.count(b"\n") + 1
 
@@ -98,8 +99,9 @@ def test_the_pairs_and_their_images_are_listed(published: Final) -> None:
 
 
 def test_they_are_the_same_each_time(published: Final) -> None:
-    for make in (bundle_of, images_zip, pairs_table):
+    for make in (images_zip, pairs_table):
         assert make(published.round) == make(published.round)
+    assert bundle_content(published.round) == bundle_content(published.round)
     assert pair_zip(published.pair) == pair_zip(published.pair)
 
 

@@ -20,6 +20,7 @@ from pytest_django import Settings
 from competitions.models import Competition
 from competitions.pseudonyms import public_name
 from core import clock, object_store
+from evaluation.bundle import parts
 from evaluation.formats.query.bundle.verify import verify
 from evaluation.formats.query.results import PieceResult, Trace
 from formats.query.matches.engine_adapter import pack
@@ -85,9 +86,9 @@ def test_every_file_calls_a_player_the_same(finished: Round, client: Client) -> 
     competition = finished.competition
     digests = finished.entries.values_list("player__digest", flat=True)
     names = {public_name(competition, digest) for digest in digests}
-    seen = dict(_everything(client, finished))
+    seen = dict(_files(client, finished))
     (bundle,) = (content for address, content in seen.items() if address.endswith("files/bundle"))
-    entrants = {line["player"] for line in map(json.loads, bundle.splitlines()) if line["kind"] == "entrant"}
+    entrants = {line["player"] for line in parts.decode(bundle.partition(b"\n")[2]) if line["kind"] == "entrant"}
     pairs = [json.loads(content) for address, content in seen.items() if address.endswith("pair.json")]
     reported = json.loads(seen["/api/competitions/digits/rounds/1"])
     assert entrants == names == {pair[side] for pair in pairs for side in ("model", "attack")}
@@ -163,8 +164,8 @@ def _archives(round_: Round) -> list[str]:
 
 def _everything(client: Client, round_: Round) -> Iterator[tuple[str, bytes]]:
     """All that can be reached by links, the API's answers, all released files and what is in them, and the code."""
-    waiting = ["/", *_archives(round_), *(f"/api{path}" for path in _api(round_))]
-    known = set(waiting)
+    yield from _files(client, round_)
+    waiting, known = ["/"], {"/"}
     while waiting:
         address = waiting.pop()
         answer = client.get(address)
@@ -178,6 +179,16 @@ def _everything(client: Client, round_: Round) -> Iterator[tuple[str, bytes]]:
             waiting += [link for link in sorted(links) if not link.startswith(("/static/", "/accounts/", "/git/"))]
     clone = "/git/public/open/model.git"
     yield clone, client.get(f"{clone}/info/refs?service=git-upload-pack").getvalue()
+
+
+def _files(client: Client, round_: Round) -> Iterator[tuple[str, bytes]]:
+    """The API's answers, the bundle, and the archives with what is in them."""
+    bundle = f"/competitions/digits/rounds/{round_.number}/files/bundle"
+    for address in (bundle, *_archives(round_), *(f"/api{path}" for path in _api(round_))):
+        content = client.get(address).getvalue()
+        yield address, content
+        if content.startswith(b"PK"):
+            yield from _inside(address, content)
 
 
 def _inside(address: str, content: bytes) -> Iterator[tuple[str, bytes]]:

@@ -14,6 +14,7 @@ from accounts.models import User
 from competitions.models import Competition, FreezeWindow, FrozenLeaderboards, SampleSet
 from competitions.services import export_competition, import_competition
 from core import clock, object_store
+from core.concurrent_archive_limit import AT_A_TIME, making_archive
 from core.errors import Refusal
 from core.models import Event
 from core.time_format import in_words
@@ -23,10 +24,10 @@ from formats.query.rounds.models import RoundMatch
 from repositories.http.concurrency_limits import ANYBODY, LIMITER, Permit
 from rounds.models import Release, Round, RoundEntry
 from rounds.release import released_parts as releasing
-from rounds.release.concurrent_archive_limit import AT_A_TIME, making_archive
-from rounds.release.downloads import bundle_of, images_zip
+from rounds.release.downloads import images_zip
 from rounds.release.released_parts import open_part, release, released, released_entries, released_tags, withdraw
 from submissions.models import Submission
+from tests.platform.bundle_content import bundle_content
 
 
 class Final(Protocol):
@@ -54,11 +55,11 @@ def test_it_works(published: Final, olga: User) -> None:
     for part in FILES:
         release(round_=published.round, part=part, by=olga, reason="the end")
     assert list(released(published.round)) == ["bundle", "images", "perturbed"]
-    assert _content(published.round, "bundle") == bundle_of(published.round)
+    assert _content(published.round, "bundle") == bundle_content(published.round)
     assert _content(published.round, "images") == images_zip(published.round)
     assert _content(published.round, f"perturbed-{published.pair.pk}").startswith(b"PK")
     assert {part: _told(published.round, part) for part in FILES} == {
-        "bundle": ("digits-round-1-bundle.jsonl", "application/jsonl"),
+        "bundle": ("digits-round-1-bundle.gauntlet", "application/octet-stream"),
         "images": ("digits-round-1-images.zip", "application/zip"),
         "perturbed": ("digits-round-1-perturbed.csv", "text/csv; charset=utf-8"),
     }

@@ -8,23 +8,25 @@ import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from django.db import connection
 from pytest_django import Settings
 
+from competitions.models import RulesVersion
 from core.errors import Fault
 from evaluation.builder.base import LogLine
 from evaluation.domain.errors import SlowBuildRefusal
 from evaluation.formats.query.catalogue import find_baseline
 from evaluation.sandbox.state_directory import state_directory
 from formats.query.matches import player_builds
-from submissions import pipeline
+from submissions import pipeline, smoke_pictures
 from submissions.build_logs import LAST_LINES, MAX_LINES
 from submissions.models import Build, LogChunk, Player, QuotaSlot, Submission
 from submissions.player_builds import checkout_of
 from submissions.selectors import log_lines, whole_log
-from submissions.smoke_test import CHECK_LOCALLY
+from tests.platform.printed_command import rows_of, rows_of_the_printed_command
 from tests.platform.submissions.pipeline.conftest import push_files
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("sample_sets")]
@@ -86,19 +88,30 @@ def test_a_submission_becomes_ready(submit: Submit, notifications: Notifications
         "time": True,
         "stateless": True,
     }
+    assert [sample.clean_label is not None for sample in smoke_pictures.kept(build)] == [True] * 6
     assert "nothing is installed" in log_of(build)
     assert notifications == [("leaderboards.evaluate", {"submission": submission.pk})]
     assert slot_of(submission) == QuotaSlot.State.USED
     assert player_builds.ready_player(player, print).digest == player.digest
 
 
-@pytest.mark.parametrize("track", ["untargeted", "targeted"])
-def test_an_attack_plays_against_a_bundled_model_and_its_output_is_logged(submit: Submit, track: str) -> None:
-    submission = advanced(submit(track, scripted(track, NOISE)))
+def test_an_attack_plays_against_a_bundled_model_and_its_output_is_logged(submit: Submit) -> None:
+    submission = advanced(submit("targeted", scripted("targeted", NOISE)))
 
     assert submission.state == Submission.State.READY, submission.problem
     lines = log_lines(submission.builds.get()).lines
     assert {line.stage for line in lines if "attacking a " in line.text} == {"smoke"}
+
+
+def test_the_printed_command_plays_the_same_smoke_test(
+    submit: Submit, live_server: Any, settings: Settings, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    settings.SITE_ADDRESS = live_server.url
+    RulesVersion.objects.update(values={"query_budget": 21, "piece_samples": 4})
+    attack = advanced(submit("untargeted", scripted("untargeted", NOISE)))
+    build = attack.builds.get()
+    assert ("budget", True, "at most 21 queries for one sample, the budget is 21") in rows_of(build)
+    assert rows_of_the_printed_command(build, tmp_path / "work-1", capfd) == rows_of(build)
 
 
 def test_output_of_a_player_is_readable_while_it_is_checked(submit: Submit) -> None:
@@ -253,7 +266,11 @@ def test_a_crash_is_reported_by_its_exception_with_one_fix_and_no_host_path(subm
     submission = advanced(submit("model", scripted("model", BROKEN)))
 
     assert submission.problem == "ZeroDivisionError: division by zero (main.py, line 5)"
-    assert submission.fix.splitlines() == ["correct `main.py` at line 5", CHECK_LOCALLY]
+    assert submission.fix.splitlines() == [
+        "correct `main.py` at line 5",
+        "test the fixed version on your own machine first: "
+        "`gauntlet check --competition http://localhost/competitions/digits .`",
+    ]
     build = submission.builds.get()
     assert [check["passed"] for check in build.checks] == [False, None, None, None]
     log = log_of(build)

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import re
+import sys
 from collections.abc import Mapping
 from typing import cast
 
 import pytest
 
 from core.errors import Refusal
+from evaluation.legacy.environment import VARIABLE
 from formats.transfer.submissions.preflight import check_commit
 from repositories.git_reader import GitReader, TreeFile
 from submissions.checked_commit import CheckedCommit
@@ -55,6 +58,29 @@ def test_it_takes_title_and_licence_of_the_manifest_or_the_licence_file() -> Non
     assert checked(with_metadata(licence="Apache-2.0") | {"LICENSE": text}).licence == "Apache-2.0"
 
 
+def test_a_missing_executable_bit_is_set_and_said() -> None:
+    plan = checked(FILES, {"run_attack.sh": "100644"}).plan
+    assert plan.endswith("for every batch; run_attack.sh is not executable in git, and is made so for each run")
+
+
+@pytest.mark.parametrize(
+    ("files", "problem"),
+    [
+        ({"run_attack.sh": b"#!/bin/sh\npython gone.py\n"}, "starts 'gone.py', which is not in the repository"),
+        ({"run_attack.sh": b"#!/bin/sh\npython a.py\n", "a.py": b"import torch\ntorch.load('w.pth')"}, "loads 'w.pth'"),
+        ({"w.pth": b"version https://git-lfs.github.com/spec/v1\noid sha256:0"}, "w.pth: a Git LFS pointer"),
+    ],
+)
+def test_the_checks_of_the_build_reject_a_push_to_a_site_with_the_legacy_environment(
+    files: dict[str, bytes], problem: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    checked(FILES | files)
+    monkeypatch.setenv(VARIABLE, sys.prefix)
+    assert checked(FILES).plan.endswith("in the legacy environment")
+    with pytest.raises(Refusal, match=re.escape(problem)):
+        checked(FILES | files)
+
+
 @pytest.mark.parametrize(
     ("files", "modes", "problem"),
     [
@@ -67,7 +93,6 @@ def test_it_takes_title_and_licence_of_the_manifest_or_the_licence_file() -> Non
         (with_metadata(licence="x" * 201), {}, "licence is not a text of one line with at most 200 characters"),
         (with_metadata(entry_point="../run.sh"), {}, "outside of the repository"),
         (with_metadata(entry_point="other.sh"), {}, "other.sh is not in the repository"),
-        (FILES, {"run_attack.sh": "100644"}, "is not executable"),
         (FILES, {"run_attack.sh": "120000"}, "is not in the repository"),
         (FILES | {"run_attack.sh": b"cp $1/* $2\n"}, {}, "does not say which interpreter runs it"),
         (FILES | {"run_attack.sh": b"#!/bin/sh\r\ncp\r\n"}, {}, "has Windows line ends"),

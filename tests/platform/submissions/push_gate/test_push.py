@@ -63,7 +63,7 @@ def test_it_works(push: Push, live_server: LiveServer, notifications: list[objec
 def test_a_plain_push_says_how_to_submit(push: Push) -> None:
     content, shown = push("main")
     assert content, shown
-    assert "git tag submission-1 && git push origin submission-1" in shown
+    assert "git tag submission-1 && git push origin HEAD submission-1" in shown
 
 
 def test_it_rejects_a_bad_manifest_with_its_fix_and_accepts_the_fixed_one(push: Push, copy: Copy) -> None:
@@ -77,7 +77,7 @@ def test_it_rejects_a_bad_manifest_with_its_fix_and_accepts_the_fixed_one(push: 
     assert not copy.git("ls-remote", "--refs", "origin")
 
     copy.write({"submission.toml": good})
-    assert "then: git commit -a && git tag -f submission-1 && git push origin submission-1" in shown
+    assert "then: git add --all && git commit && git tag -f submission-1 && git push origin HEAD submission-1" in shown
     copy.git("commit", "--quiet", "--all", "--message", "Fixed")
     copy.git("tag", "--force", "submission-1")
     content, shown = push("submission-1")

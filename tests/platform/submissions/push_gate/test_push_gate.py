@@ -79,7 +79,7 @@ def test_a_plain_push_is_answered_with_how_to_submit(send: Send, copy: Copy, ali
         accepted = submission_gate(push, reader)
     assert accepted.message == ""
     assert accepted.after(updates) == (
-        "Stored, not submitted. To submit: git tag submission-2 && git push origin submission-2\n"
+        "Stored, not submitted. To submit: git tag submission-2 && git push origin HEAD submission-2\n"
         "Slots left: 5 of 5 in any 24 hours."
     )
     send("submission-2", commit)

@@ -168,6 +168,10 @@ class Migration(migrations.Migration):
             ],
             options={
                 "ordering": ["place"],
+                "constraints": [
+                    models.UniqueConstraint(fields=("pool", "place"), name="pool_place_once"),
+                    models.UniqueConstraint(fields=("pool", "player"), name="player_once_per_pool"),
+                ],
             },
         ),
         migrations.AddField(
@@ -293,15 +297,11 @@ class Migration(migrations.Migration):
             ],
             options={
                 "ordering": ["track", "place", "entry"],
+                "indexes": [models.Index(fields=["track", "place"], name="leaderboard_track_i_947ef4_idx")],
+                "constraints": [
+                    models.UniqueConstraint(fields=("track", "entry"), name="one_standing_per_track_and_entry")
+                ],
             },
-        ),
-        migrations.AddConstraint(
-            model_name="poolplace",
-            constraint=models.UniqueConstraint(fields=("pool", "place"), name="pool_place_once"),
-        ),
-        migrations.AddConstraint(
-            model_name="poolplace",
-            constraint=models.UniqueConstraint(fields=("pool", "player"), name="player_once_per_pool"),
         ),
         migrations.AddConstraint(
             model_name="pool",
@@ -310,13 +310,5 @@ class Migration(migrations.Migration):
         migrations.AddIndex(
             model_name="evaluation",
             index=models.Index(fields=["submission", "pool"], name="leaderboard_submiss_2c206f_idx"),
-        ),
-        migrations.AddIndex(
-            model_name="standing",
-            index=models.Index(fields=["track", "place"], name="leaderboard_track_i_947ef4_idx"),
-        ),
-        migrations.AddConstraint(
-            model_name="standing",
-            constraint=models.UniqueConstraint(fields=("track", "entry"), name="one_standing_per_track_and_entry"),
         ),
     ]

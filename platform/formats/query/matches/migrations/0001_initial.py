@@ -95,6 +95,11 @@ class Migration(migrations.Migration):
             options={
                 "verbose_name_plural": "matches",
                 "ordering": ["pk"],
+                "constraints": [
+                    models.UniqueConstraint(
+                        fields=("rules", "sample_set", "model", "attack", "repetition"), name="match_played_once"
+                    )
+                ],
             },
         ),
         migrations.CreateModel(
@@ -160,6 +165,14 @@ class Migration(migrations.Migration):
             ],
             options={
                 "ordering": ["match", "number"],
+                "indexes": [
+                    models.Index(fields=["state", "match", "number"], name="matches_pie_state_a992c2_idx"),
+                    models.Index(
+                        fields=["state", "priority", "entry", "queued_at", "match", "number"],
+                        name="matches_pie_state_661736_idx",
+                    ),
+                ],
+                "constraints": [models.UniqueConstraint(fields=("match", "number"), name="piece_once_per_match")],
             },
         ),
         migrations.CreateModel(
@@ -189,6 +202,7 @@ class Migration(migrations.Migration):
             ],
             options={
                 "ordering": ["match", "sample"],
+                "constraints": [models.UniqueConstraint(fields=("match", "sample"), name="sample_once_per_match")],
             },
         ),
         migrations.CreateModel(
@@ -210,41 +224,14 @@ class Migration(migrations.Migration):
             ],
             options={
                 "ordering": ["-hour", "entry"],
+                "constraints": [
+                    models.UniqueConstraint(fields=("entry", "hour"), name="worker_time_once_per_hour"),
+                    models.UniqueConstraint(
+                        condition=models.Q(("entry", None)),
+                        fields=("hour",),
+                        name="worker_time_of_nobody_once_per_hour",
+                    ),
+                ],
             },
-        ),
-        migrations.AddConstraint(
-            model_name="match",
-            constraint=models.UniqueConstraint(
-                fields=("rules", "sample_set", "model", "attack", "repetition"), name="match_played_once"
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="sampleresult",
-            constraint=models.UniqueConstraint(fields=("match", "sample"), name="sample_once_per_match"),
-        ),
-        migrations.AddIndex(
-            model_name="piece",
-            index=models.Index(fields=["state", "match", "number"], name="matches_pie_state_a992c2_idx"),
-        ),
-        migrations.AddIndex(
-            model_name="piece",
-            index=models.Index(
-                fields=["state", "priority", "entry", "queued_at", "match", "number"],
-                name="matches_pie_state_661736_idx",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="piece",
-            constraint=models.UniqueConstraint(fields=("match", "number"), name="piece_once_per_match"),
-        ),
-        migrations.AddConstraint(
-            model_name="workertime",
-            constraint=models.UniqueConstraint(fields=("entry", "hour"), name="worker_time_once_per_hour"),
-        ),
-        migrations.AddConstraint(
-            model_name="workertime",
-            constraint=models.UniqueConstraint(
-                condition=models.Q(("entry", None)), fields=("hour",), name="worker_time_of_nobody_once_per_hour"
-            ),
         ),
     ]

@@ -53,6 +53,9 @@ class Migration(migrations.Migration):
             ],
             options={
                 "ordering": ["pk"],
+                "constraints": [
+                    models.UniqueConstraint(fields=("rules", "sample_set"), name="one_tournament_per_rules_and_samples")
+                ],
             },
         ),
         migrations.CreateModel(
@@ -101,6 +104,14 @@ class Migration(migrations.Migration):
             ],
             options={
                 "ordering": ["tournament", "track", "rank", "entered_at", "pk"],
+                "constraints": [
+                    models.UniqueConstraint(fields=("tournament", "submission"), name="submission_enters_once"),
+                    models.UniqueConstraint(
+                        condition=models.Q(("submission", None)),
+                        fields=("tournament", "player"),
+                        name="baseline_enters_once",
+                    ),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -168,6 +179,13 @@ class Migration(migrations.Migration):
             ],
             options={
                 "ordering": ["tournament", "attack", "batch"],
+                "indexes": [
+                    models.Index(fields=["state", "priority", "entry", "queued_at"], name="attack_run_queue"),
+                    models.Index(fields=["played_at"], name="attack_run_played"),
+                ],
+                "constraints": [
+                    models.UniqueConstraint(fields=("tournament", "attack", "batch"), name="attacked_once")
+                ],
             },
         ),
         migrations.CreateModel(
@@ -241,33 +259,5 @@ class Migration(migrations.Migration):
                 ],
                 "constraints": [models.UniqueConstraint(fields=("attack_run", "defence"), name="labelled_once")],
             },
-        ),
-        migrations.AddConstraint(
-            model_name="tournament",
-            constraint=models.UniqueConstraint(
-                fields=("rules", "sample_set"), name="one_tournament_per_rules_and_samples"
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="entrant",
-            constraint=models.UniqueConstraint(fields=("tournament", "submission"), name="submission_enters_once"),
-        ),
-        migrations.AddConstraint(
-            model_name="entrant",
-            constraint=models.UniqueConstraint(
-                condition=models.Q(("submission", None)), fields=("tournament", "player"), name="baseline_enters_once"
-            ),
-        ),
-        migrations.AddIndex(
-            model_name="attackrun",
-            index=models.Index(fields=["state", "priority", "entry", "queued_at"], name="attack_run_queue"),
-        ),
-        migrations.AddIndex(
-            model_name="attackrun",
-            index=models.Index(fields=["played_at"], name="attack_run_played"),
-        ),
-        migrations.AddConstraint(
-            model_name="attackrun",
-            constraint=models.UniqueConstraint(fields=("tournament", "attack", "batch"), name="attacked_once"),
         ),
     ]

@@ -1,4 +1,7 @@
-"""A small final, played to its end by the shipped schedule: twelve of each side, two targeted attacks, one warning."""
+"""A small final, played to its end by the shipped schedule: twelve of each side, two targeted attacks, one warning.
+
+Its bundle is one of lines, unless a test asks for one in parts.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +15,8 @@ from evaluation.bundle.player_submissions import BundleSubmission
 from evaluation.bundle.signing import sign
 from evaluation.domain.players import TrackName
 from evaluation.formats.query.bundle.records import (
+    FORMAT,
+    OF_LINES,
     BundleHead,
     BundlePiece,
     BundleSample,
@@ -79,7 +84,7 @@ def played() -> Record:
     }
     rules = QueryRules().as_dict()
     eligible = {player: tuple(one.eligible for one in of) for player, of in submissions.items()}
-    head = BundleHead("digits", 3, "The final", "final", 1, rules, commitment_of(hashes), FIELD_SALT, "")
+    head = BundleHead("digits", 3, "The final", "final", 1, rules, commitment_of(hashes), FIELD_SALT, "", OF_LINES)
     return Record(
         replace(head, field_commitment=field_commitment_of(head, facts, submissions, eligible)),
         facts,
@@ -106,3 +111,11 @@ def signed(written: bytes) -> bytes:
 def seed() -> bytes:
     """The secret seed of the organisers' key."""
     return SEED
+
+
+@pytest.fixture(scope="session")
+def played_in_parts(played: Record) -> Record:
+    """The same round, frozen by this version: its bundle is in parts."""
+    head = replace(played.head, format=FORMAT)
+    commitment = field_commitment_of(head, played.facts, played.submissions, played.eligible_at_freeze)
+    return replace(played, head=replace(head, field_commitment=commitment))

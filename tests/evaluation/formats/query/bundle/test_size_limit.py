@@ -28,6 +28,8 @@ def check(round_: RoundFacts) -> None:
         (100, 100, 500, "halving", 100),
         (100, 100, 500, "ladder", 100),
         (300, 300, 200, "ladder", 0),
+        # the field of 2018
+        (352, 96, 500, "halving", 63),
         (0, 0, 40, "ladder", 0),
     ],
 )
@@ -42,8 +44,9 @@ def test_rounds_of_the_sizes_that_are_played_pass(
     [
         (1001, 1, 10, "ladder", 0, "1,001 players of one track, and at most 1,000"),
         (1000, 1000, 51, "ladder", 0, "are more than the 50,000,000 results"),
-        (200, 200, 200, "halving", 0, "lines for its 40,000 pairs"),
-        (30, 30, 9000, "halving", 30, "MiB, and at most 61 MiB"),
+        (500, 500, 200, "ladder-2", 0, "lines for its 250,000 pairs"),
+        (400, 300, 100, "halving", 0, "MiB of lines, and at most 61 MiB"),
+        (500, 400, 100, "halving", 0, "results, and at most 2,000,000"),
     ],
 )
 def test_it_rejects_what_could_not_be_verified(
@@ -52,3 +55,8 @@ def test_it_rejects_what_could_not_be_verified(
     with pytest.raises(Refusal, match=problem) as refusal:
         check(facts(models, attacks, samples, schedule, targeted))
     assert refusal.value.fix
+
+
+def test_it_rejects_a_budget_that_a_column_cannot_hold() -> None:
+    with pytest.raises(Refusal, match="4,294,967,296 is above"):
+        check_size(facts(2, 2, 10), query_budget=2**32, piece_samples=10)

@@ -136,7 +136,7 @@ CHEATS: dict[str, tuple[Callable[[Lines], object], str, str]] = {
     "a field too many": (lambda lines: lines[0].update(more=1), "head", "unknown fields"),
     "a field too few": (lambda lines: lines[0].pop("rules"), "head", "rules is missing"),
     "an object for a name": (lambda lines: lines[-1].update(model={"a": []}), "warning", "this line does not follow"),
-    "another form": (lambda lines: lines[0].update(format=1), "head", "format is neither 2 nor 3"),
+    "another form": (lambda lines: lines[0].update(format=1), "head", "format is not one of 2, 3, 4"),
     "a hash that is none": (lambda lines: lines[1].update(hash="0" * 63 + "F"), "sample", "64 hexadecimal digits"),
     "a sample twice": (lambda lines: lines[2].update(hash=lines[1]["hash"]), "sample", "listed twice"),
     "nobody's player": (lambda lines: entrant(lines).update(teams=[], submissions=[]), "entrant", "at least one"),

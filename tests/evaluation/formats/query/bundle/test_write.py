@@ -18,6 +18,7 @@ from evaluation.bundle.canonical_json import (
     decode,
     encode,
 )
+from evaluation.bundle.signature_check import body_of
 from evaluation.bundle.signing import line_hashes, sign
 from evaluation.bundle.signing_keys import public_key
 from evaluation.domain.errors import BundleRefusal, Refusal
@@ -37,7 +38,7 @@ def test_it_works(played: Record, written: bytes) -> None:
     assert counts["results"] == 12 * 12 + 5 * 2
     # in the order of entry: the first is the owner
     assert b'"teams":["owls","larks"]' in written
-    assert read(written).record == played
+    assert read(body_of(written)).record == played
 
 
 def test_equal_rounds_have_equal_bytes(played: Record, written: bytes) -> None:
@@ -164,7 +165,7 @@ def test_a_line_of_many_values_takes_no_more_memory_than_its_bytes(written: byte
     kept = []
     for content in (written, written + fat):
         tracemalloc.start()
-        bundle = read(content)
+        bundle = read(body_of(content))
         kept.append(tracemalloc.get_traced_memory()[0])
         tracemalloc.stop()
         assert bundle.derived

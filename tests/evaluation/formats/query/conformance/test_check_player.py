@@ -73,6 +73,14 @@ def test_players_of_the_sdk_pass(code: str) -> None:
     assert faults(checks) == []
 
 
+def test_an_invalid_label_is_not_the_same_label_again() -> None:
+    code = "import numpy; from gauntlet import serve_model; serve_model(lambda images: -numpy.ones(len(images), int))"
+    checks = check_player([sys.executable, "-c", code], rules=RULES)
+    assert faults(checks) == [
+        "labels in range", "same label when queried again", "same label alone", "same label in other batches",
+    ]  # fmt: skip
+
+
 @pytest.mark.parametrize(("served", "failed"), [(OFFERED, []), (OTHER_SCORES, ["answers scores"])])
 def test_what_a_model_offers_is_asked_for(served: str, failed: list[str]) -> None:
     checks = check_player([sys.executable, "-c", SDK_SCORES + served], rules=RULES)

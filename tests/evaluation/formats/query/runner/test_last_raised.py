@@ -25,6 +25,11 @@ def test_it_works() -> None:
     assert last_exception(output, HOME) == LastException("ZeroDivisionError: division by zero", "net/layers.py", 7)
 
 
+def test_a_library_whose_place_on_the_host_is_hidden_is_not_the_player_s() -> None:
+    output = traceback(("/code/main.py", 30), ("lib/python3.11/site-packages/x.py", 1))
+    assert last_exception(output, Path("/code")) == LastException("ZeroDivisionError: division by zero", "main.py", 30)
+
+
 def test_it_names_the_player_s_own_line_and_not_the_library_s() -> None:
     frames = ((f"{HOME}/main.py", 30), (f"{HOME}/.venv/lib/python3.11/site-packages/x.py", 1), ("/usr/lib/a.py", 9))
     assert last_exception(traceback(*frames), HOME) == LastException(

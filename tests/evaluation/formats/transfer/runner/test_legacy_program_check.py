@@ -38,13 +38,16 @@ def test_it_works(source: Path) -> None:
     ("name", "content", "problem"),
     [
         ("run_defense.sh", "#!/bin/sh\npython gone.py", "run_defense.sh: starts 'gone.py', which is not in the"),
+        ("run_defense.sh", "#!/bin/sh\ntime python gone.py", "run_defense.sh: starts 'gone.py'"),
+        ("run_defense.sh", "#!/bin/sh\nA=1 CUDA_DEVICES= /usr/bin/python3 -u gone.py", "starts 'gone.py'"),
+        ("defense.py", "import numpy\nfrom __future__ import division", "line 2: not Python 3: from __future__"),
         ("run_defense.sh", "#!/bin/sh\npython2 defense.py", "run_defense.sh: starts python2"),
         ("run_defense.sh", "#!/usr/bin/python2.7\nx", "run_defense.sh: starts python2"),
         ("run_defense.sh", "#!/usr/bin/env python\nprint 'x'", "run_defense.sh, line 2: not Python 3"),
         ("run_defense.sh", "#!/bin/sh\ncd model\npython defense.py", "goes to the folder 'model'"),
         ("defense.py", "print 'Python 2'", "defense.py, line 1: not Python 3"),
         ("defense.py", "x = y.cuda(async=True)", "defense.py, line 1: not Python 3"),
-        ("defense.py", "if 1:\n    x = 1\n\ty = 2", "defense.py, line 3: not Python 3: inconsistent use of tabs"),
+        ("defense.py", "if 1:\n\tx = 1\n  y = 2", "defense.py, line 3: not Python 3: unindent does not match"),
         ("defense.py", "import numpy\nimport chainer", "defense.py, line 2: imports 'chainer'"),
         ("defense.py", "import torch\ntorch.load('a.pth')", "line 2: loads 'a.pth', which is not in the repository"),
         (
@@ -100,10 +103,33 @@ def test_a_script_that_makes_files_may_make_its_weights(source: Path) -> None:
     assert check(source)
 
 
-def test_an_imported_module_may_mix_tabs_and_spaces(source: Path) -> None:
+def test_scripts_and_modules_may_mix_tabs_and_spaces(source: Path) -> None:
     (source / "net.py").write_text("if 1:\n    x = 1\n    if x:\n\ty = 2\n")
-    (source / "defense.py").write_text("import numpy\nimport net\n")
+    (source / "defense.py").write_text("import numpy\nimport net\nif 1:\n    x = 1\n    if x:\n\ty = 2\n")
     assert check(source)
+
+
+def test_modules_of_python_2_are_there(source: Path) -> None:
+    (source / "defense.py").write_text("import Queue, StringIO\nfrom cStringIO import StringIO as File\n")
+    assert check(source) == []
+
+
+def test_modules_on_a_changed_path_are_left_to_the_run(source: Path) -> None:
+    (source / "slim" / "nets").mkdir(parents=True)
+    (source / "slim" / "nets" / "vgg.py").touch()
+    (source / "defense.py").write_text("import sys\nimport nets.vgg\n")
+    with pytest.raises(BuildRefusal, match=r"defense\.py, line 2: imports 'nets'"):
+        check(source)
+    (source / "defense.py").write_text("import sys\nsys.path.append('slim')\nimport nets.vgg\n")
+    assert check(source) == []
+    (source / "defense.py").write_text("import sys\nsys.path.append('slim')\nimport datasets\n")
+    with pytest.raises(BuildRefusal, match=r"defense\.py, line 3: imports 'datasets'"):
+        check(source)
+
+
+def test_a_licence_in_a_string_may_stand_before_the_docstring(source: Path) -> None:
+    (source / "defense.py").write_text('"""MIT"""\n""""A defence."""\nfrom __future__ import division\nimport Queue\n')
+    assert check(source) == []
 
 
 def test_a_slow_file_is_refused(source: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -111,3 +137,22 @@ def test_a_slow_file_is_refused(source: Path, monkeypatch: pytest.MonkeyPatch) -
     (source / "defense.py").write_text('f"' + "{x}" * 87_000 + '"')
     with pytest.raises(BuildRefusal, match="the program: reading it takes more than 1 s of processor time"):
         check(source)
+
+
+def test_a_module_that_is_started_and_its_relative_imports_are_followed(source: Path) -> None:
+    (source / "run_defense.sh").write_text("#!/bin/sh\npython -u -m package.main --input_dir=$1\n")
+    (source / "package" / "nets").mkdir(parents=True)
+    for name, content in {
+        "__init__.py": "", "main.py": "from .nets import inception", "nets/__init__.py": "",
+        "nets/inception.py": "from .. import blocks", "blocks.py": "import numpy\nimport chainer",
+    }.items():  # fmt: skip
+        (source / "package" / name).write_text(content)
+    with pytest.raises(BuildRefusal, match=r"package/blocks.py, line 2: imports 'chainer'"):
+        check(source)
+
+
+def test_it_says_where_it_recognises_no_script(source: Path) -> None:
+    (source / "run_defense.sh").write_text('#!/bin/sh\n$RUN "$1"\n')
+    assert check(source) == [
+        "run_defense.sh: no Python script is recognised in it, so its program is first seen when it runs"
+    ]

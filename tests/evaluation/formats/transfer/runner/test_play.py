@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import os
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -13,8 +15,10 @@ from evaluation.domain.errors import Fault
 from evaluation.domain.samples import Sample
 from evaluation.formats.transfer.results import BatchReason, ImageNote, PairCounts
 from evaluation.formats.transfer.rules import TransferRules
+from evaluation.formats.transfer.runner.artefacts import write_files
 from evaluation.formats.transfer.runner.match_result import TransferResult
 from evaluation.formats.transfer.runner.play import TransferMatch, play
+from evaluation.formats.transfer.runner.player_build import build_player
 from evaluation.formats.transfer.runner.transfer_player import TransferPlayer
 from evaluation.sandbox.base import Resources
 from evaluation.sandbox.process import ProcessSandbox
@@ -28,7 +32,7 @@ ONE = 'for image in "$1"/*.png; do echo "$(basename $image),1"; done >"$2"'
 
 
 @pytest.mark.parametrize("sandbox", [None, False], ids=["as this host can", "without bubblewrap"], indirect=True)
-def test_it_works(submission: Make, played: Played, samples: list[Sample]) -> None:
+def test_it_works(submission: Make, played: Played, samples: list[Sample], tmp_path: Path) -> None:
     result = played(
         [submission(NOOP, name="noop"), submission(NOOP, "targeted_attack", "targeted")],
         [submission(ONE, "defense", "one")],
@@ -41,10 +45,25 @@ def test_it_works(submission: Make, played: Played, samples: list[Sample]) -> No
         PairCounts("noop", "one", False, 2, 2, 2, 0),
         PairCounts("targeted", "one", True, 2, 2, 2, 0, 0),
     ]
+    write_files(result, tmp_path)
+    rows = csv.DictReader((tmp_path / "all_classification.csv").read_text().splitlines())
+    labels = [(row["ImageId"], row["TrueLabel"]) for row in rows if row["AttackName"] == "noop"]
+    assert labels == [(sample.image_id, str(sample.label + 1)) for sample in samples]
     assert np.array_equal(result.made[0].images, np.stack([sample.image for sample in samples[:3]]))
     assert not [batch.run for batch in result.made if batch.run.reason]
     assert not [batch.run for batch in result.labelled if batch.run.reason]
     assert {name: len(times) for name, times in result.seconds().items()} == {"noop": 2, "targeted": 2, "one": 4}
+
+
+def test_an_entry_point_without_its_executable_bit_is_started_and_the_log_says_so(
+    repository: Callable[..., Path], played: Played
+) -> None:
+    source, lines = repository(NOOP), list[str]()
+    (source / "run.sh").chmod(0o644)
+    result = played([build_player(source, sandbox="process", on_log=lines.append)], [])
+    assert [batch.run.reason for batch in result.made] == [None, None]
+    assert lines[0] == "run.sh is not executable in git, and is made so for each run"
+    assert not os.access(source / "run.sh", os.X_OK)
 
 
 def test_an_attack_gets_images_epsilon_and_targets_only_if_it_is_targeted(submission: Make, played: Played) -> None:

@@ -99,7 +99,7 @@ def test_every_replacement_is_a_line_of_the_log(legacy: Path) -> None:
     lines: list[str] = []
     build_player(REPOSITORIES / "saves-floats", sandbox="process", on_log=lines.append)
     assert [line.partition(" is replaced by ")[0] for line in lines] == [
-        "saves-floats: attack.py, line 7: numpy",
-        "saves-floats: attack.py, line 8: scipy",
-        "saves-floats: metadata.json: the container gcr.io/tensorflow/tensorflow:1.1.0",
+        "attack.py, line 7: numpy",
+        "attack.py, line 8: scipy",
+        "metadata.json: the container gcr.io/tensorflow/tensorflow:1.1.0",
     ]

@@ -36,6 +36,7 @@ def played(files: int, repository: Path) -> BatchRun:
         run.end.return_value = Ending(0, False, "")
         return run
 
+    (repository / "run.sh").touch()
     sandbox = Mock(Sandbox, base_image=None)
     sandbox.place.side_effect = lambda folder: folder.place
     sandbox.start.side_effect = start

@@ -1,4 +1,4 @@
-"""The first pool of a track without baselines."""
+"""The first pool of a track: its baselines, and the first submissions where they are too few."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ import pytest
 
 from accounts.models import User
 from core import clock
-from formats.query.leaderboards import services
+from formats.query.demo.query_demo import QueryDemo
+from formats.query.leaderboards import scoring, services
 from formats.query.leaderboards.evaluation_basis import pool_in_force
 from formats.query.leaderboards.models import Pool
 from formats.query.leaderboards.tasks import evaluate, sweep
@@ -107,3 +108,69 @@ def test_a_pool_with_another_origin_is_not_changed(env: BoardFixture, alice: Use
     submitted(env, "owls", alice)
     assert services.fill_first_pools() == []
     assert members(env) == ["plain"]
+
+
+def baselines(env: BoardFixture, kind: str, *titles: str) -> None:
+    """The first pool of the track has these baselines, which are fewer than the rules allow."""
+    env.tracks[kind].baselines = list(titles)
+    env.tracks[kind].save()
+    players = [env.player(kind, title) for title in titles]
+    services.set_pool(track=env.tracks[kind], players=players, reason="baselines", of_first_submissions=True)
+
+
+def test_models_with_a_score_above_0_join_few_baselines(env: BoardFixture, alice: User) -> None:
+    """A model that is wrong on half of the images has the score 0, and would give every attack the score 0."""
+    baselines(env, "model", "plain")
+    env.pool("untargeted", "noise")
+    wrong, right = submitted(env, "owls", alice), submitted(env, "newts", alice)
+    assert services.fill_first_pools() == [], "they are not scored"
+    env.score(wrong, 0.0)
+    env.score(right, 1.5)
+    assert len(services.fill_first_pools()) == 1
+    assert members(env) == ["plain", right.title]
+    pool = pool_in_force(env.tracks["model"])
+    assert pool is not None
+    assert pool.reason == "the bundled baselines and the first submissions"
+    Submission.objects.filter(pk=right.pk).update(disqualified_at=clock.now())
+    services.fill_first_pools()
+    assert members(env) == ["plain"], "baselines stay"
+
+
+def test_the_demo_waits_until_the_pool_and_the_boards_have_settled(env: BoardFixture, alice: User) -> None:
+    """The boards that it prints, and those after a restart, are the same."""
+
+    def left() -> int:
+        return QueryDemo().under_way(env.competition)
+
+    baselines(env, "model", "plain")
+    env.pool("untargeted", "noise")
+    attack = env.submission(env.entry("arrows"), "untargeted", alice)
+    env.score(attack, 2.0)
+    assert left() == 0
+    env.tracks["untargeted"].standings.all().delete()
+    assert left() == 1, "the attack's standing"
+    scoring.recompute(env.tracks["untargeted"])
+    model = submitted(env, "newts", alice)
+    assert left() == 1, "its score"
+    env.score(model, 1.5)
+    assert left() == 1, "its place in the pool"
+    services.fill_first_pools()
+    assert left() == 1, "the attack's score against that pool"
+    env.score(attack, 1.0)
+    assert left() == 0
+
+
+def test_attacks_join_few_baselines_at_once(env: BoardFixture, alice: User) -> None:
+    baselines(env, "targeted", "transfer")
+    attack = env.submission(env.entry("arrows"), "targeted", alice)
+    evaluate(submission=attack.pk)
+    pool = pool_in_force(env.tracks["targeted"])
+    assert pool is not None
+    assert [place.player.title for place in pool.places.select_related("player")] == ["transfer", attack.title]
+
+
+def test_nobody_joins_before_the_baselines_are_built(env: BoardFixture, alice: User) -> None:
+    env.tracks["targeted"].baselines = ["targeted-boundary"]
+    env.tracks["targeted"].save()
+    evaluate(submission=env.submission(env.entry("arrows"), "targeted", alice).pk)
+    assert pool_in_force(env.tracks["targeted"]) is None

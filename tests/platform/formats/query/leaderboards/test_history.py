@@ -10,7 +10,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from competitions.models import Entry, Track
-from evaluation.domain.translatable_text import Text
 from formats.query.leaderboards.history import PERIODS, BasisChange, TrackHistory, moments, standings_over_time
 from formats.query.leaderboards.ranking import BasisKey, BoardPlace, Choice, ScoredEvaluation, places
 from formats.query.tracks import MODEL, TARGETED
@@ -62,7 +61,7 @@ def slowly(
 
 def test_it_works() -> None:
     rows = rows_of([(1, 1, 0, 1.0, BASES[0]), (2, 1, 1, 2.0, BASES[0]), (1, 2, 2, 2.0, BASES[0])])
-    changes = [BasisChange(START, BASES[0], Text("pool 1")), BasisChange(moment(3), BASES[1], Text("pool 2"))]
+    changes = [BasisChange(START, BASES[0], "pool 1"), BasisChange(moment(3), BASES[1], "pool 2")]
     found = list(standings_over_time(moments(rows, changes), MODEL, 1))
     assert found == [(moment(0), 1, 1), (moment(1), 1, 2), (moment(2), 3, 1), (moment(3), 3, None)]
 
@@ -76,7 +75,7 @@ def test_ranks_are_those_of_the_whole_leaderboard_at_every_moment(
     track_name: str,
 ) -> None:
     rows = rows_of(drawn)
-    changes = [BasisChange(moment(hours), key, Text("a basis")) for hours, key in sorted(new, key=lambda each: each[0])]
+    changes = [BasisChange(moment(hours), key, "a basis") for hours, key in sorted(new, key=lambda each: each[0])]
     made = [
         Choice(moment(hours), entry, number and 10 * number + entry)
         for hours, entry, number in sorted(chosen, key=lambda each: each[0])
@@ -111,7 +110,7 @@ def test_ranks_within_one_period_are_the_last_of_it(rivals: int) -> None:
         for number in range(2, 2 + rivals)
     ]
     track = Track(name=MODEL)
-    history = TrackHistory(track, rows, [BasisChange(START, BASES[0], Text("pool 1"))])
+    history = TrackHistory(track, rows, [BasisChange(START, BASES[0], "pool 1")])
     steps = history.of(Entry(pk=1), START + timedelta(minutes=600))
     assert len(steps) <= 2 * PERIODS
     assert steps[0] == (START, 1, 1)

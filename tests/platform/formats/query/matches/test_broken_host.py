@@ -10,6 +10,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -23,12 +24,16 @@ from core import clock
 from core.errors import Fault
 from core.models import Event
 from core.site_identity import require_identity
+from evaluation.domain.failure_reasons import Reason
+from evaluation.domain.players import Side
+from evaluation.formats.query.referee.match import RefereedMatch
+from evaluation.formats.query.results import Failure, PieceResult
 from evaluation.sandbox.docker import RUNNER_LABEL, DockerSandbox
 from evaluation.sandbox.host_process import runner_label
 from formats.query.matches.match_requests import ensure_match
 from formats.query.matches.models import Match, Piece, SampleResult
 from submissions.models import Player
-from workers import host_health, sandboxes, tasks
+from workers import calibration, host_health, sandboxes, tasks
 from workers.models import Host, Worker
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow(20)]
@@ -50,6 +55,13 @@ class Game:
         """Let the worker play one piece, `times` times."""
         for _ in range(times):
             self._let_play(self.worker, seconds=0.0)
+
+    def finish(self, *, turns: int = 10) -> None:
+        """Let the worker play the rest; a check of a host under load may fail once more, which costs one turn."""
+        for _ in range(turns):
+            if not Piece.objects.exclude(state="played").exists():
+                return
+            self.play()
 
     def rows(self) -> list[tuple[object, ...]]:
         columns = ("sample", "outcome", "distance", "worst_case", "queries", "reason", "found_label")
@@ -95,6 +107,76 @@ def no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(host_health, "PAUSES", (timedelta(0),))
 
 
+class Speed:
+    """The factor that a measurement of this host gives."""
+
+    def __init__(self) -> None:
+        self.factor = 1.0
+
+    def measure(self, device: str | None = None) -> float:
+        return self.factor
+
+
+@pytest.fixture
+def speed(monkeypatch: pytest.MonkeyPatch) -> Speed:
+    """A host as fast as the reference machine, until a test slows it down."""
+    speed = Speed()
+    monkeypatch.setattr(calibration, "calibrate", speed.measure)
+    monkeypatch.setattr(calibration, "_known", {})
+    return speed
+
+
+@pytest.fixture
+def too_slow(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[], None]], None]:
+    """Let the model exceed its time in the next piece, after what the test does meanwhile."""
+
+    def happen(meanwhile: Callable[[], None]) -> None:
+        play_piece = RefereedMatch.play_piece
+
+        def played(self: RefereedMatch, *words: Any, **names: Any) -> PieceResult:
+            result = play_piece(self, *words, **names)
+            monkeypatch.setattr(RefereedMatch, "play_piece", play_piece)
+            meanwhile()
+            return replace(result, failures=(Failure(Side.MODEL, Reason.TOO_SLOW),))
+
+        monkeypatch.setattr(RefereedMatch, "play_piece", played)
+
+    return happen
+
+
+@pytest.mark.usefixtures("no_pauses")
+def test_a_host_that_is_too_slow_for_the_limits_is_out_of_service(game: Game, speed: Speed) -> None:
+    game.play()
+    speed.factor = 5.0
+    calibration.measure_again(most=1.0)
+    game.play(2)
+    game.require_outage("its processor is 5.0 times slower than the reference machine, and 4 times is the most")
+    speed.factor = 3.9
+    game.finish()
+    game.require_same_outcome()
+
+
+@pytest.mark.usefixtures("no_pauses")
+def test_a_host_that_becomes_slower_in_a_piece_charges_nobody(
+    game: Game, speed: Speed, too_slow: Callable[[Callable[[], None]], None]
+) -> None:
+    game.play()
+    too_slow(lambda: setattr(speed, "factor", 1.5))
+    game.play()
+    game.require_outage("this host became slower while it played: the factor of its limits was 1.00 and is 1.50")
+    game.finish()
+    game.require_same_outcome()
+
+
+def test_a_slow_player_is_charged_on_a_host_that_is_as_fast_as_before(
+    game: Game, speed: Speed, too_slow: Callable[[Callable[[], None]], None]
+) -> None:
+    too_slow(lambda: setattr(speed, "factor", 1.05))
+    game.play()
+    assert [each["reason"] for each in Piece.objects.get(state="played").failures] == ["too_slow"]
+    assert not Host.objects.exists()
+
+
 @pytest.mark.usefixtures("no_pauses")
 def test_a_removed_sandbox_program_costs_nobody_anything(
     game: Game, sandbox_program: Any, caplog: pytest.LogCaptureFixture
@@ -105,7 +187,7 @@ def test_a_removed_sandbox_program_costs_nobody_anything(
     game.require_outage("cannot start bwrap: No such file")
     assert [line.name for line in caplog.records if line.levelno == logging.ERROR].count("workers.host_health") == 1
     sandbox_program.restore()
-    game.play(2)
+    game.finish()
     game.require_same_outcome()
 
 
@@ -118,7 +200,7 @@ def test_a_sandbox_program_removed_during_a_piece_costs_nobody_anything(game: Ga
     game.play()
     game.require_outage("cannot start bwrap: No such file")
     sandbox_program.restore()
-    game.play(2)
+    game.finish()
     game.require_same_outcome()
 
 
@@ -129,7 +211,7 @@ def test_a_sandbox_program_that_fails_half_of_the_time_costs_nobody_anything(gam
     game.play(4)
     game.require_outage("bubblewrap ended before the player started")
     sandbox_program.restore()
-    game.play(2)
+    game.finish()
     game.require_same_outcome()
 
 
@@ -240,6 +322,7 @@ def test_a_worker_that_starts_without_an_engine_reports_it_once(
 # a separate worker on a small disk, which is filled after the first piece and emptied after some attempts
 ON_A_SMALL_DISK = """
 import os, shutil, sys, tempfile
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
@@ -252,28 +335,37 @@ import django
 django.setup()
 from workers.heartbeat import WorkerHeartbeat, register
 from workers.worker import play as play_work
+from formats.query.matches.models import Piece
 from workers import host_health
 
 host_health.PAUSES = (timedelta(0),)
 filler = disk / "filler"
 
-def play(times):
-    for _ in range(times):
-        worker = register(0)
-        with WorkerHeartbeat(worker) as heartbeat:
-            play_work(worker, heartbeat, seconds=0.0)
+def play():
+    worker = register(0)
+    with WorkerHeartbeat(worker) as heartbeat:
+        play_work(worker, heartbeat, seconds=0.0)
+    host = host_health.Host.objects.first()
+    print(Piece.objects.filter(state="played").count(), host.problem if host is not None and host.out_since else "")
 
-play(1)
+def play_until(played):
+    for _ in range(10):  # a check of a host under load may fail
+        play()
+        if Piece.objects.filter(state="played").count() == played:
+            return
+
+play_until(1)
 with filler.open("wb", buffering=0) as file:
     try:
         while True:
             file.write(bytes(1 << 12))
     except OSError:
         pass
-play(4)
-print("FULL", host_health.Host.objects.get().problem)
+for _ in range(4):
+    play()
 filler.unlink()
-play(2)
+print("EMPTY")
+play_until(3)
 """
 
 
@@ -307,7 +399,8 @@ def test_a_full_disk_costs_nobody_anything(game: Game, root: Path, tmp_path: Pat
     program = [sys.executable, "-c", ON_A_SMALL_DISK, str(tmp_path), str(disk)]
     done = subprocess.run([*mounted, *program], cwd=root, env=environment, capture_output=True, text=True, timeout=200)
     assert done.returncode == 0, done.stderr
-    assert "No space left on device" in done.stdout
+    assert "No space left on device" in done.stdout.partition("EMPTY")[0], done.stdout
+    assert done.stdout.splitlines()[-1] == "3 ", done.stdout
     game.require_same_outcome()
 
 
@@ -337,7 +430,7 @@ def test_an_engine_that_stops_costs_nobody_anything(docker_site: Any, request: p
     game.play(3)
     game.require_outage("the Docker engine says")
     docker_site.repair()
-    game.play(2)
+    game.finish()
     game.require_same_outcome()
     (sandbox,) = sandboxes.opened_sandboxes()
     assert isinstance(sandbox, DockerSandbox)

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import pytest
 from django.utils import timezone
+from pytest_django import Settings
 
 from evaluation.formats.transfer.runner.limits import resources
 from formats.transfer.tournaments.player_builds import ready_player
-from submissions import pipeline, state_timeouts
+from submissions import pipeline, smoke_pictures, state_timeouts
 from submissions.models import Submission
 from submissions.selectors import whole_log
 from tests.platform.formats.transfer.tournaments.conftest import BRIGHTNESS, COPY
+from tests.platform.printed_command import rows_of, rows_of_the_printed_command
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -30,17 +34,25 @@ def advanced(submission: Submission) -> tuple[Submission, str]:
     return submission, "".join(whole_log(submission.builds.get()))
 
 
-def test_it_works(submit: Submit) -> None:
+def test_it_works_on_the_site_and_in_a_shell(
+    submit: Submit, live_server: Any, settings: Settings, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    settings.SITE_ADDRESS = live_server.url
     attack, log = advanced(submit("owls", "attack", COPY))
     assert attack.state == "ready", log
     assert [(check["name"], check["passed"]) for check in attack.builds.get().checks] == [
         ("run", True), ("images", True),
     ]  # fmt: skip
+    pictured = smoke_pictures.kept(attack.builds.get())
+    assert [(each.perturbed, each.largest_change, each.clean_label) for each in pictured] == [(True, 0, None)] * 4
     assert attack.player is not None
     assert (attack.player.title, attack.player.command) == ("owls 1", ["run.sh"])
     assert ready_player(attack.player, print).digest == attack.player.digest
     defence, log = advanced(submit("bats", "defence", BRIGHTNESS))
     assert defence.state == "ready", log
+    build = defence.builds.get()
+    assert [(each.perturbed, each.clean_label is None) for each in smoke_pictures.kept(build)] == [(False, False)] * 4
+    assert rows_of_the_printed_command(build, tmp_path / "work-2", capfd) == rows_of(build)
 
 
 def test_a_run_has_the_disk_space_of_the_command(submit: Submit) -> None:

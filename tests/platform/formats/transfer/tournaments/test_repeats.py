@@ -11,7 +11,7 @@ from competitions.models import Competition
 from evaluation.formats.transfer.results import NO_LABEL, RepeatCounts
 from formats.transfer.tournaments import run_queue, services
 from formats.transfer.tournaments.boards import board_of
-from formats.transfer.tournaments.engine_adapter import batches_of, play, play_repeat
+from formats.transfer.tournaments.engine_adapter import batches_of, comparisons, play, play_repeat
 from formats.transfer.tournaments.models import DefenceRun, RepeatRun, Run, Tournament
 from submissions.models import Submission
 from tests.platform.claims import claim_run
@@ -89,6 +89,25 @@ def test_labels_that_were_right_only_in_the_original_runs_are_found(tournament: 
     lost = sum(label != right for label, right in zip(columns["labels"], truth, strict=True))
     assert lost > 0
     assert (columns["changed"], columns["lost"], columns["gained"]) == (lost, lost, 0)
+
+
+def test_it_compares_the_host_that_labelled_first_with_its_own(tournament: Tournament) -> None:
+    play_all(tournament)
+    repeat = RepeatRun.objects.select_related("defence__repository").get()
+    first, second = DefenceRun.objects.filter(defence=repeat.defence).order_by("pk")[:2]
+    DefenceRun.objects.filter(pk=first.pk).update(worker="first/0")
+    DefenceRun.objects.filter(pk=second.pk).update(worker="second/0")
+    repeat.images = [[second.pk, 0], [first.pk, 0], [first.pk, 1], [second.pk, 1]]
+    repeat.labels = [each.labels[index] for each, index in ((second, 0), (first, 0), (first, 1), (second, 1))]
+    labels = [*repeat.labels[:-1], NO_LABEL]
+    labels[0] += 1
+    found = {row.played_on: row for row in comparisons(repeat, labels, "third")}
+    assert set(found) == {"first", "second"}
+    assert sum(row.compared for row in found.values()) == 3  # the image without a label says nothing
+    assert sum(row.unequal for row in found.values()) == 1
+    assert {(row.repeated_on, row.player) for row in found.values()} == {("third", repeat.defence.digest)}
+    assert repeat.defence.repository is not None
+    assert {row.entry for row in found.values()} == {repeat.defence.repository.entry}
 
 
 def test_the_board_the_csv_the_api_and_the_submission_say_it(

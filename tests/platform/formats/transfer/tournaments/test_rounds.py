@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import io
 import zipfile
 from collections import Counter
@@ -89,9 +90,8 @@ def test_it_works(
     address = reverse("pages:round", args=["transfer", 1])
     assert "Runs needed" in client.get(dashboard).content.decode()
     assert "0 of 12 runs played" in client.get(address).content.decode()
-    assert play(planned) == 12
+    assert (play(planned), planned.state, planned.problem) == (12, "scored", "")
     assert "over 3 opponents" in client.get(dashboard).content.decode()
-    assert (planned.state, planned.problem) == ("scored", "")
 
     # everybody met everybody, the baseline too, which has no place
     places = {(row.track.name, row.submission.title): row for row in planned.entries.select_related("track")}
@@ -104,8 +104,10 @@ def test_it_works(
         (row.submission_id, row.value) for row in places.values()
     }
 
-    asked = client.get(reverse("admin:rounds_round_publish", args=[planned.pk])).content.decode()
-    assert "There are no pools, and the leaderboards continue." in asked
+    figures_are_hidden(client)
+
+    asked = client.get(reverse("admin:rounds_round_publish", args=[planned.pk]))
+    assert "There are no pools, and the leaderboards continue." in asked.content.decode()
     views = format_of(planned).preview(planned)
     assert [len(view.rows) for view in views] == [1, 1, 1]
     reads.clear()
@@ -135,6 +137,56 @@ def test_it_works(
     verification_finds_what_was_changed(planned)
 
 
+FIGURES = ("scores-attack", "scores-targeted_attack", "scores-defence")
+
+
+def figures_are_hidden(client: Client) -> None:
+    """Before the round is published, there is no figure of it."""
+    assert 'id="figures"' not in client.get(reverse("pages:round", args=["transfer", 1])).content.decode()
+    for name in (*FIGURES, "standings-attack"):
+        assert client.get(reverse("pages:figure_csv", args=["transfer", 1, name])).status_code == 404
+        assert client.get(reverse("pages:figure_svg", args=["transfer", 1, name])).status_code == 404
+    assert "No round with a score is published yet." in history(client)
+    assert client.get(reverse("pages:history_table", args=["transfer", "attack", "progress"])).status_code == 404
+
+
+def figures_show_what_is_published(client: Client, round_: Round) -> None:
+    """The figures hold the scores of the round, those of the baseline as a line, and the place that it would have."""
+    page = client.get(reverse("pages:round", args=["transfer", 1])).content.decode()
+    assert all(f'id="{name}"' in page for name in FIGURES)
+    score = {row.track.name: round(row.value or 0, 6) for row in round_.entries.select_related("track")}
+    baseline = Entrant.objects.get(tournament__round=round_, submission=None)
+    place = 1 + (score["attack"] > round(baseline.score or 0, 6))  # some drawn samples do not separate the two
+    assert f"would be at place {place}" in page
+    (first,) = csv_of(client, "figure_csv", "transfer", 1, "scores-attack")
+    assert (first["place"], first["name"], float(first["score"])) == ("1", "owls", score["attack"])
+    assert float(first["noop"]) == round(baseline.score or 0, 6) <= score["attack"]
+    drawing = client.get(reverse("pages:figure_svg", args=["transfer", 1, "scores-attack"])).content.decode()
+    assert ">noop</text>" in drawing
+    team, other = csv_of(client, "figure_csv", "transfer", 1, "standings-attack")
+    assert (team["kind"], other["kind"], other["name"], other["place"]) == ("team", "baseline", "noop", str(place))
+    entrant = Entrant.objects.get(tournament__round=round_, track__name="attack", submission__isnull=False)
+    assert float(team["worst score"]) == round(entrant.worst or 0, 6)
+    assert float(team["median seconds"]) == pytest.approx(entrant.median_seconds or 0, rel=0.1)
+    (progress,) = csv_of(client, "history_table", "transfer", "attack", "progress")
+    titles = dict(round_.competition.tracks.values_list("name", "title"))
+    assert set(titles.values()) == {"A track"}  # columns of one name, which keep their own values
+    assert progress["round"] == "1"
+    assert 'id="progress"' in history(client)
+    drawing = client.get(reverse("pages:history_drawing", args=["transfer", "attack", "best"])).content.decode()
+    assert drawing.count('class="chart-dots') == len(titles)
+
+
+def history(client: Client) -> str:
+    return client.get(reverse("pages:history", args=["transfer", "attack"])).content.decode()
+
+
+def csv_of(client: Client, page: str, *args: object) -> list[dict[str, str]]:
+    answer = client.get(reverse(f"pages:{page}", args=args))
+    assert answer.status_code == 200
+    return list(csv.DictReader(io.StringIO(answer.content.decode())))
+
+
 def pair_of(round_: Round) -> tuple[int, int]:
     """Return the players of the attack and of the defence."""
     attack, defence = (round_.entries.get(track__name=track).player_id for track in ("attack", "defence"))
@@ -142,7 +194,8 @@ def pair_of(round_: Round) -> tuple[int, int]:
 
 
 def pages_before_the_release(client: Client, round_: Round) -> None:
-    """Counts are public with the result; images, and errors by class, are not."""
+    """Counts and figures are public with the result; images, and errors by class, are not."""
+    figures_show_what_is_published(client, round_)
     attack, defence = pair_of(round_)
     matrix = reverse("pages:round_matrix", args=["transfer", 1, "attack"])
     pair = reverse("pages:round_pair", args=["transfer", 1, attack, defence])
@@ -168,7 +221,7 @@ def pages_after_the_release(client: Client, round_: Round) -> None:
     """With the images and the bundle, everybody sees the gallery and the errors by class."""
     page = client.get(reverse("pages:round", args=["transfer", 1])).content.decode()
     assert "owls 1" in page
-    assert page.count('class="rank') == 3
+    assert page.count('class="rank') == 4  # three places, and the one that the baseline would have
     assert "racket" not in page
     assert f"perturbed-{AttackRun.objects.filter(tournament=round_.tournament)[0].pk}" in page
     for name, words, status in OTHER_PAGES:

@@ -33,7 +33,7 @@ def test_a_leaderboard_has_its_rows_and_who_is_under_way(client: Client, played:
     send("bats", "attack", "Darker")
     services.advance(played)
     board = client.get("/api/competitions/transfer/leaderboards/attack").json()
-    assert list(board) == ["still_since", "rows", "under_way"]
+    assert list(board) == ["frozen_since", "rows", "under_way"]
     about = ["team", "team_name", "ineligible_for_prizes", "baseline", "submission", "title"]
     assert [list(row) for row in board["rows"]] == [[*STANDING, *about]] * 2
     assert board["under_way"] == [

@@ -61,7 +61,7 @@ def test_the_board_has_scores_and_marks_baselines(client: Client, played: Tourna
         assert text in page
     answer = client.get("/api/competitions/transfer/leaderboards/attack").json()
     assert [row["score"] for row in answer["rows"]] == [round(FOOLED / 6, 6), 0.0]
-    assert answer["still_since"] is None
+    assert answer["frozen_since"] is None
 
 
 def test_who_is_being_evaluated_is_listed_with_its_progress(

@@ -16,7 +16,6 @@ from competitions.models import Competition, FrozenLeaderboards
     [
         ("curves/attack", "In this format there are no distances"),
         ("match-curves", "In this format there are no matches"),
-        ("history/attack", "In this format every score is over the current opponents"),
         ("matrix/untargeted", "The address is wrong"),
         ("matrix/defence", "The address is wrong"),
     ],

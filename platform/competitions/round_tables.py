@@ -1,0 +1,108 @@
+"""The rounds that a competition's file plans: typed values of `[[rounds]]`, and the checks that need no database."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from competitions.models import SampleSet
+from competitions.toml_fields import TomlTable, did_you_mean
+from core.errors import Refusal
+from core.time_format import in_words
+
+ROUND = ("title", "kind", "sample_set", "samples", "schedule", "guard", "starts_at", "ends_at")
+PURPOSES = {"development": SampleSet.Purpose.TEST, "final": SampleSet.Purpose.FINAL}
+"""The purpose of the samples that a round plays on, by the kind of round."""
+
+
+@dataclass(frozen=True)
+class RoundTable:
+    """A round of the file. `place` is where it stands; an empty `schedule` is the first one of the format."""
+
+    place: str
+    title: str
+    kind: str
+    sample_set: str
+    samples: int
+    schedule: str
+    guard: bool
+    starts_at: datetime
+    ends_at: datetime
+
+
+@dataclass(frozen=True)
+class _Span:
+    """A period in which submissions are closed."""
+
+    place: str
+    starts_at: datetime
+    ends_at: datetime
+
+
+def read_rounds(
+    tables: Sequence[TomlTable], sample_sets: Sequence[Mapping[str, Any]], windows: Sequence[Mapping[str, Any]]
+) -> tuple[RoundTable, ...]:
+    """Read the rounds of a file with these sample sets and freeze windows. Raise `Refusal` naming the place."""
+    sets = {values["name"]: values for values in sample_sets}
+    found: list[RoundTable] = []
+    for table in tables:
+        row = _round(table, sets)
+        if other := next((each for each in found if each.sample_set == row.sample_set), None):
+            problem = f"{row.sample_set!r} is already used by {other.title!r}"
+            raise table.refusal("sample_set", problem, "name another set: a round plays on images that nobody has met")
+        found.append(row)
+    spans = [
+        _Span(f"[[freeze_windows]] number {number}", values["starts_at"], values["ends_at"])
+        for number, values in enumerate(windows, 1)
+    ]
+    _require_apart([*spans, *(_Span(each.place, each.starts_at, each.ends_at) for each in found)])
+    return tuple(found)
+
+
+def _round(table: TomlTable, sets: Mapping[str, Mapping[str, Any]]) -> RoundTable:
+    title, kind = table.text("title", most=120).strip(), table.choice("kind", PURPOSES)
+    if not title:
+        raise table.refusal("title", "has only spaces", 'write one, for example "Development round 1"')
+    name = table.text("sample_set", most=40)
+    if name not in sets:
+        hint = did_you_mean(name, sets)
+        raise table.refusal("sample_set", f"the file has no sample set {name!r}", f"name one of [[sample_sets]]{hint}")
+    purpose, count = sets[name]["purpose"], sets[name]["count"]
+    if purpose != PURPOSES[kind]:
+        raise table.refusal(
+            "sample_set",
+            f"{name!r} is for {purpose}, and a round of the kind {kind} plays on samples for {PURPOSES[kind]}",
+            f'name a set with purpose = "{PURPOSES[kind]}"',
+        )
+    samples = table.number("samples", 1, 2**31 - 1, default=count)
+    if samples > count:
+        raise table.refusal(
+            "samples", f"{name!r} has {count:,} samples, not {samples:,}", f"write 1 to {count:,}, or a larger set"
+        )
+    starts_at, ends_at = table.span()
+    return RoundTable(
+        place=f"{table.place} ({title})",
+        title=title,
+        kind=kind,
+        sample_set=name,
+        samples=samples,
+        schedule=table.text("schedule", most=8, default=""),
+        guard=table.flag("guard", default=False),
+        starts_at=starts_at,
+        ends_at=ends_at,
+    )
+
+
+def _require_apart(spans: Sequence[_Span]) -> None:
+    """Raise `Refusal` where two periods overlap and one of them is a round's."""
+    for number, later in enumerate(spans):
+        for earlier in spans[:number]:
+            overlap = later.starts_at < earlier.ends_at and earlier.starts_at < later.ends_at
+            if overlap and later.place.startswith("[[rounds]]"):
+                raise Refusal(
+                    f"{later.place} overlaps {earlier.place}, {in_words(earlier.starts_at)} to "
+                    f"{in_words(earlier.ends_at)}",
+                    fix="give them different times; a round needs no freeze window beside its own",
+                )

@@ -1,0 +1,68 @@
+"""The attacks that rules may list, and what a site says of them without loading PyTorch."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from evaluation.formats.curves.rules import CurvesRules, ListedAttack
+from evaluation.formats.curves.threat_models import Capability, Goal, Knowledge, Norm
+
+BOTH_GOALS, BOTH_NORMS = frozenset(Goal), frozenset({Norm.LINF, Norm.L2})
+
+
+@dataclass(frozen=True)
+class AttackFacts:
+    """What the class of an attack says of itself; a test compares the two."""
+
+    title: str
+    knowledge: Knowledge
+    capability: Capability
+    goals: frozenset[Goal] = BOTH_GOALS
+    norms: frozenset[Norm] = BOTH_NORMS
+
+
+ATTACKS: Mapping[str, AttackFacts] = {
+    "apgd-ce": AttackFacts("APGD-CE", Knowledge.WHITE_BOX, Capability.CONSTRAINED),
+    "bim": AttackFacts("BIM", Knowledge.WHITE_BOX, Capability.CONSTRAINED),
+    "boundary": AttackFacts("Boundary", Knowledge.DECISION, Capability.OPTIMISED, norms=frozenset({Norm.L2})),
+    "deepfool": AttackFacts("DeepFool", Knowledge.WHITE_BOX, Capability.OPTIMISED, frozenset({Goal.UNTARGETED})),
+    "evolutionary": AttackFacts("Evolutionary", Knowledge.DECISION, Capability.OPTIMISED, norms=frozenset({Norm.L2})),
+    "fmn": AttackFacts("FMN", Knowledge.WHITE_BOX, Capability.OPTIMISED),
+    "hop-skip-jump": AttackFacts("HopSkipJump", Knowledge.DECISION, Capability.OPTIMISED),
+    "mim": AttackFacts("MIM", Knowledge.WHITE_BOX, Capability.CONSTRAINED),
+    "n-attack": AttackFacts("N-Attack", Knowledge.SCORE, Capability.CONSTRAINED),
+    "square": AttackFacts("Square", Knowledge.SCORE, Capability.CONSTRAINED),
+}
+"""The attacks that rules may list: they find their way although submissions see images of 8 bits."""
+
+
+def check_attacks(rules: CurvesRules) -> None:
+    """Raise `ValueError` for an attack that cannot be run here, or not with this goal or norm."""
+    for each in rules.attacks:
+        found = ATTACKS.get(each.name)
+        if found is None:
+            raise ValueError(f"there is no attack {each.name!r}; the attacks are {', '.join(sorted(ATTACKS))}")
+        if each.goal not in found.goals or each.norm not in found.norms:
+            raise ValueError(f"{each.name} has no {each.goal} attack in {each.norm}")
+        if found.capability is Capability.CONSTRAINED and each.norm is not Norm.LINF:
+            raise ValueError(
+                f"{each.name} keeps within budgets in {each.norm}, which rounding would exceed; "
+                "submissions see images of 8 bits"
+            )
+
+
+def needed_answers(rules: CurvesRules) -> frozenset[Knowledge]:
+    """Return what a submission must offer so that every attack of the rules can be run."""
+    needed = frozenset(map(knowledge_of, rules.attacks))
+    return needed | {Knowledge.SCORE} if Knowledge.WHITE_BOX in needed else needed
+
+
+def knowledge_of(attack: ListedAttack) -> Knowledge:
+    """Return what an attack of the rules may see of a model."""
+    return ATTACKS[attack.name].knowledge
+
+
+def attack_title(name: str) -> str:
+    """Return the name of an attack for people."""
+    return ATTACKS[name].title if name in ATTACKS else name

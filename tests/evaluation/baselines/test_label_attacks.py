@@ -1,0 +1,233 @@
+"""The bundled attacks that need labels alone, against linear models whose nearest adversarial is known."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from types import ModuleType
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from evaluation.baselines.shared import label_steps
+from evaluation.formats.query.catalogue import SHARED_PARTS
+from gauntlet import BudgetExhausted, ModelHandle
+from gauntlet.handle import Clock
+
+Floats = NDArray[np.float64]
+LoadMain = Callable[[str], ModuleType]
+Answer = Callable[[Floats], int]
+
+ATTACKS = sorted(name for name, parts in SHARED_PARTS.items() if "label_steps.py" in parts)
+SHAPE = (8, 8, 3)
+FAR = 200.0
+"""Levels from the clean image to the boundary of the linear model."""
+
+every_attack = pytest.mark.parametrize("name", ATTACKS)
+
+
+def clean_image(shape: tuple[int, int, int] = SHAPE) -> NDArray[np.uint8]:
+    """An image of middle levels, so that nothing is clipped near it."""
+    return np.random.default_rng(1).integers(110, 146, shape, np.uint8)
+
+
+def low_normal(shape: tuple[int, int, int] = SHAPE) -> Floats:
+    """A unit normal of low frequencies."""
+    frequencies = label_steps.LowFrequencies(shape, 4)
+    return np.asarray(frequencies.draw(np.random.default_rng(2), 1)[0])
+
+
+def linear(image: NDArray[np.uint8], normal: Floats, far: float = FAR) -> Answer:
+    """The labels of a linear model: 1 at `far` levels or more from `image` along `normal`, else 0."""
+    return lambda queried: int(np.vdot(queried - image, normal) >= far)
+
+
+def handle_of(answer: Answer, image: NDArray[np.uint8], *, target: int | None = None, budget: int = 300) -> ModelHandle:
+    left = budget
+
+    def ask(images: list[bytes]) -> tuple[list[int], int]:
+        nonlocal left
+        left -= len(images)
+        return [answer(np.frombuffer(one, np.uint8).reshape(image.shape).astype(np.float64)) for one in images], left
+
+    label = None if target is not None else 0
+    return ModelHandle(ask, image=image, label=label, target=target, classes=10, budget=budget, clock=Clock(600.0))
+
+
+def run(load_main: LoadMain, name: str, handle: ModelHandle, image: NDArray[np.uint8]) -> None:
+    """Run the attack to its end, as the SDK does."""
+    try:
+        answer = load_main(name).attack(
+            handle, image.copy(), handle.label, target=handle.target, rng=np.random.default_rng(0)
+        )
+        assert answer is None
+    except BudgetExhausted:
+        assert handle.queries_left == 0
+
+
+def target_of(name: str) -> int | None:
+    return 1 if name.startswith("targeted-") else None
+
+
+@pytest.fixture
+def start_at_a_far_image(monkeypatch: pytest.MonkeyPatch) -> Callable[[ModuleType, Floats], None]:
+    """Gives a program one far point, in place of noise and of the images in `starts.npz`."""
+
+    def give(module: ModuleType, point: Floats) -> None:
+        steps = module.walking.__globals__ if hasattr(module, "walking") else module.starting_point.__globals__
+        monkeypatch.setitem(steps, "far_points", lambda image, target, rng: iter([point]))
+
+    return give
+
+
+@every_attack
+def test_it_nears_the_optimum_of_a_linear_model(
+    load_main: LoadMain, name: str, start_at_a_far_image: Callable[[ModuleType, Floats], None]
+) -> None:
+    image, normal = clean_image(), low_normal()
+    away = np.random.default_rng(3).standard_normal(SHAPE)
+    far = image + 2 * FAR * normal + 6 * FAR * label_steps.unit(away - np.vdot(away, normal) * normal)
+    handle = handle_of(linear(image, normal), image, target=target_of(name))
+    module = load_main(name)
+    start_at_a_far_image(module, far)
+    with pytest.raises(BudgetExhausted):
+        module.attack(handle, image.copy(), handle.label, target=handle.target, rng=np.random.default_rng(0))
+    first = label_steps.length(far - image) / 2
+    assert FAR <= 255 * handle.best_distance + 1 < 0.98 * first
+
+
+@every_attack
+@pytest.mark.parametrize("budget", [1, 10, 50])
+def test_it_stays_within_a_small_budget(load_main: LoadMain, name: str, budget: int) -> None:
+    image = clean_image((64, 64, 3))
+    run(load_main, name, handle_of(lambda queried: 1, image, target=target_of(name), budget=budget), image)
+
+
+@every_attack
+@pytest.mark.parametrize("labels", ["clean", "adversarial", "unclassified", "random"])
+def test_it_ends_with_any_labels(load_main: LoadMain, name: str, labels: str) -> None:
+    image, rng = clean_image((64, 64, 3)), np.random.default_rng(4)
+    answers = {"clean": 0, "adversarial": 1, "unclassified": -1}
+    handle = handle_of(
+        lambda queried: answers[labels] if labels in answers else int(rng.integers(2)),
+        image,
+        target=target_of(name),
+        budget=100,
+    )
+    run(load_main, name, handle, image)
+    if labels in ("adversarial", "unclassified"):
+        assert handle.best_distance < 1  # the clean image itself is adversarial
+    assert (handle.best is None) == (labels == "clean")
+
+
+@every_attack
+@pytest.mark.parametrize("shape", [(64, 64, 1), (20, 31, 3), (299, 299, 3)], ids=str)
+def test_it_takes_images_of_any_shape(load_main: LoadMain, name: str, shape: tuple[int, int, int]) -> None:
+    image = clean_image(shape)
+    answer: Answer = lambda queried: int(np.abs(queried - image).mean() > 1)  # noqa: E731
+    handle = handle_of(answer, image, target=target_of(name), budget=30)
+    run(load_main, name, handle, image)
+    # the start images of the targeted attacks have another shape
+    assert (handle.best is None) == name.startswith("targeted-")
+
+
+@pytest.mark.parametrize("name", [name for name in ATTACKS if name.startswith("targeted-")])
+def test_start_images_with_another_label_are_no_starts(load_main: LoadMain, name: str) -> None:
+    image = clean_image((64, 64, 3))
+    handle = handle_of(lambda queried: 2, image, target=1)
+    run(load_main, name, handle, image)
+    assert handle.best is None
+    assert handle.queries_left == 295
+
+
+def test_a_search_ends_before_the_boundary() -> None:
+    image, normal = clean_image(), low_normal()
+    point = image + 500 * normal
+    found = label_steps.bisect(handle_of(linear(image, normal), image), image.astype(np.float64), point)
+    assert FAR - 1 <= np.vdot(found - image, normal) <= FAR + 500 * label_steps.TOLERANCE
+
+
+def test_low_frequencies_keep_lengths_and_are_low() -> None:
+    frequencies = label_steps.LowFrequencies(SHAPE, 4)
+    drawn = frequencies.draw(np.random.default_rng(0), 3)
+    assert drawn.shape == (3, *SHAPE)
+    np.testing.assert_allclose(np.linalg.norm(drawn.reshape(3, -1), axis=1), 1)
+    transform = label_steps.cosines(8, 8)
+    np.testing.assert_allclose(transform @ transform.T, np.eye(8), atol=1e-12)
+    assert np.abs((transform @ drawn[0, :, :, 0])[4:]).max() < 1e-12
+
+
+def test_signs_of_probes_give_the_normal() -> None:
+    """In d dimensions, n signs give the normal with a cosine of about sqrt(2 n / (2 n + pi d))."""
+    image, normal = clean_image(), low_normal()
+    point = image + FAR * normal
+    handle = handle_of(linear(image, normal), image, budget=400)
+    frequencies = label_steps.LowFrequencies(SHAPE, 6)
+    found = label_steps.normal_at(handle, point, 100.0, 400, frequencies, np.random.default_rng(0))
+    expected = math.sqrt(800 / (800 + math.pi * 108))
+    assert np.vdot(found, normal) == pytest.approx(expected, abs=0.06)
+
+
+@pytest.mark.parametrize("name", ["geoda", "cgba"])
+def test_a_step_with_the_true_normal_reaches_the_optimum(load_main: LoadMain, name: str) -> None:
+    image, normal = clean_image(), low_normal()
+    away = np.random.default_rng(3).standard_normal(SHAPE)
+    point = image + FAR * normal + FAR * label_steps.unit(away - np.vdot(away, normal) * normal)
+    handle = handle_of(linear(image, normal), image)
+    found = load_main(name).step(handle, image.astype(np.float64), point, normal, 1)
+    assert FAR - 1 <= label_steps.length(found - image) <= 1.02 * FAR
+
+
+def test_the_semicircle_has_right_angles() -> None:
+    """Thales: seen from any point of it, image and boundary point are at a right angle (CGBA, equation 7)."""
+    rng = np.random.default_rng(5)
+    image, point, normal = rng.uniform(0, 255, (3, *SHAPE))
+    curve = label_steps.semicircle(image, point, normal)
+    np.testing.assert_allclose(curve(0), point)
+    np.testing.assert_allclose(curve(1), image)
+    for share in (0.2, 0.7):
+        assert np.vdot(curve(share) - image, curve(share) - point) == pytest.approx(0, abs=1e-6)
+
+
+def test_the_tangent_touches_the_ellipsoid(load_main: LoadMain) -> None:
+    """The tangent point is on the ellipse, and the line to the image at a right angle to its gradient there."""
+    image, normal, long, short = np.zeros(SHAPE), low_normal(), 110.0, 100.0
+    point = np.random.default_rng(3).standard_normal(SHAPE) * 10
+    touched = load_main("tangent").tangent_point(image, point, normal, long, short)
+    from_point = touched - point
+    height = np.vdot(from_point, normal)
+    along = from_point - height * normal
+    assert (label_steps.length(along) / short) ** 2 + (height / long) ** 2 == pytest.approx(1)
+    gradient = along / short**2 + height * normal / long**2
+    assert np.vdot(gradient, touched - image) == pytest.approx(0, abs=1e-9)
+    assert height > 0
+
+
+def test_surfree_turns_on_the_circle_to_the_largest_angle(load_main: LoadMain) -> None:
+    """In the plane of the normal, the farthest adversarial angle is at the boundary's second point on the circle."""
+    surfree = load_main("surfree")
+    image, normal = clean_image(), low_normal()
+    away = np.random.default_rng(3).standard_normal(SHAPE)
+    across = label_steps.unit(away - np.vdot(away, normal) * normal)
+    point = image + FAR * normal + FAR * across
+    along, distance = label_steps.unit(point - image), label_steps.length(point - image)
+    turned_to = label_steps.unit(normal - np.vdot(normal, along) * along)
+    handle = handle_of(linear(image, normal, FAR - 2), image)
+    angle = surfree.best_angle(handle, lambda degrees: surfree.turned(image, along, turned_to, distance, degrees), 30.0)
+    assert angle == pytest.approx(45, abs=2)
+
+
+def test_the_belief_is_the_posterior_in_one_dimension(load_main: LoadMain) -> None:
+    """Mean and variance after one answer are those of the integral."""
+    module = load_main("boundary-filter")
+    belief = module.Belief(np.array([1.5], np.float32))
+    belief.learn(np.array([0.8], np.float32), adversarial=True)
+    normal, offset = np.meshgrid(np.linspace(-9, 9, 601), np.linspace(-9, 9, 601))
+    likelihood = np.vectorize(lambda z: 0.5 * math.erfc(-z / math.sqrt(2)))((0.8 * normal + offset) / module.NOISE)
+    weight = likelihood * np.exp(-((normal / 1.5) ** 2) / 2 - (offset / module.OFFSET) ** 2 / 2)
+    weight /= weight.sum()
+    mean = (weight * normal).sum()
+    assert belief.mean[0] == pytest.approx(mean, rel=1e-3)
+    assert belief.covariance[0, 0] == pytest.approx((weight * normal**2).sum() - mean**2, rel=1e-3)
+    assert belief.covariance[0, 1] == pytest.approx((weight * normal * offset).sum() - mean * belief.mean[1], rel=1e-3)

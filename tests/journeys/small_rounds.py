@@ -1,0 +1,22 @@
+"""Sets up a site at which a small round of each format has begun.
+
+Run with the settings of that site, Django set up.
+"""
+
+from __future__ import annotations
+
+from accounts.models import User
+from bench.tables import make_tables_of_models
+from tests.journeys import small_round, small_transfer_round
+
+
+def begin() -> None:
+    """Make the tables and both rounds."""
+    make_tables_of_models()  # `test_demo` migrates
+    organiser = User.objects.create_superuser("olga", "", "a long enough password")
+    small_round.begin(organiser)
+    small_transfer_round.begin(organiser)
+
+
+if __name__ == "__main__":
+    begin()

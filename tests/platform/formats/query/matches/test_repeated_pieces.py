@@ -1,0 +1,104 @@
+"""Pieces that another host repeats: what is compared, what counts, and which pieces are to be rejudged."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from core import clock
+from evaluation.formats.query.kept_frames import KeptFrames
+from evaluation.formats.query.referee.kept_frame_bytes import pack
+from formats.query.matches import engine_adapter, repeated_pieces
+from formats.query.matches.models import Match, Piece, SampleResult
+from formats.query.matches.repeated_pieces import REPEATED
+from workers.models import Host, HostComparison, Worker
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+MakeWorker = Callable[..., Worker]
+LetPlay = Callable[..., None]
+
+
+@pytest.fixture
+def all_repeated(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let another host repeat every piece."""
+    monkeypatch.setattr(repeated_pieces, "REPEATED", 1.0)
+
+
+def rows(match: Match) -> list[Any]:
+    columns = ("sample", "outcome", "distance", "queries", "reason", "found_label")
+    return list(SampleResult.objects.filter(match=match).order_by("sample").values_list(*columns))
+
+
+@pytest.mark.usefixtures("all_repeated")
+def test_another_host_repeats_pieces_of_bundled_models(
+    match: Match, make_worker: MakeWorker, let_play: LetPlay
+) -> None:
+    first, second = make_worker("first/0"), make_worker("second/0")
+    let_play(first, seconds=60.0)
+    match.refresh_from_db()
+    assert match.state == Match.State.AUDIT
+    before = rows(match)
+    let_play(second)
+    match.refresh_from_db()
+    assert (match.state, match.audit["passed"], match.audit["open"]) == ("played", True, False)
+    assert rows(match) == before
+    compared = HostComparison.objects.get()
+    assert (compared.subject, compared.entry, str(compared)) == (str(match), None, f"{match}: first and second")
+    found = sum(outcome == "adversarial" for _, outcome, *_ in before)
+    assert compared.compared > found > 0
+    assert compared.unequal == 0
+
+
+@pytest.mark.usefixtures("all_repeated")
+def test_a_host_with_other_labels_and_distances_is_seen_and_a_bundled_model_is_not_blamed(
+    match: Match, make_worker: MakeWorker, let_play: LetPlay, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def noisy(kept: KeptFrames) -> bytes:
+        flipped = [replace(frame, labels=tuple((label + 1) % 10 for label in frame.labels)) for frame in kept.frames]
+        return pack(replace(kept, frames=tuple(flipped)))
+
+    monkeypatch.setattr(engine_adapter, "pack_kept", noisy)
+    first, second = make_worker("first/0"), make_worker("second/0")
+    let_play(first)
+    SampleResult.objects.filter(outcome="adversarial").update(distance=0.125)
+    let_play(second)
+    match.refresh_from_db()
+    compared = HostComparison.objects.get()
+    assert compared.unequal == compared.compared
+    assert (match.state, match.audit["passed"]) == ("played", True)
+
+
+@pytest.mark.usefixtures("all_repeated")
+def test_nothing_is_repeated_while_one_host_is_live(match: Match, make_worker: MakeWorker, let_play: LetPlay) -> None:
+    let_play(make_worker("only/0"))
+    match.refresh_from_db()
+    assert match.state == Match.State.PLAYED
+    assert not HostComparison.objects.exists()
+
+
+def test_one_piece_of_a_bundled_model_in_a_hundred_is_repeated(
+    match: Match, make_worker: MakeWorker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(repeated_pieces, "REPEATED", REPEATED)  # as it is outside of tests
+    for name in ("first/0", "second/0"):
+        make_worker(name)
+    drawn = np.mean([repeated_pieces.chosen(match, "first") for _ in range(5000)])
+    assert 0.005 < drawn < 0.016
+    match.model.baseline = ""  # of a team: audited anyway
+    assert not any(repeated_pieces.chosen(match, "first") for _ in range(1000))
+
+
+def test_the_pieces_of_a_drained_host_are_listed(match: Match, make_worker: MakeWorker, let_play: LetPlay) -> None:
+    workers = [make_worker("bad/0"), make_worker("bad/1"), make_worker("bad/play/0")]
+    for worker in workers:
+        let_play(worker, seconds=0.0)
+    assert list(repeated_pieces.doubtful_pieces()) == []
+    Host.objects.create(name="bad", doubtful_until=Piece.objects.get(worker=workers[1]).played_at)
+    assert set(repeated_pieces.doubtful_pieces()) == set(Piece.objects.filter(worker__in=workers[:2]))
+    Host.objects.update(doubtful_until=clock.now())
+    assert {piece.worker_id for piece in repeated_pieces.doubtful_pieces()} == {workers[0].pk, workers[1].pk}
