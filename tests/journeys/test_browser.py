@@ -29,8 +29,10 @@ SEEN = ("critical", "serious")
 Scheme: TypeAlias = Literal["light", "dark"]
 
 LOOKS: tuple[tuple[int, Scheme], ...] = ((1440, "light"), (360, "dark"))
-TIMEOUT_MS = 30_000
 """Widths in pixels and colour schemes that pages are checked in."""
+
+TIMEOUT_MS = 30_000
+"""How long an action or an expectation waits for a page of a busy host."""
 
 HOME, BOARD = "/", "/competitions/small/leaderboards/untargeted"
 
