@@ -13,6 +13,7 @@ from workers.lease import BEAT_SECONDS, Leased
 from workers.models import Worker
 from workers.selectors import live_workers
 from workers.team_queue_order import PLAY, in_order
+from workers.work_item_queue import with_waiting_items
 from workers.work_kind_interface import Role, Work, kinds, kinds_of
 
 log = logging.getLogger(__name__)
@@ -42,7 +43,7 @@ def claim(worker: Worker, role: Role = PLAY) -> Claimed | None:
 
 def _claim_first(worker: Worker, role: Role) -> Claimed | None:
     now = clock.database_now()
-    turns = [(kind, turn) for kind in kinds_of(role) for turn in kind.turns(worker, now)]
+    turns = [(kind, turn) for kind in _waiting_kinds(role) for turn in kind.turns(worker, now)]
     for kind, turn in in_order(turns, now, role):
         found = kind.claim(worker, turn, now)  # None if others claim all of it at this moment
         if found is not None:
@@ -50,12 +51,19 @@ def _claim_first(worker: Worker, role: Role) -> Claimed | None:
     return None
 
 
+def _waiting_kinds(role: Role) -> list[Work[Any]]:
+    """Return the kinds of `role` in which something may wait."""
+    asked = kinds_of(role)
+    waiting = with_waiting_items(table for kind in asked for table in kind.tables)
+    return [kind for kind in asked if not kind.tables or not waiting.isdisjoint(kind.tables)]
+
+
 def anything_waits(worker: Worker | None = None) -> bool:
     """Return True if `worker` (None: any worker) may claim something to play now."""
     if worker is None:
-        return any(kind.waits() for kind in kinds_of(PLAY))
+        return any(kind.waits() for kind in _waiting_kinds(PLAY))
     now = clock.database_now()
-    return any(kind.turns(worker, now) for kind in kinds_of(PLAY))
+    return any(kind.turns(worker, now) for kind in _waiting_kinds(PLAY))
 
 
 def idle_workers() -> int:

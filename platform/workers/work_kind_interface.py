@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -13,6 +13,7 @@ from django.db.models import Q
 
 from workers.lease import Heartbeat, Leased
 from workers.models import Priority, Worker
+from workers.work_items import WorkItem
 
 Claim = TypeVar("Claim")
 """An item of the kind that a worker holds, with what is needed to play it."""
@@ -77,6 +78,9 @@ class Work(ABC, Generic[Claim]):
 
     role: ClassVar[Role]
     """The role of the workers that play it."""
+
+    tables: Sequence[type[WorkItem]] = ()
+    """The models of its items, if these are rows of `WorkItem`: where none of them waits, `turns` need not ask."""
 
     @abstractmethod
     def waits(self) -> bool:

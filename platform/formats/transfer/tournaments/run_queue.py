@@ -21,7 +21,7 @@ from formats.transfer.tournaments.selectors import KINDS, AnyRun, open_runs
 from workers.lease import LostClaimError
 from workers.models import Priority, Worker
 from workers.team_queue_order import charge
-from workers.work_item_queue import take
+from workers.work_item_queue import take, with_waiting_items
 from workers.work_kind_interface import Held, Turn
 
 PLAYED_WITH = {
@@ -45,15 +45,18 @@ def turns(now: datetime) -> list[Turn]:
 
     Takes one probe of the index per team, however many runs wait.
     """
-    if not Tournament.objects.filter(ended_at=None, suspended=False).exists():
+    kinds = _waiting_kinds()
+    if not kinds or not Tournament.objects.filter(ended_at=None, suspended=False).exists():
         return []
     found: list[tuple[int, int | None, datetime | None, bool]] = []
-    for kind in KINDS:
+    for kind in kinds:
         for priority in (Priority.ROUND, Priority.REPEAT if kind is RepeatRun else Priority.BOARD):
-            of_nobody = _waiting(kind, now).filter(Turn(priority, None, now).items).order_by("entry_id", "queued_at")
+            of_nobody = waiting(kind, now).filter(Turn(priority, None, now).items).order_by("entry_id", "queued_at")
             found.append((priority, None, of_nobody.values_list("queued_at", flat=True).first(), False))
-    for kind in (AttackRun, DefenceRun):
-        own = _waiting(kind, now).filter(priority=Priority.BOARD, entry=OuterRef("pk")).order_by("queued_at")
+    for kind in kinds:
+        if kind is RepeatRun:  # of no team
+            continue
+        own = waiting(kind, now).filter(priority=Priority.BOARD, entry=OuterRef("pk")).order_by("queued_at")
         entries = Entry.objects.filter(competition__format=NAME).order_by()
         rows = entries.values_list("pk", Subquery(own.values("queued_at")[:1]), "low_priority")
         found += [(Priority.BOARD, *row) for row in rows]
@@ -67,15 +70,15 @@ def turns(now: datetime) -> list[Turn]:
 
 def claim(worker: Worker, turn: Turn, now: datetime) -> AnyRun | None:
     """Claim the first run of a turn for `worker`, attacks before defences; return None if others have taken all."""
-    for kind in KINDS:
+    for kind in _waiting_kinds():
         while True:
             with transaction.atomic():
-                waiting = _waiting(kind, now).filter(turn.items)
-                found = waiting.select_for_update(skip_locked=True, of=("self",)).order_by(*IN_ORDER).first()
+                rows = waiting(kind, now).filter(turn.items).select_related(*PLAYED_WITH[kind]).order_by(*IN_ORDER)
+                found: AnyRun | None = rows.select_for_update(skip_locked=True, of=("self",)).first()
                 if found is None:
                     break
                 if take(found, now, worker=worker.name):
-                    return kind.objects.select_related(*PLAYED_WITH[kind]).get(pk=found.pk)
+                    return found
     return None
 
 
@@ -96,8 +99,14 @@ def commit(run: AnyRun, result: Mapping[str, Any]) -> None:
 def anything_waits() -> bool:
     """Return True if a run may be claimed now."""
     now = clock.database_now()
-    return any(_waiting(kind, now).exists() for kind in KINDS)
+    return any(waiting(kind, now).exists() for kind in KINDS)
 
 
-def _waiting(kind: type[AnyRun], now: datetime) -> QuerySet[Any]:
+def _waiting_kinds() -> list[type[AnyRun]]:
+    found = with_waiting_items(KINDS)
+    return [kind for kind in KINDS if kind in found]
+
+
+def waiting(kind: type[AnyRun], now: datetime) -> QuerySet[Any]:
+    """Return the runs of a kind that may be claimed now."""
     return open_runs(kind).filter(state=Run.State.WAITING).exclude(paused_until__gt=now)

@@ -10,7 +10,7 @@ from formats.transfer.tournaments import run_queue, services
 from formats.transfer.tournaments.models import AttackRun, RepeatRun, Tournament
 from formats.transfer.tournaments.selectors import AnyRun
 from submissions.models import Player
-from tests.platform.claims import claim_run
+from tests.platform.claims import take_run
 
 
 def result(run: AnyRun, share: float = 1.0) -> dict[str, Any]:
@@ -61,8 +61,8 @@ def commit_all(tournament: Tournament, share: float = 1.0) -> int:
 
 def claim_or_advance(tournament: Tournament) -> AnyRun | None:
     """Claim a waiting run; where there is none, after a step of the tournament."""
-    run = claim_run("worker")
+    run = take_run()
     if run is None:
         services.advance(tournament)
-        run = claim_run("worker")
+        run = take_run()
     return run

@@ -46,7 +46,7 @@ from rounds.publishing.publication import publish
 from rounds.tasks import advance_round
 from submissions import services as submissions
 from submissions.models import Player, Submission
-from tests.platform.claims import claim_run
+from tests.platform.claims import take_run
 from tests.platform.conftest import FakeClock
 from tests.platform.formats.transfer.tournaments.conftest import content
 from tests.platform.formats.transfer.tournaments.play_rounds import plan
@@ -296,7 +296,7 @@ class Site(RuleBasedStateMachine):
                 assert round_.tournament.ended_at is not None
 
     def claim(self) -> AnyRun | None:
-        run = claim_run("worker")
+        run = take_run()
         if run is not None:
             assert run.tournament.ended_at is None
             assert not run.tournament.suspended

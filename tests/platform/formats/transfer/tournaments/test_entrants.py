@@ -13,7 +13,7 @@ from formats.transfer.tournaments.models import AttackRun, DefenceRun, Run, Tour
 from formats.transfer.tournaments.run_work import runs
 from formats.transfer.tournaments.selectors import current_entrants
 from submissions.models import Submission
-from tests.platform.claims import claim_run
+from tests.platform.claims import claim_run, take_run
 from tests.platform.formats.transfer.tournaments.conftest import BRIGHTNESS, COPY
 from tests.platform.formats.transfer.tournaments.results import commit_all, result
 
@@ -83,7 +83,7 @@ def test_a_disqualified_submission_no_longer_counts_for_its_opponents(tournament
 def test_an_attack_without_an_image_is_given_to_no_defence(tournament: Tournament, submit: Submit) -> None:
     defence, attack = submit("bats", "defence", BRIGHTNESS), submit("owls", "attack", COPY)
     services.advance(tournament)
-    while (run := claim_run("worker")) is not None:
+    while (run := take_run()) is not None:
         run_queue.commit(run, result(run) | {"made": 0, "hashes": []})
         services.advance(tournament)
     assert not DefenceRun.objects.exists()

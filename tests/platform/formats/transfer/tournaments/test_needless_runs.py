@@ -21,7 +21,7 @@ from formats.transfer.tournaments.player_builds import baseline_player
 from formats.transfer.tournaments.selectors import AnyRun, current_entrants, open_runs
 from submissions.models import Player, Submission
 from submissions.services import disqualify, reinstate, withdraw
-from tests.platform.claims import claim_run
+from tests.platform.claims import claim_run, take_run
 from tests.platform.formats.transfer.tournaments.conftest import BRIGHTNESS, COPY, content
 from tests.platform.formats.transfer.tournaments.results import commit_all, result
 
@@ -165,7 +165,7 @@ def test_a_superseded_leaderboard_ends_when_the_next_one_is_made(
     services.advance(tournament)
     assert open_of(tournament) == (0, 0)
     assert AttackRun.objects.filter(tournament=tournament).count() == 2
-    while (run := claim_run("worker")) is not None:
+    while (run := take_run()) is not None:
         assert run.tournament == renewed
         run_queue.commit(run, result(run))
         services.advance(renewed)
@@ -250,7 +250,7 @@ def test_a_commit_reads_only_the_runs_that_follow_from_it(tournament: Tournament
     submit("rats", "attack", f"{COPY}\n# of the rats")
     services.advance(tournament)
     own = set()
-    while (run := claim_run("worker")) is not None:
+    while (run := take_run()) is not None:
         with CaptureQueriesContext(connection) as queries:
             run_queue.commit(run, result(run))
             step_notifications.announce(run)

@@ -22,7 +22,7 @@ from formats.transfer.tournaments.ranking import rank, standings
 from formats.transfer.tournaments.selectors import AnyRun, counts_from_runs, current_entrants, seconds_from_runs
 from formats.transfer.tournaments.tournament_verification import differing
 from submissions.models import Submission
-from tests.platform.claims import claim_run
+from tests.platform.claims import claim_run, take_run
 from tests.platform.formats.transfer.tournaments.conftest import BRIGHTNESS, COPY
 from tests.platform.formats.transfer.tournaments.results import commit_all, true_result
 from workers.lease import LostClaimError
@@ -45,7 +45,7 @@ def tournament(transfer: Competition, submit: Submit) -> Tournament:
 
 def play(tournament: Tournament) -> None:
     services.advance(tournament)
-    while (run := claim_run("worker")) is not None:
+    while (run := take_run()) is not None:
         run_queue.commit(run, true_result(run) | {"seconds": 1.0 + run.pk % 7})
         services.advance(tournament)
 

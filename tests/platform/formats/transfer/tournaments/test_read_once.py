@@ -11,7 +11,7 @@ from competitions.models import Competition
 from formats.transfer.tournaments import engine_adapter, run_queue, services
 from formats.transfer.tournaments.models import AttackRun, DefenceRun, RepeatRun
 from submissions.models import Submission
-from tests.platform.claims import claim_run
+from tests.platform.claims import take_run
 from tests.platform.formats.transfer.tournaments.conftest import BRIGHTNESS, COPY
 
 
@@ -27,7 +27,7 @@ def test_a_run_reads_its_rules_once_and_hashes_a_repository_once(
     tournament = services.make_tournament(transfer)
     services.advance(tournament)
     played = set()
-    while run := claim_run("worker"):
+    while run := take_run():
         reads.clear()
         engine_adapter.longest(run.tournament)
         run_queue.commit(run, engine_adapter.play(run))

@@ -29,7 +29,7 @@ from formats.transfer.tournaments.tournament_verification import differing
 from rounds.formats import format_of
 from rounds.models import Round
 from submissions.models import Submission
-from tests.platform.claims import claim_run
+from tests.platform.claims import take_run
 from tests.platform.conftest import FakeClock
 from tests.platform.formats.transfer.tournaments.conftest import content
 from tests.platform.formats.transfer.tournaments.pages.conftest import Send, attacked, result
@@ -169,7 +169,7 @@ def test_intervals_do_not_depend_on_the_ranks_before(transfer: Competition, send
     tournament = services.make_tournament(transfer)
     for _ in range(3):  # attacks, defences, repeats
         services.advance(tournament)
-        while (run := claim_run("worker")) is not None:
+        while (run := take_run()) is not None:
             run_queue.commit(run, true_result(run))
     services.advance(tournament)
     fill_intervals(tournament)
