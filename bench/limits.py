@@ -29,8 +29,8 @@ from evaluation.training.resnet import resnet18, resnet50
 ROUNDS = sized(50, smallest=1)
 FRAMES = sized(1, smallest=1)
 FORWARDS = sized(20, smallest=1)
-TOGETHER = 10
-SHARES = (0.80, 0.90, 1.10, 1.25)
+TOGETHER = sized(10, smallest=1)
+SHARES = sized((0.80, 0.90, 1.10, 1.25), smallest=(0.80, 1.25))
 """The work of an image on the reference machine, by the limit."""
 
 PRODUCTS_OF_REFERENCE = 8
