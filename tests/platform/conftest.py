@@ -31,6 +31,7 @@ from formats.query.matches.rules import query_rules
 from formats.query.tracks import TRACKS
 from repositories.models import Repository
 from tests.platform.locks import LockRecorder
+from workers import calibration
 
 NOON = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 PASSWORD = "a long enough password"  # noqa: S105 - of nobody
@@ -85,6 +86,12 @@ def _zone_of_the_site() -> None:
 def _no_piece_is_repeated_by_chance(monkeypatch: pytest.MonkeyPatch) -> None:
     """A match of a bundled model would wait for another host in one test of a hundred."""
     monkeypatch.setattr(repeated_pieces, "REPEATED", 0.0)
+
+
+@pytest.fixture(autouse=True)
+def _other_tests_change_the_speed_of_this_host(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Several tests share its cores and caches, and begin and end while a player plays."""
+    monkeypatch.setattr(calibration, "STEADY", 1.3)
 
 
 @pytest.fixture(autouse=True)
