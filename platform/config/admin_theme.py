@@ -144,7 +144,7 @@ _UNFOLD = {
     "SITE_SYMBOL": "swords",
     "SITE_FAVICONS": [{"rel": "icon", "type": "image/svg+xml", "href": _icon}],
     "SHOW_BACK_BUTTON": True,
-    "DASHBOARD_CALLBACK": "pages.status.admin_incidents.dashboard",
+    "DASHBOARD_CALLBACK": "pages.status.admin_dashboard.dashboard",
     "SIDEBAR": {
         "show_search": True,
         "show_all_applications": False,

@@ -9,7 +9,7 @@ import unfold
 from django.test import Client
 from django.urls import reverse
 
-MOST_BYTES = 150_000
+MOST_BYTES = 100_000
 """Of the first page before it is compressed, which makes it a tenth."""
 
 THEME = Path(unfold.__file__).parent
