@@ -21,7 +21,7 @@ MOST_SHOWN = 200
 
 
 @dataclass(frozen=True)
-class Change:
+class FileChange:
     """A value that the import makes or changes: its place in the file, and what it is before and after.
 
     `before` is "" where there is none.
@@ -33,17 +33,17 @@ class Change:
 
 
 @dataclass(frozen=True)
-class Preview:
+class ImportPreview:
     """What an import does: `seen` is the state of the competition that it was computed from."""
 
     slug: str
     title: str
     is_new: bool
-    changes: tuple[Change, ...]
+    changes: tuple[FileChange, ...]
     seen: str
 
 
-def preview(document: Mapping[str, Any]) -> Preview:
+def preview(document: Mapping[str, Any]) -> ImportPreview:
     """Return what the import of a parsed file does. Raise `Refusal` naming the places of all errors and the fixes.
 
     Images and the directories of baselines are read by the import alone.
@@ -53,7 +53,7 @@ def preview(document: Mapping[str, Any]) -> Preview:
     seen = state_of(read.slug)
     _check(read, competition)
     before = export_competition(competition) if competition else {}
-    return Preview(
+    return ImportPreview(
         slug=read.slug,
         title=read.about["title"],
         is_new=competition is None,
@@ -87,7 +87,7 @@ def _check(read: file.Document, competition: Competition | None) -> None:
         refuse_all(errors)
 
 
-def _changes(read: file.Document, competition: Competition | None, before: Mapping[str, Any]) -> Iterator[Change]:
+def _changes(read: file.Document, competition: Competition | None, before: Mapping[str, Any]) -> Iterator[FileChange]:
     about = {key: value for key, value in read.about.items() if key in file.ABOUT}
     yield from differences("[competition]", _with_defaults(before, about), about)
     note = {} if read.note is None else {"note": read.note}
@@ -102,24 +102,24 @@ def _changes(read: file.Document, competition: Competition | None, before: Mappi
     for values in read.sample_sets:
         if values["name"] not in known:
             text = f"{values['count']:,} samples of {values['source']} ({values['split']}) for {values['purpose']}"
-            yield Change(f"[[sample_sets]] {values['name']}", "", text)
+            yield FileChange(f"[[sample_sets]] {values['name']}", "", text)
     for values in read.freeze_windows:
         if competition is None or not is_known(competition, values):
-            yield Change("[[freeze_windows]]", "", f"{_period(values)}: {values['reason']}")
+            yield FileChange("[[freeze_windows]]", "", f"{_period(values)}: {values['reason']}")
     planned = {each["sample_set"] for each in before.get("rounds", ())}
     for row in read.rounds:
         if row.sample_set not in planned:
             text = f"{_shown(row.starts_at)} to {_shown(row.ends_at)}, on {row.samples:,} of {row.sample_set}"
-            yield Change(f"[[rounds]] {row.title}", "", text)
+            yield FileChange(f"[[rounds]] {row.title}", "", text)
     yield from differences("[pages]", _only(before.get("pages", {}), read.pages), read.pages)
 
 
-def differences(place: str, before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[Change]:
+def differences(place: str, before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[FileChange]:
     """Return the values of a table that differ, by key; a key that `after` lacks goes back to its default."""
     for key in [*after, *(key for key in before if key not in after)]:
         old, new = before.get(key), after.get(key)
         if old != new and (old or new not in ("", None, [])):
-            yield Change(f"{place} {key}", _shown(old), _shown(new) if key in after else "the default")
+            yield FileChange(f"{place} {key}", _shown(old), _shown(new) if key in after else "the default")
 
 
 def _with_defaults(before: Mapping[str, Any], about: Mapping[str, Any]) -> dict[str, Any]:

@@ -46,7 +46,8 @@ def read_rounds(
 ) -> tuple[RoundTable, ...]:
     """Read the rounds of a file with these sample sets and freeze windows; those with errors are left out.
 
-    Raise `Refusal` naming rounds at the same time."""
+    Raise `Refusal` naming rounds at the same time.
+    """
     sets = {values["name"]: values for values in sample_sets}
     found: list[RoundTable] = []
     for table in tables:

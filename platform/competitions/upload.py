@@ -15,7 +15,7 @@ from django.shortcuts import redirect
 from django.template.response import TemplateResponse
 from unfold.widgets import UnfoldAdminFileFieldWidget
 
-from competitions.import_preview import Preview, preview
+from competitions.import_preview import ImportPreview, preview
 from competitions.import_warnings import import_notes
 from competitions.services import import_competition
 from competitions.toml_text import MOST_BYTES, parsed
@@ -50,7 +50,7 @@ class Uploaded:
     """What the page shows of a file: its preview, or its errors."""
 
     text: str
-    preview: Preview | None
+    preview: ImportPreview | None
     errors: Sequence[Refusal]
 
 

@@ -158,7 +158,7 @@ class RoundFigures:
 
 @dataclass(frozen=True)
 class HomeTexts:
-    """What the home page explains: `track` and `example` (a word like "attack") are those of its example.
+    """What the home page explains: `track` is that of its example, `example` the word for what it copies.
 
     `drawing` is the template of its picture.
     """

@@ -20,7 +20,7 @@ MOST_EVENTS = 50
 
 
 @dataclass(frozen=True)
-class Attempt:
+class BuildAttempt:
     """A build with its smoke test: how long it took, the checks that failed, its platform errors, the end of its log.
 
     `traceback` is that of a platform error, "" without one.
@@ -40,7 +40,7 @@ class Attempt:
 class History:
     """Attempts, the newest first; the last events, the newest first; and the line of the quota ledger."""
 
-    attempts: Sequence[Attempt]
+    attempts: Sequence[BuildAttempt]
     events: Sequence[Event]
     slot: QuotaSlot | None
 
@@ -52,7 +52,7 @@ def history_of(submission: Submission) -> History:
         faults[event.data.get("attempt", 0)].append(event)
     ends, traces = _log_ends(submission), tracebacks_of(submission)
     attempts = [
-        Attempt(
+        BuildAttempt(
             build=build,
             took=_took(build.started_at, build.finished_at),
             failed=[check for check in build.checks if check.get("passed") is False],
