@@ -20,6 +20,7 @@ from evaluation.cli import (
     benchmark,
     check,
     compatibility,
+    completion,
     conformance,
     data,
     demo,
@@ -53,6 +54,7 @@ _COMMANDS = (
     verify,
     legacy_environment,
     compatibility,
+    completion,
 )
 
 
@@ -84,7 +86,8 @@ def parser() -> argparse.ArgumentParser:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run `gauntlet` with `arguments` (by default those of the process). Return the exit status."""
     words = list(sys.argv[1:] if arguments is None else arguments)
-    given = parser().parse_args(words, argparse.Namespace(arguments=words))
+    top = parser()
+    given = top.parse_args(words, argparse.Namespace(arguments=words, parser=top))
     try:
         status: int = given.run(given)
     except (ManifestRefusal, BuildRefusal, HostRefusal) as refusal:

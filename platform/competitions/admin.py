@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from django.contrib import admin
 from django.contrib.admin import EmptyFieldListFilter
 from django.core.exceptions import PermissionDenied
 from django.db.models import Max, Q
 from django.forms import ModelForm
-from django.http import HttpRequest
+from django.http import Http404, HttpRequest, HttpResponse
+from unfold.decorators import action
 
 from accounts.admin import MembershipAdmin, PersonAdmin, TeamAdmin
 from competitions.extension_points import owns_window, sets_in_use
@@ -24,7 +26,9 @@ from competitions.freeze_windows import (
 )
 from competitions.models import Competition, Entry, FreezeWindow, Organiser, RulesVersion, SampleSet, Track
 from competitions.page_admin import OF_COMPETITION
-from competitions.services import appoint_organiser
+from competitions.services import appoint_organiser, export_competition
+from competitions.toml_text import written
+from competitions.upload import upload_page
 from core import clock
 from core.administration.actions import AdminAction, confirmed_action
 from core.administration.columns import linked
@@ -41,7 +45,10 @@ MembershipAdmin.organised_by = "team__entry__competition__organisers"
 
 @admin.register(Competition)
 class CompetitionAdmin(EditableAdmin):
-    """Competitions. The slug is part of addresses and never changes."""
+    """Competitions. The slug is part of addresses and never changes.
+
+    Only superusers import one from a file: it names folders of the host. Organisers export theirs.
+    """
 
     organised_by = "organisers"
     counts = (
@@ -53,6 +60,26 @@ class CompetitionAdmin(EditableAdmin):
     search_fields = ("slug", "title", "summary")
     date_hierarchy = "starts_at"
     fixed = ("slug", "smoke_opponent", "created_at")
+    actions_detail: ClassVar[Sequence[str]] = ("export",)
+
+    def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return is_superuser(request)
+
+    def add_view(self, request: HttpRequest, form_url: str = "", extra_context: Any = None) -> HttpResponse:
+        """Import a competition from an uploaded file."""
+        by = request.user
+        if not self.has_add_permission(request) or not by.is_authenticated:
+            raise PermissionDenied
+        return upload_page(request, by, self.admin_site.each_context(request) | {"opts": self.opts})
+
+    @action(description="Export as TOML", permissions=["action"])  # type: ignore[untyped-decorator]
+    def export(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        """Return the file of the competition."""
+        row = self.get_object(request, object_id)
+        if row is None:
+            raise Http404
+        headers = {"Content-Disposition": f'attachment; filename="{row.slug}.toml"'}
+        return HttpResponse(written(export_competition(row)), content_type="application/toml", headers=headers)
 
 
 @admin.register(Track)

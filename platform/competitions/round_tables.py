@@ -44,15 +44,21 @@ class _Span:
 def read_rounds(
     tables: Sequence[TomlTable], sample_sets: Sequence[Mapping[str, Any]], windows: Sequence[Mapping[str, Any]]
 ) -> tuple[RoundTable, ...]:
-    """Read the rounds of a file with these sample sets and freeze windows. Raise `Refusal` naming the place."""
+    """Read the rounds of a file with these sample sets and freeze windows; those with errors are left out.
+
+    Raise `Refusal` naming rounds at the same time.
+    """
     sets = {values["name"]: values for values in sample_sets}
     found: list[RoundTable] = []
     for table in tables:
-        row = _round(table, sets)
-        if other := next((each for each in found if each.sample_set == row.sample_set), None):
-            problem = f"{row.sample_set!r} is already used by {other.title!r}"
-            raise table.refusal("sample_set", problem, "name another set: a round plays on images that nobody has met")
-        found.append(row)
+        with table.errors.collected():
+            if (row := _round(table, sets)) is None:
+                continue
+            if other := next((each for each in found if each.sample_set == row.sample_set), None):
+                problem = f"{row.sample_set!r} is already used by {other.title!r}"
+                fix = "name another set: a round plays on images that nobody has met"
+                raise table.refusal("sample_set", problem, fix)
+            found.append(row)
     spans = [
         _Span(f"[[freeze_windows]] number {number}", values["starts_at"], values["ends_at"])
         for number, values in enumerate(windows, 1)
@@ -61,11 +67,19 @@ def read_rounds(
     return tuple(found)
 
 
-def _round(table: TomlTable, sets: Mapping[str, Mapping[str, Any]]) -> RoundTable:
-    title, kind = table.text("title", most=120).strip(), table.choice("kind", PURPOSES)
+def _round(table: TomlTable, sets: Mapping[str, Mapping[str, Any]]) -> RoundTable | None:
+    """Return the round, None if its table has added errors. Raise `Refusal` for a value that does not fit the file."""
+    before = len(table.errors)
+    title, kind = table.text("title", most=120), table.choice("kind", PURPOSES)
+    name = table.text("sample_set", most=40)
+    chosen = table.number("samples", 1, 2**31 - 1) if "samples" in table.content else None
+    schedule, guard = table.text("schedule", most=8, default=""), table.flag("guard", default=False)
+    starts_at, ends_at = table.span()
+    if len(table.errors) > before:
+        return None
+    title = title.strip()
     if not title:
         raise table.refusal("title", "has only spaces", 'write one, for example "Development round 1"')
-    name = table.text("sample_set", most=40)
     if name not in sets:
         hint = did_you_mean(name, sets)
         raise table.refusal("sample_set", f"the file has no sample set {name!r}", f"name one of [[sample_sets]]{hint}")
@@ -76,20 +90,19 @@ def _round(table: TomlTable, sets: Mapping[str, Mapping[str, Any]]) -> RoundTabl
             f"{name!r} is for {purpose}, and a round of the kind {kind} plays on samples for {PURPOSES[kind]}",
             f'name a set with purpose = "{PURPOSES[kind]}"',
         )
-    samples = table.number("samples", 1, 2**31 - 1, default=count)
+    samples = count if chosen is None else chosen
     if samples > count:
         raise table.refusal(
             "samples", f"{name!r} has {count:,} samples, not {samples:,}", f"write 1 to {count:,}, or a larger set"
         )
-    starts_at, ends_at = table.span()
     return RoundTable(
         place=f"{table.place} ({title})",
         title=title,
         kind=kind,
         sample_set=name,
         samples=samples,
-        schedule=table.text("schedule", most=8, default=""),
-        guard=table.flag("guard", default=False),
+        schedule=schedule,
+        guard=guard,
         starts_at=starts_at,
         ends_at=ends_at,
     )

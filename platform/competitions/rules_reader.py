@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, fields
 from enum import StrEnum
 from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
-from core.errors import Refusal
+from core.errors import Refusal, refuse_all
 from evaluation.domain.images import ImageShape
 
 _FIXED = {"format", "norm"}
@@ -77,17 +77,21 @@ class RulesReader(Generic[OfFormat]):
         return frozenset(each.name for each in fields(self.make())) - {"version"} | self.site_values.keys()
 
     def read(self, values: Mapping[str, Any], version: int) -> OfFormat:
-        """Return the rules for `values`; a missing one has its default. Raise `Refusal` naming a wrong one."""
+        """Return the rules for `values`; a missing one has its default. Raise `Refusal` naming wrong ones."""
         if unknown := set(values) - self.names:
             raise Refusal(
                 f"unknown rules: {', '.join(sorted(unknown))}", fix=f"use only: {', '.join(sorted(self.names))}"
             )
         defaults = self.make()
-        given = {
-            name: self._read(name, value, getattr(defaults, name))
-            for name, value in values.items()
-            if name not in self.site_values
-        }
+        given, wrong = {}, []
+        for name, value in values.items():
+            if name not in self.site_values:
+                try:
+                    given[name] = self._read(name, value, getattr(defaults, name))
+                except Refusal as refusal:
+                    wrong.append(refusal)
+        if wrong:
+            refuse_all(wrong)
         try:
             return self.make(**given, version=version)
         except ValueError as error:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -36,14 +38,19 @@ from core.time_format import in_words
 
 
 def import_competition(
-    document: Mapping[str, Any], *, by: User | None = None, new_salt: Callable[[], str] = new_seed_salt
+    document: Mapping[str, Any],
+    *,
+    by: User | None = None,
+    new_salt: Callable[[], str] = new_seed_salt,
+    seen: str | None = None,
 ) -> Competition:
     """Create or update the competition that a parsed file describes, in one transaction. Safe to repeat.
 
     Changed rules and terms become the next version. Sample sets never change. Freeze windows are only added; a window
     that an organiser changed since stays as it is. Rounds that are not planned yet are planned. Pages that the file
-    does not name stay. `new_salt` makes the secret salt of a new competition. Raise `Refusal` naming the place in the
-    file and the fix.
+    does not name stay. `new_salt` makes the secret salt of a new competition. `seen` is the `state_of` the competition
+    that a person saw in a preview. Raise `Refusal` naming the places in the file and the fixes, or if the competition
+    has changed since the preview.
     """
     read = file.read(document)
     if read.slug in RESERVED_SLUGS and not Competition.objects.filter(slug=read.slug).exists():
@@ -55,6 +62,9 @@ def import_competition(
     tracks = {name: values | {"own_baselines": _keep_baselines(read, name)} for name, values in read.tracks.items()}
     now = clock.now()
     with transaction.atomic():
+        if seen is not None:
+            list(Competition.objects.select_for_update().filter(slug=read.slug).values_list("pk"))
+            require_state(read.slug, seen)
         competition, _ = Competition.objects.update_or_create(
             slug=read.slug, defaults=about, create_defaults=about | {"created_at": now, "seed_salt": salt}
         )
@@ -77,6 +87,35 @@ def import_competition(
         save_pages(competition, read.pages, by)
         event_log.record("import", competition, by=by, slug=read.slug)
     return competition
+
+
+def state_of(slug: str) -> str:
+    """Return a digest of all that an import can change of a competition, "" if there is none."""
+    competition = Competition.objects.filter(slug=slug).first()
+    if competition is None:
+        return ""
+    newest = competition.rules_versions.order_by("-version").values_list("version", flat=True).first()
+    content = json.dumps([newest, export_competition(competition)], sort_keys=True, default=str)
+    return sha256(content.encode()).hexdigest()
+
+
+def require_state(slug: str, seen: str) -> None:
+    """Raise `Refusal` unless the competition is as somebody has `seen` it."""
+    if state_of(slug) != seen:
+        raise Refusal(
+            f"{slug} has changed since the preview",
+            fix="look at the new preview, and confirm that one",
+        )
+
+
+def check_sample_set(row: SampleSet, values: Mapping[str, Any], place: str) -> None:
+    """Raise `Refusal` if a file describes the set `row` by other `values`, or the site has drawn it."""
+    if row.drawn_from_id is not None:
+        raise Refusal(f"{place}: a set of a round has this name", fix="choose another name")
+    if row.replaces_id is not None:
+        raise Refusal(f"{place}: a validation set drawn by the site has this name", fix="choose another name")
+    if _values(row, file.SAMPLE_SET) != values:
+        raise Refusal(f"{place}: an imported set cannot be changed", fix="give the new set another name")
 
 
 def export_competition(competition: Competition) -> dict[str, Any]:
@@ -185,12 +224,8 @@ def _keep_new_samples(read: file.Document, salt: str) -> dict[str, tuple[str, tu
                 kept[values["name"]] = keep_samples(**arguments, rules=read.engine_rules(1))
             except Refusal as refusal:
                 raise Refusal(f"{place}: {refusal.problem}", fix=refusal.fix) from refusal
-        elif row.drawn_from_id is not None:
-            raise Refusal(f"{place}: a set of a round has this name", fix="choose another name")
-        elif row.replaces_id is not None:
-            raise Refusal(f"{place}: a validation set drawn by the site has this name", fix="choose another name")
-        elif _values(row, file.SAMPLE_SET) != values:
-            raise Refusal(f"{place}: an imported set cannot be changed", fix="give the new set another name")
+        else:
+            check_sample_set(row, values, place)
     return kept
 
 

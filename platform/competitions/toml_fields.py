@@ -1,35 +1,75 @@
-"""Typed readers for one table of a competition's file. Errors name the place."""
+"""Typed readers for one table of a competition's file. Errors name the place, and are collected."""
 
 from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from datetime import UTC, datetime
-from typing import Any
+from functools import wraps
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
-from core.errors import Refusal
+from core.errors import Refusal, refusals_of
 
 SLUG = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 
+Value = TypeVar("Value")
+Options = ParamSpec("Options")
+
+
+class Errors(list[Refusal]):
+    """The errors of a file in their order. Who collects them refuses the file, and uses no value of it."""
+
+    @contextmanager
+    def collected(self) -> Iterator[None]:
+        """Add what a step refuses, and go on after it."""
+        try:
+            yield
+        except Refusal as refusal:
+            self.extend(refusals_of(refusal))
+
+
+def _collecting(
+    unreadable: Value,
+) -> Callable[[Callable[Concatenate[TomlTable, Options], Value]], Callable[Concatenate[TomlTable, Options], Value]]:
+    """Make a reader return `unreadable` for an invalid value, and add the refusal to the errors of its table."""
+
+    def wrap(
+        reader: Callable[Concatenate[TomlTable, Options], Value],
+    ) -> Callable[Concatenate[TomlTable, Options], Value]:
+        @wraps(reader)
+        def read(table: TomlTable, /, *arguments: Options.args, **options: Options.kwargs) -> Value:
+            with table.errors.collected():
+                return reader(table, *arguments, **options)
+            return unreadable
+
+        return read
+
+    return wrap
+
 
 class TomlTable:
-    """The table at `place` in the file, e.g. "[tracks.model]". Every reader raises `Refusal` for an invalid value."""
+    """The table at `place` in the file, e.g. "[tracks.model]". Its readers add what is invalid to `errors`.
 
-    def __init__(self, place: str, content: Any, known: Iterable[str]) -> None:
-        self.place = place
+    What a reader returns then is of its type, and means nothing. Raise `Refusal` if it is no table.
+    """
+
+    def __init__(self, place: str, content: Any, known: Iterable[str], errors: Errors) -> None:
+        self.place, self.errors = place, errors
         names = list(known)
         if not isinstance(content, Mapping):
             raise Refusal(f"{place} is missing or not a table", fix=f"write it with the keys: {', '.join(names)}")
         self.content = content
         for key in content:
             if key not in names:
-                raise self.refusal(key, "unknown key", f"remove it{did_you_mean(str(key), names)}")
+                errors.append(self.refusal(key, "unknown key", f"remove it{did_you_mean(str(key), names)}"))
 
     def refusal(self, key: str, problem: str, fix: str) -> Refusal:
         """Return a refusal for the value of `key`."""
         return Refusal(f"{self.place} {key}: {problem}", fix=fix)
 
+    @_collecting("")
     def text(self, key: str, *, most: int, default: str | None = None) -> str:
         """Return text of at most `most` characters, non-empty unless there is a default. Line ends become LF."""
         value = self._given(key, default)
@@ -39,6 +79,7 @@ class TomlTable:
             )
         return value.replace("\r\n", "\n")
 
+    @_collecting("")
     def slug(self, key: str, *, most: int) -> str:
         """Return a short name for addresses."""
         value = self.text(key, most=most)
@@ -46,6 +87,7 @@ class TomlTable:
             raise self.refusal(key, f"{value!r} is not valid", "use lower-case letters, digits and single hyphens")
         return value
 
+    @_collecting("")
     def choice(self, key: str, choices: Iterable[str], default: str | None = None) -> str:
         """Return one of `choices`."""
         value, known = self._given(key, default), list(choices)
@@ -53,6 +95,7 @@ class TomlTable:
             raise self.refusal(key, f"{_shown(value)} is unknown", f"write one of: {', '.join(known)}")
         return str(value)
 
+    @_collecting(1)
     def number(self, key: str, least: int, most: int, default: int | None = None) -> int:
         """Return a whole number from `least` to `most`."""
         value = self._given(key, default)
@@ -62,6 +105,7 @@ class TomlTable:
             )
         return value
 
+    @_collecting(False)
     def flag(self, key: str, *, default: bool) -> bool:
         """Return true or false."""
         value = self._given(key, default)
@@ -69,6 +113,7 @@ class TomlTable:
             raise self.refusal(key, f"{_shown(value)} is not valid", "write true or false, without quotes")
         return value
 
+    @_collecting(datetime.max.replace(tzinfo=UTC))
     def moment(self, key: str) -> datetime:
         """Return a time, which needs a time zone, in UTC."""
         value = self._given(key, None)
@@ -83,11 +128,15 @@ class TomlTable:
 
     def span(self) -> tuple[datetime, datetime]:
         """Return `starts_at` and `ends_at`, in this order."""
+        before = len(self.errors)
         starts_at, ends_at = self.moment("starts_at"), self.moment("ends_at")
-        if ends_at <= starts_at:
-            raise self.refusal("ends_at", "is not after starts_at", "give a later end or an earlier start")
+        if len(self.errors) == before and ends_at <= starts_at:
+            self.errors.append(
+                self.refusal("ends_at", "is not after starts_at", "give a later end or an earlier start")
+            )
         return starts_at, ends_at
 
+    @_collecting(list[str]())
     def names(self, key: str, known: Iterable[str], *, also: Callable[[str], bool] = lambda name: False) -> list[str]:
         """Return a list of different names from `known`, or that `also` accepts, by default empty."""
         value, allowed = self._given(key, ()), list(known)

@@ -16,8 +16,8 @@ from competitions.page_models import MAX_TEXT
 from competitions.round_tables import ROUND, RoundTable, read_rounds
 from competitions.rules import check_rules, format_of, known_values, rules_of
 from competitions.rules_reader import Rules
-from competitions.toml_fields import SLUG, TomlTable
-from core.errors import Refusal
+from competitions.toml_fields import SLUG, Errors, TomlTable
+from core.errors import Refusal, refusals_of, refuse_all
 
 MAX_BASELINE_NAME = 60
 MAX_SAMPLES = 65_536
@@ -69,29 +69,50 @@ class Document:
 
 
 def read(content: Mapping[str, Any]) -> Document:
-    """Read a parsed file. Raise `Refusal` naming the place of the first error and the fix."""
-    top = TomlTable("the file", content, TOP)
-    about = _about(TomlTable("[competition]", content.get("competition"), ABOUT))
-    rules, note = _rules(content.get("rules"))
+    """Read a parsed file. Raise `Refusal` naming the places of all errors and the fixes."""
+    errors = Errors()
+    with errors.collected():
+        document = _read(content, errors)
+    if errors:
+        refuse_all(errors)
+    return document
+
+
+def _read(content: Mapping[str, Any], errors: Errors) -> Document:
+    """Return what can be read; it means nothing if there are errors. Raise `Refusal` where nothing more can be read."""
+    top = TomlTable("the file", content, TOP, errors)
+    about: dict[str, Any] = {"slug": ""}
+    with errors.collected():
+        about = _about(TomlTable("[competition]", content.get("competition"), ABOUT, errors))
+    rules, note = _rules(content.get("rules"), errors)
     about["format"] = format_of(rules)
     names = [track.name for track in competition_formats[about["format"]].tracks]
-    tracks = TomlTable("[tracks]", content.get("tracks"), names)
+    found: dict[str, dict[str, Any]] = {}
+    with errors.collected():
+        tracks = TomlTable("[tracks]", content.get("tracks"), names, errors)
+        for track_name in names:
+            with errors.collected():
+                found[track_name] = _track(about["format"], track_name, tracks.content.get(track_name), errors)
     sample_sets = _sample_sets(top)
     windows = tuple(_window(table) for table in _tables(top, "freeze_windows", WINDOW))
-    rounds = read_rounds(_tables(top, "rounds", ROUND), sample_sets, windows)
-    checked_schedules.answers(about["format"], rounds)
+    pages: dict[str, str] = {}
+    with errors.collected():
+        pages = _pages(TomlTable("[pages]", content.get("pages", {}), PAGES, errors))
+    rounds: tuple[RoundTable, ...] = ()
+    if not errors:  # rounds refer to sets and windows
+        rounds = read_rounds(_tables(top, "rounds", ROUND), sample_sets, windows)
+    if not errors:
+        checked_schedules.answers(about["format"], rounds)
     return Document(
         slug=about.pop("slug"),
         about=about,
         rules=rules,
         note=note,
-        tracks={
-            track_name: _track(about["format"], track_name, tracks.content.get(track_name)) for track_name in names
-        },
+        tracks=found,
         sample_sets=sample_sets,
         freeze_windows=windows,
         rounds=rounds,
-        pages=_pages(TomlTable("[pages]", content.get("pages", {}), PAGES)),
+        pages=pages,
     )
 
 
@@ -119,23 +140,23 @@ def _pages(table: TomlTable) -> dict[str, str]:
     return {name: table.text(name, most=MAX_TEXT, default="") for name in table.content}
 
 
-def _rules(content: Any) -> tuple[dict[str, Any], str | None]:
+def _rules(content: Any, errors: Errors) -> tuple[dict[str, Any], str | None]:
     try:
         known = known_values(format_of(content if isinstance(content, dict) else {}))
     except Refusal as refusal:
         raise Refusal(f"[rules] {refusal.problem}", fix=refusal.fix) from refusal
-    table = TomlTable("[rules]", content, sorted(known | {"note"}))
+    table = TomlTable("[rules]", content, sorted(known | {"note"}), errors)
     note = table.text("note", most=MAX_TEXT, default="") if "note" in table.content else None
     values = {key: value for key, value in table.content.items() if key != "note"}
     try:
-        check_rules(values)
+        check_rules({key: value for key, value in values.items() if key in known})
     except Refusal as refusal:
-        raise Refusal(f"{table.place} {refusal.problem}", fix=refusal.fix) from refusal
+        errors += [Refusal(f"{table.place} {each.problem}", fix=each.fix) for each in refusals_of(refusal)]
     return values, note
 
 
-def _track(format_name: str, track_name: str, content: Any) -> dict[str, Any]:
-    table = TomlTable(f"[tracks.{track_name}]", content, TRACK)
+def _track(format_name: str, track_name: str, content: Any, errors: Errors) -> dict[str, Any]:
+    table = TomlTable(f"[tracks.{track_name}]", content, TRACK, errors)
     return {
         "title": table.text("title", most=80),
         "text": table.text("text", most=MAX_TEXT, default=""),
@@ -168,8 +189,8 @@ def _sample_sets(top: TomlTable) -> tuple[dict[str, Any], ...]:
     found: dict[str, dict[str, Any]] = {}
     for table in _tables(top, "sample_sets", SAMPLE_SET):
         name = table.slug("name", most=40)
-        if name in found:
-            raise table.refusal("name", f"{name!r} is used twice", "choose another name for one of them")
+        if name and name in found:
+            top.errors.append(table.refusal("name", f"{name!r} is used twice", "choose another name for one of them"))
         found[name] = {
             "name": name,
             "purpose": table.choice("purpose", SampleSet.Purpose.values),
@@ -183,7 +204,8 @@ def _sample_sets(top: TomlTable) -> tuple[dict[str, Any], ...]:
     for purpose in REQUIRED_PURPOSES:
         if all(values["purpose"] != purpose for values in found.values()):
             problem = f'no set has purpose = "{purpose}"'
-            raise top.refusal("sample_sets", problem, "add at least one set for development and one for validation")
+            fix = "add at least one set for development and one for validation"
+            top.errors.append(top.refusal("sample_sets", problem, fix))
     return tuple(found.values())
 
 
@@ -193,7 +215,11 @@ def _window(table: TomlTable) -> dict[str, Any]:
 
 
 def _tables(top: TomlTable, key: str, known: tuple[str, ...]) -> list[TomlTable]:
-    rows = top.content.get(key, [])
+    rows, found = top.content.get(key, []), []
     if not isinstance(rows, list):
-        raise top.refusal(key, "is not a list of tables", f"begin each table with a line [[{key}]]")
-    return [TomlTable(f"[[{key}]] number {number}", row, known) for number, row in enumerate(rows, 1)]
+        top.errors.append(top.refusal(key, "is not a list of tables", f"begin each table with a line [[{key}]]"))
+        return []
+    for number, row in enumerate(rows, 1):
+        with top.errors.collected():
+            found.append(TomlTable(f"[[{key}]] number {number}", row, known, top.errors))
+    return found

@@ -123,12 +123,28 @@ def _style(request: object) -> str:
     return static("css/admin.css")
 
 
+_PRIMARY = {
+    "50": "oklch(97% .012 215)",
+    "100": "oklch(94% .025 215)",
+    "200": "oklch(89% .045 215)",
+    "300": "oklch(84% .065 213)",
+    "400": "oklch(78% .085 211)",
+    "500": "oklch(72% .095 211)",
+    "600": "oklch(45% .095 220)",
+    "700": "oklch(40% .09 220)",
+    "800": "oklch(35% .08 222)",
+    "900": "oklch(30% .065 224)",
+    "950": "oklch(24% .05 226)",
+}
+"""Shades of the colour of the site's links. Links have 600 on light pages and 500 on dark ones."""
+
 _UNFOLD = {
+    "COLORS": {"primary": _PRIMARY},
     "STYLES": [_style],
     "SITE_SYMBOL": "swords",
     "SITE_FAVICONS": [{"rel": "icon", "type": "image/svg+xml", "href": _icon}],
     "SHOW_BACK_BUTTON": True,
-    "DASHBOARD_CALLBACK": "pages.status.admin_incidents.dashboard",
+    "DASHBOARD_CALLBACK": "pages.status.admin_dashboard.dashboard",
     "SIDEBAR": {
         "show_search": True,
         "show_all_applications": False,

@@ -118,7 +118,14 @@ class PlainPages(WithoutHistory):
         return RoundTexts(published=f"{PARTS}/published.html", in_short=self.about, in_full=self.about)
 
     def home(self) -> HomeTexts:
-        return HomeTexts(lead=self.title, match="", scoring=self._better(), track=self.tracks[0], drawing=self.about)
+        return HomeTexts(
+            lead=self.title,
+            match="",
+            scoring=self._better(),
+            track=self.tracks[0],
+            example="submission",
+            drawing=self.about,
+        )
 
     def guide(self) -> Guide:
         return Guide(self.title, self.tracks, "alone", *[self.about] * 4)

@@ -158,12 +158,16 @@ class RoundFigures:
 
 @dataclass(frozen=True)
 class HomeTexts:
-    """What the home page explains: `track` is that of its example, `drawing` the template of its picture."""
+    """What the home page explains: `track` is that of its example, `example` the word for what it copies.
+
+    `drawing` is the template of its picture.
+    """
 
     lead: str
     match: str
     scoring: str
     track: str
+    example: str
     drawing: str
 
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from django.contrib import admin
 from django.contrib.admin import RelatedOnlyFieldListFilter
+from django.http import HttpRequest, HttpResponse
 
 from accounts.admin import PersonAdmin
 from competitions.admin import CompetitionAdmin
@@ -13,6 +16,7 @@ from core.administration.permissions import ReadOnlyAdmin
 from repositories.admin import RepositoryAdmin
 from submissions import services
 from submissions.models import Build, LogChunk, Player, QuotaSlot, Submission
+from submissions.organiser_history import history_of
 
 PersonAdmin.add_counts("submissions")
 CompetitionAdmin.add_counts("players")
@@ -60,6 +64,16 @@ class SubmissionAdmin(ReadOnlyAdmin):
     date_hierarchy = "received_at"
     actions = ("retry", "refund", "disqualify", "reinstate")
     actions_detail = ("retry", "refund", "disqualify", "reinstate")
+    change_form_outer_before_template = "admin/submissions/history.html"
+
+    def change_view(
+        self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Any = None
+    ) -> HttpResponse:
+        """Show why it failed, its attempts and its events above its columns."""
+        shown = self.get_object(request, object_id)
+        extra = {"history": history_of(shown)} if shown else {}
+        response: HttpResponse = super().change_view(request, object_id, form_url, (extra_context or {}) | extra)
+        return response
 
     retry = confirmed_action(
         AdminAction(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+import traceback
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
@@ -12,6 +13,7 @@ from django.conf import settings
 from django.db import close_old_connections
 
 from competitions.rules_reader import Rules
+from core import event_log
 from core.errors import Refusal
 from evaluation.domain.errors import ManifestRefusal, SlowBuildRefusal
 from evaluation.domain.smoke_checks import SmokeCheck
@@ -20,6 +22,7 @@ from submissions.build_logs import LogWriter, clean
 from submissions.formats import submission_formats
 from submissions.local_check import local_check
 from submissions.models import Build, LogChunk, Player
+from submissions.selectors import BUILD_ERROR
 from submissions.smoke_test import SmokeTest, as_rows, what_failed
 from workers import host_health, lease, queue
 from workers.lease import LostClaimError
@@ -27,6 +30,9 @@ from workers.models import Worker
 from workers.worker import work_on
 
 FLUSH_SECONDS = 0.5
+
+MOST_OF_TRACEBACK = 8000
+"""Number of its last characters that the event of a platform error keeps."""
 
 MANIFEST, BUILD_FAILED, BUILD_TOO_SLOW, CHECK_FAILED = "manifest", "build_failed", "build_too_slow", "check_failed"
 """Reasons of a refusal that are user errors."""
@@ -61,8 +67,10 @@ class BuildSession:
             _work(claim, self.writer, partial(self._heartbeat.require, claim))
         except LostClaimError:
             raise
-        except Exception:
+        except Exception as failure:
             close_old_connections()
+            trace = clean_text("".join(traceback.format_exception(failure)))
+            event_log.record(BUILD_ERROR, claim.submission, attempt=claim.attempt, traceback=trace[-MOST_OF_TRACEBACK:])
             self.writer.write("Platform error. This does not count against your quota.")
             self.writer.close()
             raise

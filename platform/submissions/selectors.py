@@ -19,6 +19,9 @@ from submissions.models import Build, LogChunk, QuotaSlot, Submission
 LATE_TAG_SHOWN = timedelta(days=7)
 """How long a team sees a tag that did not become a submission."""
 
+BUILD_ERROR = "build_error"
+"""Verb of the event with the traceback of a platform error; the event `fault` after it says whether it counts."""
+
 LOG_PAGE = 1000
 """Number of lines of a log that are read per call."""
 
@@ -89,3 +92,9 @@ def next_tag_of(repository: Repository, refs: Iterable[str]) -> str:
 def faults_of(submission: Submission) -> Sequence[Event]:
     """Return the platform errors of a submission's builds, oldest first: `data` has the attempt and the detail."""
     return list(Event.objects.filter(verb="fault", subject=name_of(submission)).order_by("pk"))
+
+
+def tracebacks_of(submission: Submission) -> dict[int, str]:
+    """Return the traceback of the platform error of each attempt that has one."""
+    events = Event.objects.filter(verb=BUILD_ERROR, subject=name_of(submission)).order_by("pk")
+    return {event.data["attempt"]: event.data["traceback"] for event in events}

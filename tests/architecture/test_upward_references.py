@@ -23,7 +23,10 @@ SAME_WORD = {
     ("api/rounds.py", "warnings"),
     ("pages/team/team_page.py", "standings"),
     ("pages/team/views.py", "standings"),
-    *((f"competitions/{name}.py", "rounds") for name in ("services", "shifted_dates", "toml_schema")),  # of a file
+    *(
+        (f"competitions/{name}.py", "rounds")  # of a file
+        for name in ("import_preview", "services", "shifted_dates", "toml_schema")
+    ),
     ("pages/column_leaderboard_pages.py", "standings"),
     ("rounds/running/dashboard.py", "standings"),
 }

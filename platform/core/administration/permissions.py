@@ -64,6 +64,7 @@ class ReadOnlyAdmin(Page):
 
     list_filter_sheet = False
     list_per_page = 50
+    empty_value_display = ""  # on a phone such a cell is not shown
 
     @classmethod
     def add_counts(cls, *names: str) -> None:

@@ -1,4 +1,4 @@
-"""The first page of the admin: what needs a person, with links to the rows."""
+"""What needs a person, with links to the rows, for the first page of the admin."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from core.administration.permissions import is_superuser
 from pages.formats import page_formats
 from pages.status import failed_submissions
 from pages.status.incidents import RowsToFix, Urgency
+from pages.status.site_status import late_submissions
 from workers.selectors import hosts_out_of_service, live_workers, workers_without_heartbeat
 
 MOST_LINKED = 200
@@ -31,12 +32,10 @@ class Card:
     link: str
 
 
-def dashboard(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
-    """Add the cards of the first page to its context; a kind without rows has none."""
-    cards = [_card(request, each) for each in _kinds() if _visible(request, each.rows).exists()]
-    if is_superuser(request):
-        cards = [*_host_cards(), *cards]
-    return context | {"incidents": cards}
+def incident_cards(request: HttpRequest) -> list[Card]:
+    """Return the cards that the user may see, the most urgent first; a kind without rows has none."""
+    cards = [_card(request, each) for each in _kinds() if visible(request, each.rows).exists()]
+    return [*_host_cards(), *cards] if is_superuser(request) else cards
 
 
 def _kinds() -> list[RowsToFix]:
@@ -54,6 +53,12 @@ def _kinds() -> list[RowsToFix]:
             failed_submissions.slots_to_refund(),
             "Platform errors used more slots of these teams in a day than the site refunds. Open the submission and "
             "choose Refund slot.",
+        ),
+        RowsToFix(
+            Urgency.LATE,
+            "Submissions that wait for more than a day",
+            late_submissions(),
+            "They are neither ready nor rejected. They stay in the queue; see whether a builder is online.",
         ),
     ]
     for name in page_formats:
@@ -80,7 +85,7 @@ def _host_cards() -> list[Card]:
 
 
 def _card(request: HttpRequest, of: RowsToFix) -> Card:
-    keys = list(_visible(request, of.rows).order_by("pk").values_list("pk", flat=True))
+    keys = list(visible(request, of.rows).order_by("pk").values_list("pk", flat=True))
     model: type[Model] = of.rows.model
     if not admin.site.is_registered(model):
         return Card(of.title, len(keys), of.text, "")
@@ -89,7 +94,7 @@ def _card(request: HttpRequest, of: RowsToFix) -> Card:
     return Card(of.title, len(keys), of.text, f"{address}?{urlencode({'id__in': shown})}")
 
 
-def _visible(request: HttpRequest, rows: QuerySet[Any]) -> QuerySet[Any]:
+def visible(request: HttpRequest, rows: QuerySet[Any]) -> QuerySet[Any]:
     """Return those of `rows` that the user sees in the admin; without an admin page, only superusers see them."""
     page = admin.site._registry.get(rows.model)
     if page is None:

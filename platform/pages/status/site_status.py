@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from django.contrib.humanize.templatetags.humanize import intcomma
-from django.db.models import Count, Min
+from django.db.models import Count, Min, QuerySet
 
 from competitions.models import Competition
 from core import clock
@@ -123,9 +123,13 @@ def incidents(
     return sorted(found, key=lambda each: each.urgency)
 
 
+def late_submissions() -> QuerySet[Submission]:
+    """Return the submissions that have been neither ready nor rejected for too long."""
+    return Submission.objects.filter(state__in=Submission.UNDER_WAY, received_at__lt=clock.now() - LONGEST_BUILD)
+
+
 def _builds() -> list[Incident]:
-    late = Submission.objects.filter(state__in=Submission.UNDER_WAY, received_at__lt=clock.now() - LONGEST_BUILD)
-    count = late.count()
+    count = late_submissions().count()
     if not count:
         return []
     return [

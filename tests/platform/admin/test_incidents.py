@@ -79,7 +79,9 @@ def test_it_works(as_superuser: Client, failures: Submission) -> None:
         "Runs of defences that wait after faults",
         "Submissions ended by platform errors",
         "Slots that only an organiser refunds",
+        "Pieces waiting, the oldest for more than a day",
     }
+    assert found.pop("Pieces waiting, the oldest for more than a day: 1") == reverse("pages:status")
     for title, link in found.items():
         listed = as_superuser.get(link)
         assert listed.status_code == 200, link

@@ -26,7 +26,7 @@ from competitions.services import (
     make_team,
 )
 from competitions.toml_schema import read
-from core.errors import Refusal
+from core.errors import Refusal, refusals_of
 from evaluation.datasets.load import load_dataset
 from evaluation.formats.query.rules import QueryRules
 
@@ -222,3 +222,22 @@ def test_competitions_of_the_transfer_format_have_baselines_for_their_images(roo
     assert [each for each in named if works_only_on(*each, source)] == []
     assert works_only_on("defence", "adversarially-trained", "nips2017:DIR") == "digits"
     assert works_only_on("attack", "fgsm", "cifar10:DIR") == "digits or nips2017"
+
+
+def test_all_errors_of_a_file_are_named_together(db: None, document: dict[str, Any]) -> None:
+    document["competition"] |= {"title": "", "ends_at": "later", "unknown": 1}
+    document["rules"] |= {"query_budget": 0, "setup_seconds": -1}
+    document["tracks"]["model"]["quota"] = "5"
+    document["sample_sets"][0]["count"] = 0
+    document["freeze_windows"] = [{"starts_at": "now", "ends_at": "later", "reason": "x"}]
+    with pytest.raises(Refusal) as refused:
+        import_competition(document)
+    places = [each.problem.split(":")[0] for each in refusals_of(refused.value)]
+    assert places == [
+        *("[competition] unknown", "[competition] ends_at", "[competition] title"),
+        *("[rules] the rule query_budget is 0", "[rules] the rule setup_seconds is -1"),
+        *("[tracks.model] quota", "[[sample_sets]] number 1 count"),
+        *("[[freeze_windows]] number 1 starts_at", "[[freeze_windows]] number 1 ends_at"),
+    ]
+    assert all(each.fix for each in refusals_of(refused.value))
+    assert str(refused.value).startswith("9 errors\n  [competition] unknown: unknown key\n    fix: ")

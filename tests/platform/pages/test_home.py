@@ -11,6 +11,8 @@ from django.template.loader import get_template
 from django.test import Client, override_settings
 from django.urls import reverse
 
+from competitions.models import Competition, RulesVersion, SampleSet
+
 
 def test_it_works(client: Client, db: None) -> None:
     response = client.get(reverse("pages:home"))
@@ -20,6 +22,15 @@ def test_it_works(client: Client, db: None) -> None:
     assert "gauntlet new untargeted" in page
     assert response.headers["X-Frame-Options"] == "DENY"
     assert response.headers["X-Content-Type-Options"] == "nosniff"
+
+
+def test_its_example_is_of_a_format_that_is_played(client: Client, sample_set: SampleSet) -> None:
+    assert "Copy a bundled attack" in client.get(reverse("pages:home")).content.decode()
+    Competition.objects.update(format="curves")
+    RulesVersion.objects.update(values={"format": "curves"})
+    page = client.get(reverse("pages:home")).content.decode()
+    assert "Copy a bundled model" in page
+    assert "gauntlet new model my-model" in page
 
 
 def test_the_files_that_its_head_names_exist(client: Client, db: None) -> None:

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import tomllib
 from argparse import ArgumentParser, ArgumentTypeError
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-import tomli_w
 from django.core.management.base import BaseCommand, CommandError
 
 from competitions.import_warnings import import_notes
 from competitions.models import Competition
 from competitions.services import export_competition, import_competition
 from competitions.shifted_dates import shifted
+from competitions.toml_text import parsed, written
 from core.errors import GauntletError
 from core.migration_state import require_migrated
 from core.site_identity import require_identity
@@ -44,7 +43,7 @@ class Command(BaseCommand):
             require_migrated()
             if options["act"] == "import":
                 require_identity()  # otherwise the samples would be written where no other host finds them
-                document = _parsed(options["file"])
+                document = _read(options["file"])
                 competition = import_competition(
                     shifted(document, starts) if (starts := options["starts"]) else document
                 )
@@ -61,7 +60,7 @@ class Command(BaseCommand):
         if competition is None:
             known = ", ".join(Competition.objects.values_list("slug", flat=True)) or "none"
             raise CommandError(f"there is no competition {slug!r}\n  fix: choose from: {known}")
-        text = tomli_w.dumps(export_competition(competition), multiline_strings=True)
+        text = written(export_competition(competition))
         if out is None:
             self.stdout.write(text, ending="")
             return
@@ -79,10 +78,8 @@ def _moment(text: str) -> datetime:
     return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 
-def _parsed(path: Path) -> dict[str, Any]:
+def _read(path: Path) -> dict[str, Any]:
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
+        return parsed(path.read_bytes(), str(path))
     except OSError as error:
         raise CommandError(f"{path} cannot be read: {error}\n  fix: give a readable file") from error
-    except ValueError as error:
-        raise CommandError(f"{path} is not valid TOML in UTF-8: {error}\n  fix: correct the file") from error

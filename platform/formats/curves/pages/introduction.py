@@ -32,6 +32,7 @@ def home() -> HomeTexts:
             "budget, for each threat model."
         ),
         track=MODEL,
+        example="model",
         drawing="formats/curves/parts/drawing.html",
     )
 

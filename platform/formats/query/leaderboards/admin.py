@@ -55,7 +55,7 @@ class CompetitionWithBoardsAdmin(CompetitionAdmin):
 
     readonly_fields = ("frozen_since",)
     actions = ("freeze_leaderboards", "unfreeze_leaderboards")
-    actions_detail = ("freeze_leaderboards", "unfreeze_leaderboards")
+    actions_detail = (*CompetitionAdmin.actions_detail, *actions)
 
     @admin.display(description="Leaderboards frozen since")
     def frozen_since(self, competition: Competition) -> datetime | None:

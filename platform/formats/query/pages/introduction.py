@@ -25,6 +25,7 @@ def home() -> HomeTexts:
             "score has a 95 % interval, the number of failed attacks, and the version of the rules."
         ),
         track=UNTARGETED,
+        example="attack",
         drawing="formats/query/parts/drawing.html",
     )
 

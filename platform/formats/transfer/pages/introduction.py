@@ -25,6 +25,7 @@ def home() -> HomeTexts:
             " that fool the defences, that of a defence the share of right labels."
         ),
         track=ATTACK,
+        example="attack",
         drawing="formats/transfer/parts/drawing.html",
     )
 

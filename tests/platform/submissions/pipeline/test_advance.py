@@ -25,7 +25,7 @@ from submissions import pipeline, smoke_pictures
 from submissions.build_logs import LAST_LINES, MAX_LINES
 from submissions.models import Build, LogChunk, Player, QuotaSlot, Submission
 from submissions.player_builds import checkout_of
-from submissions.selectors import log_lines, whole_log
+from submissions.selectors import log_lines, tracebacks_of, whole_log
 from tests.platform.printed_command import rows_of, rows_of_the_printed_command
 from tests.platform.submissions.pipeline.conftest import push_files
 
@@ -314,3 +314,6 @@ def test_a_builder_without_a_gpu_is_a_platform_error(submit: Submit) -> None:
         advanced(submission)
     assert (submission.state, submission.cause, submission.reason) == ("rejected", "platform", "fault")
     assert slot_of(submission) == "refunded"
+    traces = tracebacks_of(submission)
+    assert list(traces) == [1, 2, 3]
+    assert all(trace.startswith("Traceback (most recent call last):") for trace in traces.values())
