@@ -11,7 +11,7 @@ import pytest
 from numpy.typing import NDArray
 
 from evaluation.baselines.shared import label_steps
-from evaluation.formats.query.catalogue import SHARED_PARTS
+from evaluation.formats.query.catalogue import SHARED_PARTS, find_baseline
 from gauntlet import BudgetExhausted, ModelHandle
 from gauntlet.handle import Clock
 
@@ -139,6 +139,28 @@ def test_start_images_with_another_label_are_no_starts(load_main: LoadMain, name
     run(load_main, name, handle, image)
     assert handle.best is None
     assert handle.queries_left == 295
+
+
+@every_attack
+def test_it_goes_on_from_the_first_start_that_is_adversarial(load_main: LoadMain, name: str) -> None:
+    """Of the start images only the last one is adversarial, or of the far points only the black image."""
+    image = clean_image((64, 64, 3))
+    target = target_of(name)
+    if target is None:
+        known = [np.zeros(image.shape)]
+    else:
+        with np.load(find_baseline(name).repository() / "starts.npz") as starts:
+            known = list(starts["images"][starts["labels"] == target].astype(np.float64))
+    *others, last = known
+    elsewhere = np.stack([image, *others])
+
+    def answer(queried: Floats) -> int:
+        return int(np.abs(queried - last).mean() < np.abs(queried - elsewhere).mean(axis=(1, 2, 3)).min())
+
+    handle = handle_of(answer, image, target=target, budget=150)
+    run(load_main, name, handle, image)
+    assert handle.best is not None
+    assert handle.best_distance < label_steps.length(last - image) / 255
 
 
 def test_a_search_ends_before_the_boundary() -> None:
