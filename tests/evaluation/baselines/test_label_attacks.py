@@ -240,14 +240,29 @@ def test_surfree_turns_on_the_circle_to_the_largest_angle(load_main: LoadMain) -
     assert angle == pytest.approx(45, abs=2)
 
 
+@pytest.mark.parametrize("plane", range(3))
+def test_on_a_grey_image_the_boundary_filter_goes_on_in_the_plane_that_the_model_looks_at(
+    load_main: LoadMain, plane: int
+) -> None:
+    module = load_main("boundary-filter")
+    image = np.repeat(clean_image((64, 64, 1)), 3, axis=2).astype(np.float64)
+    colour, _ = module.PLANES[plane]
+    normal = module.ColourPlane(image.shape, colour, 8).image_of(np.random.default_rng(2).standard_normal((8, 8, 1)))
+    both_ways: Answer = lambda queried: int(abs(np.vdot(queried - image, label_steps.unit(normal))) >= 50)  # noqa: E731
+    handle = handle_of(both_ways, image.astype(np.uint8))
+    point, found = module.first_point_of_grey(handle, image, None, np.random.default_rng(0))
+    assert np.isclose(abs(np.vdot(point - image, label_steps.unit(normal))), 50, atol=10)
+    assert abs(np.vdot(found.colour, label_steps.unit(np.array(colour)))) > 0.9
+
+
 def test_the_belief_is_the_posterior_in_one_dimension(load_main: LoadMain) -> None:
     """Mean and variance after one answer are those of the integral."""
     module = load_main("boundary-filter")
-    belief = module.Belief(np.array([1.5], np.float32))
+    belief = module.Belief(np.ones(1, np.float32))
     belief.learn(np.array([0.8], np.float32), adversarial=True)
     normal, offset = np.meshgrid(np.linspace(-9, 9, 601), np.linspace(-9, 9, 601))
     likelihood = np.vectorize(lambda z: 0.5 * math.erfc(-z / math.sqrt(2)))((0.8 * normal + offset) / module.NOISE)
-    weight = likelihood * np.exp(-((normal / 1.5) ** 2) / 2 - (offset / module.OFFSET) ** 2 / 2)
+    weight = likelihood * np.exp(-(normal**2) / 2 - (offset / module.OFFSET) ** 2 / 2)
     weight /= weight.sum()
     mean = (weight * normal).sum()
     assert belief.mean[0] == pytest.approx(mean, rel=1e-3)
