@@ -163,8 +163,11 @@ def _show(comparison: Comparison) -> None:
         say(f"{title}: none that the model labels right, so there is nothing to compare")
         return
     seconds = {match.attack: seconds_per_image(match, comparison.samples) for match in comparison.matches}
-    rows = [[*row, f"{seconds[row[0]]:.2f}"] for row in table_rows(comparison)]
-    print_table(title, [*table_columns(comparison), "seconds"], rows, text=(0,))
+    columns = table_columns(comparison)
+    # rates of success are in the files: with them, a table would be too wide for a terminal
+    shown = [number for number, name in enumerate(columns) if not name.startswith("within ")]
+    rows = [[*(row[number] for number in shown), f"{seconds[row[0]]:.2f}"] for row in table_rows(comparison)]
+    print_table(title, [*(columns[number] for number in shown), "seconds"], rows, text=(0,))
 
 
 def _around(distances: Sequence[float], middle: float) -> Sequence[float]:

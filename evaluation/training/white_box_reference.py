@@ -18,9 +18,8 @@ from evaluation.scoring.distances import Distances, l2_each
 from evaluation.training.adversary import ddn
 
 _BATCH = 10
-_STEPS = (50, 200)
-"""Steps of the runs of DDN, of which the nearer image counts."""
-_STRETCHES = np.geomspace(0.7, 30.0, 60)
+_STEPS = 100
+_STRETCHES = np.geomspace(0.7, 30.0, 40)
 """Factors by which a perturbation is longer before it is rounded.
 
 Rounding erases what is below half a level. Near images lose nearly all of a perturbation, and a longer one keeps its
@@ -45,20 +44,21 @@ def nearest_whole_levels(attacked: nn.Module, samples: Sequence[Sample]) -> Dist
     DDN (Rony et al. 2019), untargeted; then its perturbation, stretched by several factors and rounded, is looked at.
     Infinity where nothing was found, and 0 where the clean image is labelled wrong.
     """
-    found = np.full(len(samples), math.inf)
-    for start in range(0, len(samples), _BATCH):
-        chosen = slice(start, start + _BATCH)
-        images = np.stack([sample.image for sample in samples[chosen]])
-        labels = np.array([sample.label for sample in samples[chosen]])
+    found = np.zeros(len(samples))
+    right = [place for place, sample in enumerate(samples) if _labels(attacked, sample.image[None])[0] == sample.label]
+    for start in range(0, len(right), _BATCH):
+        chosen = right[start : start + _BATCH]
+        images = np.stack([samples[place].image for place in chosen])
+        labels = np.array([samples[place].label for place in chosen])
         batch = network.as_input(images)
-        for steps in _STEPS:
-            nearest, _ = ddn(attacked, batch, torch.from_numpy(labels), steps=steps)
-            change = 255 * (nearest - batch).permute(0, 2, 3, 1).numpy()
-            for stretch in (0.0, *_STRETCHES):
-                rounded = np.clip(np.rint(images + stretch * change), 0, 255).astype(np.uint8)
-                wrong = _labels(attacked, rounded) != labels
-                distances = np.where(wrong, l2_each(rounded, images), math.inf)
-                found[chosen] = np.minimum(found[chosen], distances)
+        nearest, _ = ddn(attacked, batch, torch.from_numpy(labels), steps=_STEPS)
+        change = 255 * (nearest - batch).permute(0, 2, 3, 1).numpy()
+        distances = np.full(len(chosen), math.inf)
+        for stretch in _STRETCHES:
+            rounded = np.clip(np.rint(images + stretch * change), 0, 255).astype(np.uint8)
+            wrong = _labels(attacked, rounded) != labels
+            distances = np.minimum(distances, np.where(wrong, l2_each(rounded, images), math.inf))
+        found[chosen] = distances
     return found
 
 
