@@ -53,7 +53,9 @@ def svg_file(chart: LineChart) -> str:
 
 
 def _line_style(number: int) -> str:
-    colour, dashes = (found[(number - 1) % len(found)] for found in (_COLOURS, _DASHES))
+    turn, place = divmod(number - 1, len(_COLOURS))
+    # the sixth curve has the first colour again, with other dashes
+    colour, dashes = _COLOURS[place], _DASHES[(place + turn) % len(_DASHES)]
     dash = f"stroke-dasharray: {dashes}" if dashes else ""
     return (
         f".chart-{number} {{ stroke: {colour}; {dash} }} "

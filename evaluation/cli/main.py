@@ -19,6 +19,7 @@ from evaluation.cli import (
     baselines,
     benchmark,
     check,
+    compare,
     compatibility,
     completion,
     conformance,
@@ -41,6 +42,7 @@ DONE, USAGE, REFUSED, FAULT, INTERRUPTED = 0, 2, 3, 4, 130
 _COMMANDS = (
     play,
     tournament,
+    compare,
     benchmark,
     check,
     new,

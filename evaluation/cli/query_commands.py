@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -107,14 +108,7 @@ def play_all_of(given: argparse.Namespace) -> int:
 
 def play_tournament(players: list[QueryPlayer], chosen: Chosen, given: argparse.Namespace) -> list[MatchResult]:
     """Play all pairs with a progress bar; write the matches below `given.out` if that is set."""
-    names = [player.name for player in players]
-    for name in names:
-        if names.count(name) > 1:
-            raise Refusal(f"two players have the name {name}", fix="rename one of the directories")
-    models = [player for player in players if player.track is TrackName.MODEL]
-    attacks = [player for player in players if player.track is not TrackName.MODEL]
-    if not models or not attacks:
-        raise Refusal("a tournament needs a model and an attack", fix="name at least one repository of each side")
+    models, attacks = sides(players)
     if given.out:
         results_directory(given.out)
     open_sandbox(given.sandbox)
@@ -142,6 +136,19 @@ def play_tournament(players: list[QueryPlayer], chosen: Chosen, given: argparse.
     for failure in failures:
         print_error(failure)
     return results
+
+
+def sides(players: Sequence[QueryPlayer]) -> tuple[list[QueryPlayer], list[QueryPlayer]]:
+    """Return the models and the attacks. Raise `Refusal` if a side has none, or two players have one name."""
+    names = [player.name for player in players]
+    for name in names:
+        if names.count(name) > 1:
+            raise Refusal(f"two players have the name {name}", fix="rename one of the directories")
+    models = [player for player in players if player.track is TrackName.MODEL]
+    attacks = [player for player in players if player.track is not TrackName.MODEL]
+    if not models or not attacks:
+        raise Refusal("models and attacks play each other", fix="name at least one repository of each side")
+    return models, attacks
 
 
 def require_track(player: QueryPlayer, track: TrackName, directory: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import cycle
 
 import numpy as np
 from label_steps import (
@@ -21,14 +22,34 @@ from gauntlet import serve_attack
 
 KEPT = 16  # frequencies of each axis in which normal and probes are
 COLOURS = (0.7, 1.0, 0.5)  # expected size of the normal in red, green and blue
+PLANES = (((-0.46, 0.87, -0.2), 28), ((1.0, 1.0, 1.0), 16), ((0.7, 0.2, -0.65), 20))
+"""For grey images, directions of colour and the frequencies of each axis: normal and probes are in one of them.
+
+A network for grey images has learned to look at grey, the second one, which has a third of all coefficients.
+"""
 STARTS = 8  # draws of noise for the first point
 SMALLEST_START, LARGEST_START, START_GROWTH = 1.0, 20.0, 1.6  # their sizes (L2 of pixels / 255)
+STARTS_IN_PLANES = 9  # the same for grey images, by turns of the planes
+NEARER = 0.97  # of the distance of the best start, at which the others are tried
 PROBES, TOGETHER = 25, 5  # queries between two steps, and between two draws
 PROBE = 0.3  # size of a probe, as a share of the distance
 LEAST_PROBE = 0.5  # levels (root mean square): rounding would erase smaller ones
 KEPT_BELIEF = 0.5  # what counts of the belief after a move as long as the distance
 LEAST_SURPRISE = 1e-6  # answers that change the belief by less are left out: tiny numbers are slow
 NOISE, OFFSET = 0.3, 1.0  # of the answers, and expected of the point, in units of a probe's move along the normal
+
+
+class ColourPlane:
+    """The images of one direction of colour with low frequencies, as `LowFrequencies` has all colours."""
+
+    def __init__(self, shape, colour, kept):
+        self.plane = LowFrequencies((*shape[:2], 1), kept)
+        self.colour = unit(np.array(colour))
+        self.coefficients = self.plane.coefficients
+
+    def image_of(self, coefficients):
+        """Return the images (..., h, w, 3) of coefficients; lengths stay."""
+        return self.plane.image_of(coefficients) * self.colour
 
 
 class Belief:
@@ -81,9 +102,13 @@ class Belief:
 def attack(model, image, label, *, target, rng):
     """Probe around the point, change the belief, and step along a semicircle, until the budget is used up."""
     clean = image.astype(np.float64)
-    frequencies = LowFrequencies(image.shape, KEPT)
-    scale = expected_size(frequencies)
-    point = first_point(model, clean, target, frequencies, scale, rng)
+    if image.shape[2] == len(COLOURS) and (image == image[..., :1]).all():
+        point, frequencies = first_point_of_grey(model, clean, target, rng)
+        scale = np.ones(math.prod(frequencies.coefficients), np.float32)
+    else:
+        frequencies = LowFrequencies(image.shape, KEPT)
+        scale = expected_size(frequencies)
+        point = first_point(model, clean, target, frequencies, scale, rng)
     if point is None:
         return
     belief = Belief(scale)
@@ -126,6 +151,35 @@ def first_point(model, image, target, frequencies, scale, rng):
                 return bisect(model, image, image + size * drawn)
         size *= START_GROWTH
     return starting_point(model, image, target, rng)
+
+
+def first_point_of_grey(model, image, target, rng):
+    """Return a boundary point, or None, and the plane in which the attack goes on.
+
+    Without a target it lies on the line along noise that reaches the boundary first: the normal is longest in the plane
+    of that noise. Else it is that of other attacks, and the plane is grey.
+    """
+    planes = [ColourPlane(image.shape, colour, kept) for colour, kept in PLANES]
+    draws = [
+        (plane, direction(plane, rng.standard_normal(math.prod(plane.coefficients))))
+        for plane in (planes * STARTS_IN_PLANES)[:STARTS_IN_PLANES]
+    ]
+    best, found = None, None
+    size = SMALLEST_START * 255
+    turns = cycle(range(0, STARTS_IN_PLANES, len(planes)))
+    while target is None and best is None and size < LARGEST_START * 255:
+        turn = next(turns)
+        for plane, drawn in draws[turn : turn + len(planes)]:
+            if best is None and is_adversarial(model, image + size * drawn):
+                best, found = bisect(model, image, image + size * drawn), plane
+        size *= START_GROWTH
+    if best is None:
+        return starting_point(model, image, target, rng), planes[1]
+    for plane, drawn in draws:
+        point = image + NEARER * length(best - image) * drawn
+        if is_adversarial(model, point):
+            best, found = bisect(model, image, point), plane
+    return best, found
 
 
 def direction(frequencies, coefficients):

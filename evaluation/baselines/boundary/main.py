@@ -17,7 +17,7 @@ STEPS = 1000  # the budget ends the attack earlier
 def attack(model, image, label, *, target, rng):
     """Start on the boundary and walk along it towards the image until the budget is used up."""
     start = starting_point(model, image.astype(np.float64), rng)
-    if start is None:
+    if start is None or np.array_equal(start, image):  # from the image itself, there is no way to walk
         return None
     walk = BoundaryAttack(steps=STEPS, spherical_step=0.1, source_step=0.005, update_stats_every_k=5)
     clean = image[np.newaxis].astype(np.float32) / 255

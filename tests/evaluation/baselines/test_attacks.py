@@ -38,14 +38,18 @@ def attack_one(
     baseline: Baseline,
     predict: Callable[[NDArray[np.uint8]], NDArray[np.int64]],
     classes: int = 10,
+    *,
+    is_met: bool = False,
 ) -> ModelHandle:
-    """Run the attack on one sample; gives the handle it held."""
+    """Run the attack on one sample; gives the handle it held. `is_met`: the clean image meets the criterion already."""
     random.seed(0)
     np.random.seed(0)  # foolbox draws from it
     image = load_dataset("digits").samples("validation", 1)[0].image
     truth = int(predict(image[np.newaxis])[0])
-    label = truth if baseline.track is TrackName.UNTARGETED else None
-    target = None if label is not None else (truth + 1) % 10
+    other = (truth + 1) % 10
+    untargeted = baseline.track is TrackName.UNTARGETED
+    label = (other if is_met else truth) if untargeted else None
+    target = None if untargeted else truth if is_met else other
     budget = BUDGET if baseline.in_demo else BUDGET_OF_LABEL_ATTACKS
     left = budget
 
@@ -84,6 +88,20 @@ def test_it_ends_in_order_where_nothing_is_adversarial(
 ) -> None:
     handle = attack_one(load_main, baseline, lambda images: np.full(len(images), 3))
     assert handle.best is None
+
+
+@pytest.mark.parametrize(
+    "baseline",  # those for Tiny ImageNet are the same programs with slower networks
+    [each for each in baselines() if each.track is not TrackName.MODEL and each.data_set != TINY_IMAGENET],
+    ids=lambda each: each.name,
+)
+def test_it_ends_near_a_clean_image_that_meets_the_criterion(
+    load_main: Callable[[str], ModuleType], baseline: Baseline
+) -> None:
+    """The target is the true label, or the model is wrong: the referee keeps such samples from attacks."""
+    handle = attack_one(load_main, baseline, load_main("numpy-classifier").predict, is_met=True)
+    assert handle.best is not None
+    assert handle.best_distance < 1
 
 
 def test_gaussian_noise_is_foolboxs(load_main: Callable[[str], ModuleType]) -> None:

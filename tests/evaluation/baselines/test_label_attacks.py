@@ -11,7 +11,7 @@ import pytest
 from numpy.typing import NDArray
 
 from evaluation.baselines.shared import label_steps
-from evaluation.formats.query.catalogue import SHARED_PARTS
+from evaluation.formats.query.catalogue import SHARED_PARTS, find_baseline
 from gauntlet import BudgetExhausted, ModelHandle
 from gauntlet.handle import Clock
 
@@ -141,6 +141,28 @@ def test_start_images_with_another_label_are_no_starts(load_main: LoadMain, name
     assert handle.queries_left == 295
 
 
+@every_attack
+def test_it_goes_on_from_the_first_start_that_is_adversarial(load_main: LoadMain, name: str) -> None:
+    """Of the start images only the last one is adversarial, or of the far points only the black image."""
+    image = clean_image((64, 64, 3))
+    target = target_of(name)
+    if target is None:
+        known = [np.zeros(image.shape)]
+    else:
+        with np.load(find_baseline(name).repository() / "starts.npz") as starts:
+            known = list(starts["images"][starts["labels"] == target].astype(np.float64))
+    *others, last = known
+    elsewhere = np.stack([image, *others])
+
+    def answer(queried: Floats) -> int:
+        return int(np.abs(queried - last).mean() < np.abs(queried - elsewhere).mean(axis=(1, 2, 3)).min())
+
+    handle = handle_of(answer, image, target=target, budget=150)
+    run(load_main, name, handle, image)
+    assert handle.best is not None
+    assert handle.best_distance < label_steps.length(last - image) / 255
+
+
 def test_a_search_ends_before_the_boundary() -> None:
     image, normal = clean_image(), low_normal()
     point = image + 500 * normal
@@ -218,14 +240,29 @@ def test_surfree_turns_on_the_circle_to_the_largest_angle(load_main: LoadMain) -
     assert angle == pytest.approx(45, abs=2)
 
 
+@pytest.mark.parametrize("plane", range(3))
+def test_on_a_grey_image_the_boundary_filter_goes_on_in_the_plane_that_the_model_looks_at(
+    load_main: LoadMain, plane: int
+) -> None:
+    module = load_main("boundary-filter")
+    image = np.repeat(clean_image((64, 64, 1)), 3, axis=2).astype(np.float64)
+    colour, _ = module.PLANES[plane]
+    normal = module.ColourPlane(image.shape, colour, 8).image_of(np.random.default_rng(2).standard_normal((8, 8, 1)))
+    both_ways: Answer = lambda queried: int(abs(np.vdot(queried - image, label_steps.unit(normal))) >= 50)  # noqa: E731
+    handle = handle_of(both_ways, image.astype(np.uint8))
+    point, found = module.first_point_of_grey(handle, image, None, np.random.default_rng(0))
+    assert np.isclose(abs(np.vdot(point - image, label_steps.unit(normal))), 50, atol=10)
+    assert abs(np.vdot(found.colour, label_steps.unit(np.array(colour)))) > 0.9
+
+
 def test_the_belief_is_the_posterior_in_one_dimension(load_main: LoadMain) -> None:
     """Mean and variance after one answer are those of the integral."""
     module = load_main("boundary-filter")
-    belief = module.Belief(np.array([1.5], np.float32))
+    belief = module.Belief(np.ones(1, np.float32))
     belief.learn(np.array([0.8], np.float32), adversarial=True)
     normal, offset = np.meshgrid(np.linspace(-9, 9, 601), np.linspace(-9, 9, 601))
     likelihood = np.vectorize(lambda z: 0.5 * math.erfc(-z / math.sqrt(2)))((0.8 * normal + offset) / module.NOISE)
-    weight = likelihood * np.exp(-((normal / 1.5) ** 2) / 2 - (offset / module.OFFSET) ** 2 / 2)
+    weight = likelihood * np.exp(-(normal**2) / 2 - (offset / module.OFFSET) ** 2 / 2)
     weight /= weight.sum()
     mean = (weight * normal).sum()
     assert belief.mean[0] == pytest.approx(mean, rel=1e-3)

@@ -205,12 +205,29 @@ def test_the_competition_of_2018_has_disjoint_sets_of_the_sizes_of_2018(root: Pa
     assert all(values["quota"] == 5 for values in document.tracks.values())
 
 
-def test_the_competition_of_2018_has_baselines_for_its_images_on_all_tracks(root: Path) -> None:
-    document = read(tomllib.loads((root / "competitions" / "avc-2018.toml").read_text(encoding="utf-8")))
+@pytest.mark.parametrize("name", ["avc-2018", "decision-1000", "digits-decision-1000"])
+def test_competitions_of_the_query_format_have_baselines_for_their_images(root: Path, name: str) -> None:
+    document = read(tomllib.loads((root / "competitions" / f"{name}.toml").read_text(encoding="utf-8")))
+    source = document.sample_sets[0]["source"]
     baselines = {track: values["baselines"] for track, values in document.tracks.items()}
     assert all(baselines.values())
-    assert {works_only_on(track, name, "tiny-imagenet") for track, names in baselines.items() for name in names} == {""}
+    assert {works_only_on(track, each, source) for track, names in baselines.items() for each in names} == {""}
     assert works_only_on("model", "compact-plain", "cifar10:DIR") == "tiny-imagenet"
+
+
+@pytest.mark.parametrize("name", ["decision-1000", "digits-decision-1000"])
+def test_a_board_of_1000_queries_begins_with_every_decision_based_entry(root: Path, name: str) -> None:
+    document = read(tomllib.loads((root / "competitions" / f"{name}.toml").read_text(encoding="utf-8")))
+    rules = document.engine_rules(1)
+    assert isinstance(rules, QueryRules)
+    assert (rules.query_budget, tuple(rules.shape), rules.norm) == (1000, (64, 64, 3), "l2")
+    names = {"boundary-filter", "cgba", "qeba", "surfree", "geoda", "tangent", "hopskipjump", "boundary"}
+    assert set(document.tracks["untargeted"]["baselines"]) == names
+    assert len(names) <= rules.opponents, "the first pool has all of them"
+    targeted = set(document.tracks["targeted"]["baselines"])
+    without_targeted_form = {"surfree", "geoda"}
+    expected = {f"targeted-{each}" for each in names - without_targeted_form}
+    assert targeted == (expected if name.startswith("digits") else {"compact-targeted-iterative-transfer"})
 
 
 @pytest.mark.parametrize("name", ["nips-2017", "digits-transfer"])

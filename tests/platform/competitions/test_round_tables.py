@@ -17,7 +17,7 @@ from core.errors import Refusal
 
 DIGITS = tomllib.loads(Path(demo.__file__).with_name("digits.toml").read_text(encoding="utf-8"))
 MAY = datetime(2030, 5, 1, tzinfo=UTC)
-TEMPLATES = ["avc-2018", "nips-2017", "digits-transfer"]
+TEMPLATES = ["avc-2018", "nips-2017", "decision-1000", "digits-transfer", "digits-decision-1000"]
 
 
 def table(title: str, sample_set: str, day: int = 0, **others: Any) -> dict[str, Any]:

@@ -30,6 +30,7 @@ from tests.platform.formats.test_rounds_of_every_format import submit_ready
 
 TEMPLATES = {
     "avc-2018": ["Development round 1", "Development round 2", "Final"],
+    "decision-1000": ["Development round", "Final"],
     "nips-2017": ["Development round 1", "Development round 2", "Development round 3", "Final"],
     "digits-transfer": ["Development round", "Final"],
 }
@@ -71,7 +72,7 @@ def season(db: None, root: Path, the_clock: FakeClock, monkeypatch: pytest.Monke
     return begin
 
 
-@pytest.mark.slow(12)
+@pytest.mark.slow(15)
 @pytest.mark.parametrize("template", TEMPLATES)
 def test_every_round_is_played_from_its_window_to_its_release(
     season: Callable[[str], Competition], template: str, the_clock: FakeClock, tmp_path: Path
