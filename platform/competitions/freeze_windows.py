@@ -102,7 +102,7 @@ def change_window(
 
 
 def open_window(*, window: FreezeWindow, by: User, reason: str) -> None:
-    """Start a planned window now; it keeps its length. Raise `Refusal` if it has begun, or overlaps another one then."""
+    """Start a planned window now; it keeps its length. Raise `Refusal` if it has begun, or then overlaps another."""
     with transaction.atomic():
         locked, now = _locked(window, by), clock.database_now()
         if locked.starts_at <= now:

@@ -51,7 +51,7 @@ TEAMS = (
     VirtualTeam(
         "otters",
         "Plain Otters",
-        (VirtualPush(MODEL, "plain-resnet"), VirtualPush(MODEL, "compact-plain", made_for="tiny-imagenet")),
+        (VirtualPush(MODEL, "plain-resnet"), VirtualPush(MODEL, "efficientnet-lite1", made_for="tiny-imagenet")),
     ),
     VirtualTeam("wrens", "Small Wrens", (VirtualPush(MODEL, "numpy-classifier"),)),
     VirtualTeam(
