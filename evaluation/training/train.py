@@ -12,6 +12,7 @@ import torch
 from torch import nn
 
 from evaluation.baselines.shared.lite_network import SIDE
+from evaluation.baselines.shared.scaled_lite_network import VARIANTS, imagenet_classifier
 from evaluation.baselines.shared.unet import UNet
 from evaluation.domain.errors import Refusal
 from evaluation.domain.images import Images, ImageShape
@@ -38,7 +39,7 @@ from evaluation.training.training_record import Progress, TrainingReport, host
 from evaluation.training.transfer_measure import classifier_with, on_attacked_images
 from evaluation.training.weights import WEIGHTS, load_weights, save_weights
 
-RECIPES = (*NETWORK_RECIPES, *CIFAR_RECIPES, *TRANSFER_RECIPES, linear_head_training.HEAD, "numpy")
+RECIPES = (*NETWORK_RECIPES, *CIFAR_RECIPES, *TRANSFER_RECIPES, *linear_head_training.HEAD_RECIPES, "numpy")
 
 MEASURED_RADIUS = 0.5
 """Radius of the robust accuracy of recipes without a radius of their own."""
@@ -66,6 +67,8 @@ class Settings:
     images_per_class: int | None = None
     """For a head on frozen features; None for all."""
     robust_samples: int = 200
+    validation_samples: int | None = None
+    """On how many the accuracy is measured, evenly spread; None for all."""
 
 
 def train(
@@ -88,7 +91,7 @@ def train(
         discard_checkpoint(out)
     if settings.recipe == "numpy":
         report = _train_perceptron(data, settings, out, progress=progress, command=command)
-    elif settings.recipe == linear_head_training.HEAD:
+    elif settings.recipe in linear_head_training.HEAD_RECIPES:
         report = _train_head(data, settings, out, device, progress=progress, command=command)
     else:
         report = _train_network(data, settings, out, device, precision, progress=progress, command=command)
@@ -151,12 +154,13 @@ def _train_head(
     decide = _decide(data, settings) | {
         "images": images,
         "side": SIDE,
+        "smoothing": linear_head_training.smoothing(settings.arch),
         "iterations": iterations,
         "weight_decay": linear_head_training.WEIGHT_DECAY,
     }
     steps = images + iterations  # an iteration looks at all features, and takes less than an image
     with seeded(settings.seed):
-        network = linear_head_training.pretrained(data.classes)
+        network = linear_head_training.pretrained(settings.arch, data.classes)
         features = linear_head_training.extract(
             network,
             data.images,
@@ -167,12 +171,18 @@ def _train_head(
         )
         fitting = time.monotonic()
         labels = torch.from_numpy(data.labels[places]).to(device)
+        values = features.values.to(device)
+        start = None
+        if settings.recipe == linear_head_training.ADAPTED_HEAD:
+            classifier = imagenet_classifier(settings.arch).to(device)
+            start = linear_head_training.nearest_rows(classifier, values, labels, data.classes)
         linear_head_training.fit_head(
             network.head,
-            features.values.to(device),
+            values,
             labels,
             iterations=iterations,
             progress=lambda done, _, text: progress(images + done, steps, text),
+            start=start,
         )
         return _measured(
             network,
@@ -223,8 +233,9 @@ def _measured(
         classifier.eval()
         if train_accuracy is None:
             train_accuracy = accuracy(classifier, *_spread(data), device)
-    held_out = data.validation_images, data.validation_labels
     robust = slice(settings.robust_samples)
+    measured = _evenly(data, settings)
+    held_out = data.validation_images[measured], data.validation_labels[measured]
     return TrainingReport(
         command=command,
         settings=decide,
@@ -235,8 +246,8 @@ def _measured(
         validation_images=len(held_out[1]),
         robustness=robustness(
             classifier,
-            held_out[0][robust],
-            held_out[1][robust],
+            data.validation_images[robust],
+            data.validation_labels[robust],
             device,
             radius=settings.radius if settings.radius and settings.norm == "l2" else MEASURED_RADIUS,
         )
@@ -250,6 +261,14 @@ def _measured(
         if settings.recipe in TRANSFER_RECIPES
         else {},
     )
+
+
+def _evenly(data: TrainingData, settings: Settings) -> slice:
+    """Return the places of the validation images on which accuracies are measured."""
+    count = len(data.validation_labels)
+    wanted = min(settings.validation_samples or count, count)
+    step = count // wanted
+    return slice(0, step * wanted, step)
 
 
 def _spread(data: TrainingData) -> tuple[Images, Labels]:
@@ -311,10 +330,10 @@ def _check(settings: Settings) -> None:
             f"the recipe {settings.recipe} needs trained classifiers, and has those of the digits alone",
             fix="use --dataset digits",
         )
-    known = (*ARCHITECTURES, *CIFAR_ARCHITECTURES, linear_head_training.ARCHITECTURE)
+    known = (*ARCHITECTURES, *CIFAR_ARCHITECTURES, *linear_head_training.FROZEN)
     if settings.arch not in known:
         raise Refusal(f"unknown architecture {settings.arch!r}", fix=f"choose one of {', '.join(known)}")
-    for name in ("epochs", "batch", "learning_rate", "radius", "steps", "images_per_class"):
+    for name in ("epochs", "batch", "learning_rate", "radius", "steps", "images_per_class", "validation_samples"):
         value = getattr(settings, name)
         if value is not None and not value > 0:
             raise Refusal(f"{name.replace('_', ' ')} is {value}", fix="use a positive number")
@@ -347,21 +366,24 @@ def _check_cifar(settings: Settings) -> None:
 
 def _check_head(settings: Settings) -> None:
     """Raise `Refusal` unless the recipe of heads, its network and its options are together."""
-    head, frozen = linear_head_training.HEAD, linear_head_training.ARCHITECTURE
-    if settings.recipe != head:
-        if settings.arch == frozen:
-            raise Refusal(f"the features of {frozen} are frozen", fix=f"use the recipe {head}, or another --arch")
+    recipe, frozen = settings.recipe, linear_head_training.FROZEN
+    if recipe not in linear_head_training.HEAD_RECIPES:
+        if settings.arch in frozen:
+            fix = f"use the recipe {linear_head_training.HEAD}, or another --arch"
+            raise Refusal(f"the features of {settings.arch} are frozen", fix=fix)
         if settings.images_per_class:
-            raise Refusal(f"the recipe {settings.recipe} uses all images", fix="leave out --images-per-class")
+            raise Refusal(f"the recipe {recipe} uses all images", fix="leave out --images-per-class")
         return
-    if settings.arch != frozen:
-        raise Refusal(f"the recipe {head} has no features of {settings.arch}", fix=f"add --arch {frozen}")
+    fitting = tuple(VARIANTS) if recipe == linear_head_training.ADAPTED_HEAD else frozen
+    if settings.arch not in fitting:
+        fix = f"add --arch with one of {', '.join(fitting)}"
+        raise Refusal(f"the recipe {recipe} has no features of {settings.arch}", fix=fix)
     for name in ("batch", "learning_rate", "start"):
         if getattr(settings, name) is not None:
             option = f"--{name.replace('_', '-')}"
-            raise Refusal(f"the recipe {head} has no {option}", fix=f"leave out {option}")
+            raise Refusal(f"the recipe {recipe} has no {option}", fix=f"leave out {option}")
     if settings.precision not in ("auto", "float32"):
-        raise Refusal(f"the recipe {head} has no --precision {settings.precision}", fix="leave out --precision")
+        raise Refusal(f"the recipe {recipe} has no --precision {settings.precision}", fix="leave out --precision")
 
 
 def _sha256(path: Path) -> str:

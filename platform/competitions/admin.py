@@ -208,7 +208,7 @@ class FreezeWindowAdmin(EditableAdmin):
     open_now = confirmed_action(
         AdminAction(
             title="Open now",
-            effect="The window begins now. No submission is accepted until it ends.",
+            effect="The window begins now and keeps its length. No submission is accepted until it ends.",
             done="opened",
             call=lambda row, by, reason: open_window(window=row, by=by, reason=reason),
         )

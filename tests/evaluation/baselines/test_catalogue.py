@@ -12,6 +12,7 @@ from safetensors.numpy import load_file
 
 from evaluation.baselines.bundled import FOLDER, LICENCE
 from evaluation.baselines.shared.lite_network import PACKAGE
+from evaluation.baselines.shared.scaled_lite_network import VARIANTS
 from evaluation.builder.manifest import read_manifest
 from evaluation.builder.requirements import read_requirements
 from evaluation.builder.tree_digest import tree_digest
@@ -34,6 +35,8 @@ DIGESTS = {
     "compact-plain": "sha256:b5688104ac58a7853e6911572059580232cce5f9490da7ae708f9734cb86b4ea",
     "compact-robust": "sha256:98d659bac3e3dd12ebeb9e126b21ae509e7a50c225c3824a1a27b04fce8ce532",
     "efficientnet-lite0": "sha256:0fbb74ba8eea3c6602d949052c5e47ec96b8c3a08294237680f9a076a1436bf0",
+    "efficientnet-lite1": "sha256:ce1945e7a00628d13ddd75f59ba4551ee33ad7227910c9ba5561372d36a67521",
+    "efficientnet-lite2-smoothed": "sha256:5a325af9f4ee66a8c944294a389e2d369ff0dfa9f1610ccdceacc790cced4dc2",
     "frozen-noise": "sha256:8e906e44bdda174dc670911f55f921c870596d1068384567c3463b46ba5f8d8e",
     "numpy-classifier": "sha256:33af8705ac884c90c687f6dfd213f4afdb038b8bf90b937e92c7a7e5edb742b2",
     "plain-resnet": "sha256:e278c598a4e437c5ebbdf757568d4b4bb356fc5019b41f4f4f4a2040d60189af",
@@ -69,8 +72,8 @@ every_baseline = pytest.mark.parametrize("baseline", baselines(), ids=lambda bas
 
 def test_it_works() -> None:
     tracks = [baseline.track for baseline in baselines()]
-    assert [tracks.count(track) for track in TrackName] == [7, 14, 10]
-    assert len({baseline.name for baseline in baselines()}) == 31
+    assert [tracks.count(track) for track in TrackName] == [9, 14, 10]
+    assert len({baseline.name for baseline in baselines()}) == 33
 
 
 def test_each_data_set_has_its_submissions() -> None:
@@ -131,11 +134,12 @@ def test_its_digest_is_that_of_the_assembled_tree(baseline: Baseline, tmp_path: 
 
 
 def test_a_package_that_gauntlet_does_not_need_is_a_requirement(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, PACKAGE.replace("-", "_"), None)
-    assert {each.name: each.missing_package for each in baselines() if each.missing_package} == {
-        "efficientnet-lite0": PACKAGE
-    }
-    assert PACKAGE in (find_baseline("efficientnet-lite0").repository() / "requirements.txt").read_text()
+    packages = {"efficientnet-lite0": PACKAGE} | {name: variant.package for name, variant in VARIANTS.items()}
+    for package in packages.values():
+        monkeypatch.setitem(sys.modules, package.replace("-", "_"), None)
+    assert {each.name: each.missing_package for each in baselines() if each.missing_package} == packages
+    for name, package in packages.items():
+        assert package in (find_baseline(name).repository() / "requirements.txt").read_text().splitlines()
 
 
 def test_an_unknown_name_is_refused() -> None:

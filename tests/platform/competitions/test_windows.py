@@ -76,7 +76,7 @@ def test_a_rejected_submission_shows_the_current_end(plan: Plan, olga: User, the
     plan(5, 6, "round 2")
     the_clock.forward(minutes=30)
     open_window(window=window, by=olga, reason="all is ready")
-    assert accepted_from(competition) == noon + 3 * HOUR
+    assert accepted_from(competition) == noon + 2.5 * HOUR
     extend_window(window=window, ends_at=noon + 5 * HOUR, by=olga, reason="a worker is away")
     # the window that follows directly counts, too
     assert accepted_from(competition) == noon + 6 * HOUR
@@ -160,11 +160,18 @@ def test_it_rejects_changes_at_a_wrong_time(plan: Plan, olga: User, the_clock: C
 
 
 def test_it_rejects_an_opening_or_an_extension_into_another_window(plan: Plan, olga: User, the_clock: Clock) -> None:
-    first, second = plan(1, 3), plan(4, 5, "round 2")
+    first, second = plan(1, 3), plan(4, 6, "round 2")
     with pytest.raises(Refusal, match="overlaps the freeze window 'round 2'"):
         extend_window(window=first, ends_at=the_clock.at + 4.5 * HOUR, by=olga, reason="")
     with pytest.raises(Refusal, match="overlaps the freeze window 'round 1'"):
         open_window(window=second, by=olga, reason="")
+
+
+def test_a_window_that_is_opened_before_others_ends_before_them(plan: Plan, olga: User, the_clock: Clock) -> None:
+    noon, window = the_clock.at, plan(50, 52, "final")
+    plan(5, 6, "round 1")
+    open_window(window=window, by=olga, reason="all is ready")
+    assert (window.starts_at, window.ends_at) == (noon, noon + 2 * HOUR)
 
 
 def test_a_window_that_was_called_off_has_no_effect(

