@@ -35,7 +35,7 @@ from evaluation.sandbox.host_speed import calibrate
 from evaluation.sandbox.process import ProcessSandbox
 
 if TYPE_CHECKING:
-    from evaluation.formats.query.report.attack_comparison import Comparison
+    from evaluation.formats.query.report.attack_comparison import AttackComparison
 
 _AT = (100, 300, 1000)
 _DISTANCES = 3
@@ -115,9 +115,9 @@ def _read(
     at: Sequence[int],
     within: Sequence[float],
     references: Mapping[str, Mapping[int, float]],
-) -> list[Comparison]:
+) -> list[AttackComparison]:
     """Return a comparison for each track and model, in the order of the command line."""
-    from evaluation.formats.query.report.attack_comparison import Comparison
+    from evaluation.formats.query.report.attack_comparison import AttackComparison
 
     counts = sorted({*query_counts(chosen.rules.query_budget), *at})
     groups: dict[tuple[TrackName, str], list[Pairing]] = {}
@@ -129,7 +129,7 @@ def _read(
         best = min(float(np.median(each.closest[:, -1])) for each in read)
         distances = within or _around(budgets(chosen.rules.shape), best)
         reference = references.get(model) if track is TrackName.UNTARGETED else None
-        found.append(Comparison(read, counts, at, distances, reference))
+        found.append(AttackComparison(read, counts, at, distances, reference))
     return sorted(found, key=lambda each: each.track is TrackName.TARGETED)
 
 
@@ -155,7 +155,7 @@ def _references(
     return found
 
 
-def _show(comparison: Comparison) -> None:
+def _show(comparison: AttackComparison) -> None:
     from evaluation.formats.query.report.attack_comparison import seconds_per_image, table_columns, table_rows
 
     title = f"{comparison.track} attacks against {comparison.model}, {len(comparison.samples)} images"

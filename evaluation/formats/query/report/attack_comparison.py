@@ -26,7 +26,7 @@ _LEAST_CURVE_QUERIES = 10
 
 
 @dataclass(frozen=True, eq=False)
-class Comparison:
+class AttackComparison:
     """Attacks of one track against one model; `counts` are all numbers of queries, `at` those of the tables.
 
     `reference` has for each sample number the distance of an adversarial that a white-box attack found.
@@ -87,7 +87,7 @@ class Comparison:
         return None if self.reference is None else np.array([self.reference[number] for number in self.samples])
 
 
-def write_comparison(comparisons: Sequence[Comparison], directory: Path) -> None:
+def write_comparison(comparisons: Sequence[AttackComparison], directory: Path) -> None:
     """Write tables and curves to `directory`.
 
     The bytes depend on the matches alone. What depends on the host, the seconds, stands in a file of its own.
@@ -110,7 +110,7 @@ def write_comparison(comparisons: Sequence[Comparison], directory: Path) -> None
         unfinished.rename(directory / name)
 
 
-def markdown(comparison: Comparison) -> Iterator[str]:
+def markdown(comparison: AttackComparison) -> Iterator[str]:
     """Yield the lines of one table in Markdown, with its heading."""
     total = len(comparison.matches[0].rows)
     yield f"### {comparison.track} attacks against {comparison.model}"
@@ -130,14 +130,14 @@ def markdown(comparison: Comparison) -> Iterator[str]:
     yield ""
 
 
-def table_columns(comparison: Comparison) -> list[str]:
+def table_columns(comparison: AttackComparison) -> list[str]:
     """Return the heads of the columns of `table_rows`."""
     within = [f"within {distance:g}" for distance in comparison.within]
     queries = [f"L2 at {count:,}" for count in comparison.at]
     return ["attack", *queries, "times the best", "nearer", *within, "optimality"]
 
 
-def table_rows(comparison: Comparison) -> list[list[str]]:
+def table_rows(comparison: AttackComparison) -> list[list[str]]:
     """Return a row for each attack, best first."""
     images = len(comparison.samples)
     return [
@@ -153,7 +153,7 @@ def table_rows(comparison: Comparison) -> list[list[str]]:
     ]
 
 
-def curves(comparison: Comparison) -> LineChart:
+def curves(comparison: AttackComparison) -> LineChart:
     """Return the median distances of all attacks over queries, best first."""
     names = [attack.name for attack in comparison.attacks]
     medians = {name: np.median(comparison.closest[name], axis=0) for name in names}
@@ -186,7 +186,7 @@ def seconds_per_image(match: KeptMatch, samples: Sequence[int]) -> float:
     return float(np.mean([row["seconds"] for row in match.rows if row["sample"] in counted]))
 
 
-def _summary(comparisons: Sequence[Comparison]) -> ChartTable:
+def _summary(comparisons: Sequence[AttackComparison]) -> ChartTable:
     """Return a row for each attack, model and number of queries, with all digits."""
     columns = (
         *("track", "model", "attack", "images", "queries", "median", "low", "high"),
@@ -207,7 +207,7 @@ def _summary(comparisons: Sequence[Comparison]) -> ChartTable:
     return ChartTable(columns, rows)
 
 
-def _distances(comparisons: Sequence[Comparison]) -> ChartTable:
+def _distances(comparisons: Sequence[AttackComparison]) -> ChartTable:
     """Return a row for each sample that counts in each match; the white-box distances are an attack of their own."""
     rows: list[tuple[Any, ...]] = []
     at = comparisons[0].at
@@ -222,7 +222,7 @@ def _distances(comparisons: Sequence[Comparison]) -> ChartTable:
     return ChartTable(("track", "model", "attack", "sample", *(f"after_{count}" for count in at)), rows)
 
 
-def _seconds(comparisons: Sequence[Comparison]) -> ChartTable:
+def _seconds(comparisons: Sequence[AttackComparison]) -> ChartTable:
     rows = [
         (str(each.track), each.model, match.attack, round(seconds_per_image(match, each.samples), 3))
         for each in comparisons
