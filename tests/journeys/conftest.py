@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import requests
 
-from tests.journeys.sites import MakeSite, Undisturbed
+from tests.journeys.sites import LONGEST_DEMO, MakeSite, Undisturbed
 from tests.slots import Slot
 
 BOARD_LINE = re.compile(r"^\s+\d+(?: \(.+?\))? │ .*$", re.MULTILINE)
@@ -56,7 +56,7 @@ def undisturbed(root: Path, shared_folder: Path, slot: Slot) -> Iterator[Undistu
 @pytest.fixture(scope="session")
 def season(root: Path, shared_folder: Path, slot: Slot, undisturbed: Undisturbed) -> Iterator[Undisturbed]:
     """The same demo with a development round and a released final; all processes of this run share it."""
-    shared = Undisturbed(shared_folder / "season", root, slot, "--full", like=undisturbed, seconds=500)
+    shared = Undisturbed(shared_folder / "season", root, slot, "--full", like=undisturbed, seconds=2 * LONGEST_DEMO)
     yield shared
     shared.close()
 

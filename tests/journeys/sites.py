@@ -21,6 +21,9 @@ import psycopg2
 
 from tests.slots import Slot, empty
 
+LONGEST_DEMO = 540.0
+"""Seconds after which a demo hangs: several times what it takes, since other tests share a host that may be slow."""
+
 
 class Site:
     """One state folder and database, at which the demo can be started several times."""
@@ -49,9 +52,9 @@ class Site:
         self._running.append(process)
         return process
 
-    def run(self, *more: str, seconds: float = 280) -> str:
+    def run(self, *more: str, seconds: float = LONGEST_DEMO) -> str:
         """`make demo ARGS=--exit`, and `more`: all it printed, after it left with status 0."""
-        process = self.start("--exit", "--limit", "240", *more)
+        process = self.start("--exit", "--limit", f"{LONGEST_DEMO - 40:.0f}", *more)
         output, _ = process.communicate(timeout=seconds)
         assert process.returncode == 0, output + self.logs()
         return output
@@ -118,7 +121,7 @@ class Undisturbed:
         slot: Slot,
         *arguments: str,
         like: Undisturbed | None = None,
-        seconds: float = 280,
+        seconds: float = LONGEST_DEMO,
     ) -> None:
         self._arguments = arguments
         self._like = like

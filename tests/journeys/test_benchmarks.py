@@ -10,6 +10,8 @@ import pytest
 
 from bench.__main__ import NAMES
 
+pytestmark = pytest.mark.timeout(1000)
+
 ROOT = Path(__file__).resolve().parents[2]
 ALONE = {"chain": 5, "benchmark": 15, "pushes": 9, "whole_site": 18, "bombs": 20}
 """Measurements in a process of their own, and their seconds. The others, which are short, share one and its imports."""
@@ -20,7 +22,7 @@ def _sections(*names: str, by_make: bool = False) -> int:
     command = [sys.executable, "-m", "bench", *names, "--smallest"]
     if by_make:  # they need the environment that `make bench` makes
         command = ["make", "--no-print-directory", "bench", f"ARGS={' '.join(names)} --smallest"]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=400)
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=900)
     assert done.returncode == 0, done.stderr
     assert "|" in done.stdout
     return done.stdout.count("### ")
@@ -32,7 +34,6 @@ def test_a_measurement_runs_at_its_smallest_size(name: str) -> None:
 
 
 @pytest.mark.slow(30)
-@pytest.mark.timeout(500)
 def test_the_short_measurements_run_at_their_smallest_size() -> None:
     short = [name for name in NAMES if name not in ALONE and name != "sandboxes"]
     assert _sections(*short) >= len(short)

@@ -21,7 +21,7 @@ from playwright.sync_api import Browser, Page, ViewportSize, expect, sync_playwr
 from tests.journeys.sites import MakeSite, Site, Undisturbed
 from tests.slots import Slot
 
-pytestmark = pytest.mark.timeout(600)  # the first one waits until the season is played
+pytestmark = pytest.mark.timeout(2400)  # the first one waits until the season is played
 
 SEEN = ("critical", "serious")
 """The impacts of what axe-core finds that no page may have."""

@@ -34,7 +34,7 @@ def group_of_worker(process: subprocess.Popen[str]) -> int:
 
 
 @pytest.mark.slow(80)
-@pytest.mark.timeout(600)
+@pytest.mark.timeout(1200)
 def test_it_works(undisturbed: Undisturbed, board_rows: Callable[[str], list[str]]) -> None:
     output = undisturbed.output
     rows = board_rows(output)
@@ -57,7 +57,7 @@ def test_it_works(undisturbed: Undisturbed, board_rows: Callable[[str], list[str
 
 
 @pytest.mark.slow(25)
-@pytest.mark.timeout(600)
+@pytest.mark.timeout(1200)
 def test_it_ends_with_its_worker_and_a_restart_continues_where_it_was(
     make_site: MakeSite, undisturbed: Undisturbed, board_rows: Callable[[str], list[str]]
 ) -> None:
@@ -74,7 +74,7 @@ def test_it_ends_with_its_worker_and_a_restart_continues_where_it_was(
 
 
 @pytest.mark.slow(25)
-@pytest.mark.timeout(600)
+@pytest.mark.timeout(1200)
 def test_the_printed_command_makes_a_first_submission(
     make_site: MakeSite, undisturbed: Undisturbed, page: Callable[[str], str], tmp_path: Path
 ) -> None:
@@ -94,7 +94,7 @@ def test_the_printed_command_makes_a_first_submission(
 
 
 @pytest.mark.slow(150)
-@pytest.mark.timeout(900)
+@pytest.mark.timeout(2400)
 def test_a_season_is_played_published_released_and_verified(make_site: MakeSite, season: Undisturbed) -> None:
     output = season.output
     pools = [int(number) for number in re.findall(r"^  model pool (\d+): ", output, re.MULTILINE)]
@@ -115,6 +115,7 @@ def test_a_season_is_played_published_released_and_verified(make_site: MakeSite,
 
 
 @pytest.mark.slow(120)
+@pytest.mark.timeout(1200)
 @pytest.mark.docker
 def test_it_works_with_docker(make_site: MakeSite, board_rows: Callable[[str], list[str]]) -> None:
     """On SQLite and without Redis, as on a laptop."""

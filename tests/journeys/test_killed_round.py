@@ -158,7 +158,7 @@ def play_rounds(make_site: Callable[..., Any], root: Path, wait: Callable[..., N
     running: list[Programs] = []
     begun = make_site()
     environment = begun.environment | {"DJANGO_SETTINGS_MODULE": "config.settings"}
-    subprocess.run([sys.executable, "-c", SET_UP], cwd=root, env=environment, check=True, timeout=200)
+    subprocess.run([sys.executable, "-c", SET_UP], cwd=root, env=environment, check=True, timeout=400)
 
     def play(draw: random.Random, disturb: Disturb) -> Outcome:
         site = make_site(like=begun)
@@ -170,7 +170,7 @@ def play_rounds(make_site: Callable[..., Any], root: Path, wait: Callable[..., N
             wait(f"{moment} played", lambda moment=moment: database.ask(PLAYED) >= moment)
             time.sleep(draw.uniform(0, 0.3))  # not only just after a commit
             disturb(programs, database, victim)
-        wait("the end of the rounds", database.outcomes, seconds=240.0)
+        wait("the end of the rounds", database.outcomes, seconds=480.0)
         programs.close()
         return Outcome(database.outcomes(), [row for question in ROWS for row in database.ask_all(question)])
 
@@ -195,7 +195,7 @@ def disturb(programs: Programs, database: Database, victim: str) -> None:
 
 
 @pytest.mark.slow(160)
-@pytest.mark.timeout(600 * ROUNDS)
+@pytest.mark.timeout(1200 * ROUNDS)
 def test_rounds_killed_at_drawn_moments_have_the_outcomes_of_undisturbed_ones(
     play_rounds: PlayRounds, first_difference: Callable[[Sequence[object], Sequence[object]], str]
 ) -> None:
