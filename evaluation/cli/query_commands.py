@@ -147,7 +147,7 @@ def sides(players: Sequence[QueryPlayer]) -> tuple[list[QueryPlayer], list[Query
     models = [player for player in players if player.track is TrackName.MODEL]
     attacks = [player for player in players if player.track is not TrackName.MODEL]
     if not models or not attacks:
-        raise Refusal("models and attacks play each other", fix="name at least one repository of each side")
+        raise Refusal("matches need a model and an attack", fix="name at least one repository of each side")
     return models, attacks
 
 
