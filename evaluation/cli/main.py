@@ -82,14 +82,15 @@ def parser() -> argparse.ArgumentParser:
     subcommands = top.add_subparsers(metavar="COMMAND", required=True)
     for command in _COMMANDS:
         command.add_parser(subcommands)
+    # of this command alone: others send their options to processes, and a parser cannot be sent
+    subcommands.choices["completion"].set_defaults(parser=top)
     return top
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run `gauntlet` with `arguments` (by default those of the process). Return the exit status."""
     words = list(sys.argv[1:] if arguments is None else arguments)
-    top = parser()
-    given = top.parse_args(words, argparse.Namespace(arguments=words, parser=top))
+    given = parser().parse_args(words, argparse.Namespace(arguments=words))
     try:
         status: int = given.run(given)
     except (ManifestRefusal, BuildRefusal, HostRefusal) as refusal:

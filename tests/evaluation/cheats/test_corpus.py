@@ -193,6 +193,10 @@ def test_it_is_stopped(
     processes_before = own_processes()
     with in_turn(cheat):
         played = meet(honest, cheat, sandbox, samples)
+        if "numbers_drawn" in expected(cheat):  # stopped in all games but one of 9 ** 4
+            for _ in range(3):
+                if not played.result.failures:
+                    played = meet(honest, cheat, sandbox, samples)
     check(played, expected(cheat))
     for log in (*played.model_logs, *played.attack_logs):
         assert len(log) <= RESOURCES.log_bytes
@@ -251,6 +255,7 @@ def test_every_cheat_says_what_is_expected(cheat: Path) -> None:
     assert wanted["docker"] or wanted["process"] is True, "no sandbox stops it on every host"
     assert len(wanted["outcomes"]) == 3
     assert set(wanted) <= {
+        "numbers_drawn",
         "side",
         "reason",
         "audited",
