@@ -86,7 +86,7 @@ def worst_of(folder: Path, sample: int) -> float:
     ("words", "problem"),
     [
         (("numpy-classifier", "cgba", "--at", "2000"), "--at 2000 is above the budget of 1,000 queries"),
-        (("numpy-classifier", "--at", "20"), "models and attacks play each other"),
+        (("numpy-classifier", "--at", "20"), "matches need a model and an attack"),
         (("numpy-classifier", "cgba", "cgba"), "two players have the name cgba"),
         (("numpy-classifier", "cgba", "--within", "0,1"), "has a distance that is not above 0"),
     ],
