@@ -159,6 +159,11 @@ def meet(honest: Players, cheat: Path, sandbox: str, samples: list[Sample]) -> P
     )
 
 
+def drew_the_same(played: Played) -> bool:
+    """Return True if both instances of a model drew one number by chance, as its logs say: none received a note."""
+    return len(played.model_logs) > 1 and len(set(played.model_logs)) == 1 and "drew " in played.model_logs[0]
+
+
 def check(played: Played, wanted: dict[str, Any]) -> None:
     rows = played.result.samples
     failures = [(str(failure.side), str(failure.reason)) for failure in played.result.failures]
@@ -193,10 +198,8 @@ def test_it_is_stopped(
     processes_before = own_processes()
     with in_turn(cheat):
         played = meet(honest, cheat, sandbox, samples)
-        if "numbers_drawn" in expected(cheat):  # stopped in all games but one of 9 ** 4
-            for _ in range(3):
-                if not played.result.failures:
-                    played = meet(honest, cheat, sandbox, samples)
+        while drew_the_same(played):
+            played = meet(honest, cheat, sandbox, samples)
     check(played, expected(cheat))
     for log in (*played.model_logs, *played.attack_logs):
         assert len(log) <= RESOURCES.log_bytes
@@ -255,7 +258,6 @@ def test_every_cheat_says_what_is_expected(cheat: Path) -> None:
     assert wanted["docker"] or wanted["process"] is True, "no sandbox stops it on every host"
     assert len(wanted["outcomes"]) == 3
     assert set(wanted) <= {
-        "numbers_drawn",
         "side",
         "reason",
         "audited",
