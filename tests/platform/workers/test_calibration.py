@@ -11,6 +11,7 @@ from pytest_django import Settings
 
 from core.errors import Fault, HostFault
 from workers import calibration
+from workers.calibration import STEADY
 
 
 class Clock:
@@ -35,6 +36,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Iterator[Clock]:
     monkeypatch.setattr(time, "monotonic", lambda: fake.now)
     monkeypatch.setattr(calibration, "calibrate", fake.calibrate)
     monkeypatch.setattr(calibration, "_known", {})
+    monkeypatch.setattr(calibration, "STEADY", STEADY)  # the site's own: this host's speed is the test's
     yield fake
     monkeypatch.undo()
 

@@ -34,6 +34,7 @@ from formats.query.matches.match_requests import ensure_match
 from formats.query.matches.models import Match, Piece, SampleResult
 from submissions.models import Player
 from workers import calibration, host_health, sandboxes, tasks
+from workers.calibration import STEADY
 from workers.models import Host, Worker
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow(20)]
@@ -121,6 +122,7 @@ class Speed:
 def speed(monkeypatch: pytest.MonkeyPatch) -> Speed:
     """A host as fast as the reference machine, until a test slows it down."""
     speed = Speed()
+    monkeypatch.setattr(calibration, "STEADY", STEADY)  # the site's own
     monkeypatch.setattr(calibration, "calibrate", speed.measure)
     monkeypatch.setattr(calibration, "_known", {})
     return speed
