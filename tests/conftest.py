@@ -18,10 +18,11 @@ from pathlib import Path
 
 import pytest
 from django.conf import settings as settings_of_site
-from django.db.models.signals import post_migrate
+from django.test import TransactionTestCase
 from hypothesis import HealthCheck, settings
 
 from evaluation.sandbox.bubblewrap import bubblewrap_works
+from tests.emptying import empty_databases
 from tests.order import add_marks, seconds_of, spread
 from tests.slots import Slot
 
@@ -77,9 +78,11 @@ def django_db_use_migrations() -> bool:
 
 
 @pytest.fixture(scope="session")
-def django_db_setup(django_db_setup: None) -> None:
-    """Emptying the database after a test that commits does not make permissions again: nothing reads them."""
-    post_migrate.disconnect(dispatch_uid="django.contrib.auth.management.create_permissions")
+def django_db_setup(django_db_setup: None) -> Iterator[None]:
+    """Empty the database fast after a test that commits."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(TransactionTestCase, "_fixture_teardown", empty_databases)
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -16,9 +16,10 @@ class MostUsed:
     """From the start of its process to its connection."""
     space: SpaceUse = field(default_factory=SpaceUse)
 
-    def connected_after(self, seconds: float) -> None:
-        """Note how long an instance took to connect."""
+    def connected(self, run: PlayerRun, seconds: float) -> None:
+        """Note how long an instance took to connect, and what it uses now: it may end before anybody looks again."""
         self.setup_seconds = max(self.setup_seconds or 0.0, seconds)
+        self.look(run)
 
     def look(self, run: PlayerRun) -> None:
         """Note what `run` uses."""

@@ -37,7 +37,11 @@ from evaluation.sandbox.process import ProcessSandbox
 from tests.evaluation.cheats.notes import KERNEL_OBJECTS, LOCKS, PAGE_CACHE, in_turn
 
 REPOSITORIES = Path(__file__).resolve().parents[2] / "repos"
-RULES = QueryRules(classes=10, query_budget=60, setup_seconds=60.0, attack_seconds_per_sample=10.0)
+RULES = QueryRules(
+    classes=10, query_budget=60, setup_seconds=60.0, model_seconds_per_image=2.0, attack_seconds_per_sample=120.0
+)
+"""With time to leave and read notes on a busy host, too: a model that is too slow is caught by another rule."""
+
 RESOURCES = Resources(memory_bytes=512 << 20, processes=64, scratch_bytes=32 << 20, log_bytes=64 << 10)
 
 pytestmark = pytest.mark.timeout(240)
@@ -66,13 +70,8 @@ class Match60:
     def played(self) -> Iterator[None]:
         """Play, and keep the instance that played alive inside the block."""
         match = self._play()
-        for _ in range(4):
-            if self.kept:
-                break
-            match.close()  # on a busy host the model exceeded its time, and an audit would ask nothing
-            match = self._play()
         try:
-            assert self.kept
+            assert self.kept, match.failures
             yield
         finally:
             match.close()

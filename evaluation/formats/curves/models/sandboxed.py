@@ -307,7 +307,7 @@ class _Player:
             most = max(_at_once(each) * each for each in (2, 4 * classes, 4 * shape.size))
             channel = Channel(listener.accept(deadline, run.ended), max_payload=most)
             if self._used is not None:
-                self._used.connected_after(time.monotonic() - began)
+                self._used.connected(run, time.monotonic() - began)
             return _Connection(channel, _welcome(channel, deadline, shape, classes))
         except ChannelError as error:
             raise self.failed(error, starting=True) from None

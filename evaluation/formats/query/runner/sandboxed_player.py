@@ -83,7 +83,7 @@ class SandboxedPlayer(PlayerConnection):
             connection = listener.accept(deadline, lambda: run.ended() or self._given_up.is_set())
             self._connected = True
             if self._used is not None:
-                self._used.connected_after(time.monotonic() - began)
+                self._used.connected(run, time.monotonic() - began)
             return connection, deadline
         finally:
             listener.close()

@@ -138,8 +138,11 @@ def test_a_model_that_computes_too_long_is_too_slow(
 
 
 @pytest.mark.parametrize("others", [0, BUSY], ids=["quiet", "busy"])
-def test_a_model_that_sleeps_is_too_slow(make: Callable[..., Model], others: int) -> None:
+def test_a_model_that_sleeps_is_too_slow(
+    make: Callable[..., Model], monkeypatch: pytest.MonkeyPatch, others: int
+) -> None:
     """It takes less than ten times its limit, as a model may on a busy host, and computes next to nothing."""
+    monkeypatch.setattr(players, "MODEL_GRACE_SECONDS", GRACE / 4)
     model = make(0.002, "", SLEEP)
 
     def ask_often() -> None:

@@ -1,0 +1,28 @@
+"""Empty the database after a test that commits, many times faster than Django's `flush`."""
+
+from __future__ import annotations
+
+from django.contrib.contenttypes.models import ContentType
+from django.db import connections, transaction
+from django.db.backends.base.base import BaseDatabaseWrapper
+from django.test import TransactionTestCase
+
+
+def empty_databases(case: TransactionTestCase) -> None:
+    """Delete all rows that a test wrote, in place of `TransactionTestCase._fixture_teardown`.
+
+    `flush` truncates every table, for which PostgreSQL makes a new file for each table and index, and then makes the
+    content types of every app again. Here they stay: they are the same for all tests.
+    """
+    for connection in connections.all():
+        _delete_rows(connection)
+
+
+def _delete_rows(connection: BaseDatabaseWrapper) -> None:
+    kept = ContentType._meta.db_table
+    tables = connection.introspection.django_table_names(only_existing=True, include_views=False)
+    # foreign keys are checked at the end of the transaction, so any order will do
+    with transaction.atomic(connection.alias), connection.cursor() as cursor:
+        for table in tables:
+            if table != kept:
+                cursor.execute(f"DELETE FROM {connection.ops.quote_name(table)}")  # noqa: S608 - a name of ours
