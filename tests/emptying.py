@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from django.contrib.contenttypes.models import ContentType
 from django.db import connections, transaction
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.test import TransactionTestCase
+
+CONTENT_TYPES = "django_content_type"
 
 
 def empty_databases(case: TransactionTestCase) -> None:
@@ -19,10 +20,9 @@ def empty_databases(case: TransactionTestCase) -> None:
 
 
 def _delete_rows(connection: BaseDatabaseWrapper) -> None:
-    kept = ContentType._meta.db_table
     tables = connection.introspection.django_table_names(only_existing=True, include_views=False)
     # foreign keys are checked at the end of the transaction, so any order will do
     with transaction.atomic(connection.alias), connection.cursor() as cursor:
         for table in tables:
-            if table != kept:
-                cursor.execute(f"DELETE FROM {connection.ops.quote_name(table)}")  # noqa: S608 - a name of ours
+            if table != CONTENT_TYPES:
+                cursor.execute(f"DELETE FROM {connection.ops.quote_name(table)}")  # noqa: S608 - quoted

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import csv
-import io
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 Cell = str | int | float | None
@@ -26,10 +25,21 @@ class ChartTable:
 
     def csv(self) -> str:
         """Return the table as CSV with a header. A text that a spreadsheet takes for a formula gets an apostrophe."""
-        file = io.StringIO()
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerows([_plain(cell) for cell in row] for row in (self.columns, *self.rows))
-        return file.getvalue()
+        return "".join(csv_lines((self.columns, *self.rows)))
+
+
+def csv_lines(rows: Iterable[Sequence[Cell]]) -> Iterator[str]:
+    """Yield each row as CSV. A text that a spreadsheet takes for a formula gets an apostrophe."""
+    writer = csv.writer(_Line(), lineterminator="\n")
+    for row in rows:
+        yield writer.writerow([_plain(cell) for cell in row])
+
+
+class _Line:
+    """A file whose `write` returns the text; so does `writerow` then."""
+
+    def write(self, text: str) -> str:
+        return text
 
 
 def _plain(cell: Cell) -> Cell:

@@ -61,7 +61,7 @@ def run_tests(root: Path, tmp_path: Path) -> RunTests:
     def run(source: str) -> subprocess.CompletedProcess[str]:
         folder = tmp_path / "tests"
         folder.mkdir()
-        for name in ("conftest.py", "order.py", "slots.py"):
+        for name in ("conftest.py", "emptying.py", "order.py", "slots.py"):
             shutil.copy(root / "tests" / name, folder)
         (folder / "test_some.py").write_text(HEAD + source)
         return subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=240)

@@ -13,11 +13,13 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from django.contrib.auth.base_user import AbstractBaseUser
 from django.db.models import Model, QuerySet
 from django.forms import ModelForm
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponseBase
+from django.urls import URLPattern, path
 
 from core import event_log
 from core.administration.actions import AdminAction, confirmed_action
 from core.administration.columns import count_column, count_of
+from core.administration.csv_export import csv_of_list
 from core.extension_point import ExtensionPoint
 
 if TYPE_CHECKING:
@@ -64,6 +66,7 @@ class ReadOnlyAdmin(Page):
 
     list_filter_sheet = False
     list_per_page = 50
+    list_after_template = "admin/csv_link.html"
     empty_value_display = ""  # on a phone such a cell is not shown
 
     @classmethod
@@ -77,6 +80,16 @@ class ReadOnlyAdmin(Page):
         setattr(cls, name, confirmed_action(definition))
         cls.actions = (name, *(cls.actions or ()))
         cls.actions_detail = (name, *cls.actions_detail)
+
+    def get_urls(self) -> list[URLPattern]:
+        """Return the addresses of the pages, and of the list as CSV."""
+
+        def export(request: HttpRequest) -> HttpResponseBase:
+            return csv_of_list(self, request)
+
+        name = f"{self.opts.app_label}_{self.opts.model_name}_csv"
+        own: list[URLPattern] = super().get_urls()
+        return [path("csv/", self.admin_site.admin_view(export), name=name), *own]
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
         """Return the rows that the user may see, with their counts."""
