@@ -71,7 +71,7 @@ class EmailAddressAdmin(PeopleAdmin):
     list_display = ("email", "user", "primary", "verified")
     list_filter = ("primary", "verified")
     search_fields = ("email", "user__username")
-    raw_id_fields = ("user",)
+    autocomplete_fields = ("user",)
     list_select_related = ("user",)
 
 

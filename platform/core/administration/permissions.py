@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from django.contrib.auth.base_user import AbstractBaseUser
 from django.db.models import Model, QuerySet
-from django.forms import ModelForm
-from django.http import HttpRequest, HttpResponseBase
+from django.forms import Media, ModelForm
+from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.urls import URLPattern, path
 
 from core import event_log
@@ -29,6 +29,14 @@ if TYPE_CHECKING:
 else:
     from unfold.admin import ModelAdmin as Page
 
+
+_SCRIPTS_OF_LISTS = ("admin/js/actions.js",)
+_SCRIPTS_OF_FORMS = (
+    "admin/js/vendor/jquery/jquery.min.js",
+    "admin/js/jquery.init.js",
+    "admin/js/core.js",
+    "admin/js/admin/RelatedObjectLookups.js",
+)
 
 is_organiser: ExtensionPoint[[AbstractBaseUser], bool] = ExtensionPoint()
 """Does the user organise a competition?"""
@@ -90,6 +98,22 @@ class ReadOnlyAdmin(Page):
         name = f"{self.opts.app_label}_{self.opts.model_name}_csv"
         own: list[URLPattern] = super().get_urls()
         return [path("csv/", self.admin_site.admin_view(export), name=name), *own]
+
+    @property
+    def media(self) -> Media:
+        """The scripts of forms, without Django's for slugs that are made of titles, which no page needs."""
+        return Media(js=_SCRIPTS_OF_FORMS)
+
+    def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
+        """Show the list, with the one script that it needs."""
+        return super().changelist_view(request, {"media": Media(js=_SCRIPTS_OF_LISTS), **(extra_context or {})})
+
+    def render_change_form(self, request: HttpRequest, context: dict[str, Any], *args: Any, **kwargs: Any) -> Any:
+        """Show the form, or the page of a row that nobody can change, which needs no scripts."""
+        row = kwargs.get("obj")
+        if row is not None and not self.has_change_permission(request, row):
+            context["media"] = Media()
+        return super().render_change_form(request, context, *args, **kwargs)
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
         """Return the rows that the user may see, with their counts."""

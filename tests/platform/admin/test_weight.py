@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
+import pytest
 import unfold
+from django.contrib import admin
 from django.test import Client
 from django.urls import reverse
 
@@ -25,6 +28,23 @@ def test_the_first_page_is_small(as_superuser: Client) -> None:
     assert len(page) < MOST_BYTES
     files = re.findall(r'(?:href|src)="(/static/[^"]+)"', page.decode())
     assert len(set(files)) <= 12, "two fonts and the page come on top: at most 15 requests"
+
+
+def requests_of(page: str) -> int:
+    """Return how many requests a fresh browser makes: the page, its files and what they load: two fonts."""
+    files = set(re.findall(r'(?:href|src)="(/static/[^"]+|/admin/jsi18n/)"', page))
+    return 1 + len(files) + 2
+
+
+@pytest.mark.slow(3)
+def test_lists_and_rows_that_nobody_changes_load_no_scripts_of_forms(as_superuser: Client, rows: Any) -> None:
+    rows.more()
+    for model in admin.site._registry:
+        name = f"admin:{model._meta.label_lower.replace('.', '_')}"
+        assert requests_of(as_superuser.get(reverse(f"{name}_changelist")).content.decode()) <= 16, model
+        if (row := model._default_manager.first()) is not None:
+            shown = as_superuser.get(reverse(f"{name}_change", args=[row.pk]))
+            assert requests_of(shown.content.decode()) <= (26 if shown.context["has_change_permission"] else 16), model
 
 
 def test_the_changed_skeleton_has_the_parts_of_the_themes(root: Path) -> None:
