@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import argparse
 import math
-import multiprocessing
 import os
 import time
 from collections.abc import Sequence
-from concurrent.futures import Future, ProcessPoolExecutor, as_completed
+from concurrent.futures import Future, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass
@@ -22,6 +21,7 @@ from evaluation.datasets.load import load_dataset
 from evaluation.domain.errors import Fault, Refusal
 from evaluation.domain.samples import Sample
 from evaluation.formats.curves.threat_models import Goal, Knowledge, Norm
+from evaluation.parsing.process_pool import process_pool
 
 if TYPE_CHECKING:
     import torch
@@ -240,8 +240,7 @@ def _play_in_processes(plan: _Plan, out: Path, given: argparse.Namespace) -> Non
     """
     if plan.submissions:
         raise Refusal("a submission runs once, for one process", fix="leave out --processes, or benchmark it by itself")
-    spawn = multiprocessing.get_context("spawn")
-    pool = ProcessPoolExecutor(given.processes, spawn, initializer=_prepare_process, initargs=(given,))
+    pool = process_pool(given.processes, _prepare_process, given)
     try:
         waiting = [pool.submit(_play_in_process, number, out) for number in range(len(plan.runs))]
         with progress_bar(len(waiting), "benchmark") as bar:

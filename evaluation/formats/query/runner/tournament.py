@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import multiprocessing
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures import as_completed
 from dataclasses import dataclass
 
 from evaluation.domain.players import QueryPlayer
@@ -13,6 +12,7 @@ from evaluation.formats.query.catalogue import is_bundled
 from evaluation.formats.query.results import MatchResult
 from evaluation.formats.query.rules import QueryRules
 from evaluation.formats.query.runner.play import play
+from evaluation.parsing.process_pool import process_pool
 from evaluation.sandbox.base import Resources, Sandbox
 
 
@@ -47,8 +47,7 @@ def play_all(
     It uses processes, not threads, so that Ctrl-C reaches each match, which then ends its own players.
     """
     results: dict[int, MatchResult] = {}
-    context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(workers, mp_context=context) as pool:
+    with process_pool(workers) as pool:
         futures = {
             pool.submit(_play_one, match, samples, rules, sandbox, seed, calibration, resources): index
             for index, match in enumerate(matches)

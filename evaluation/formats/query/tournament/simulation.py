@@ -12,9 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
-from multiprocessing import get_context
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +26,7 @@ from evaluation.formats.query.tournament.ordering import ranked
 from evaluation.formats.query.tournament.schedule_input import TOP, Field, ScheduledPlayer
 from evaluation.formats.query.tournament.schedule_output import Demand, OrderedBy, Plan, Schedule
 from evaluation.formats.query.tournament.simulated_players import EVERYBODY, PLAYERS, tournament_world
+from evaluation.parsing.process_pool import process_pool
 
 SAMPLES = 200
 TRUTH_SAMPLES = 1000
@@ -115,7 +114,7 @@ def _spread(tasks: Sequence[_Task], jobs: int) -> Iterator[list[Finding]]:
     if jobs < 2:
         yield from map(_play, tasks)
         return
-    with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
+    with process_pool(jobs) as pool:
         yield from pool.map(_play, tasks)
 
 
