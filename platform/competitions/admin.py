@@ -13,6 +13,7 @@ from django.forms import ModelForm
 from django.http import Http404, HttpRequest, HttpResponse
 from unfold.decorators import action
 
+import competitions.data_set_admin  # noqa: F401 - registers its page
 from accounts.admin import MembershipAdmin, PersonAdmin, TeamAdmin
 from competitions.extension_points import owns_window, sets_in_use
 from competitions.forms import ChangeWindowForm, ExtendForm, RulesForm, SampleSetForm, WindowForm

@@ -1,4 +1,7 @@
-"""Competitions, tracks, rules, sample sets, freeze windows and entries; `page_models` has what organisers write."""
+"""Competitions, tracks, rules, sample sets, freeze windows and entries.
+
+`page_models` has what organisers write, `data_set_models` the images that they upload.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +16,7 @@ from django.db import models
 from django.db.models import F, Q, UniqueConstraint
 
 from accounts.models import Team
+from competitions.data_set_models import DataSet
 from competitions.formats import format_choices, track_choices
 from competitions.page_models import Announcement, Page, TermsAcceptance, TermsVersion
 from competitions.rules import rules_of
@@ -23,6 +27,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Announcement",
     "Competition",
+    "DataSet",
     "Entry",
     "FreezeWindow",
     "FrozenLeaderboards",

@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from competitions.data_set_models import PREFIX, DataSet
 from core import object_store
 from core.errors import Fault, Refusal
 from evaluation.bundle.canonical_json import commitment_of
 from evaluation.bundle.sample_hash import salted_hash
 from evaluation.datasets.base import Dataset, with_targets
 from evaluation.datasets.load import load_dataset
+from evaluation.datasets.prepared_store import open_store
 from evaluation.domain.samples import Sample
 from evaluation.scoring.distances import worst_case
 
@@ -24,6 +26,9 @@ if TYPE_CHECKING:
 
     from competitions.models import SampleSet
     from competitions.rules_reader import Rules
+
+UPLOADED = "uploaded"
+"""What the prepared store of an uploaded data set says of itself."""
 
 _MAX_BYTES = 256 << 20
 """Part of a split that is searched for further images: 21,845 images of 64 x 64 x 3."""
@@ -97,7 +102,7 @@ def keep_further_samples(
 
 
 def _matching_dataset(source: str, rules: Rules) -> Dataset:
-    dataset = load_dataset(source)
+    dataset = _dataset_of(source)
     if dataset.shape != rules.shape or dataset.classes != rules.classes:
         raise Refusal(
             f"{source} has {dataset.classes} classes and images of {tuple(dataset.shape)}, but the rules have "
@@ -105,6 +110,15 @@ def _matching_dataset(source: str, rules: Rules) -> Dataset:
             fix="correct classes and shape in the rules, or choose another data set",
         )
     return dataset
+
+
+def _dataset_of(source: str) -> Dataset:
+    if not source.startswith(PREFIX):
+        return load_dataset(source)
+    uploaded = DataSet.objects.filter(name=source.removeprefix(PREFIX)).first()
+    if uploaded is None:
+        raise Refusal(f"there is no data set {source}", fix="upload it in the admin, or name another data set")
+    return open_store(uploaded.folder, UPLOADED)
 
 
 def samples_of(sample_set: SampleSet) -> tuple[Sample, ...]:

@@ -11,6 +11,7 @@ from django.test import Client
 from accounts.models import AccessToken, AccountRequest, Invitation, SignUpLink, User
 from competitions.models import (
     Announcement,
+    DataSet,
     FreezeWindow,
     FrozenLeaderboards,
     Page,
@@ -84,6 +85,18 @@ class Rows:
         evaluation = self._evaluation(submission, players, match)
         if self.rounds == 1:
             SiteIdentity.objects.create(value="a" * 32, made_at=self.at)
+            DataSet.objects.create(
+                name="birds",
+                licence="CC BY 4.0",
+                splits={"all": 100},
+                class_names=["owl", "heron"],
+                shape=[8, 8, 3],
+                bytes=20_000,
+                digest="d" * 64,
+                repeated=0,
+                uploaded_by=self.by,
+                uploaded_at=self.at,
+            )
             repository = submission.repository
             FrozenLeaderboards.objects.create(competition=repository.track.competition, since=self.at)
             Standing.objects.create(track=repository.track, entry=repository.entry, evaluation=evaluation, rank=1)

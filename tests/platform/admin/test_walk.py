@@ -22,7 +22,7 @@ MODELS = [model for app in APPS for model in apps.get_app_config(app).get_models
 EDITABLE = {"user", "competition", "track", "sampleset", "organiser", "entry", "page", "announcement"}
 ADDABLE = {
     *("user", "competition", "signuplink", "freezewindow", "organiser", "rulesversion", "round"),
-    *("page", "announcement", "termsversion"),
+    *("page", "announcement", "termsversion", "dataset"),
 }
 DELETABLE = {"user", "organiser", "page", "announcement"}
 

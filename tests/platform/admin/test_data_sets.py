@@ -1,0 +1,153 @@
+"""A superuser uploads images, and a competition takes its samples from them; a refused archive leaves nothing."""
+
+from __future__ import annotations
+
+import io
+import tomllib
+import zipfile
+from collections.abc import Mapping
+from copy import deepcopy
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.test import Client
+from django.urls import reverse
+from PIL import Image as Picture
+from pytest_django import Settings
+
+import demo
+from competitions.data_sets import sample_sets_text
+from competitions.models import Competition, DataSet
+from competitions.sample_store import samples_of
+from competitions.services import import_competition
+from core.errors import Refusal
+from core.models import Event
+
+DIGITS = tomllib.loads(Path(demo.__file__).with_name("digits.toml").read_text(encoding="utf-8"))
+ADD = "admin:competitions_dataset_add"
+
+
+def png(number: int, size: tuple[int, int] = (8, 8)) -> bytes:
+    file = io.BytesIO()
+    pixels = np.random.default_rng(number).integers(0, 256, (*size, 3), np.uint8)
+    Picture.fromarray(pixels).save(file, "png")
+    return file.getvalue()
+
+
+def images(each: int = 40) -> dict[str, bytes]:
+    return {f"{name}/{i}.png": png(100 * n + i) for n, name in enumerate(("heron", "owl")) for i in range(each)}
+
+
+def packed(files: Mapping[str, bytes]) -> bytes:
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w") as archive:
+        for name, content in files.items():
+            archive.writestr(name, content)
+    return file.getvalue()
+
+
+def upload(client: Client, archive: bytes, name: str = "birds", licence: str = "CC BY 4.0, from us") -> Any:
+    fields = {"name": name, "licence": licence, "archive": SimpleUploadedFile("images.zip", archive)}
+    return client.post(reverse(ADD), fields)
+
+
+def problem(answer: Any) -> str:
+    assert answer.status_code == 200
+    return " ".join(error for errors in answer.context["form"].errors.values() for error in errors)
+
+
+def folders(settings: Settings) -> list[str]:
+    place = Path(settings.STATE) / "data-sets"
+    return sorted(each.name for each in place.iterdir()) if place.exists() else []
+
+
+def document(made: DataSet, slug: str = "birds") -> dict[str, Any]:
+    """The digits' competition with the rules and sample sets that the data set's page gives."""
+    page = deepcopy(DIGITS)
+    part = tomllib.loads(sample_sets_text(made))
+    page["competition"] |= {"slug": slug, "smoke_opponent": ""}
+    page["rules"] |= part["rules"]
+    page["sample_sets"] = part["sample_sets"]
+    for track in page["tracks"].values():
+        track["baselines"] = []
+    return page | {"rounds": []}
+
+
+def test_a_competition_takes_its_samples_from_uploaded_images(as_superuser: Client, settings: Settings) -> None:
+    answer = upload(as_superuser, packed(images()))
+    made = DataSet.objects.get()
+    assert answer["Location"] == reverse("admin:competitions_dataset_change", args=[made.pk])
+    assert (made.images, made.class_names, made.shape, made.repeated) == (80, ["heron", "owl"], [8, 8, 3], 0)
+    assert folders(settings) == ["birds"]
+    event = Event.objects.get(verb="upload")
+    assert (event.by, event.data["images"]) == (made.uploaded_by, 80)
+    page = as_superuser.get(answer["Location"]).content.decode()
+    assert "source = &quot;uploaded:birds&quot;" in page
+    competition = import_competition(document(made))
+    sets = [samples_of(each) for each in competition.sample_sets.order_by("pk")]
+    assert [len(each) for each in sets] == [20, 20, 20, 20]
+    seen = {sample.image.tobytes() for each in sets for sample in each}
+    expected = {np.asarray(Picture.open(io.BytesIO(each))).tobytes() for each in images().values()}
+    assert seen == expected
+
+
+def test_images_that_the_site_has_are_named(as_superuser: Client) -> None:
+    upload(as_superuser, packed(images()))
+    competition = import_competition(document(DataSet.objects.get()))
+    upload(as_superuser, packed(images(30) | {"owl/new.png": png(999), "owl/again.png": png(999)}), "more-birds")
+    made = DataSet.objects.get(name="more-birds")
+    assert made.repeated == 1
+    assert sum(made.shared.values()) == 60
+    assert set(made.shared) <= {str(each) for each in competition.sample_sets.all()}
+
+
+@pytest.mark.parametrize(
+    ("files", "expected"),
+    [
+        ({"owl/large.png": png(1, (9, 8))}, "owl/large.png: is 9 x 8 pixels, not 8 x 8"),
+        ({"owl/broken.png": b"no image"}, "owl/broken.png: corrupt, or not an image"),
+        ({"readme.txt": b"text"}, "outside the folders of classes"),
+        ({"../owl/1.png": png(1)}, "outside the folders of classes"),
+    ],
+    ids=["two sizes", "broken", "unlabelled", "outside"],
+)
+def test_a_refused_archive_leaves_nothing(
+    as_superuser: Client, settings: Settings, files: dict[str, bytes], expected: str
+) -> None:
+    said = problem(upload(as_superuser, packed(images(2) | files)))
+    assert expected in said
+    assert str(settings.STATE) not in said
+    assert folders(settings) == []
+    assert not DataSet.objects.exists()
+
+
+def test_it_rejects_one_class_no_archive_a_taken_name_and_a_missing_licence(
+    as_superuser: Client, settings: Settings
+) -> None:
+    assert "at least two" in problem(upload(as_superuser, packed({"owl/1.png": png(1)})))
+    assert "no ZIP file" in problem(upload(as_superuser, b"no archive"))
+    assert "required" in problem(upload(as_superuser, packed(images(2)), licence=" "))
+    assert "valid" in problem(upload(as_superuser, packed(images(2)), name="../birds"))
+    upload(as_superuser, packed(images(2)))
+    before = DataSet.objects.get().digest
+    assert "there is a data set" in problem(upload(as_superuser, packed(images(3))))
+    assert (DataSet.objects.get().digest, folders(settings)) == (before, ["birds"])
+
+
+def test_an_import_says_which_upload_is_missing(as_superuser: Client) -> None:
+    upload(as_superuser, packed(images()))
+    made = DataSet.objects.get()
+    page = document(made)
+    made.delete()
+    with pytest.raises(Refusal, match="there is no data set uploaded:birds"):
+        import_competition(page)
+    assert not Competition.objects.exists()
+
+
+def test_only_superusers_upload(as_organiser: Client, competition: Competition) -> None:
+    assert upload(as_organiser, packed(images(2))).status_code == 403
+    assert as_organiser.get(reverse("admin:competitions_dataset_changelist")).status_code == 403
+    assert not DataSet.objects.exists()
