@@ -50,15 +50,30 @@ class DataSetAdmin(ReadOnlyAdmin):
     list_select_related = ("uploaded_by",)
     search_fields = ("name", "licence")
     fields = (
-        *("name", "licence", "images", "splits", "class_names", "image_size", "repeated", "shared"),
+        *("name", "licence", "images", "sizes_of_splits", "classes", "image_size", "repeated", "in_sample_sets"),
         *("file_part", "digest", "uploaded_by", "uploaded_at"),
     )
-    readonly_fields = ("images", "image_size", "file_part")
+    readonly_fields = ("images", "sizes_of_splits", "classes", "image_size", "in_sample_sets", "file_part")
 
     @admin.display(description="classes")
     def class_count(self, row: DataSet) -> int:
         """Return the number of classes."""
         return len(row.class_names)
+
+    @admin.display(description="splits")
+    def sizes_of_splits(self, row: DataSet) -> str:
+        """Return the number of images of each split."""
+        return "; ".join(f"{name}: {number:,}" for name, number in row.splits.items())
+
+    @admin.display(description="classes")
+    def classes(self, row: DataSet) -> str:
+        """Return the names of the classes, in the order of their labels."""
+        return f"{len(row.class_names)}: {', '.join(row.class_names)}"
+
+    @admin.display(description="images that sample sets had already")
+    def in_sample_sets(self, row: DataSet) -> str:
+        """Return how many images each sample set of the site had when the data set was uploaded."""
+        return "; ".join(f"{name}: {number:,}" for name, number in row.shared.items()) or "none"
 
     @admin.display(description="image size")
     def image_size(self, row: DataSet) -> str:

@@ -43,8 +43,8 @@ class DataSet(models.Model):
 
     @property
     def folder(self) -> Path:
-        """The folder of its prepared images, on every host with the state folder."""
-        return Path(settings.STATE) / "data-sets" / self.name
+        """The folder of its prepared images, on every host with the state folder. Equal images share it."""
+        return Path(settings.STATE) / "data-sets" / self.digest
 
     @property
     def images(self) -> int:

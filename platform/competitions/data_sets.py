@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import shutil
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
-from django.db import transaction
+from django.conf import settings
+from django.db import IntegrityError, transaction
 
 from competitions.data_set_models import DataSet
 from competitions.models import SampleSet
@@ -17,7 +15,7 @@ from competitions.sample_store import UPLOADED, image_hash, image_hashes
 from core import clock, event_log
 from core.errors import Refusal
 from evaluation.datasets.base import Dataset
-from evaluation.datasets.folder import folder
+from evaluation.datasets.folder import folder as read_folder
 from evaluation.datasets.image_archive import ArchiveLimits, unpack
 from evaluation.datasets.prepared_store import Store, open_store, prepare
 from evaluation.domain.errors import DatasetRefusal
@@ -29,35 +27,33 @@ LIMITS = ArchiveLimits()
 
 
 def add_data_set(*, name: str, licence: str, archive: IO[bytes], by: User) -> DataSet:
-    """Prepare the images of an uploaded archive under `name`, and record them. Nothing is left of a refused one.
+    """Prepare the images of an uploaded archive, and record them as `name`. Nothing is left of a refused one.
 
     Raise `Refusal` that lists what is wrong with the archive, or if the name is taken.
     """
-    place = DataSet(name=name).folder
-    if place.exists() or DataSet.objects.filter(name=name).exists():
-        raise Refusal(f"there is a data set {name!r} already", fix="choose another name")
-    store = _prepared(archive, place)
+    taken = Refusal(f"there is a data set {name!r} already", fix="choose another name")
+    if DataSet.objects.filter(name=name).exists():
+        raise taken
+    made = DataSet(name=name, licence=licence, uploaded_by=by, uploaded_at=clock.now())
+    place = Path(settings.STATE) / "data-sets"
+    place.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=".upload-", dir=place, ignore_cleanup_errors=True) as folder:
+        store, prepared = _prepared(archive, Path(folder))
+        dataset = open_store(prepared, UPLOADED)
+        made.splits, made.class_names, made.shape = store.splits, list(dataset.class_names), list(store.shape)
+        made.bytes, made.digest, made.repeated = store.bytes, store.sha256, store.repeated
+        made.shared = _shared(dataset)
+        try:
+            prepared.rename(made.folder)
+        except OSError:
+            if not made.folder.is_dir():  # else equal images were prepared before, or just now by somebody else
+                raise
     try:
-        dataset = open_store(place, UPLOADED)
-        shared = _shared(dataset)
         with transaction.atomic():
-            made = DataSet.objects.create(
-                name=name,
-                licence=licence,
-                splits=store.splits,
-                class_names=list(dataset.class_names),
-                shape=list(store.shape),
-                bytes=store.bytes,
-                digest=store.sha256,
-                repeated=store.repeated,
-                shared=shared,
-                uploaded_by=by,
-                uploaded_at=clock.now(),
-            )
-            event_log.record("upload", made, by=by, name=name, images=made.images, digest=store.sha256)
-    except BaseException:
-        shutil.rmtree(place, ignore_errors=True)
-        raise
+            made.save()
+            event_log.record("upload", made, by=by, name=name, images=made.images, digest=made.digest)
+    except IntegrityError as error:  # the name was taken meanwhile
+        raise taken from error
     return made
 
 
@@ -88,21 +84,15 @@ def sample_sets_text(made: DataSet) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _prepared(archive: IO[bytes], place: Path) -> Store:
-    with _unpacked(archive, place.parent) as root:
-        try:
-            return prepare(folder(root), UPLOADED, place, on_image=lambda split, total: None)
-        except DatasetRefusal as refusal:  # the folder is the site's own
-            raise DatasetRefusal(refusal.problem.replace(str(root), "the archive"), fix=refusal.fix) from refusal
-
-
-@contextmanager
-def _unpacked(archive: IO[bytes], beside: Path) -> Iterator[Path]:
-    """Give a folder with the files of the archive, on the disk of the prepared sets."""
-    beside.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix=".upload-", dir=beside, ignore_cleanup_errors=True) as root:
-        unpack(archive, Path(root), LIMITS)
-        yield Path(root)
+def _prepared(archive: IO[bytes], folder: Path) -> tuple[Store, Path]:
+    """Unpack the archive below `folder`, and prepare its images there; return their store, and where it is."""
+    unpacked, prepared = folder / "archive", folder / "prepared"
+    unpacked.mkdir()
+    unpack(archive, unpacked, LIMITS)
+    try:
+        return prepare(read_folder(unpacked), UPLOADED, prepared, on_image=lambda split, total: None), prepared
+    except DatasetRefusal as refusal:  # nobody needs to know the site's folder
+        raise DatasetRefusal(refusal.problem.replace(str(unpacked), "the archive"), fix=refusal.fix) from refusal
 
 
 def _shared(dataset: Dataset) -> dict[str, int]:

@@ -81,7 +81,7 @@ def test_a_competition_takes_its_samples_from_uploaded_images(as_superuser: Clie
     made = DataSet.objects.get()
     assert answer["Location"] == reverse("admin:competitions_dataset_change", args=[made.pk])
     assert (made.images, made.class_names, made.shape, made.repeated) == (80, ["heron", "owl"], [8, 8, 3], 0)
-    assert folders(settings) == ["birds"]
+    assert folders(settings) == [made.digest]
     event = Event.objects.get(verb="upload")
     assert (event.by, event.data["images"]) == (made.uploaded_by, 80)
     page = as_superuser.get(answer["Location"]).content.decode()
@@ -134,7 +134,14 @@ def test_it_rejects_one_class_no_archive_a_taken_name_and_a_missing_licence(
     upload(as_superuser, packed(images(2)))
     before = DataSet.objects.get().digest
     assert "there is a data set" in problem(upload(as_superuser, packed(images(3))))
-    assert (DataSet.objects.get().digest, folders(settings)) == (before, ["birds"])
+    assert DataSet.objects.get().digest == before == folders(settings)[0]
+
+
+def test_equal_images_are_prepared_to_the_same_bytes_and_stored_once(as_superuser: Client, settings: Settings) -> None:
+    for name in ("birds", "birds-2"):
+        upload(as_superuser, packed(images(2)), name)
+    (digest,) = folders(settings)
+    assert list(DataSet.objects.values_list("digest", flat=True)) == [digest, digest]
 
 
 def test_an_import_says_which_upload_is_missing(as_superuser: Client) -> None:
