@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from competitions.formats import WithoutBaselines, WithoutOpponent
+from competitions.formats import RepeatedWork, WithoutBaselines, WithoutOpponent
+from competitions.models import Competition
 from competitions.rule_texts import RuleText
 from competitions.rules import LEAST_ACCURACY
 from competitions.rules_reader import RuleKind, RulesReader
 from evaluation.formats.curves.rules import CurvesRules, ListedAttack
 from formats.curves.listed_attacks import check_attacks
+from formats.curves.repeated_benchmarks import repeated_benchmarks
 from formats.curves.tracks import TRACKS
 
 _DISTANCE, _SECONDS = "of images from 0 to 1", "seconds of the reference machine"
@@ -41,7 +43,7 @@ class CurvesCompetition(WithoutOpponent, WithoutBaselines):
         texts={
             "attacks": RuleText(
                 "Attacks",
-                "The attacks that benchmark every submission; the first one ranks where only one is shown.",
+                "The attacks that benchmark every submission; rounds rank by the threat model of the first one.",
                 "name, goal, norm, queries for an image or iterations",
             ),
             "budget_linf": RuleText(
@@ -57,3 +59,6 @@ class CurvesCompetition(WithoutOpponent, WithoutBaselines):
         },
     )
     without_baselines = "Its leaderboard is empty until a model is benchmarked."
+
+    def repeated_work(self, competition: Competition) -> RepeatedWork:
+        return repeated_benchmarks(competition)

@@ -6,12 +6,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import cast
 
+from competitions.formats import RepeatedWork
 from competitions.models import Competition
 from competitions.rule_texts import RuleText
 from competitions.rules import CHOSEN, COUNTING_SUBMISSION, LEAST_ACCURACY, NEWEST
 from competitions.rules_reader import Rules, RulesReader, one_of
 from evaluation.formats.query.rules import QueryRules
 from formats.query.first_pool_notes import first_pool_notes
+from formats.query.leaderboards.repeated_evaluations import repeated_evaluations
 from formats.query.own_baselines import check_baseline
 from formats.query.smoke_opponents import keep_opponent
 from formats.query.smoke_test_notes import smoke_test_notes
@@ -60,3 +62,6 @@ class QueryCompetition:
     def import_notes(self, competition: Competition) -> Iterator[str]:
         yield from first_pool_notes(competition)
         yield from smoke_test_notes(competition)
+
+    def repeated_work(self, competition: Competition) -> RepeatedWork:
+        return repeated_evaluations(competition)

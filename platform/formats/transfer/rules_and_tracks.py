@@ -5,12 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from competitions.formats import WithoutOpponent
+from competitions.formats import RepeatedWork, WithoutOpponent
+from competitions.models import Competition
 from competitions.rule_texts import RuleText
 from competitions.rules import LEAST_ACCURACY
 from competitions.rules_reader import RuleKind, Rules, RulesReader, one_of
 from evaluation.formats.transfer.rules import Opponents, TransferRules
 from formats.transfer.own_baselines import check_baseline
+from formats.transfer.tournaments.repeated_tournament import repeated_tournament
 from formats.transfer.tracks import TRACKS
 
 
@@ -58,3 +60,6 @@ class TransferCompetition(WithoutOpponent):
 
     def check_baseline(self, track_name: str, source: Path, rules: Rules) -> None:
         check_baseline(track_name, source)
+
+    def repeated_work(self, competition: Competition) -> RepeatedWork:
+        return repeated_tournament(competition)

@@ -21,7 +21,7 @@ APPS = (
 MODELS = [model for app in APPS for model in apps.get_app_config(app).get_models()]
 EDITABLE = {"user", "competition", "track", "sampleset", "organiser", "entry", "page", "announcement"}
 ADDABLE = {
-    *("user", "competition", "signuplink", "freezewindow", "organiser", "rulesversion", "round"),
+    *("user", "competition", "signuplink", "freezewindow", "organiser", "round"),
     *("page", "announcement", "termsversion"),
 }
 DELETABLE = {"user", "organiser", "page", "announcement"}
