@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from django.contrib import admin, messages
@@ -68,7 +68,10 @@ class CompetitionAdmin(EditableAdmin):
     search_fields = ("slug", "title", "summary")
     date_hierarchy = "starts_at"
     fixed = ("slug", "smoke_opponent", "created_at")
-    actions_detail: ClassVar[Sequence[str]] = ("change_rules", "clone", "export")
+    actions_detail: ClassVar[Sequence[str | Mapping[str, Any]]] = (
+        "change_rules",
+        {"title": "Copy", "items": ("clone", "export")},
+    )
 
     def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return is_superuser(request)
@@ -87,7 +90,7 @@ class CompetitionAdmin(EditableAdmin):
         return row
 
     def _page_context(self, request: HttpRequest) -> dict[str, Any]:
-        return self.admin_site.each_context(request) | {"opts": self.opts, "media": self.media}
+        return self.admin_site.each_context(request) | {"opts": self.opts}
 
     @action(description="Change the rules", permissions=["action"])  # type: ignore[untyped-decorator]
     def change_rules(self, request: HttpRequest, object_id: str) -> HttpResponse:
@@ -130,7 +133,7 @@ class RulesVersionAdmin(ReadOnlyAdmin):
     """
 
     organised_by = "competition__organisers"
-    list_display = ("__str__", linked("competition"), "created_at", "made_by", "note", "differences")
+    list_display = ("__str__", "created_at", "made_by", "note", "differences")
     list_filter = (OF_COMPETITION,)
     list_select_related = ("competition",)
     search_fields = ("note", "competition__slug")

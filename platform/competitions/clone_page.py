@@ -7,10 +7,10 @@ from typing import Any
 
 from django.core.exceptions import ValidationError
 from django.core.validators import RegexValidator
-from django.forms import CharField, Form, SplitDateTimeField
+from django.forms import CharField, DateTimeField, DateTimeInput, Form
 from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
-from unfold.widgets import UnfoldAdminSplitDateTimeWidget, UnfoldAdminTextInputWidget
+from unfold.widgets import INPUT_CLASSES, UnfoldAdminTextInputWidget
 
 from competitions.models import Competition
 from competitions.services import export_competition
@@ -19,6 +19,9 @@ from competitions.toml_fields import SLUG
 from competitions.toml_text import written
 from competitions.upload import UploadForm, uploaded
 from core.errors import Refusal
+
+_MINUTE = "%Y-%m-%dT%H:%M"
+"""The format of a time in browsers' own fields."""
 
 
 class CloneForm(Form):
@@ -31,8 +34,8 @@ class CloneForm(Form):
         help_text="Part of its addresses. It never changes.",
     )
     title = CharField(max_length=120, widget=UnfoldAdminTextInputWidget())
-    starts_at = SplitDateTimeField(
-        widget=UnfoldAdminSplitDateTimeWidget(),
+    starts_at = DateTimeField(
+        widget=DateTimeInput(format=_MINUTE, attrs={"type": "datetime-local", "class": " ".join(INPUT_CLASSES)}),
         label="Start",
         help_text="In UTC. Its end, freeze windows and rounds move by the same time.",
     )
@@ -55,7 +58,7 @@ def clone_page(request: HttpRequest, competition: Competition, context: dict[str
         else:
             context |= {"title": "Import a competition", "form": UploadForm(), "shown": uploaded(text.encode())}
             return TemplateResponse(request, "admin/competitions/upload.html", context)
-    context |= {"title": f"Clone {competition}", "form": form, "back": competition}
+    context |= {"title": f"Clone {competition}", "form": form, "original": competition}
     return TemplateResponse(request, "admin/competitions/clone.html", context)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -52,7 +53,8 @@ class RepeatedWork:
         if not self.submissions and not self.seconds:
             return "No submission is evaluated again."
         number = "1 submission is" if self.submissions == 1 else f"{self.submissions:,} submissions are"
-        time = "no time is known yet" if self.seconds is None else f"about {duration(self.seconds)} of worker time"
+        minutes = None if self.seconds is None else math.ceil(self.seconds / 60)
+        time = "no time is known yet" if minutes is None else f"about {duration(60 * minutes)} of worker time"
         return f"{number} evaluated again: {time}.{f' {self.note}' if self.note else ''}"
 
 
