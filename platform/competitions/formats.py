@@ -39,20 +39,20 @@ class TrackSpec:
 
 @dataclass(frozen=True)
 class RepeatedWork:
-    """What a new version of the rules makes again.
+    """What a new version of the rules makes again: how many submissions are `evaluated`.
 
     `seconds` of one worker are those of the same work before; None if nothing was measured yet. `note` is a sentence on
     its order or its extent, "" for none.
     """
 
-    submissions: int
+    evaluated: int
     seconds: float | None
     note: str = ""
 
     def __str__(self) -> str:
-        if not self.submissions and not self.seconds:
+        if not self.evaluated and not self.seconds:
             return "No submission is evaluated again."
-        number = "1 submission is" if self.submissions == 1 else f"{self.submissions:,} submissions are"
+        number = "1 submission is" if self.evaluated == 1 else f"{self.evaluated:,} submissions are"
         minutes = None if self.seconds is None else math.ceil(self.seconds / 60)
         time = "no time is known yet" if minutes is None else f"about {duration(60 * minutes)} of worker time"
         return f"{number} evaluated again: {time}.{f' {self.note}' if self.note else ''}"
