@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from datetime import timedelta
 from pathlib import Path
@@ -284,4 +285,7 @@ def test_add_leads_to_the_form_or_to_the_choice_of_a_competition(
 def test_the_competition_links_to_the_form_and_the_form_is_small(as_organiser: Client, rules: RulesVersion) -> None:
     shown = as_organiser.get(reverse("admin:competitions_competition_change", args=[rules.competition_id]))
     assert page_of(rules.competition).rstrip("/") in shown.content.decode()
-    assert len(as_organiser.get(page_of(rules.competition)).content) < MOST_BYTES
+    page = as_organiser.get(page_of(rules.competition)).content
+    assert len(page) < MOST_BYTES
+    files = re.findall(r'(?:href|src)="(/static/[^"]+)"', page.decode())
+    assert len(set(files)) <= 12, "two fonts and the page come on top: at most 15 requests"
