@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from django.contrib import admin
+from django.contrib import admin, messages
 from django.contrib.admin import EmptyFieldListFilter
 from django.core.exceptions import PermissionDenied
-from django.db.models import Max, Q
+from django.db.models import CharField, OuterRef, Q, QuerySet, Subquery, Value
+from django.db.models.functions import Cast, Concat
 from django.forms import ModelForm
 from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.utils.html import format_html_join
+from django.utils.safestring import mark_safe
 from unfold.decorators import action
 
 import competitions.data_set_admin  # noqa: F401 - registers its page
 from accounts.admin import MembershipAdmin, PersonAdmin, TeamAdmin
+from competitions.clone_page import clone_page
 from competitions.extension_points import owns_window, sets_in_use
-from competitions.forms import ChangeWindowForm, ExtendForm, RulesForm, SampleSetForm, WindowForm
+from competitions.forms import ChangeWindowForm, ExtendForm, SampleSetForm, WindowForm
 from competitions.freeze_windows import (
     call_off_window,
     change_window,
@@ -27,6 +32,8 @@ from competitions.freeze_windows import (
 )
 from competitions.models import Competition, Entry, FreezeWindow, Organiser, RulesVersion, SampleSet, Track
 from competitions.page_admin import OF_COMPETITION
+from competitions.rules_change_page import change_rules_page
+from competitions.rules_changes import changes_of
 from competitions.services import appoint_organiser, export_competition
 from competitions.toml_text import written
 from competitions.upload import upload_page
@@ -35,6 +42,7 @@ from core.administration.actions import AdminAction, confirmed_action
 from core.administration.columns import linked
 from core.administration.permissions import EditableAdmin, ReadOnlyAdmin, RecordedAdmin, is_superuser
 from core.errors import Refusal
+from core.models import Event
 
 if TYPE_CHECKING:
     from accounts.models import User
@@ -61,7 +69,10 @@ class CompetitionAdmin(EditableAdmin):
     search_fields = ("slug", "title", "summary")
     date_hierarchy = "starts_at"
     fixed = ("slug", "smoke_opponent", "created_at")
-    actions_detail: ClassVar[Sequence[str]] = ("export",)
+    actions_detail: ClassVar[Sequence[str | Mapping[str, Any]]] = (
+        "change_rules",
+        {"title": "Copy", "items": ("clone", "export")},
+    )
 
     def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return is_superuser(request)
@@ -71,14 +82,34 @@ class CompetitionAdmin(EditableAdmin):
         by = request.user
         if not self.has_add_permission(request) or not by.is_authenticated:
             raise PermissionDenied
-        return upload_page(request, by, self.admin_site.each_context(request) | {"opts": self.opts})
+        return upload_page(request, by, self._page_context(request))
+
+    def _competition(self, request: HttpRequest, object_id: str) -> Competition:
+        row: Competition | None = self.get_object(request, object_id)
+        if row is None:
+            raise Http404
+        return row
+
+    def _page_context(self, request: HttpRequest) -> dict[str, Any]:
+        return self.admin_site.each_context(request) | {"opts": self.opts}
+
+    @action(description="Change the rules", permissions=["action"])  # type: ignore[untyped-decorator]
+    def change_rules(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        """Change the rules of the competition by a form with a preview."""
+        row, by = self._competition(request, object_id), request.user
+        if not by.is_authenticated:
+            raise PermissionDenied
+        return change_rules_page(request, by, row, self._page_context(request))
+
+    @action(description="Clone", permissions=["add"])  # type: ignore[untyped-decorator]
+    def clone(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        """Copy the competition under another slug, by an import of its file."""
+        return clone_page(request, self._competition(request, object_id), self._page_context(request))
 
     @action(description="Export as TOML", permissions=["action"])  # type: ignore[untyped-decorator]
     def export(self, request: HttpRequest, object_id: str) -> HttpResponse:
         """Return the file of the competition."""
-        row = self.get_object(request, object_id)
-        if row is None:
-            raise Http404
+        row = self._competition(request, object_id)
         headers = {"Content-Disposition": f'attachment; filename="{row.slug}.toml"'}
         return HttpResponse(written(export_competition(row)), content_type="application/toml", headers=headers)
 
@@ -96,32 +127,60 @@ class TrackAdmin(EditableAdmin):
 
 
 @admin.register(RulesVersion)
-class RulesVersionAdmin(RecordedAdmin, ReadOnlyAdmin):
-    """Versions of the rules. Versions are added and never changed, since scores refer to them."""
+class RulesVersionAdmin(ReadOnlyAdmin):
+    """Versions of the rules. Versions are added and never changed, since scores refer to them.
 
-    form = RulesForm
+    They are added on the page of their competition (`competitions.rules_change_page`), or by an import.
+    """
+
     organised_by = "competition__organisers"
-    list_display = ("__str__", linked("competition"), "version", "note", "created_at")
+    list_display = ("__str__", "created_at", "made_by", "note", "differences")
     list_filter = (OF_COMPETITION,)
     list_select_related = ("competition",)
     search_fields = ("note", "competition__slug")
-    readonly_fields = ("version", "created_at")
+    readonly_fields = ("version", "created_at", "made_by", "differences")
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
+        """Return the versions with their events' authors, and the values of the versions before them."""
+        before = RulesVersion.objects.filter(competition=OuterRef("competition"), version__lt=OuterRef("version"))
+        made = Event.objects.filter(
+            subject=Concat(Value("rulesversion:"), Cast(OuterRef("pk"), CharField())),
+            verb__in=("set_rules", "rulesversion.added"),
+        )
+        rows: QuerySet[Any] = super().get_queryset(request)
+        annotated: QuerySet[Any] = rows.annotate(
+            maker=Subquery(made.values("by__username")[:1]),
+            values_before=Subquery(before.order_by("-version").values("values")[:1]),
+        )
+        return annotated
+
+    @admin.display(description="by", empty_value="")
+    def made_by(self, row: Any) -> str | None:
+        """Return the name of the user who made the version, None for the site and versions without an event."""
+        name: str | None = row.maker
+        return name
+
+    @admin.display(description="changes since the version before")
+    def differences(self, row: Any) -> str:
+        """Return what changed, a line for each rule."""
+        if row.values_before is None:
+            return ""
+        before = RulesVersion(competition=row.competition, version=row.version - 1, values=row.values_before)
+        lines = [(each.label, each.before, each.after) for each in changes_of(before, row.values)]
+        return format_html_join(mark_safe("<br>"), "{}: {} \N{RIGHTWARDS ARROW} {}", lines)
 
     def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return self._may(request)
 
-    def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, Any]:
-        """Return the newest rules as initial values, since usually one value changes."""
-        newest = self.get_queryset(request).order_by("-created_at", "-pk").first()
-        initial = {"competition": newest.competition_id, "values": newest.values} if newest else {}
-        return initial | super().get_changeform_initial_data(request)
-
-    def save_model(self, request: HttpRequest, obj: Any, form: ModelForm[Any], change: bool) -> None:
-        """Save with the next number. The competition's row is locked, so concurrent saves get different numbers."""
-        competition = Competition.objects.select_for_update().get(pk=obj.competition_id)
-        newest = competition.rules_versions.aggregate(newest=Max("version"))["newest"] or 0
-        obj.version, obj.created_at = newest + 1, clock.now()
-        super().save_model(request, obj, form, change)
+    def add_view(self, request: HttpRequest, form_url: str = "", extra_context: Any = None) -> HttpResponse:
+        """Lead to the page on which the rules of the only competition change, or to the list of competitions."""
+        if not self.has_add_permission(request):
+            raise PermissionDenied
+        competitions = list(self.admin_site._registry[Competition].get_queryset(request)[:2])
+        if len(competitions) == 1:
+            return redirect("admin:competitions_competition_change_rules", competitions[0].pk)
+        messages.info(request, "Choose a competition, then “Change the rules”.")
+        return redirect("admin:competitions_competition_changelist")
 
 
 @admin.register(SampleSet)

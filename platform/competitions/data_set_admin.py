@@ -14,7 +14,7 @@ from django.template.response import TemplateResponse
 from unfold.widgets import UnfoldAdminFileFieldWidget, UnfoldAdminTextareaWidget, UnfoldAdminTextInputWidget
 
 from competitions.data_sets import LIMITS, add_data_set, sample_sets_text
-from competitions.models import DataSet
+from competitions.models import UploadedDataSet
 from core import platform_error_report
 from core.administration.permissions import ReadOnlyAdmin, is_superuser
 from core.errors import Fault, Refusal
@@ -22,7 +22,7 @@ from core.errors import Fault, Refusal
 log = logging.getLogger(__name__)
 
 
-class DataSetForm(Form):
+class DataSetUploadForm(Form):
     """Name, licence and archive of a data set."""
 
     name = SlugField(
@@ -42,8 +42,8 @@ class DataSetForm(Form):
     )
 
 
-@admin.register(DataSet)
-class DataSetAdmin(ReadOnlyAdmin):
+@admin.register(UploadedDataSet)
+class UploadedDataSetAdmin(ReadOnlyAdmin):
     """Data sets that superusers uploaded. Any competition can take its images from them."""
 
     list_display = ("name", "images", "class_count", "image_size", "repeated", "uploaded_by", "uploaded_at")
@@ -56,32 +56,32 @@ class DataSetAdmin(ReadOnlyAdmin):
     readonly_fields = ("images", "sizes_of_splits", "classes", "image_size", "in_sample_sets", "file_part")
 
     @admin.display(description="classes")
-    def class_count(self, row: DataSet) -> int:
+    def class_count(self, row: UploadedDataSet) -> int:
         """Return the number of classes."""
         return len(row.class_names)
 
     @admin.display(description="splits")
-    def sizes_of_splits(self, row: DataSet) -> str:
+    def sizes_of_splits(self, row: UploadedDataSet) -> str:
         """Return the number of images of each split."""
         return "; ".join(f"{name}: {number:,}" for name, number in row.splits.items())
 
     @admin.display(description="classes")
-    def classes(self, row: DataSet) -> str:
+    def classes(self, row: UploadedDataSet) -> str:
         """Return the names of the classes, in the order of their labels."""
         return f"{len(row.class_names)}: {', '.join(row.class_names)}"
 
     @admin.display(description="images that sample sets had already")
-    def in_sample_sets(self, row: DataSet) -> str:
+    def in_sample_sets(self, row: UploadedDataSet) -> str:
         """Return how many images each sample set of the site had when the data set was uploaded."""
         return "; ".join(f"{name}: {number:,}" for name, number in row.shared.items()) or "none"
 
     @admin.display(description="image size")
-    def image_size(self, row: DataSet) -> str:
+    def image_size(self, row: UploadedDataSet) -> str:
         """Return height and width in pixels, and the channels."""
         return " x ".join(map(str, row.shape))
 
     @admin.display(description="for the competition's file")
-    def file_part(self, row: DataSet) -> str:
+    def file_part(self, row: UploadedDataSet) -> str:
         """Return tables for a competition's file, to be copied."""
         return sample_sets_text(row)
 
@@ -93,7 +93,7 @@ class DataSetAdmin(ReadOnlyAdmin):
         by = request.user
         if not self.has_add_permission(request) or not by.is_authenticated:
             raise PermissionDenied
-        form = DataSetForm(request.POST or None, request.FILES or None)
+        form = DataSetUploadForm(request.POST or None, request.FILES or None)
         if form.is_valid():
             try:
                 made = add_data_set(**form.cleaned_data, by=by)
@@ -106,7 +106,7 @@ class DataSetAdmin(ReadOnlyAdmin):
                 messages.success(request, f"{made.name} is uploaded: {made.images:,} images.")
                 for name, number in made.shared.items():
                     messages.warning(request, f"{number:,} of its images are also in {name}.")
-                return redirect("admin:competitions_dataset_change", made.pk)
+                return redirect("admin:competitions_uploadeddataset_change", made.pk)
         context = self.admin_site.each_context(request) | {
             "opts": self.opts,
             "title": "Upload a data set",

@@ -11,7 +11,7 @@ PREFIX = "uploaded:"
 """Of the source of a sample set whose images are taken from an uploaded data set."""
 
 
-class DataSet(models.Model):
+class UploadedDataSet(models.Model):
     """Images of an uploaded archive, prepared in the folder "data-sets" of the state folder, for any competition."""
 
     name = models.SlugField(max_length=40, unique=True)
@@ -32,6 +32,7 @@ class DataSet(models.Model):
 
     class Meta:
         ordering = ["name"]
+        verbose_name = "data set"
 
     def __str__(self) -> str:
         return self.name

@@ -9,7 +9,7 @@ from typing import IO, TYPE_CHECKING
 from django.conf import settings
 from django.db import IntegrityError, transaction
 
-from competitions.data_set_models import DataSet
+from competitions.data_set_models import UploadedDataSet
 from competitions.models import SampleSet
 from competitions.sample_store import UPLOADED, image_hash, image_hashes
 from core import clock, event_log
@@ -26,15 +26,15 @@ if TYPE_CHECKING:
 LIMITS = ArchiveLimits()
 
 
-def add_data_set(*, name: str, licence: str, archive: IO[bytes], by: User) -> DataSet:
+def add_data_set(*, name: str, licence: str, archive: IO[bytes], by: User) -> UploadedDataSet:
     """Prepare the images of an uploaded archive, and record them as `name`. Nothing is left of a refused one.
 
     Raise `Refusal` that lists what is wrong with the archive, or if the name is taken.
     """
     taken = Refusal(f"there is a data set {name!r} already", fix="choose another name")
-    if DataSet.objects.filter(name=name).exists():
+    if UploadedDataSet.objects.filter(name=name).exists():
         raise taken
-    made = DataSet(name=name, licence=licence, uploaded_by=by, uploaded_at=clock.now())
+    made = UploadedDataSet(name=name, licence=licence, uploaded_by=by, uploaded_at=clock.now())
     place = Path(settings.STATE) / "data-sets"
     place.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=".upload-", dir=place, ignore_cleanup_errors=True) as folder:
@@ -57,7 +57,7 @@ def add_data_set(*, name: str, licence: str, archive: IO[bytes], by: User) -> Da
     return made
 
 
-def sample_sets_text(made: DataSet) -> str:
+def sample_sets_text(made: UploadedDataSet) -> str:
     """Return the tables of a competition's file that take their images from the set: disjoint parts of a secret order.
 
     A set of one split gives a part of it to each purpose; with several, an organiser chooses.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING, Protocol
 from competitions.rules_reader import Rules, RulesReader
 from core.errors import Refusal
 from core.parts_by_format import ByFormat, HasFormat
+from core.time_format import duration
 
 if TYPE_CHECKING:
     from competitions.models import Competition
@@ -33,6 +35,27 @@ class TrackSpec:
     title: str
     """What is submitted, in words."""
     side: TrackSide
+
+
+@dataclass(frozen=True)
+class RepeatedWork:
+    """What a new version of the rules makes again: how many submissions are `evaluated`.
+
+    `seconds` of one worker are those of the same work before; None if nothing was measured yet. `note` is a sentence on
+    its order or its extent, "" for none.
+    """
+
+    evaluated: int
+    seconds: float | None
+    note: str = ""
+
+    def __str__(self) -> str:
+        if not self.evaluated and not self.seconds:
+            return "No submission is evaluated again."
+        number = "1 submission is" if self.evaluated == 1 else f"{self.evaluated:,} submissions are"
+        minutes = None if self.seconds is None else math.ceil(self.seconds / 60)
+        time = "no time is known yet" if minutes is None else f"about {duration(60 * minutes)} of worker time"
+        return f"{number} evaluated again: {time}.{f' {self.note}' if self.note else ''}"
 
 
 class CompetitionFormat(Protocol):
@@ -65,6 +88,9 @@ class CompetitionFormat(Protocol):
 
     def import_notes(self, competition: Competition) -> Iterator[str]:
         """Yield notes and warnings about what an imported competition plays, in sentences."""
+
+    def repeated_work(self, competition: Competition) -> RepeatedWork:
+        """Return what is evaluated again on the leaderboards once the rules have a new version."""
 
 
 class WithoutOpponent(ABC):

@@ -1,4 +1,4 @@
-"""Admin forms for rules, sample sets and freeze windows."""
+"""Admin forms for sample sets and freeze windows."""
 
 from __future__ import annotations
 
@@ -9,44 +9,17 @@ from django.forms import CharField, ModelForm, SplitDateTimeField
 from unfold.widgets import UnfoldAdminSplitDateTimeWidget, UnfoldAdminTextareaWidget
 
 from competitions.freeze_windows import check_plan
-from competitions.models import FreezeWindow, RulesVersion, SampleSet
-from competitions.rules import check_rules
+from competitions.models import FreezeWindow, SampleSet
 from competitions.selectors import imported_sets
-from competitions.services import require_fitting_rules
 from competitions.toml_schema import REQUIRED_PURPOSES
 from core.administration.actions import ReasonForm
 from core.errors import Refusal
 
 if TYPE_CHECKING:
-    RulesModelForm = ModelForm[RulesVersion]
     SampleSetModelForm = ModelForm[SampleSet]
     WindowModelForm = ModelForm[FreezeWindow]
 else:
-    RulesModelForm = SampleSetModelForm = WindowModelForm = ModelForm
-
-
-class RulesForm(RulesModelForm):
-    """A new version of the rules, validated with the engine's reader."""
-
-    def clean_values(self) -> dict[str, Any]:
-        values = self.cleaned_data["values"]
-        if not isinstance(values, dict):
-            raise ValidationError('Write a JSON object, for example {"query_budget": 1000}.')
-        try:
-            check_rules(values)
-        except Refusal as refusal:
-            raise ValidationError(f"{refusal.problem}: {refusal.fix}") from refusal
-        return values
-
-    def clean(self) -> dict[str, Any] | None:
-        cleaned = super().clean()
-        competition, values = self.cleaned_data.get("competition"), self.cleaned_data.get("values")
-        if competition is not None and values is not None:
-            try:
-                require_fitting_rules(competition, values)
-            except Refusal as refusal:
-                self.add_error("values", f"{refusal.problem}: {refusal.fix}")
-        return cleaned
+    SampleSetModelForm = WindowModelForm = ModelForm
 
 
 class SampleSetForm(SampleSetModelForm):

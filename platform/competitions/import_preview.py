@@ -11,7 +11,8 @@ from accounts.models import RESERVED_SLUGS
 from competitions import toml_schema as file
 from competitions.freeze_windows import check_free, is_known
 from competitions.models import Competition, FreezeWindow
-from competitions.services import check_sample_set, export_competition, require_fitting_rules, state_of
+from competitions.rules_changes import require_fitting_rules
+from competitions.services import check_sample_set, export_competition, state_of
 from competitions.toml_fields import Errors
 from core.errors import Refusal, refuse_all
 from core.time_format import in_words

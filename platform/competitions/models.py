@@ -16,7 +16,7 @@ from django.db import models
 from django.db.models import F, Q, UniqueConstraint
 
 from accounts.models import Team
-from competitions.data_set_models import DataSet
+from competitions.data_set_models import UploadedDataSet
 from competitions.formats import format_choices, track_choices
 from competitions.page_models import Announcement, Page, TermsAcceptance, TermsVersion
 from competitions.rules import rules_of
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 __all__ = [
     "Announcement",
     "Competition",
-    "DataSet",
     "Entry",
     "FreezeWindow",
     "FrozenLeaderboards",
@@ -38,6 +37,7 @@ __all__ = [
     "TermsAcceptance",
     "TermsVersion",
     "Track",
+    "UploadedDataSet",
     "new_seed_salt",
 ]
 

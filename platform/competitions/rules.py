@@ -8,8 +8,9 @@ from typing import Any
 from django.conf import settings
 
 from competitions.formats import competition_formats
-from competitions.rules_reader import Rules
-from core.errors import Refusal
+from competitions.rules_reader import RefusedRule, Rules
+from competitions.toml_fields import Errors
+from core.errors import Refusal, refuse_all
 
 LEAST_ACCURACY = "least_accuracy"
 """Name of the clean accuracy that a submission needs in the smoke test; not a rule of the engine."""
@@ -38,10 +39,14 @@ def known_values(format_name: str) -> frozenset[str]:
 
 
 def check_rules(values: Mapping[str, Any]) -> None:
-    """Raise `Refusal` naming an unknown or invalid value."""
-    rules_of(values, 1)
-    least_accuracy(values)
-    teams_may_choose(values)
+    """Raise `Refusal` naming all unknown or invalid values."""
+    format_of(values)
+    errors = Errors()
+    for read in (lambda: rules_of(values, 1), lambda: least_accuracy(values), lambda: teams_may_choose(values)):
+        with errors.collected():
+            read()
+    if errors:
+        refuse_all(errors)
 
 
 def rules_of(values: Mapping[str, Any], version: int) -> Rules:
@@ -57,7 +62,7 @@ def least_accuracy(values: Mapping[str, Any]) -> float:
     default = competition_formats[format_of(values)].rules.site_values[LEAST_ACCURACY]
     value = values.get(LEAST_ACCURACY, default)
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
-        raise Refusal(f"{LEAST_ACCURACY} is {value!r}", fix="give a number from 0 to 1")
+        raise RefusedRule(LEAST_ACCURACY, f"{LEAST_ACCURACY} is {value!r}", fix="give a number from 0 to 1")
     return float(value)
 
 
@@ -65,5 +70,6 @@ def teams_may_choose(values: Mapping[str, Any]) -> bool:
     """Return whether a team may choose which of its submissions counts; otherwise its newest one does."""
     value = values.get(COUNTING_SUBMISSION, NEWEST)
     if value not in (NEWEST, CHOSEN):
-        raise Refusal(f"the rule {COUNTING_SUBMISSION} is {value!r}", fix=f"write {NEWEST!r} or {CHOSEN!r}")
+        problem = f"the rule {COUNTING_SUBMISSION} is {value!r}"
+        raise RefusedRule(COUNTING_SUBMISSION, problem, fix=f"write {NEWEST!r} or {CHOSEN!r}")
     return bool(value == CHOSEN)

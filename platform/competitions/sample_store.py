@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from competitions.data_set_models import PREFIX, DataSet
+from competitions.data_set_models import PREFIX, UploadedDataSet
 from core import object_store
 from core.errors import Fault, Refusal
 from evaluation.bundle.canonical_json import commitment_of
@@ -115,7 +115,7 @@ def _matching_dataset(source: str, rules: Rules) -> Dataset:
 def _dataset_of(source: str) -> Dataset:
     if not source.startswith(PREFIX):
         return load_dataset(source)
-    uploaded = DataSet.objects.filter(name=source.removeprefix(PREFIX)).first()
+    uploaded = UploadedDataSet.objects.filter(name=source.removeprefix(PREFIX)).first()
     if uploaded is None:
         raise Refusal(f"there is no data set {source}", fix="upload it in the admin, or name another data set")
     return open_store(uploaded.folder, UPLOADED)

@@ -28,7 +28,7 @@ from competitions.models import (
     new_seed_salt,
 )
 from competitions.page_import import save_pages, written_pages
-from competitions.rules import rules_of
+from competitions.rules_changes import add_rules_version, require_fitting_rules
 from competitions.sample_store import keep_samples
 from competitions.selectors import described_sets, effective_windows, other_team, overlapping
 from competitions.terms import accept_terms
@@ -74,7 +74,7 @@ def import_competition(
             list(competition.sample_sets.select_for_update(no_key=True).order_by("pk").values_list("pk"))
         for track_name, values in tracks.items():
             Track.objects.update_or_create(competition=competition, name=track_name, defaults=values)
-        _save_rules(competition, read)
+        _save_rules(competition, read, by)
         for values in read.sample_sets:
             if not competition.sample_sets.filter(name=values["name"]).exists():
                 digest, class_names = kept[values["name"]]
@@ -179,27 +179,6 @@ def appoint_organiser(*, competition: Competition, user: User, by: User | None =
     return role
 
 
-def require_fitting_rules(competition: Competition, values: Mapping[str, Any]) -> None:
-    """Raise `Refusal` if a new version of the rules has another image shape or class count than the sample sets.
-
-    A value missing from `values` has the default of its format, not the value of the previous version.
-    """
-    newest = competition.rules_versions.order_by("-version").first()
-    if newest is None or not competition.sample_sets.exists():
-        return
-    old, new = newest.engine_rules, rules_of(values, newest.version + 1)
-    if old.format != new.format:
-        raise Refusal(
-            f"the competition is of the {old.format} format, these rules are of the {new.format} format",
-            fix="create another competition",
-        )
-    if (old.shape, old.classes) != (new.shape, new.classes):
-        raise Refusal(
-            "shape and classes of the rules differ from those of the imported sample sets",
-            fix=f"use the values of version {newest.version}, or create another competition",
-        )
-
-
 def _require_no_other_team(user: User, entry: Entry) -> None:
     """Lock the person's row, so that of two concurrent entries the second sees the first."""
     User.objects.select_for_update(no_key=True).get(pk=user.pk)
@@ -286,15 +265,14 @@ def _track_table(track: Track) -> dict[str, Any]:
     return values | {"baselines": [kept.directory if kept else name for name, kept in own.items()]}
 
 
-def _save_rules(competition: Competition, read: file.Document) -> None:
+def _save_rules(competition: Competition, read: file.Document, by: User | None) -> None:
     newest = competition.rules_versions.order_by("-version").first()
     if newest is not None and newest.values == read.rules:
         if read.note is not None:
             RulesVersion.objects.filter(pk=newest.pk).update(note=read.note)
         return
-    number = newest.version + 1 if newest else 1
     require_fitting_rules(competition, read.rules)
-    competition.rules_versions.create(version=number, values=read.rules, note=read.note or "", created_at=clock.now())
+    add_rules_version(competition, newest, read.rules, note=read.note or "", by=by)
 
 
 def _save_windows(competition: Competition, read: file.Document) -> None:

@@ -66,7 +66,7 @@ def upload_page(request: HttpRequest, by: User, context: dict[str, Any]) -> Http
                 parsed(text.encode(), "the file"), by=by, seen=confirmed.cleaned_data["seen"]
             )
         except Refusal as refusal:
-            shown = _uploaded(text.encode(), refusals_of(refusal))
+            shown = uploaded(text.encode(), refusals_of(refusal))
         except Fault as fault:
             platform_error_report.report(log, fault, "a competition could not be imported")
             shown = Uploaded(text, None, [Refusal(f"platform error: {fault}", fix="try again later")])
@@ -81,14 +81,14 @@ def upload_page(request: HttpRequest, by: User, context: dict[str, Any]) -> Http
     return TemplateResponse(request, "admin/competitions/upload.html", context)
 
 
-def _read(uploaded: UploadedFile[Any]) -> Uploaded:
-    if (uploaded.size or 0) > MOST_BYTES:
+def _read(file: UploadedFile[Any]) -> Uploaded:
+    if (file.size or 0) > MOST_BYTES:
         refusal = Refusal(f"the file has more than {MOST_BYTES >> 20} MiB", fix="upload the TOML file, not the images")
         return Uploaded("", None, [refusal])
-    return _uploaded(uploaded.read())
+    return uploaded(file.read())
 
 
-def _uploaded(content: bytes, errors: Sequence[Refusal] = ()) -> Uploaded:
+def uploaded(content: bytes, errors: Sequence[Refusal] = ()) -> Uploaded:
     """Return what is shown of a file; `errors` are those of its import, which follow its preview."""
     text = content.decode("utf-8", errors="replace")
     try:

@@ -43,7 +43,7 @@ _FIRST: Groups = {
         AdminPage("Tracks", "route", "competitions_track"),
         AdminPage("Rules", "gavel", "competitions_rulesversion"),
         AdminPage("Sample sets", "photo_library", "competitions_sampleset"),
-        AdminPage("Data sets", "folder_data", "competitions_dataset", SUPERUSER),
+        AdminPage("Data sets", "folder_data", "competitions_uploadeddataset", SUPERUSER),
         AdminPage("Freeze windows", "ac_unit", "competitions_freezewindow"),
         AdminPage("Frozen leaderboards", "lock_clock", "competitions_frozenleaderboards"),
         AdminPage("Organisers", "badge", "competitions_organiser"),

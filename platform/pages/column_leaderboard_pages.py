@@ -68,7 +68,6 @@ class PlainPages(WithoutHistory):
     """The names of its tracks."""
     colours: Mapping[str, str]
     attack_tracks: Collection[str] = ()
-    rule_labels: Mapping[str, str] = {}
 
     def urls(self) -> Sequence[URLPattern]:
         return ()

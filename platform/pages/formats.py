@@ -293,10 +293,6 @@ class PageFormat(Protocol):
     def rules(self, version: RulesVersion) -> Sequence[RuleRow]:
         """Return every rule of a version as text, with the defaults of those that it does not set."""
 
-    @property
-    def rule_labels(self) -> Mapping[str, str]:
-        """Labels of the values of rules that only this format has, by name."""
-
     def class_numbers(self) -> ClassNumbers:
         """Return how the classes are numbered."""
 

@@ -6,8 +6,8 @@ import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 
-from competitions.formats import TrackSide, TrackSpec, WithoutBaselines, WithoutOpponent
-from competitions.models import RulesVersion
+from competitions.formats import RepeatedWork, TrackSide, TrackSpec, WithoutBaselines, WithoutOpponent
+from competitions.models import Competition, RulesVersion
 from competitions.rules import LEAST_ACCURACY
 from competitions.rules_reader import RulesReader
 from core.errors import Refusal
@@ -39,6 +39,9 @@ class ToyCompetition(WithoutOpponent, WithoutBaselines):
     tracks = (TrackSpec("solver", "solver", TrackSide.DEFENCE),)
     rules: RulesReader[ToyRules] = RulesReader(ToyRules, site_values={LEAST_ACCURACY: 0.0})
     without_baselines = "Its leaderboard is empty until a submission is ready."
+
+    def repeated_work(self, competition: Competition) -> RepeatedWork:
+        return RepeatedWork(0, None)  # a guess is of no version of the rules
 
 
 def check_commit(track_name: str, commit: str, files: Sequence[TreeFile], reader: GitReader) -> CheckedCommit:

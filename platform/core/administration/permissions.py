@@ -6,7 +6,7 @@ model permissions. Other people see nothing.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -69,8 +69,8 @@ class ReadOnlyAdmin(Page):
     """True if the rows belong to no competition and every organiser sees all of them."""
     counts: ClassVar[tuple[str, ...]] = ()
     """Relations to the row. Each becomes a column with the number of related rows, linked to their list."""
-    actions_detail: ClassVar[Sequence[str]] = ()
-    """Names of the actions on the page of a row."""
+    actions_detail: ClassVar[Sequence[str | Mapping[str, Any]]] = ()
+    """Names of the actions on the page of a row; a mapping is a menu of `items` with a `title`."""
 
     list_filter_sheet = False
     list_per_page = 50

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from competitions.formats import WithoutBaselines, WithoutOpponent
+from competitions.formats import RepeatedWork, WithoutBaselines, WithoutOpponent
+from competitions.models import Competition
+from competitions.rule_texts import RuleText
 from competitions.rules import LEAST_ACCURACY
 from competitions.rules_reader import RuleKind, RulesReader
 from evaluation.formats.curves.rules import CurvesRules, ListedAttack
 from formats.curves.listed_attacks import check_attacks
+from formats.curves.repeated_benchmarks import repeated_benchmarks
 from formats.curves.tracks import TRACKS
+
+_DISTANCE, _SECONDS = "of images from 0 to 1", "seconds of the reference machine"
 
 
 def _rules(**values: Any) -> CurvesRules:
@@ -32,6 +37,28 @@ class CurvesCompetition(WithoutOpponent, WithoutBaselines):
     title = "curves: released models are benchmarked"
     tracks = TRACKS
     rules: RulesReader[CurvesRules] = RulesReader(
-        _rules, site_values={LEAST_ACCURACY: 0.5}, kinds={"attacks": RuleKind(_tables)}
+        _rules,
+        site_values={LEAST_ACCURACY: 0.5},
+        kinds={"attacks": RuleKind(_tables, columns=("name", "goal", "norm", "queries"))},
+        texts={
+            "attacks": RuleText(
+                "Attacks",
+                "The attacks that benchmark every submission; rounds rank by the threat model of the first one.",
+                "name, goal, norm, queries for an image or iterations",
+            ),
+            "budget_linf": RuleText(
+                "Budget in L-inf", "The largest distance at which leaderboards compare accuracies.", _DISTANCE
+            ),
+            "budget_l2": RuleText(
+                "Budget in L2", "The largest distance at which leaderboards compare accuracies.", _DISTANCE
+            ),
+            "setup_seconds": RuleText("Time to start", "How long a model may take until it is ready.", _SECONDS),
+            "model_seconds_per_image": RuleText(
+                "Time of a model for an image", "How long a model may take for each image.", _SECONDS
+            ),
+        },
     )
     without_baselines = "Its leaderboard is empty until a model is benchmarked."
+
+    def repeated_work(self, competition: Competition) -> RepeatedWork:
+        return repeated_benchmarks(competition)

@@ -5,11 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from competitions.formats import WithoutOpponent
+from competitions.formats import RepeatedWork, WithoutOpponent
+from competitions.models import Competition
+from competitions.rule_texts import RuleText
 from competitions.rules import LEAST_ACCURACY
-from competitions.rules_reader import RuleKind, Rules, RulesReader
+from competitions.rules_reader import RuleKind, Rules, RulesReader, one_of
 from evaluation.formats.transfer.rules import Opponents, TransferRules
 from formats.transfer.own_baselines import check_baseline
+from formats.transfer.tournaments.repeated_tournament import repeated_tournament
 from formats.transfer.tracks import TRACKS
 
 
@@ -27,11 +30,36 @@ class TransferCompetition(WithoutOpponent):
         site_values={LEAST_ACCURACY: 0.0},  # the competition of 2017 asked for nothing
         kinds={
             "epsilons": RuleKind(_are_epsilons, tuple),
-            "epsilon_order": RuleKind(lambda value: value in ("cycled", "drawn")),
-            "opponents": RuleKind(lambda value: value in list(Opponents), Opponents),
+            "epsilon_order": one_of("cycled", "drawn"),
+            "opponents": one_of(*Opponents, read=Opponents),
+        },
+        texts={
+            "batch_images": RuleText("Images in a batch", "The most images that a submission gets in one run."),
+            "batch_seconds": RuleText(
+                "Time for a batch",
+                "How long a submission may take for a batch; what it wrote before the limit counts.",
+                "seconds of the reference machine",
+            ),
+            "epsilons": RuleText(
+                "Epsilons", "The largest changes of a value, of which each batch has one.", "levels of 0 to 255"
+            ),
+            "epsilon_order": RuleText(
+                "Order of the epsilons", "Whether batches have the epsilons in turn (cycled) or at random (drawn)."
+            ),
+            "opponents": RuleText(
+                "Opponents",
+                "Which opponents a score counts: all, by the share of images that they processed (coverage), or only "
+                "those that processed every image (complete).",
+            ),
+            "result_bytes": RuleText(
+                "Size of a result file", "The largest result file of a defence; a larger one is ignored.", "bytes"
+            ),
         },
     )
     without_baselines = "Its leaderboard is empty until a submission is ready."
 
     def check_baseline(self, track_name: str, source: Path, rules: Rules) -> None:
         check_baseline(track_name, source)
+
+    def repeated_work(self, competition: Competition) -> RepeatedWork:
+        return repeated_tournament(competition)

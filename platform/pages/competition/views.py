@@ -6,6 +6,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_safe
 
+from competitions.rules_difference import differences
 from competitions.sample_pictures import clean_picture
 from competitions.selectors import announcements_of, terms_in_force
 from core import clock
@@ -14,7 +15,6 @@ from pages.access import competition_of, own_entry
 from pages.board.track_cards import cards
 from pages.competition.calendar import calendar
 from pages.competition.development_samples import development_set, examples
-from pages.competition.rules_difference import differences
 from pages.formats import page_formats
 
 NEWS = 3

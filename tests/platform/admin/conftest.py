@@ -11,7 +11,6 @@ from django.test import Client
 from accounts.models import AccessToken, AccountRequest, Invitation, SignUpLink, User
 from competitions.models import (
     Announcement,
-    DataSet,
     FreezeWindow,
     FrozenLeaderboards,
     Page,
@@ -20,6 +19,7 @@ from competitions.models import (
     TermsAcceptance,
     TermsVersion,
     Track,
+    UploadedDataSet,
 )
 from core import event_log
 from core.models import SiteIdentity
@@ -85,7 +85,7 @@ class Rows:
         evaluation = self._evaluation(submission, players, match)
         if self.rounds == 1:
             SiteIdentity.objects.create(value="a" * 32, made_at=self.at)
-            DataSet.objects.create(
+            UploadedDataSet.objects.create(
                 name="birds",
                 licence="CC BY 4.0",
                 splits={"all": 100},

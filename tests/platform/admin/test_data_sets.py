@@ -20,14 +20,14 @@ from pytest_django import Settings
 
 import demo
 from competitions.data_sets import sample_sets_text
-from competitions.models import Competition, DataSet
+from competitions.models import Competition, UploadedDataSet
 from competitions.sample_store import samples_of
 from competitions.services import import_competition
 from core.errors import Refusal
 from core.models import Event
 
 DIGITS = tomllib.loads(Path(demo.__file__).with_name("digits.toml").read_text(encoding="utf-8"))
-ADD = "admin:competitions_dataset_add"
+ADD = "admin:competitions_uploadeddataset_add"
 
 
 def png(number: int, size: tuple[int, int] = (8, 8)) -> bytes:
@@ -64,7 +64,7 @@ def folders(settings: Settings) -> list[str]:
     return sorted(each.name for each in place.iterdir()) if place.exists() else []
 
 
-def document(made: DataSet, slug: str = "birds") -> dict[str, Any]:
+def document(made: UploadedDataSet, slug: str = "birds") -> dict[str, Any]:
     """The digits' competition with the rules and sample sets that the data set's page gives."""
     page = deepcopy(DIGITS)
     part = tomllib.loads(sample_sets_text(made))
@@ -78,8 +78,8 @@ def document(made: DataSet, slug: str = "birds") -> dict[str, Any]:
 
 def test_a_competition_takes_its_samples_from_uploaded_images(as_superuser: Client, settings: Settings) -> None:
     answer = upload(as_superuser, packed(images()))
-    made = DataSet.objects.get()
-    assert answer["Location"] == reverse("admin:competitions_dataset_change", args=[made.pk])
+    made = UploadedDataSet.objects.get()
+    assert answer["Location"] == reverse("admin:competitions_uploadeddataset_change", args=[made.pk])
     assert (made.images, made.class_names, made.shape, made.repeated) == (80, ["heron", "owl"], [8, 8, 3], 0)
     assert folders(settings) == [made.digest]
     event = Event.objects.get(verb="upload")
@@ -96,9 +96,9 @@ def test_a_competition_takes_its_samples_from_uploaded_images(as_superuser: Clie
 
 def test_images_that_the_site_has_are_named(as_superuser: Client) -> None:
     upload(as_superuser, packed(images()))
-    competition = import_competition(document(DataSet.objects.get()))
+    competition = import_competition(document(UploadedDataSet.objects.get()))
     upload(as_superuser, packed(images(30) | {"owl/new.png": png(999), "owl/again.png": png(999)}), "more-birds")
-    made = DataSet.objects.get(name="more-birds")
+    made = UploadedDataSet.objects.get(name="more-birds")
     assert made.repeated == 1
     assert sum(made.shared.values()) == 60
     assert set(made.shared) <= {str(each) for each in competition.sample_sets.all()}
@@ -121,7 +121,7 @@ def test_a_refused_archive_leaves_nothing(
     assert expected in said
     assert str(settings.STATE) not in said
     assert folders(settings) == []
-    assert not DataSet.objects.exists()
+    assert not UploadedDataSet.objects.exists()
 
 
 def test_it_rejects_one_class_no_archive_a_taken_name_and_a_missing_licence(
@@ -132,21 +132,21 @@ def test_it_rejects_one_class_no_archive_a_taken_name_and_a_missing_licence(
     assert "required" in problem(upload(as_superuser, packed(images(2)), licence=" "))
     assert "valid" in problem(upload(as_superuser, packed(images(2)), name="../birds"))
     upload(as_superuser, packed(images(2)))
-    before = DataSet.objects.get().digest
+    before = UploadedDataSet.objects.get().digest
     assert "there is a data set" in problem(upload(as_superuser, packed(images(3))))
-    assert DataSet.objects.get().digest == before == folders(settings)[0]
+    assert UploadedDataSet.objects.get().digest == before == folders(settings)[0]
 
 
 def test_equal_images_are_prepared_to_the_same_bytes_and_stored_once(as_superuser: Client, settings: Settings) -> None:
     for name in ("birds", "birds-2"):
         upload(as_superuser, packed(images(2)), name)
     (digest,) = folders(settings)
-    assert list(DataSet.objects.values_list("digest", flat=True)) == [digest, digest]
+    assert list(UploadedDataSet.objects.values_list("digest", flat=True)) == [digest, digest]
 
 
 def test_an_import_says_which_upload_is_missing(as_superuser: Client) -> None:
     upload(as_superuser, packed(images()))
-    made = DataSet.objects.get()
+    made = UploadedDataSet.objects.get()
     page = document(made)
     made.delete()
     with pytest.raises(Refusal, match="there is no data set uploaded:birds"):
@@ -156,5 +156,5 @@ def test_an_import_says_which_upload_is_missing(as_superuser: Client) -> None:
 
 def test_only_superusers_upload(as_organiser: Client, competition: Competition) -> None:
     assert upload(as_organiser, packed(images(2))).status_code == 403
-    assert as_organiser.get(reverse("admin:competitions_dataset_changelist")).status_code == 403
-    assert not DataSet.objects.exists()
+    assert as_organiser.get(reverse("admin:competitions_uploadeddataset_changelist")).status_code == 403
+    assert not UploadedDataSet.objects.exists()

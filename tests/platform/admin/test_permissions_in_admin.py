@@ -12,7 +12,7 @@ from django.test import Client
 from django.urls import reverse
 
 from accounts.models import User
-from competitions.models import Competition, Entry, FreezeWindow, RulesVersion, SampleSet, Track
+from competitions.models import Competition, Entry, FreezeWindow, SampleSet, Track
 from core.models import Event
 
 SUPERUSERS_ONLY = {
@@ -27,7 +27,7 @@ SUPERUSERS_ONLY = {
     "hostcomparison",
     "signingkey",
     "event",
-    "dataset",
+    "uploadeddataset",
 }
 
 
@@ -78,33 +78,6 @@ def test_only_the_prize_flag_of_an_entry_changes(as_organiser: Client, entry: En
     entry.refresh_from_db()
     assert entry.ineligible_for_prizes
     assert entry.team.slug == "owls"
-
-
-def test_new_rules_become_a_new_version(as_organiser: Client, rules: RulesVersion) -> None:
-    form = {"competition": rules.competition_id, "values": '{"query_budget": 20}', "note": "fewer queries"}
-    assert as_organiser.post(reverse("admin:competitions_rulesversion_add"), form).status_code == 302
-    assert list(RulesVersion.objects.values_list("version", flat=True)) == [2, 1]
-
-
-@pytest.mark.parametrize("values", ['{"query_budgets": 20}', '{"query_budget": -1}', "[]", "not JSON"])
-def test_it_rejects_invalid_rules(as_organiser: Client, rules: RulesVersion, values: str) -> None:
-    form = {"competition": rules.competition_id, "values": values, "note": ""}
-    response = as_organiser.post(reverse("admin:competitions_rulesversion_add"), form)
-    assert response.status_code == 200
-    assert response.context["adminform"].form.errors.keys() == {"values"}
-    assert RulesVersion.objects.count() == 1
-
-
-def test_it_rejects_rules_that_do_not_match_the_images(
-    as_organiser: Client, rules: RulesVersion, sample_sets: dict[str, SampleSet]
-) -> None:
-    page = reverse("admin:competitions_rulesversion_add")
-    form = {"competition": rules.competition_id, "values": '{"query_budget": 7}', "note": ""}
-    response = as_organiser.post(page, form)
-    assert "use the values of version 1" in str(response.context["adminform"].form.errors["values"])
-    assert RulesVersion.objects.count() == 1
-    as_organiser.post(page, form | {"values": '{"query_budget": 7, "classes": 10}'})
-    assert RulesVersion.objects.count() == 2
 
 
 def test_name_and_purpose_of_a_sample_set_change_until_it_is_used(

@@ -21,8 +21,8 @@ APPS = (
 MODELS = [model for app in APPS for model in apps.get_app_config(app).get_models()]
 EDITABLE = {"user", "competition", "track", "sampleset", "organiser", "entry", "page", "announcement"}
 ADDABLE = {
-    *("user", "competition", "signuplink", "freezewindow", "organiser", "rulesversion", "round"),
-    *("page", "announcement", "termsversion", "dataset"),
+    *("user", "competition", "signuplink", "freezewindow", "organiser", "round"),
+    *("page", "announcement", "termsversion", "uploadeddataset"),
 }
 DELETABLE = {"user", "organiser", "page", "announcement"}
 

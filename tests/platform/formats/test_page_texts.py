@@ -7,8 +7,7 @@ from collections.abc import Iterator
 import pytest
 from django.template.loader import get_template
 
-from competitions.rules import known_values
-from pages.competition.rules_difference import SHARED_LABELS
+from competitions.formats import competition_formats
 from pages.formats import PageFormat, formats_named, page_formats
 
 NAMES = ("query", "transfer", "curves")
@@ -45,8 +44,13 @@ def test_the_guide_begins_with_a_track_and_names_all(name: str, tracks: list[str
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_every_value_of_the_rules_has_a_label(name: str) -> None:
-    assert known_values(name) <= SHARED_LABELS.keys() | page_formats[name].rule_labels.keys()
+def test_every_value_of_the_rules_has_a_label_and_a_meaning_of_one_sentence(name: str) -> None:
+    reader = competition_formats[name].rules
+    for rule in reader.names:
+        text = reader.text(rule)
+        assert text.label
+        assert text.meaning.count(".") == 1
+        assert text.meaning.endswith(".")
 
 
 def test_formats_are_found_in_the_order_of_registration() -> None:

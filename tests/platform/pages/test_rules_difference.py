@@ -6,7 +6,7 @@ import pytest
 from django.test import Client
 
 from competitions.models import Competition, RulesVersion
-from pages.competition.rules_difference import differences
+from competitions.rules_difference import differences
 
 PAGE = "/competitions/digits/rules"
 

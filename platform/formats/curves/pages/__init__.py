@@ -21,7 +21,7 @@ from formats.curves.pages.comparison import comparison_content, comparison_table
 from formats.curves.pages.history import history_chart, history_content, team_history
 from formats.curves.pages.proof_queue import held_with_proofs, stuck_proofs, with_proofs
 from formats.curves.pages.round_page import round_content
-from formats.curves.pages.rules_table import LABELS, rules_rows
+from formats.curves.pages.rules_table import rules_rows
 from formats.curves.pages.submission import submission_content
 from formats.curves.tracks import MODEL
 from pages.column_leaderboard_pages import PlainPages
@@ -51,7 +51,6 @@ class CurvesPages(PlainPages):
     about = "formats/curves/docs/evaluation.html"
     tracks = (MODEL,)
     colours: Mapping[str, str] = {MODEL: "#00696b"}
-    rule_labels = LABELS
 
     def urls(self) -> Sequence[URLPattern]:
         """Return the addresses of what is best known of released models."""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from django.contrib.humanize.templatetags.humanize import intcomma
 
 from competitions.models import RulesVersion
@@ -15,15 +13,6 @@ from formats.curves.listed_attacks import attack_title, knowledge_of
 from formats.curves.rules import curves_rules
 from formats.curves.threat_names import norm_name
 from pages.competition.rules_table import RuleRow, clean_accuracy, images
-
-LABELS: Mapping[str, str] = {
-    "attacks": "Attacks",
-    "budget_linf": "Budget in L-inf",
-    "budget_l2": "Budget in L2",
-    "setup_seconds": "Seconds to start",
-    "model_seconds_per_image": "Seconds of a model for an image",
-}
-"""Labels of the values of the rules."""
 
 
 def _title(attack: ListedAttack, rules: CurvesRules) -> str:

@@ -271,6 +271,13 @@ def unrefined() -> Submission | None:
     return Submission.objects.get(pk=min(found)[1]) if found else None
 
 
+def evaluated_again(track: Track) -> QuerySet[Submission]:
+    """Return the submissions that a new basis measures again: of each repository the one that counts, if measured."""
+    measured = Exists(Evaluation.objects.filter(COUNTED, submission=OuterRef("pk")))
+    counted = Subquery(_counted_of("repository", chosen_submissions(track)))
+    return _ready().filter(measured, repository__track=track).alias(counted=counted).filter(counted=F("pk"))
+
+
 def _places_before(track: Track, basis: EvaluationBasis, late: list[Submission]) -> dict[int, int]:
     """Return the place of each submission's team on the board before the current basis; last if it had none."""
     if not late:

@@ -70,7 +70,6 @@ class QueryPages:
         UNTARGETED: "#b33c11",
         TARGETED: "#a8236c",
     }
-    rule_labels: Mapping[str, str] = rules_table.LABELS
     round_texts = RoundTexts(
         published="formats/query/parts/round_published.html",
         in_short="formats/query/parts/schedule_in_short.html",

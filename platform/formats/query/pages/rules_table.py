@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 
 from django.contrib.humanize.templatetags.humanize import intcomma
 
@@ -12,16 +11,6 @@ from competitions.rules import teams_may_choose
 from core.time_format import duration
 from formats.query.matches.rules import query_rules
 from pages.competition.rules_table import RuleRow, clean_accuracy, images
-
-LABELS: Mapping[str, str] = {
-    "query_budget": "Query budget for each sample",
-    "piece_samples": "Samples in a piece",
-    "setup_seconds": "Seconds to set up",
-    "model_seconds_per_image": "Seconds to label an image",
-    "attack_seconds_per_sample": "Seconds to attack a sample",
-    "opponents": "Opponents",
-}
-"""Labels of the values of the rules."""
 
 
 def scale(version: RulesVersion) -> str:

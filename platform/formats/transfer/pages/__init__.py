@@ -66,7 +66,6 @@ class TransferPages(WithoutHistory):
         ATTACK: "#b33c11",
         TARGETED_ATTACK: "#a8236c",
     }
-    rule_labels: Mapping[str, str] = rules_table.LABELS
     round_texts = RoundTexts(
         published="formats/transfer/parts/round_published.html",
         in_short="formats/transfer/parts/schedule_in_short.html",

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from django.contrib.humanize.templatetags.humanize import intcomma
 
 from competitions.models import RulesVersion
@@ -11,16 +9,6 @@ from core.time_format import duration
 from evaluation.formats.transfer.rules import Opponents
 from formats.transfer.tournaments.rules import transfer_rules
 from pages.competition.rules_table import RuleRow, clean_accuracy, images
-
-LABELS: Mapping[str, str] = {
-    "batch_images": "Images in a batch",
-    "batch_seconds": "Seconds for a batch",
-    "epsilons": "Epsilons",
-    "epsilon_order": "Order of the epsilons",
-    "opponents": "Opponents",
-    "result_bytes": "Bytes of a result file",
-}
-"""Labels of the values of the rules."""
 
 
 def rules_rows(version: RulesVersion) -> list[RuleRow]:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from competitions.formats import competition_formats
 from competitions.models import RulesVersion
 from competitions.rules import (
     CHOSEN,
@@ -16,18 +17,6 @@ from competitions.rules import (
     least_accuracy,
     teams_may_choose,
 )
-from pages.formats import page_formats
-
-SHARED_LABELS = {
-    "name": "Name of the rules",
-    "format": "Format",
-    "norm": "Distance",
-    "shape": "Images",
-    "classes": "Classes",
-    LEAST_ACCURACY: "Clean accuracy in the smoke test",
-    COUNTING_SUBMISSION: "Which submission counts",
-}
-"""Labels of the values of rules in every format."""
 
 
 @dataclass(frozen=True)
@@ -47,18 +36,18 @@ class ValueChange:
 
 def differences(old: RulesVersion, new: RulesVersion) -> Sequence[ValueChange]:
     """Return every value that one of the versions sets: first the differences, then the others, each by name."""
-    before, after = _effective(old), _effective(new)
-    labels = {**SHARED_LABELS, **page_formats.of(old.competition).rule_labels}
+    before, after = effective(old), effective(new)
+    reader = competition_formats.of(old.competition).rules
     rows = []
     for name in sorted(old.values.keys() | new.values.keys()):
         kind = _kind(name, old, new)
         rows.append(
             ValueChange(
                 name=name,
-                label=labels.get(name, name.replace("_", " ")),
+                label=reader.text(name).label,
                 kind=kind,
-                before=_words(name, before.get(name)),
-                after=_words(name, after.get(name)),
+                before=words(name, before.get(name)),
+                after=words(name, after.get(name)),
                 same_effect=kind in {"added", "removed"} and before.get(name) == after.get(name),
             )
         )
@@ -73,7 +62,7 @@ def _kind(name: str, old: RulesVersion, new: RulesVersion) -> str:
     return "unchanged" if old.values[name] == new.values[name] else "changed"
 
 
-def _effective(version: RulesVersion) -> dict[str, Any]:
+def effective(version: RulesVersion) -> dict[str, Any]:
     """Return all values of a version, defaults included."""
     rules = version.engine_rules
     found = rules.as_dict() | {LEAST_ACCURACY: least_accuracy(version.values)}
@@ -82,7 +71,8 @@ def _effective(version: RulesVersion) -> dict[str, Any]:
     return found
 
 
-def _words(name: str, value: Any) -> str:
+def words(name: str, value: Any) -> str:
+    """Return the value of a rule as text."""
     if isinstance(value, list):
         return (" x " if name == "shape" else ", ").join(_part(each) for each in value)
     return f"{value:,}" if isinstance(value, int | float) else str(value)

@@ -1,0 +1,71 @@
+"""The page of the admin on which a superuser copies a competition: a form, then the preview of an import."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from django.core.exceptions import ValidationError
+from django.core.validators import RegexValidator
+from django.forms import CharField, DateTimeField, DateTimeInput, Form
+from django.http import HttpRequest, HttpResponse
+from django.template.response import TemplateResponse
+from unfold.widgets import INPUT_CLASSES, UnfoldAdminTextInputWidget
+
+from competitions.models import Competition
+from competitions.services import export_competition
+from competitions.shifted_dates import shifted
+from competitions.toml_fields import SLUG
+from competitions.toml_text import written
+from competitions.upload import UploadForm, uploaded
+from core.errors import Refusal
+
+_MINUTE = "%Y-%m-%dT%H:%M"
+"""The format of a time in browsers' own fields."""
+
+
+class CloneForm(Form):
+    """What a copy has of its own."""
+
+    slug = CharField(
+        max_length=60,
+        validators=[RegexValidator(rf"^{SLUG.pattern}\Z", "Use lower-case letters, digits and single hyphens.")],
+        widget=UnfoldAdminTextInputWidget(),
+        help_text="Part of its addresses. It never changes.",
+    )
+    title = CharField(max_length=120, widget=UnfoldAdminTextInputWidget())
+    starts_at = DateTimeField(
+        widget=DateTimeInput(format=_MINUTE, attrs={"type": "datetime-local", "class": " ".join(INPUT_CLASSES)}),
+        label="Start",
+        help_text="In UTC. Its end, freeze windows and rounds move by the same time.",
+    )
+
+    def clean_slug(self) -> str:
+        slug = str(self.cleaned_data["slug"])
+        if Competition.objects.filter(slug=slug).exists():
+            raise ValidationError("A competition has this slug. Choose another one.")
+        return slug
+
+
+def clone_page(request: HttpRequest, competition: Competition, context: dict[str, Any]) -> HttpResponse:
+    """Answer with the form, or with the preview of the copy's import, which the page of the import confirms."""
+    form = CloneForm(request.POST or None, initial={"title": competition.title, "starts_at": competition.starts_at})
+    if form.is_valid():
+        try:
+            text = written(copy_of(competition, **form.cleaned_data))
+        except Refusal as refusal:
+            form.add_error("starts_at", f"{refusal.problem}: {refusal.fix}")
+        else:
+            context |= {"title": "Import a competition", "form": UploadForm(), "shown": uploaded(text.encode())}
+            return TemplateResponse(request, "admin/competitions/upload.html", context)
+    context |= {"title": f"Clone {competition}", "form": form, "original": competition}
+    return TemplateResponse(request, "admin/competitions/clone.html", context)
+
+
+def copy_of(competition: Competition, *, slug: str, title: str, starts_at: Any) -> Mapping[str, Any]:
+    """Return the content of the file of a copy, which is hidden until somebody makes it public.
+
+    Raise `Refusal` if a date would be out of range.
+    """
+    document = shifted(export_competition(competition), starts_at)
+    return document | {"competition": document["competition"] | {"slug": slug, "title": title, "public": False}}
