@@ -16,6 +16,7 @@ MOST_BYTES = 100_000
 """Of the first page before it is compressed, which makes it a tenth."""
 
 THEME = Path(unfold.__file__).parent
+STYLES = "static/unfold/css/styles.css"
 SKELETON = "templates/unfold/layouts/skeleton.html"
 
 
@@ -57,4 +58,6 @@ def test_every_icon_is_in_the_font(root: Path, as_superuser: Client) -> None:
     shown = {str(item["icon"]) for group in groups for item in group["items"]}
     for page in (THEME / "templates").rglob("*.html"):
         shown |= set(re.findall(r"material-symbols-outlined[^>]*>\s*([a-z_]+)\s*<", page.read_text()))
+    shown |= set(re.findall(r'[.][a-z-]+:after\{content:"([a-z_]+)"', (THEME / STYLES).read_text()))
+    assert "calendar_today" in shown
     assert shown - known == set()
