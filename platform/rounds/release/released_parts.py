@@ -210,7 +210,7 @@ def _check_objections(round_: Round) -> None:
             fix="release them afterwards, once each has an answer",
         )
     if result.open:
-        raise Refusal(f"{result.open} objections to {round_} are open", fix="answer them first")
+        raise Refusal(f"objections to {round_} without an answer: {result.open}", fix="answer them first")
 
 
 def _made(round_: Round, part: str) -> str:
