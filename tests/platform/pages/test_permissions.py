@@ -307,7 +307,13 @@ def keys(
     played_match.pk, played_match.repetition = None, 1
     played_match.save()
     others = {"match": match, "hidden match": played_match.pk}
-    others |= {"objection": objection.pk, "token of alice": token.pk, "invitation": invitation.pk, "alice": alice.pk, "bob": bob.pk}
+    others |= {
+        "objection": objection.pk,
+        "token of alice": token.pk,
+        "invitation": invitation.pk,
+        "alice": alice.pk,
+        "bob": bob.pk,
+    }
     names = {f"name of {name}": name for name in ("bob", "charlie")}
     return numbers | names | {name: str(key) for name, key in others.items()}
 
