@@ -85,7 +85,7 @@ _LAST: Groups = {
     "Rounds": (
         AdminPage("Rounds", "emoji_events", "rounds_round"),
         AdminPage("Round entries", "how_to_vote", "rounds_roundentry"),
-        AdminPage("Objections", "feedback", "rounds_objection"),
+        AdminPage("Objections", "balance", "rounds_objection"),
         AdminPage("Releases", "public", "rounds_release"),
         AdminPage("Signing keys", "key", "rounds_signingkey"),
     ),

@@ -22,6 +22,7 @@ from rounds import admin_actions
 from rounds.formats import schedule_title
 from rounds.forms import PlanForm
 from rounds.models import Objection, Release, Round, RoundEntry, SigningKey
+from rounds.objections.selectors import objection_title
 from rounds.planning.plan import plan_round
 from rounds.running.dashboard import dashboard
 
@@ -185,11 +186,17 @@ class ObjectionAdmin(ReadOnlyAdmin):
     list_select_related = ("round__competition", "team", "entry__submission", "closed_by")
     search_fields = ("text", "answer", "team__slug", "team__name")
     date_hierarchy = "made_at"
+    fields = ("round", "team", "concerns", *model_field_names(Objection, without=["round", "team"]))
     actions = ("uphold", "reject")
     actions_detail = actions
 
     uphold = confirmed_action(admin_actions.UPHOLD)
     reject = confirmed_action(admin_actions.REJECT)
+
+    @admin.display(description="to")
+    def concerns(self, row: Objection) -> str:
+        """Return what the objection concerns, in words."""
+        return objection_title(row)
 
     def get_actions_detail(self, request: HttpRequest, object_id: Any) -> list[Any]:
         """Return the actions on an open objection, none on others."""

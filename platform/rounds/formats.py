@@ -126,7 +126,7 @@ class RoundFormat(Protocol):
 
     # visibility and release
 
-    def matches(self, round_: Round, keys: Collection[str]) -> Mapping[str, MatchInRound]:
+    def find_matches(self, round_: Round, keys: Collection[str]) -> Mapping[str, MatchInRound]:
         """Return those matches of a published round that `keys` name, by key. Others, and unreadable keys, are missing.
 
         A key is what the address of the match's page has: at most 40 characters.
@@ -204,7 +204,7 @@ class PlayedAlone:
         if not entries:
             raise Refusal("no submission was ready when the window began", fix="cancel it and plan another round")
 
-    def matches(self, round_: Round, keys: Collection[str]) -> Mapping[str, MatchInRound]:
+    def find_matches(self, round_: Round, keys: Collection[str]) -> Mapping[str, MatchInRound]:
         """Return none: entries meet nobody."""
         return {}
 

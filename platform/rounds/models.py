@@ -189,7 +189,7 @@ class Objection(models.Model):
         RoundEntry, null=True, blank=True, on_delete=models.PROTECT, related_name="objections", verbose_name="to entry"
     )
     match = models.CharField(max_length=40, blank=True, verbose_name="to match")
-    """The match as its format names it, `rounds.formats.RoundFormat.matches`."""
+    """The match as its format names it, `rounds.formats.RoundFormat.find_matches`."""
     text = models.TextField()
     made_at = models.DateTimeField()
     made_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+")

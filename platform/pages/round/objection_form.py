@@ -16,7 +16,7 @@ _ENTRY, _MATCH = "entry-", "match-"
 class ObjectionForm(forms.Form):
     """An objection to the whole result of a round, to one of its entries, or to the match that the address names."""
 
-    about = forms.ChoiceField(label="To", help_text="To object to a match, begin at its page.")
+    about = forms.ChoiceField(label="To")
     text = forms.CharField(
         label="Objection",
         widget=forms.Textarea(attrs={"rows": 8, "maxlength": MOST_TEXT}),
@@ -25,10 +25,16 @@ class ObjectionForm(forms.Form):
     )
 
     def __init__(
-        self, *args: Any, entries: Sequence[tuple[int, str]], match: tuple[str, str] | None, **kwargs: Any
+        self,
+        *args: Any,
+        entries: Sequence[tuple[int, str]],
+        match: tuple[str, str] | None,
+        has_matches: bool,
+        **kwargs: Any,
     ) -> None:
         super().__init__(*args, **kwargs)
         about: Any = self.fields["about"]
+        about.help_text = "To object to a match, begin at its page." if has_matches else ""
         about.choices = [
             *([(f"{_MATCH}{match[0]}", match[1])] if match else []),
             (RESULT, "the whole result"),

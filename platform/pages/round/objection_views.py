@@ -12,6 +12,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 from core.errors import Refusal
 from pages import flash_messages
 from pages.access import own_teams, round_of, signed_in_user
+from pages.formats import page_formats
 from pages.round.objection_form import ObjectionForm
 from rounds.models import Objection, Round
 from rounds.objections.filing import file_objection, require_period, withdraw_objection
@@ -26,7 +27,12 @@ def objection_new(request: HttpRequest, slug: str, number: int) -> HttpResponse:
     team = objecting_team(by, shown)
     if team is None:
         raise PermissionDenied
-    form = ObjectionForm(request.POST or None, entries=_entries(shown), match=_match(request, shown))
+    form = ObjectionForm(
+        request.POST or None,
+        entries=_entries(shown),
+        match=_match(request, shown),
+        has_matches=bool(page_formats.of(shown.competition).attack_tracks),
+    )
     try:
         require_period(shown)
         if form.is_valid():

@@ -19,7 +19,7 @@ from rounds.objections.selectors import ShownObjection, objecting_team, shown_ob
 
 @dataclass(frozen=True)
 class ListedObjection:
-    """An objection, the address of its match, "" for none, and whether the reader may withdraw it."""
+    """An objection, the address of what it concerns, "" for none, and whether the reader may withdraw it."""
 
     shown: ShownObjection
     address: str
@@ -48,16 +48,22 @@ def round_objections(request: HttpRequest, shown: Round) -> RoundObjections | No
     if state is None:
         return None
     own = {team.pk for team in own_teams(request)}
-    of_format = page_formats.of(shown.competition)
     listed = [
         ListedObjection(
             each,
-            of_format.match_address(shown, each.match) if each.match else "",
+            _address(shown, each),
             each.row.state == Objection.State.OPEN and each.row.team_id in own,
         )
         for each in shown_objections(shown, request.user)
     ]
     return RoundObjections(state, listed, objection_address(request, shown))
+
+
+def _address(shown: Round, objection: ShownObjection) -> str:
+    if objection.match:
+        return page_formats.of(shown.competition).match_address(shown, objection.match)
+    entry = objection.row.entry
+    return reverse("pages:submission", args=[entry.submission_id]) if entry else ""
 
 
 def objection_address(request: HttpRequest, shown: Round, match: str = "") -> str:

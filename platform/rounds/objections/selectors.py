@@ -39,7 +39,7 @@ def objecting_team(user: User | AnonymousUser, round_: Round) -> Team | None:
 
 def match_seen(round_: Round, key: str, user: User | AnonymousUser) -> MatchInRound | None:
     """Return a match of a published round, None where there is none of this key that the person sees."""
-    return format_of(round_).matches(round_, [key]).get(key) if pairs_public(round_, user) else None
+    return format_of(round_).find_matches(round_, [key]).get(key) if pairs_public(round_, user) else None
 
 
 def shown_objections(round_: Round, user: User | AnonymousUser) -> list[ShownObjection]:
@@ -58,6 +58,11 @@ def all_objections(round_: Round) -> list[ShownObjection]:
     return _listed(round_, Objection.objects.filter(round=round_), pairs=True)
 
 
+def objection_title(row: Objection) -> str:
+    """Return what an objection concerns, as organisers see it."""
+    return _listed(row.round, Objection.objects.filter(pk=row.pk), pairs=True)[0].title
+
+
 def entry_title(entry: RoundEntry) -> str:
     """Return the title of an entry of a round with its team and its track."""
     submission = entry.submission
@@ -68,7 +73,7 @@ def _listed(round_: Round, rows: QuerySet[Objection], *, pairs: bool) -> list[Sh
     related = ("team", "entry__track", "entry__submission__repository__entry__team")
     found = list(rows.select_related(*related).order_by("pk"))
     keys = {row.match for row in found if row.match}
-    matches = format_of(round_).matches(round_, keys) if keys and pairs else {}
+    matches = format_of(round_).find_matches(round_, keys) if keys and pairs else {}
     return [_shown(round_, row, matches.get(row.match)) for row in found]
 
 

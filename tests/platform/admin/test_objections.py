@@ -32,6 +32,7 @@ def test_it_works(as_organiser: Client, made: Objection, olga: User, action: str
     change = reverse("admin:rounds_objection_change", args=[made.pk])
     assert page(action, made) in as_organiser.get(change).content.decode()
     asked = as_organiser.get(page(action, made)).content.decode()
+    assert "To the whole result:" in asked
     assert "A text." in asked
     assert "public and permanent" in asked
     as_organiser.post(page(action, made), {"confirmed": "yes", "reason": "We looked."})

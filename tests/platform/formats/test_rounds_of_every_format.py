@@ -202,9 +202,9 @@ def _objections(client: Client, opened: Open, round_: Round, the_clock: FakeCloc
     name, page = round_.competition.format, reverse("pages:round", args=[round_.competition.slug, 1])
     numbers = [str(number) for number in range(1, 100)]
     keys = numbers + [f"{attack}/{other}" for attack in numbers for other in numbers]
-    matches = round_formats[name].matches(round_, keys)
+    matches = round_formats[name].find_matches(round_, keys)
     assert bool(matches) == bool(page_formats[name].attack_tracks)
-    assert round_formats[name].matches(round_, ["", "0", "x", "-1", "1/", "9" * 30, "1/2/3", "\u0661"]) == {}
+    assert round_formats[name].find_matches(round_, ["", "0", "x", "-1", "1/", "9" * 30, "1/2/3", "\u0661"]) == {}
     subjects: list[dict[str, Any]] = [{}, {"entry": round_.entries.earliest("pk").pk}]
     client.force_login(opened.captain)
     for key in list(matches)[:1]:

@@ -120,7 +120,7 @@ class QueryRounds:
     def secret_order_since(self, round_: Round) -> datetime | None:
         return frozen_since(round_.competition)
 
-    def matches(self, round_: Round, keys: Collection[str]) -> Mapping[str, MatchInRound]:
+    def find_matches(self, round_: Round, keys: Collection[str]) -> Mapping[str, MatchInRound]:
         found = pairs_of(round_).filter(pk__in=[int(key) for key in keys if _KEY.fullmatch(key)])
         return {
             str(each.pk): MatchInRound(f"{each.attack.title} against {each.model.title}", (each.attack, each.model))

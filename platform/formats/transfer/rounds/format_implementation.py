@@ -88,7 +88,7 @@ class TransferRounds(LeaderboardsContinue):
     def preview(self, round_: Round) -> list[Preview]:
         return preview(round_)
 
-    def matches(self, round_: Round, keys: Collection[str]) -> Mapping[str, MatchInRound]:
+    def find_matches(self, round_: Round, keys: Collection[str]) -> Mapping[str, MatchInRound]:
         return matches_of(round_, keys)
 
     def being_played(self, sets: QuerySet[SampleSet]) -> QuerySet[SampleSet]:

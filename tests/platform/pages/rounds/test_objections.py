@@ -84,7 +84,10 @@ def test_an_entry_is_chosen_in_the_form(client: Client, contested: Round, alice:
     entry = contested.entries.get(track__name="untargeted", place=1)
     assert f'<option value="entry-{entry.pk}">Player untargeted-1 by Team of untargeted-1' in text_of(client, NEW)
     client.post(NEW, {"about": f"entry-{entry.pk}", "text": "It is a copy."})
-    assert Objection.objects.get().entry == entry
+    made = Objection.objects.get()
+    assert made.entry == entry
+    link = f'<a href="/submissions/{entry.submission_id}">Player untargeted-1 by Team of untargeted-1'
+    assert f"Objection {made.pk} to {link}" in text_of(client)
 
 
 def test_a_match_leads_to_the_form(client: Client, contested: Round, played_match: Match, alice: User) -> None:

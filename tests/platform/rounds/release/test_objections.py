@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import re
+import subprocess
+import sys
 import threading
 from collections.abc import Callable
 from datetime import timedelta
+from pathlib import Path
 from typing import Protocol
 
 import pytest
@@ -356,6 +360,24 @@ def test_the_file_has_every_objection_with_its_answer(
     again = release(round_=contested.round, part="objections", by=olga, reason="Again.")
     assert again.content == first.content, "it follows from rows that do not change"
     assert list(released(contested.round)) == ["bundle", "objections"]
+
+
+def test_anyone_can_check_the_file(
+    contested: Final, the_clock: FakeClock, olga: User, tmp_path: Path, root: Path
+) -> None:
+    """With the program of the documentation."""
+    the_clock.at = contested.round.state_since + timedelta(days=5)
+    release(round_=contested.round, part="objections", by=olga, reason="The end.")
+    programs = re.findall(r"```python\n(.*?)```", (root / "docs/bundles.md").read_text(), re.DOTALL)
+    (check,) = (each for each in programs if "objections.jsonl" in each)
+    file = tmp_path / "objections.jsonl"
+    with open_part(contested.round, "objections").open() as released_file:
+        file.write_bytes(released_file.read())
+    command = [sys.executable, "-c", check.replace("the published key", public_key())]
+    shown = subprocess.run(command, cwd=tmp_path, check=True, capture_output=True, text=True)
+    assert "'kind': 'objections'" in shown.stdout
+    file.write_bytes(file.read_bytes().replace(b"The final", b"The First"))
+    assert subprocess.run(command, cwd=tmp_path, check=False, capture_output=True).returncode == 1
 
 
 def test_a_round_without_a_period_has_no_file(contested: Final, olga: User) -> None:
