@@ -210,8 +210,8 @@ def _objections(client: Client, opened: Open, round_: Round, the_clock: FakeCloc
     for key in list(matches)[:1]:
         subjects.append({"match": key})
         assert len(matches[key].players) == 2
-        shown = client.get(page_formats[name].match_address(round_, key))
-        assert "Object to this match" in shown.content.decode()
+        of_match = client.get(page_formats[name].match_address(round_, key))
+        assert "Object to this match" in of_match.content.decode()
     made = [file_objection(round_=round_, by=opened.captain, text="Wrong.", **subject) for subject in subjects]
     assert "Provisional: objections until" in client.get(page).content.decode()
     client.logout()

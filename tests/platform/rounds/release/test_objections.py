@@ -328,7 +328,7 @@ def test_the_file_has_every_objection_with_its_answer(
     contested: Final, the_clock: FakeClock, alice: User, olga: User
 ) -> None:
     of_entry, of_match, withdrawn = (
-        file_objection(round_=contested.round, by=alice, text=WRONG, **about)  # type: ignore[arg-type]
+        file_objection(round_=contested.round, by=alice, text=WRONG, **about)
         for about in ({"entry": contested.entries["foxes"].pk}, {"match": str(contested.pair.pk)}, {})
     )
     withdraw_objection(objection=withdrawn, by=alice)
