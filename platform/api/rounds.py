@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Any
 
 from django.urls import reverse
@@ -14,6 +15,8 @@ from api.access import competition_of, one_of
 from api.formats import api_formats
 from core.time_format import for_programs
 from rounds.models import Release, Round
+from rounds.objections.period import period_end, result_state
+from rounds.objections.selectors import ShownObjection, shown_objections
 from rounds.release.released_parts import released
 from rounds.release.signing_keys import all_keys, key_id
 
@@ -21,20 +24,27 @@ from rounds.release.signing_keys import all_keys, key_id
 class RoundSerializer(serializers.ModelSerializer[Round]):
     """A round in a list. No submission is accepted from `starts_at` to `ends_at`.
 
-    `field_commitment` is the salted hash of the entrants, "" until the round is frozen.
+    `field_commitment` is the salted hash of the entrants, "" until the round is frozen. `objections_until` is when the
+    period for objections ends, null before the publication and where `objection_days` is 0.
     """
 
     samples = serializers.IntegerField(source="sample_set.count")
     starts_at = serializers.DateTimeField(source="window.starts_at")
     ends_at = serializers.DateTimeField(source="window.ends_at")
     rules = serializers.IntegerField(source="rules.version", default=None)
+    objections_until = serializers.SerializerMethodField()
 
     class Meta:
         model = Round
         fields = (
             *("number", "title", "kind", "schedule", "guard", "state", "state_since", "planned_at"),
             *("starts_at", "ends_at", "samples", "commitment", "field_commitment", "rules"),
+            *("objection_days", "objections_until"),
         )
+
+    def get_objections_until(self, shown: Round) -> datetime | None:
+        """Return the end of the period for objections."""
+        return period_end(shown)
 
 
 class ListRounds(APIView):
@@ -58,10 +68,12 @@ class ShowRound(APIView):
 
 def _result(request: Request, slug: str, shown: Round) -> dict[str, Any]:
     if shown.state != Round.State.PUBLISHED:
-        return {"outcome": None, "standings": {}, "warnings": [], "releases": []}
+        return {"outcome": None, "provisional": None, "standings": {}, "warnings": [], "releases": []}
+    state = result_state(shown)
     result = api_formats.of(shown.competition).round_result(shown)
     return {
         "outcome": shown.outcome,
+        "provisional": state is not None and not state.final,
         "standings": result.standings,
         "warnings": result.warnings,
         "releases": [_release(request, slug, shown, each) for each in released(shown).values()],
@@ -77,6 +89,33 @@ def _release(request: Request, slug: str, shown: Round, release: Release) -> dic
         "address": request.build_absolute_uri(address) if address else None,
         "sha256": release.content or None,
         "key": release.key or None,
+    }
+
+
+class ListObjections(APIView):
+    """GET: the objections to the result of a round that the user sees, with their answers."""
+
+    def get(self, request: Request, slug: str, number: int) -> Response:
+        """Return them, the oldest first: those with an answer, those of the own team, and for organisers all."""
+        rounds = competition_of(request, slug).rounds.select_related("window", "competition")
+        shown = one_of(rounds, "round", number=number)
+        return Response([_objection(each) for each in shown_objections(shown, request.user)])
+
+
+def _objection(shown: ShownObjection) -> dict[str, Any]:
+    """Return an objection; `submission` is that of the entry that it concerns, `match` the key of the match."""
+    row = shown.row
+    return {
+        "number": row.pk,
+        "team": row.team.slug,
+        "to": shown.title,
+        "submission": row.entry.submission_id if row.entry else None,
+        "match": shown.match or None,
+        "text": row.text,
+        "made_at": row.made_at,
+        "state": row.state,
+        "answer": row.answer,
+        "closed_at": row.closed_at,
     }
 
 

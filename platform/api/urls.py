@@ -16,6 +16,7 @@ urlpatterns = [
     ),
     path("competitions/<slug:slug>/rounds", rounds.ListRounds.as_view(), name="rounds"),
     path("competitions/<slug:slug>/rounds/<int:number>", rounds.ShowRound.as_view(), name="round"),
+    path("competitions/<slug:slug>/rounds/<int:number>/objections", rounds.ListObjections.as_view(), name="objections"),
     path("signing-keys", rounds.ListSigningKeys.as_view(), name="signing_keys"),
     path("submissions/<int:number>", views.ShowSubmission.as_view(), name="submission"),
     path("submissions/<int:number>/withdraw", views.WithdrawSubmission.as_view(), name="withdraw"),

@@ -12,6 +12,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Self
 
 from django.conf import settings
+from django.core.validators import MaxValueValidator
 from django.db import models
 from django.db.models import F, Q, UniqueConstraint
 
@@ -40,6 +41,9 @@ __all__ = [
     "UploadedDataSet",
     "new_seed_salt",
 ]
+
+MAX_OBJECTION_DAYS = 90
+"""The longest period for objections to the result of a round."""
 
 
 def new_seed_salt() -> str:
@@ -92,6 +96,12 @@ class Competition(models.Model):
     new_validation_set = models.BooleanField(
         default=True,
         help_text="After a round, draw a new validation set from unused images of the same split, if there are enough.",
+    )
+    objection_days = models.PositiveSmallIntegerField(
+        default=0,
+        validators=[MaxValueValidator(MAX_OBJECTION_DAYS)],
+        help_text="Days after the publication of a round in which its teams may object to the result, which is "
+        "provisional meanwhile; 0 for none. A round keeps the number that it was planned with.",
     )
     seed_salt = models.CharField(max_length=64, default=new_seed_salt, editable=False)
     """Secret from which the seeds of matches and the pseudonyms of players are derived. Never shown or exported."""

@@ -7,19 +7,22 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from competitions.models import SampleSet
+from competitions.models import MAX_OBJECTION_DAYS, SampleSet
 from competitions.toml_fields import TomlTable, did_you_mean
 from core.errors import Refusal
 from core.time_format import in_words
 
-ROUND = ("title", "kind", "sample_set", "samples", "schedule", "guard", "starts_at", "ends_at")
+ROUND = ("title", "kind", "sample_set", "samples", "schedule", "guard", "objection_days", "starts_at", "ends_at")
 PURPOSES = {"development": SampleSet.Purpose.TEST, "final": SampleSet.Purpose.FINAL}
 """The purpose of the samples that a round plays on, by the kind of round."""
 
 
 @dataclass(frozen=True)
 class RoundTable:
-    """A round of the file. `place` is where it stands; an empty `schedule` is the first one of the format."""
+    """A round of the file. `place` is where it stands; an empty `schedule` is the first one of the format.
+
+    `objection_days` is None for those of the competition.
+    """
 
     place: str
     title: str
@@ -28,6 +31,7 @@ class RoundTable:
     samples: int
     schedule: str
     guard: bool
+    objection_days: int | None
     starts_at: datetime
     ends_at: datetime
 
@@ -74,6 +78,7 @@ def _round(table: TomlTable, sets: Mapping[str, Mapping[str, Any]]) -> RoundTabl
     name = table.text("sample_set", most=40)
     chosen = table.number("samples", 1, 2**31 - 1) if "samples" in table.content else None
     schedule, guard = table.text("schedule", most=8, default=""), table.flag("guard", default=False)
+    days = table.number("objection_days", 0, MAX_OBJECTION_DAYS) if "objection_days" in table.content else None
     starts_at, ends_at = table.span()
     if len(table.errors) > before:
         return None
@@ -103,6 +108,7 @@ def _round(table: TomlTable, sets: Mapping[str, Mapping[str, Any]]) -> RoundTabl
         samples=samples,
         schedule=schedule,
         guard=guard,
+        objection_days=days,
         starts_at=starts_at,
         ends_at=ends_at,
     )

@@ -11,7 +11,7 @@ from competitions.baseline_files import is_directory
 from competitions.bundled_baselines import bundled
 from competitions.extension_points import checked_schedules
 from competitions.formats import competition_formats
-from competitions.models import Competition, Page, SampleSet
+from competitions.models import MAX_OBJECTION_DAYS, Competition, Page, SampleSet
 from competitions.page_models import MAX_TEXT
 from competitions.round_tables import ROUND, RoundTable, read_rounds
 from competitions.rules import check_rules, format_of, known_values, rules_of
@@ -28,6 +28,7 @@ TOP = ("competition", "rules", "tracks", "sample_sets", "freeze_windows", "round
 ABOUT = (
     "slug", "title", "summary", "description", "data_source", "citation", "starts_at", "ends_at", "public",
     "licence_policy", "rescore_all", "smoke_opponent", "new_validation_set",
+    "objection_days",
 )  # fmt: skip
 TRACK = ("title", "text", "quota", "baselines")
 SAMPLE_SET = ("name", "purpose", "source", "split", "order", "skip", "count", "target_seed")
@@ -41,6 +42,7 @@ OMITTED_DEFAULTS = {
     "skip": 0,
     "rescore_all": False,
     "new_validation_set": True,
+    "objection_days": 0,
 }
 """Default values that an export omits."""
 WINDOW = ("starts_at", "ends_at", "reason")
@@ -133,6 +135,7 @@ def _about(table: TomlTable) -> dict[str, Any]:
         "rescore_all": table.flag("rescore_all", default=False),
         "smoke_opponent": table.text("smoke_opponent", most=300, default=""),
         "new_validation_set": table.flag("new_validation_set", default=True),
+        "objection_days": table.number("objection_days", 0, MAX_OBJECTION_DAYS, default=0),
     }
 
 

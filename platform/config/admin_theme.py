@@ -86,6 +86,7 @@ _LAST: Groups = {
     "Rounds": (
         AdminPage("Rounds", "emoji_events", "rounds_round"),
         AdminPage("Round entries", "how_to_vote", "rounds_roundentry"),
+        AdminPage("Objections", "balance", "rounds_objection"),
         AdminPage("Releases", "public", "rounds_release"),
         AdminPage("Signing keys", "key", "rounds_signingkey"),
     ),

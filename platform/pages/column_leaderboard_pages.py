@@ -184,6 +184,10 @@ class PlainPages(WithoutHistory):
         words = f"{intcomma(done)} of {intcomma(total)} played"
         return RoundProgress(stage="", words=words, note="", played=done, total=total)
 
+    def match_address(self, shown: Round, key: str) -> str:
+        """Return "": entries meet nobody."""
+        return ""
+
     def round_results(
         self, request: HttpRequest, shown: Round, tracks: Sequence[Track], public: Mapping[str, Release]
     ) -> RoundContent:

@@ -324,6 +324,9 @@ class PageFormat(Protocol):
         Raise `Http404` for an address that asks for a track that there is not.
         """
 
+    def match_address(self, shown: Round, key: str) -> str:
+        """Return the address of the page of a match of a round, "" without one; see `RoundFormat.find_matches`."""
+
     def round_figures(self, request: HttpRequest, shown: Round, tracks: Sequence[Track]) -> RoundFigures:
         """Return the figures of a published round, as far as the user of the request sees what they show."""
 

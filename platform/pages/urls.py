@@ -16,6 +16,7 @@ from pages.formats import page_formats
 from pages.matrix import views as matrices
 from pages.path_converters import KeyConverter
 from pages.round import gallery_views as galleries
+from pages.round import objection_views as objections
 from pages.round import views as rounds
 from pages.share import views as share
 from pages.site import brand_views as brand
@@ -46,6 +47,12 @@ urlpatterns = [
     path("competitions/<slug:slug>/rounds/<int:number>/files/<slug:part>", rounds.released_file, name="round_file"),
     path("competitions/<slug:slug>/rounds/<int:number>/figures/<slug:name>.csv", rounds.figure_csv, name="figure_csv"),
     path("competitions/<slug:slug>/rounds/<int:number>/figures/<slug:name>.svg", rounds.figure_svg, name="figure_svg"),
+    path("competitions/<slug:slug>/rounds/<int:number>/objections/new", objections.objection_new, name="objection_new"),
+    path(
+        "competitions/<slug:slug>/rounds/<int:number>/objections/<key:objection>/withdraw",
+        objections.objection_withdraw,
+        name="objection_withdraw",
+    ),
     path("competitions/<slug:slug>/pages/<slug:name>", written.page, name="page"),
     path("competitions/<slug:slug>/terms", written.terms, name="terms"),
     path("competitions/<slug:slug>/terms/accept", written.accept_terms, name="terms_accept"),

@@ -21,7 +21,8 @@ from core.errors import Fault, Refusal
 from rounds import admin_actions
 from rounds.formats import schedule_title
 from rounds.forms import PlanForm
-from rounds.models import Release, Round, RoundEntry, SigningKey
+from rounds.models import Objection, Release, Round, RoundEntry, SigningKey
+from rounds.objections.selectors import objection_title
 from rounds.planning.plan import plan_round
 from rounds.running.dashboard import dashboard
 
@@ -55,7 +56,7 @@ class RoundAdmin(ReadOnlyAdmin):
     """Rounds, newest first."""
 
     organised_by = "competition__organisers"
-    counts = ("entries", "releases")
+    counts = ("entries", "objections", "releases")
     list_display = (
         "title",
         labelled("state", STATE_COLOURS),
@@ -163,6 +164,45 @@ class RoundEntryAdmin(ReadOnlyAdmin):
 
     confirm_licence = confirmed_action(admin_actions.CONFIRM_LICENCE)
     refuse_licence = confirmed_action(admin_actions.REFUSE_LICENCE)
+
+
+@admin.register(Objection)
+class ObjectionAdmin(ReadOnlyAdmin):
+    """Objections of teams to results of rounds, the open ones first. Each gets one answer, which is public."""
+
+    organised_by = "round__competition__organisers"
+    list_display = (
+        "__str__",
+        labelled("state", {"open": "warning", "upheld": "success", "rejected": "danger", "withdrawn": "info"}),
+        linked("round"),
+        linked("team"),
+        linked("entry"),
+        "match",
+        "made_at",
+        "closed_at",
+        "closed_by",
+    )
+    list_filter = ("state", IN_A_COMPETITION, OF_ROUND)
+    list_select_related = ("round__competition", "team", "entry__submission", "closed_by")
+    search_fields = ("text", "answer", "team__slug", "team__name")
+    date_hierarchy = "made_at"
+    fields = ("round", "team", "concerns", *model_field_names(Objection, without=["round", "team"]))
+    actions = ("uphold", "reject")
+    actions_detail = actions
+
+    uphold = confirmed_action(admin_actions.UPHOLD)
+    reject = confirmed_action(admin_actions.REJECT)
+
+    @admin.display(description="to")
+    def concerns(self, row: Objection) -> str:
+        """Return what the objection concerns, in words."""
+        return objection_title(row)
+
+    def get_actions_detail(self, request: HttpRequest, object_id: Any) -> list[Any]:
+        """Return the actions on an open objection, none on others."""
+        shown = self.get_object(request, object_id)
+        is_open = shown is not None and shown.state == Objection.State.OPEN
+        return super().get_actions_detail(request, object_id) if is_open else []  # type: ignore[misc]
 
 
 @admin.register(SigningKey)

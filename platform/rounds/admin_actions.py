@@ -10,6 +10,8 @@ from rounds import services
 from rounds.formats import format_of
 from rounds.forms import PartForm
 from rounds.models import Release, Round
+from rounds.objections.closing import answer
+from rounds.objections.selectors import objection_title
 from rounds.planning.freeze import freeze
 from rounds.publishing.licence_review import confirm_licence, refuse_licence
 from rounds.publishing.preview import pool_sentences, preview_digest, warnings
@@ -120,4 +122,19 @@ REFUSE_LICENCE = AdminAction(
     "refused prizes",
     lambda rows, by, reason: refuse_licence(entries=rows, by=by, reason=reason),
     together=True,
+)
+UPHOLD = AdminAction(
+    "Uphold",
+    "The organisers agree with the objection. The reason is the answer, public and permanent. The result does not "
+    "change by it: write what follows, such as a rejudging, a disqualification or a new round.",
+    "upheld",
+    lambda row, by, reason: answer(objection=row, upheld=True, by=by, reason=reason),
+    notes=lambda row: [f"To {objection_title(row)}:", row.text],
+)
+REJECT = AdminAction(
+    "Reject",
+    "The organisers do not agree with the objection. The reason is the answer, public and permanent.",
+    "rejected",
+    lambda row, by, reason: answer(objection=row, upheld=False, by=by, reason=reason),
+    notes=lambda row: [f"To {objection_title(row)}:", row.text],
 )

@@ -35,6 +35,14 @@ class Counting:
     """The places on the leaderboards, by the keys of track and entry. Tracks without a seeding are missing."""
 
 
+@dataclass(frozen=True)
+class MatchInRound:
+    """A match that the outcome of a round uses: a title for people, and its players, the attack first."""
+
+    title: str
+    players: Sequence[Player]
+
+
 class RoundFormat(Protocol):
     """How rounds of a format are planned, played, scored, published and released."""
 
@@ -118,6 +126,12 @@ class RoundFormat(Protocol):
 
     # visibility and release
 
+    def find_matches(self, round_: Round, keys: Collection[str]) -> Mapping[str, MatchInRound]:
+        """Return those matches of a published round that `keys` name, by key. Others, and unreadable keys, are missing.
+
+        A key is what the address of the match's page has: at most 40 characters.
+        """
+
     def secret_order_since(self, round_: Round) -> datetime | None:
         """Return since when leaderboards are frozen whose order the first pairs of the round show; None if none is."""
 
@@ -189,6 +203,10 @@ class PlayedAlone:
         """Raise `Refusal` without an entry."""
         if not entries:
             raise Refusal("no submission was ready when the window began", fix="cancel it and plan another round")
+
+    def find_matches(self, round_: Round, keys: Collection[str]) -> Mapping[str, MatchInRound]:
+        """Return none: entries meet nobody."""
+        return {}
 
 
 class WithoutPerturbedImages:

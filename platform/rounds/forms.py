@@ -13,7 +13,7 @@ from unfold.widgets import (
     UnfoldAdminTextInputWidget,
 )
 
-from competitions.models import Competition, SampleSet
+from competitions.models import MAX_OBJECTION_DAYS, Competition, SampleSet
 from core.administration.actions import ReasonForm
 from rounds.formats import round_formats
 from rounds.models import Release, Round
@@ -60,6 +60,16 @@ class PlanForm(ReasonForm):
         help_text="UTC. From then on submissions are rejected, and the ready ones are frozen.",
     )
     ends_at = SplitDateTimeField(label="Window ends", widget=UnfoldAdminSplitDateTimeWidget, help_text="UTC.")
+
+    objection_days = IntegerField(
+        required=False,
+        min_value=0,
+        max_value=MAX_OBJECTION_DAYS,
+        label="Days for objections",
+        widget=UnfoldAdminIntegerFieldWidget,
+        help_text="After the publication: the result is provisional meanwhile, and teams of the round may object. "
+        "Public immediately. 0 for none; empty for the number of the competition.",
+    )
 
     def __init__(self, *args: Any, competitions: QuerySet[Competition], **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)

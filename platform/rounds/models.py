@@ -6,6 +6,7 @@ from django.conf import settings
 from django.db import models
 from django.db.models import Q, UniqueConstraint
 
+from accounts.models import Team
 from competitions.models import Competition, FreezeWindow, RulesVersion, SampleSet, Track
 from submissions.models import Player, Submission
 
@@ -51,6 +52,10 @@ class Round(models.Model):
     """The salted hash of the entries, their order and the rules, public from the freeze."""
     bundle_format = models.PositiveSmallIntegerField(default=2, editable=False)
     """The format of the result bundle, set at the freeze: what the field commits to."""
+    objection_days = models.PositiveSmallIntegerField(
+        default=0,
+        help_text="Days after the publication in which teams of the round may object to the result; 0 for none.",
+    )
     state = models.CharField(max_length=9, choices=State.choices, default=State.PLANNED, db_index=True)
     state_since = models.DateTimeField()
     planned_at = models.DateTimeField()
@@ -140,15 +145,16 @@ class Release(models.Model):
         IMAGES = "images", "secret images"
         PERTURBED = "perturbed", "perturbed images"
         CODE = "code", "code of the eligible submissions"
+        OBJECTIONS = "objections", "signed objections and answers"
 
     round = models.ForeignKey(Round, on_delete=models.PROTECT, related_name="releases")
-    part = models.CharField(max_length=9, choices=Part.choices)
+    part = models.CharField(max_length=10, choices=Part.choices)
     released_at = models.DateTimeField()
     released_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+")
     content = models.CharField(max_length=64, blank=True)
     """Digest in the object store, if it is one file."""
     key = models.CharField(max_length=64, blank=True)
-    """The public key that signed it, if it is a bundle."""
+    """The public key that signed it, if it is the bundle or the objections."""
     withdrawn_at = models.DateTimeField(null=True, blank=True)
 
     class Meta:
@@ -161,6 +167,58 @@ class Release(models.Model):
 
     def __str__(self) -> str:
         return f"{self.get_part_display()} of round {self.round_id}"
+
+
+class Objection(models.Model):
+    """An objection of a team to the published result of a round that it took part in, and the organisers' answer.
+
+    It concerns an `entry`, a `match`, or with neither the whole result.
+    """
+
+    class State(models.TextChoices):
+        OPEN = "open", "open"
+        UPHELD = "upheld", "upheld"
+        REJECTED = "rejected", "rejected"
+        WITHDRAWN = "withdrawn", "withdrawn by the team"
+
+    ANSWERED = (State.UPHELD, State.REJECTED)
+
+    round = models.ForeignKey(Round, on_delete=models.PROTECT, related_name="objections")
+    team = models.ForeignKey(Team, on_delete=models.PROTECT, related_name="objections")
+    entry = models.ForeignKey(
+        RoundEntry, null=True, blank=True, on_delete=models.PROTECT, related_name="objections", verbose_name="to entry"
+    )
+    match = models.CharField(max_length=40, blank=True, verbose_name="to match")
+    """The match as its format names it, `rounds.formats.RoundFormat.find_matches`."""
+    text = models.TextField()
+    made_at = models.DateTimeField()
+    made_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+")
+    state = models.CharField(max_length=9, choices=State.choices, default=State.OPEN, db_index=True)
+    answer = models.TextField(blank=True)
+    """The reason of the organisers, public; empty while it is open, and where the team withdrew it."""
+    closed_at = models.DateTimeField(null=True, blank=True)
+    """Time of the answer, or of the withdrawal."""
+    closed_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.PROTECT, related_name="+"
+    )
+
+    class Meta:
+        ordering = ["-pk"]
+        constraints = [
+            UniqueConstraint(
+                fields=["round", "team", "match"],
+                condition=Q(state="open", entry__isnull=True),
+                name="open_objection_to_match_once",
+            ),
+            UniqueConstraint(
+                fields=["team", "entry"],
+                condition=Q(state="open", entry__isnull=False),
+                name="open_objection_to_entry_once",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"objection {self.pk} of {self.team.slug} to round {self.round_id}"
 
 
 class SigningKey(models.Model):

@@ -20,6 +20,7 @@ from pages.access import own_teams, round_of
 from pages.archive_download import archive_download
 from pages.csv_download import csv_file, svg_download
 from pages.formats import RoundFigures, page_formats
+from pages.round.objections import round_objections
 from pages.round.released_files import files
 from rounds.formats import schedule_title
 from rounds.models import Release, Round
@@ -45,6 +46,7 @@ def show(request: HttpRequest, slug: str, number: int) -> HttpResponse:
         "round": shown,
         "schedule_title": schedule_title(shown),
         "texts": of_format.round_texts,
+        "objections": round_objections(request, shown),
         "progress": of_format.round_progress(shown) if shown.state in _SHOWS_PROGRESS else None,
     }
     framed = polling.live_part(

@@ -16,6 +16,7 @@ from pages.formats import page_formats
 from pages.status import failed_submissions
 from pages.status.incidents import RowsToFix, Urgency
 from pages.status.site_status import late_submissions
+from rounds.models import Objection
 from workers.selectors import hosts_out_of_service, live_workers, workers_without_heartbeat
 
 MOST_LINKED = 200
@@ -53,6 +54,13 @@ def _kinds() -> list[RowsToFix]:
             failed_submissions.slots_to_refund(),
             "Platform errors used more slots of these teams in a day than the site refunds. Open the submission and "
             "choose Refund slot.",
+        ),
+        RowsToFix(
+            Urgency.OBJECTION,
+            "Objections without an answer",
+            Objection.objects.filter(state=Objection.State.OPEN),
+            "Teams object to results of rounds, which stay provisional until each objection has an answer. Uphold or "
+            "reject it, with a public reason.",
         ),
         RowsToFix(
             Urgency.LATE,

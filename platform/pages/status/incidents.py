@@ -28,11 +28,13 @@ class Urgency(IntEnum):
     """Platform errors ended submissions."""
     REFUND = 8
     """Slots wait for a refund."""
-    RETRIED = 9
+    OBJECTION = 9
+    """Objections wait for an answer."""
+    RETRIED = 10
     """Work is tried again after platform errors."""
-    SUSPENDED = 10
+    SUSPENDED = 11
     """Organisers suspended work."""
-    SILENT = 11
+    SILENT = 12
     """Workers stopped reporting."""
 
 

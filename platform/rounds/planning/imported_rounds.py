@@ -82,6 +82,7 @@ def _plan(competition: Competition, table: RoundTable, by: User | None) -> None:
             ends_at=table.ends_at,
             by=by,
             reason="the competition's file",
+            objection_days=table.objection_days,
         )
     except Refusal as refusal:
         raise Refusal(f"{table.place}: {refusal.problem}", fix=refusal.fix) from refusal
@@ -90,10 +91,12 @@ def _plan(competition: Competition, table: RoundTable, by: User | None) -> None:
 def _require_equal(live: Round, table: RoundTable) -> None:
     """Raise `Refusal` if the file has other values than the round had when it was planned."""
     schedule = table.schedule or live.schedule
-    planned = (live.title, live.kind, live.sample_set.count, live.schedule, live.guard)
+    days = live.objection_days if table.objection_days is None else table.objection_days
+    given = (table.title, table.kind, table.samples, schedule, table.guard, days)
+    planned = (live.title, live.kind, live.sample_set.count, live.schedule, live.guard, live.objection_days)
     window = {"starts_at": table.starts_at, "ends_at": table.ends_at, "reason": live.window.reason}
     same_window = is_known(live.competition, window)
-    if (table.title, table.kind, table.samples, schedule, table.guard) != planned or not same_window:
+    if given != planned or not same_window:
         raise Refusal(
             f"{table.place}: {live.title!r} is already {live.get_state_display()} on {table.sample_set!r}, with other "
             f"{'values' if same_window else 'times'}",
@@ -114,4 +117,6 @@ def _table(round_: Round) -> dict[str, Any]:
         table["schedule"] = round_.schedule
     if round_.guard:
         table["guard"] = True
+    if round_.objection_days != round_.competition.objection_days:
+        table["objection_days"] = round_.objection_days
     return table | {"starts_at": round_.window.starts_at, "ends_at": round_.window.ends_at}

@@ -10,7 +10,7 @@ from django.db import transaction
 from django.db.models import Max
 
 from competitions.freeze_windows import plan_window
-from competitions.models import Competition, SampleSet
+from competitions.models import MAX_OBJECTION_DAYS, Competition, SampleSet
 from competitions.round_tables import PURPOSES
 from competitions.sample_draw import commitment_of, draw_samples, keep_draw
 from competitions.selectors import require_organiser, rules_in_force
@@ -39,10 +39,13 @@ def plan_round(
     ends_at: datetime,
     by: User | None,
     reason: str = "",
+    objection_days: int | None = None,
 ) -> Round:
     """Plan a round on `samples` samples of `source`, in an order that follows from a secret salt of the site.
 
-    A format may ignore `schedule` and `guard`. `by` is None where an operator imports the competition's file.
+    A format may ignore `schedule` and `guard`. `objection_days` is how long teams may object to its result after the
+    publication, None for as long as the competition says; it is public from now on. `by` is None where an operator
+    imports the competition's file.
 
     Another order requires the cancellation of this round, which stays listed.
 
@@ -55,6 +58,7 @@ def plan_round(
     round_format = round_formats.of(competition)
     kind, title = _kind(kind), _title(title)
     schedule, guard = round_format.schedule(schedule, guard=guard)
+    days = _objection_days(competition, objection_days)
     salt = commitment_salts.new_salt()
     _check_samples(competition, round_format, kind, source, samples)
     # before the transaction, since it reads many images; leftovers in the store are harmless
@@ -81,12 +85,13 @@ def plan_round(
             state_since=now,
             planned_at=now,
             bundle_format=round_format.bundle_format,
+            objection_days=days,
         )
         # as if it were frozen now: better refused here than on the day
         round_format.check_field(planned, eligible_entries(planned, now), rules_in_force(competition))
         event_log.record(
             "plan", planned, by=by, reason=reason, kind=kind, schedule=schedule, guard=guard, samples=samples,
-            source=source.pk, commitment=planned.commitment,
+            source=source.pk, commitment=planned.commitment, objection_days=days,
         )  # fmt: skip
     return planned
 
@@ -102,6 +107,16 @@ def _kind(kind: str) -> Round.Kind:
     if kind not in Round.Kind.values:
         raise Refusal(f"{kind!r} is not a kind of round", fix=f"choose one of {', '.join(Round.Kind.values)}")
     return Round.Kind(kind)
+
+
+def _objection_days(competition: Competition, days: int | None) -> int:
+    days = competition.objection_days if days is None else days
+    if not 0 <= days <= MAX_OBJECTION_DAYS:
+        raise Refusal(
+            f"{days} is not a number of days for objections",
+            fix=f"enter 0 to {MAX_OBJECTION_DAYS}; 0 for none",
+        )
+    return days
 
 
 def _free_name(competition: Competition, number: int) -> str:

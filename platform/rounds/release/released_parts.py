@@ -20,9 +20,11 @@ from repositories.models import Repository
 from repositories.public_copies import drop_copies, public_copy
 from rounds.formats import format_of
 from rounds.models import Release, Round, RoundEntry
+from rounds.objections.period import result_state
 from rounds.planning.open_source_licences import is_open_source
 from rounds.release.downloads import bundle_of, images_zip
 from rounds.release.embargo import embargo_reason
+from rounds.release.objections_file import objections_of
 from rounds.release.signing_keys import public_key
 from rounds.running.transitions import lock_competition, require_reason, require_state
 from submissions.models import Submission
@@ -34,8 +36,20 @@ COPIES_REMAIN = "Copies made before may remain: what was public cannot be recall
 """The warning of a withdrawal, also kept in the event log."""
 
 _IMAGES_OF_ROW = re.compile(r"perturbed-([1-9][0-9]{0,17})")
-_ENDINGS = {Release.Part.BUNDLE: "gauntlet", Release.Part.IMAGES: "zip", Release.Part.PERTURBED: "csv"}
-_TYPES = {"gauntlet": "application/octet-stream", "zip": "application/zip", "csv": "text/csv; charset=utf-8"}
+_ENDINGS = {
+    Release.Part.BUNDLE: "gauntlet",
+    Release.Part.IMAGES: "zip",
+    Release.Part.PERTURBED: "csv",
+    Release.Part.OBJECTIONS: "jsonl",
+}
+_TYPES = {
+    "gauntlet": "application/octet-stream",
+    "zip": "application/zip",
+    "csv": "text/csv; charset=utf-8",
+    "jsonl": "application/jsonl",
+}
+_SIGNED = (Release.Part.BUNDLE, Release.Part.OBJECTIONS)
+_WITHOUT_IMAGES = (Release.Part.CODE, Release.Part.OBJECTIONS)
 
 
 @dataclass(frozen=True)
@@ -55,14 +69,15 @@ def release(*, round_: Round, part: str, by: User, reason: str) -> Release:
 
     Releasing again what was withdrawn gives the same bytes, until the signing key changes. Raise `Refusal` if the part
     is public already or may not be: images under embargo, and the bundle that describes them; the bundle while
-    leaderboards are frozen; code if none may be cloned or, except for a final, while the competition is running.
+    leaderboards are frozen; code if none may be cloned or, except for a final, while the competition is running;
+    objections while they are made or wait for an answer.
     """
     require_organiser(by, round_.competition)
     reason = require_reason(reason, "a release")
     if part not in Release.Part.values:
         raise Refusal(f"a round has no part {part!r}", fix=f"release one of {', '.join(Release.Part.values)}")
     _check_may_be_public(round_, part)
-    key = public_key() if part == Release.Part.BUNDLE else ""
+    key = public_key() if part in _SIGNED else ""
     content = _made(round_, part)
     with transaction.atomic():
         lock_competition(round_)  # not the round alone: a repository can be public by several
@@ -151,13 +166,16 @@ def _check_may_be_public(round_: Round, part: str) -> None:
     if part in released(round_):
         raise Refusal(f"the {Release.Part(part).label} of {round_} is already released", fix="no action needed")
     # the bundle too: a sample's worst case identifies its image to anyone who has the data set
-    if part != Release.Part.CODE and (why := embargo_reason(round_)):
+    if part not in _WITHOUT_IMAGES and (why := embargo_reason(round_)):
         raise Refusal(f"the images of {round_} must stay secret: {why}", fix="release it when that ends")
-    # the initial seeding is the order of the leaderboards at the freeze
-    if part == Release.Part.BUNDLE and _current_secret(round_):
-        raise Refusal(f"the bundle of {round_} would reveal frozen leaderboards", fix="unfreeze the leaderboards first")
+    # the initial seeding is the order of the leaderboards at the freeze, and matches may follow it
+    if part in _SIGNED and _current_secret(round_):
+        problem = f"the {Release.Part(part).label} of {round_} would reveal frozen leaderboards"
+        raise Refusal(problem, fix="unfreeze the leaderboards first")
     if part == Release.Part.CODE:
         _check_code(round_)
+    if part == Release.Part.OBJECTIONS:
+        _check_objections(round_)
 
 
 def _current_secret(round_: Round) -> bool:
@@ -181,6 +199,20 @@ def _check_code(round_: Round) -> None:
         )
 
 
+def _check_objections(round_: Round) -> None:
+    """Raise `Refusal` while the file could still change: it holds every objection, each with its answer."""
+    result = result_state(Round.objects.get(pk=round_.pk))
+    if result is None:
+        raise Refusal(f"the result of {round_} has no period for objections", fix="release its other parts")
+    if not result.over:
+        raise Refusal(
+            f"objections to {round_} are accepted until {in_words(result.until)}",
+            fix="release them afterwards, once each has an answer",
+        )
+    if result.open:
+        raise Refusal(f"objections to {round_} without an answer: {result.open}", fix="answer them first")
+
+
 def _made(round_: Round, part: str) -> str:
     """Make the released content before the transaction, as it is slow; return its digest if it is a file."""
     if part == Release.Part.CODE:
@@ -190,6 +222,8 @@ def _made(round_: Round, part: str) -> str:
         return ""
     if part == Release.Part.BUNDLE:
         return object_store.put_open(bundle_of(round_))
+    if part == Release.Part.OBJECTIONS:
+        return object_store.put_open(objections_of(round_))
     makers = {
         Release.Part.IMAGES: images_zip,
         Release.Part.PERTURBED: format_of(round_).perturbed_table,

@@ -8,8 +8,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from django.urls import reverse
+from django.utils.html import format_html
+
+from core.time_format import in_words
 from rounds.formats import format_of, round_formats
-from rounds.models import Release, Round
+from rounds.models import Objection, Release, Round
+from rounds.objections.period import ResultState, result_state
+from rounds.objections.selectors import all_objections
 from rounds.publishing.preview import warnings
 from rounds.running.dashboard_tables import BEFORE_SCORE, DashboardTable, Section, entries
 from workers.selectors import live_workers
@@ -48,6 +54,7 @@ def dashboard(round_: Round) -> Dashboard:
         *part.work,
         Section("What publishing changes", part.changes, " ".join([PREVIEW, *warnings(views)])),
         Section("Entries", entries(round_, part.cut) if runs else []),
+        _objections(round_),
         Section("Standings", part.standings),
         *part.log,
         Section("Releases", _releases(round_)),
@@ -55,6 +62,31 @@ def dashboard(round_: Round) -> Dashboard:
     ]
     shown = [section for section in sections if section.tables]
     return Dashboard(STATE_TEXT[State(round_.state)], round_.problem or part.problem, part.percent, shown)
+
+
+def _objections(round_: Round) -> Section:
+    """Return the objections to the result, the open ones first, and whether it is final."""
+    result = result_state(round_)
+    if result is None:
+        return Section("Objections", [])
+    shown = all_objections(round_)
+    shown.sort(key=lambda each: each.row.state != Objection.State.OPEN)
+    rows = [(_linked(each.row), each.title, each.row.get_state_display(), each.row.made_at) for each in shown]
+    table = DashboardTable("", ("objection", "to", "state", "made"), rows)
+    return Section("Objections", [table], _words(result))
+
+
+def _linked(row: Objection) -> str:
+    address = reverse("admin:rounds_objection_change", args=[row.pk])
+    return format_html('<a class="text-link" href="{}">{} by {}</a>', address, row.pk, row.team.name)
+
+
+def _words(result: ResultState) -> str:
+    if not result.over:
+        return f"The result is provisional: teams may object until {in_words(result.until)}."
+    if result.open:
+        return "The result is provisional until each objection has an answer: uphold or reject it, with a reason."
+    return f"The result is final: objections were accepted until {in_words(result.until)}, and none is open."
 
 
 def _releases(round_: Round) -> list[DashboardTable]:

@@ -38,7 +38,7 @@ from formats.query.matches.models import Match, Piece, SampleResult
 from formats.query.rounds.models import Decision, RoundMatch, RoundStage, RoundWarning
 from formats.transfer.tournaments.models import AttackRun, DefenceRun, Entrant, PairTotal, RepeatRun, Tournament
 from repositories.models import PushCost, Repository
-from rounds.models import Release, Round, RoundEntry, SigningKey
+from rounds.models import Objection, Release, Round, RoundEntry, SigningKey
 from submissions.models import Build, LogChunk, Player, QuotaSlot, Submission
 from workers.models import Host, HostComparison, Worker, WorkerTime
 
@@ -320,6 +320,9 @@ class Rows:
         Decision.objects.create(stage=stage, track=track, player=players["model"], place=1, value=0.5, kept=True)
         RoundWarning.objects.create(
             round=played, model=players["model"], attack=players["untargeted"], nearer=5, samples=8
+        )
+        Objection.objects.create(
+            round=played, team=submission.repository.entry.team, text="A text.", made_at=self.at, made_by=self.by
         )
         Release.objects.create(round=played, part="bundle", released_at=self.at, released_by=self.by, content="b" * 64)
 

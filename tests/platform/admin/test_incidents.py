@@ -79,6 +79,7 @@ def test_it_works(as_superuser: Client, failures: Submission) -> None:
         "Runs of defences that wait after faults",
         "Submissions ended by platform errors",
         "Slots that only an organiser refunds",
+        "Objections without an answer",
         "Pieces waiting, the oldest for more than a day",
     }
     assert found.pop("Pieces waiting, the oldest for more than a day: 1") == reverse("pages:status")

@@ -12,9 +12,10 @@ import pytest
 from accounts.models import User
 from competitions.models import Competition, FreezeWindow, SampleSet
 from competitions.pseudonyms import public_name
-from core import object_store
+from core import clock, object_store
+from core.time_format import to_minute
 from formats.query.rounds.models import RoundWarning
-from rounds.models import Release, Round, RoundEntry
+from rounds.models import Objection, Release, Round, RoundEntry
 from rounds.release.signing_keys import public_key, rotate
 from submissions.models import Player, Submission
 
@@ -78,6 +79,37 @@ def test_it_works(program: Any, played: Round, olga: User, scored: Submission) -
     assert file["address"] == "http://testserver/competitions/digits/rounds/1/files/bundle"
     assert file["sha256"] == object_store.put(b"{}\n")
     assert "the secret salt" not in str(shown)
+
+
+def test_objections_are_listed_as_the_reader_sees_them(
+    program: Any, played: Round, alice: User, charlie: User, olga: User, scored: Submission
+) -> None:
+    Round.objects.update(state=Round.State.PUBLISHED, state_since=clock.now(), objection_days=2)
+    entry, team = RoundEntry.objects.get(), scored.repository.entry.team
+    common = {"round": played, "team": team, "made_at": clock.now(), "made_by": alice}
+    first = Objection.objects.create(**common, entry=entry, text="It is wrong.")
+    Objection.objects.create(
+        **common, text="All is wrong.", state="rejected", answer="It is not.", closed_at=clock.now(), closed_by=olga
+    )
+    address = f"{ROUND}/objections"
+    (shown,) = program().get(address).json()
+    assert (shown["to"], shown["state"], shown["answer"]) == ("the whole result", "rejected", "It is not.")
+    assert (shown["team"], shown["submission"], shown["match"]) == (team.slug, None, None)
+    seen = {
+        who: [each["number"] for each in program(who, "read").get(address).json()] for who in (alice, charlie, olga)
+    }
+    assert seen == {alice: [first.pk, shown["number"]], charlie: [shown["number"]], olga: [first.pk, shown["number"]]}
+    assert program(alice, "read").get(address).json()[0]["submission"] == scored.pk
+    assert program().post(address, {}).status_code == 405
+    found = program().get(ROUND).json()
+    until = to_minute(Round.objects.get().state_since + timedelta(days=2))
+    assert (found["provisional"], found["objection_days"]) == (True, 2)
+    assert found["objections_until"] == until.isoformat().replace("+00:00", "Z")
+    Objection.objects.update(state="rejected")
+    Round.objects.update(state_since=clock.now() - timedelta(days=3))
+    assert program().get(ROUND).json()["provisional"] is False
+    Competition.objects.update(public=False)
+    assert program().get(address).status_code == 404
 
 
 def test_scores_are_rounded_as_on_the_page(program: Any, played: Round) -> None:

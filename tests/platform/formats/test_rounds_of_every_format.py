@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from datetime import timedelta
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 from celery import current_app
@@ -21,11 +21,14 @@ from core.errors import Refusal
 from evaluation.bundle.signature_check import Checked, verify_signed
 from evaluation.cli import main
 from evaluation.formats.registry import formats as engine_formats
+from pages.formats import page_formats
 from repositories.git_reader import GitReader
 from repositories.models import Repository
 from rounds import services
 from rounds.formats import round_formats
 from rounds.models import Release, Round
+from rounds.objections.closing import answer
+from rounds.objections.filing import file_objection
 from rounds.planning.freeze import freeze
 from rounds.planning.plan import plan_round
 from rounds.publishing.publication import publish
@@ -64,7 +67,7 @@ class Open(NamedTuple):
         return plan_round(
             competition=self.competition, title="Final", kind="final", schedule="ladder-2", guard=False, samples=4,
             source=self.competition.sample_sets.get(purpose=SampleSet.Purpose.FINAL), by=by,
-            starts_at=now + timedelta(seconds=1), ends_at=now + timedelta(hours=2),
+            starts_at=now + timedelta(seconds=1), ends_at=now + timedelta(hours=2), objection_days=3,
         )  # fmt: skip
 
 
@@ -160,6 +163,7 @@ def test_a_round_from_its_plan_to_the_verified_bundle(
     for part in ("bundle", "images"):
         release(round_=round_, part=part, by=olga, reason="It is over.")
     _bundle(client, round_, tmp_path)
+    _objections(client, opened, round_, the_clock)
     sweep_and_play()
     _leaderboards(client, opened.competition)
     _pictures(client, opened.competition)
@@ -188,6 +192,43 @@ def _bundle(client: Client, round_: Round, tmp_path: Path) -> None:
         bundle.write_bytes(content)
         published = ["--samples", round_.commitment, "--field", round_.field_commitment]
         assert main(["verify", str(bundle), "--key", public_key(), *published]) == 0
+
+
+def _objections(client: Client, opened: Open, round_: Round, the_clock: FakeClock) -> None:
+    """A team objects to the result, to an entry and to a match where the format has some; the result becomes final.
+
+    The file of the objections is signed, and the bundle stays as it is.
+    """
+    name, page = round_.competition.format, reverse("pages:round", args=[round_.competition.slug, 1])
+    numbers = [str(number) for number in range(1, 100)]
+    keys = numbers + [f"{attack}/{other}" for attack in numbers for other in numbers]
+    matches = round_formats[name].find_matches(round_, keys)
+    assert bool(matches) == bool(page_formats[name].attack_tracks)
+    assert round_formats[name].find_matches(round_, ["", "0", "x", "-1", "1/", "9" * 30, "1/2/3", "\u0661"]) == {}
+    subjects: list[dict[str, Any]] = [{}, {"entry": round_.entries.earliest("pk").pk}]
+    client.force_login(opened.captain)
+    for key in list(matches)[:1]:
+        subjects.append({"match": key})
+        assert len(matches[key].players) == 2
+        of_match = client.get(page_formats[name].match_address(round_, key))
+        assert "Object to this match" in of_match.content.decode()
+    made = [file_objection(round_=round_, by=opened.captain, text="Wrong.", **subject) for subject in subjects]
+    assert "Provisional: objections until" in client.get(page).content.decode()
+    client.logout()
+    bundle = b"".join(client.get(f"{page}/files/bundle"))
+    for each in made:
+        answer(objection=each, upheld=False, by=opened.olga, reason="It is right.")
+    the_clock.forward(days=3)
+    shown = client.get(page).content.decode()
+    assert "Final: objections were accepted until" in shown
+    assert shown.count("Answer of the organisers") == len(subjects)
+    assert len(client.get(reverse("api:objections", args=[name, 1])).json()) == len(subjects)
+    release(round_=round_, part="objections", by=opened.olga, reason="It is final.")
+    content = b"".join(client.get(f"{page}/files/objections"))
+    signed = verify_signed(content, public_key(), None, None, lambda lines: Checked((), (f"{len(list(lines))} lines",)))
+    assert signed.ok, signed.problems
+    assert signed.summary[0] == f"{1 + len(subjects)} lines"
+    assert b"".join(client.get(f"{page}/files/bundle")) == bundle
 
 
 def _pictures(client: Client, competition: Competition) -> None:

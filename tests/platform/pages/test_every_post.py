@@ -16,9 +16,10 @@ from django.urls import URLResolver, get_resolver
 
 from accounts.models import AccessToken, Invitation, Team, User
 from competitions.models import Competition, Organiser
+from core import clock
 from formats.query.matches.models import Match
-from rounds.models import Round
-from submissions.models import Submission
+from rounds.models import Objection, Round, RoundEntry
+from submissions.models import Player, Submission
 
 ARGUMENT = re.compile(r"<(?:\w+:)?(\w+)>|\(\?P<(\w+)>[^)]*\)")
 WRITE = re.compile(r'\s*(?:INSERT(?: OR \w+)? INTO|UPDATE|DELETE FROM)\s+"(\w+)"')
@@ -41,7 +42,7 @@ MAY_CHANGE: dict[str, set[str] | None] = {
     "charlie": TEAM,  # invited by the Owls, and may found a team
     "staff": TEAM,  # without any competition, a user as others
     "rita": TEAM,  # organises another competition
-    "bob": TEAM | SUBMITTING,
+    "bob": TEAM | SUBMITTING | {"rounds_objection"},
     "olga": None,  # all but the tables of operators
     "superuser": None,
 }
@@ -54,6 +55,7 @@ FIELDS = {
     "time_zone": "Europe/Berlin", "next": "/", "action": "delete_selected", "_selected_action": "1",
     "post": "yes", "confirm": "yes", "state": "published", "is_staff": "on", "is_superuser": "on", "public": "on",
     "days": "9", "scopes": "read", "display_name": "X", "_save": "Save", "accept": "on",
+    "about": "result",
 }  # fmt: skip
 
 
@@ -92,6 +94,7 @@ def site(
         team=Team.objects.get(slug="owls"), username="charlie", user=charlie, invited_by=alice, made_at=now,
         expires_at=now + timedelta(days=9),
     )  # fmt: skip
+    objection = contest(planned, shown["scored"], alice)
     other = Competition.objects.create(
         slug="letters", title="Letters", starts_at=planned.planned_at, ends_at=planned.planned_at + timedelta(days=9),
         created_at=planned.planned_at,
@@ -107,7 +110,20 @@ def site(
         "service": "git-receive-pack", "key": "x", "uidb36": "1", "old": "1", "new": "1", "part": "bundle",
         "name": "prizes", "attack": "1", "defence": "1", "sample": "0", "app_label": "core", "content_type_id": "1",
         "url": "nothing", "id": str(alice.pk), "format": "json",
+        "objection": str(objection.pk),
     }  # fmt: skip
+
+
+def contest(round_: Round, entered: Submission, by: User) -> Objection:
+    """Publish a round with a period for objections, in which the team of a submission took part, and object to it."""
+    Round.objects.filter(pk=round_.pk).update(state="published", state_since=clock.now(), objection_days=9)
+    player = Player.objects.get(submissions=entered)
+    entry = RoundEntry.objects.create(
+        round=round_, track=entered.repository.track, submission=entered, player=player, order=1, prior=1, place=1
+    )
+    return Objection.objects.create(
+        round=round_, team=entered.repository.entry.team, entry=entry, text="A text.", made_at=clock.now(), made_by=by
+    )
 
 
 def address(route: str, arguments: dict[str, str]) -> str:
@@ -163,4 +179,5 @@ def test_it_finds_changes(site: dict[str, str]) -> None:
     client.force_login(User.objects.get(username="bob"))
     with connection.execute_wrapper(writes):
         client.post(address("submissions/<int:number>/withdraw", site))
-    assert "submissions_submission" in writes.tables
+        client.post(address("competitions/<slug:slug>/rounds/<int:number>/objections/new", site), FIELDS)
+    assert {"submissions_submission", "rounds_objection"} <= writes.tables

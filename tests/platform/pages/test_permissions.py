@@ -13,10 +13,10 @@ from accounts.models import AccessToken, Invitation, Team, User
 from competitions.models import Competition, Page, SampleSet
 from competitions.organiser_pages import announce
 from competitions.terms import publish_terms
-from core import object_store
+from core import clock, object_store
 from formats.query.matches.models import Match
 from pages.urls import urlpatterns
-from rounds.models import Release, Round, RoundEntry
+from rounds.models import Objection, Release, Round, RoundEntry
 from submissions.models import Player, Submission
 
 ROLES = ("anonymous", "charlie", "bob", "olga")
@@ -77,6 +77,11 @@ TABLE = [
     Row("round", ("digits", "1"), "get", EVERYONE),
     Row("round_file", ("digits", "1", "bundle"), "get", EVERYONE),
     Row("round_file", ("digits", "1", "images"), "get", (404, 404, 404, 404)),
+    Row("objection_new", ("digits", "1"), "get", (302, 403, 200, 403)),
+    Row("objection_new", ("digits", "2"), "get", (302, 403, 302, 403)),  # not published: back to its page
+    Row("objection_new", ("digits", "1"), "post", (302, 403, 200, 403)),  # it has no text
+    Row("objection_withdraw", ("digits", "1", "objection"), "post", (302, 404, 302, 404)),
+    Row("objection_withdraw", ("digits", "2", "objection"), "post", (302, 404, 404, 404)),  # of another round
     Row("figure_csv", ("digits", "1", "robustness"), "get", (404, 404, 404, 404)),  # nobody has a score
     Row("figure_csv", ("digits", "2", "robustness"), "get", (404, 404, 404, 404)),  # not published
     Row("figure_svg", ("digits", "1", "robustness"), "get", (404, 404, 404, 404)),
@@ -164,6 +169,7 @@ TABLE = [
         Row(name, args, "get", (405, 405, 405, 405))
         for name, args in [
             ("proof_upload", ("digits", "1", "1")),
+            ("objection_withdraw", ("digits", "1", "objection")),
             ("withdraw", ("building",)),
             ("choose", ("scored",)),
             ("choose_newest", ("owls", "model")),
@@ -225,6 +231,10 @@ TEXTS = [
     ("match", "match", "CSV of the samples", ("olga",)),
     ("match", "match", "Distance against queries", ("olga",)),
     ("match", "match", "The samples of this match are secret", ("anonymous", "charlie", "bob")),
+    ("round", "digits 1", "Objection", ROLES),
+    ("round", "digits 1", "an open objection", ("bob", "olga")),
+    ("round", "digits 1", "Object to the result", ("bob",)),
+    ("round", "digits 1", "Yes, withdraw", ("bob",)),
     ("team", "owls", "Place 1 in", ROLES),
     ("team", "owls", "Frozen in", ("bob", "olga")),
     ("team", "owls", "alice", ROLES),
@@ -283,6 +293,10 @@ def keys(
     )
     _play(planned, shown, olga)
     _write(planned.competition, olga)
+    objection = Objection.objects.create(
+        round=Round.objects.get(number=1), team=Team.objects.get(slug="owls"), text="This is an open objection.",
+        made_at=planned.planned_at, made_by=bob,
+    )  # fmt: skip
     numbers = {name: str(submission.pk) for name, submission in shown.items()}
     match = played_match.pk
     SampleSet.objects.create(
@@ -293,7 +307,13 @@ def keys(
     played_match.pk, played_match.repetition = None, 1
     played_match.save()
     others = {"match": match, "hidden match": played_match.pk}
-    others |= {"token of alice": token.pk, "invitation": invitation.pk, "alice": alice.pk, "bob": bob.pk}
+    others |= {
+        "objection": objection.pk,
+        "token of alice": token.pk,
+        "invitation": invitation.pk,
+        "alice": alice.pk,
+        "bob": bob.pk,
+    }
     names = {f"name of {name}": name for name in ("bob", "charlie")}
     return numbers | names | {name: str(key) for name, key in others.items()}
 
@@ -310,7 +330,7 @@ def _write(competition: Competition, by: User) -> None:
 
 def _play(first: Round, shown: dict[str, Submission], by: User) -> None:
     """Publish the first round with its bundle, and freeze the submission that is being built in a second one."""
-    first.state = Round.State.PUBLISHED
+    first.state, first.state_since, first.objection_days = Round.State.PUBLISHED, clock.now(), 9
     first.save()
     Release.objects.create(
         round=first,
@@ -378,7 +398,7 @@ def test_it_works(client: Client, keys: dict[str, str], role: str) -> None:
 def test_texts_are_visible_only_to_their_roles(client: Client, keys: dict[str, str], role: str) -> None:
     enter(client, role)
     for name, arg, text, readers in TEXTS:
-        page = client.get(address(name, (arg,) if arg else (), keys)).content.decode()
+        page = client.get(address(name, tuple(arg.split()), keys)).content.decode()
         assert (text in page) == (role in readers), f"{text!r} on {name} {arg} as {role}"
 
 

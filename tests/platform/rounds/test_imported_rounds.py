@@ -42,6 +42,20 @@ def test_it_works(imported: Competition) -> None:
     assert Round.objects.count() == 2
 
 
+def test_days_for_objections_are_those_of_the_competition_or_of_the_round(db: None, the_clock: FakeClock) -> None:
+    about = with_rounds()["competition"] | {"objection_days": 7}
+    document = with_rounds(ROUNDS[0], ROUNDS[1] | {"objection_days": 14}, competition=about)
+    made = import_competition(document)
+    assert list(made.rounds.order_by("number").values_list("objection_days", flat=True)) == [7, 14]
+    assert export_competition(made) == document
+    import_competition(with_rounds(*ROUNDS, competition=about | {"objection_days": 3}))
+    assert list(made.rounds.order_by("number").values_list("objection_days", flat=True)) == [7, 14], "they are public"
+    with pytest.raises(Refusal, match="with other values"):
+        import_competition(with_rounds(ROUNDS[0], ROUNDS[1] | {"objection_days": 13}, competition=about))
+    with pytest.raises(Refusal, match="objection_days: 91 is not valid"):
+        import_competition(with_rounds(competition=about | {"objection_days": 91}))
+
+
 def test_a_later_import_changes_no_round(imported: Competition, the_clock: FakeClock, root_user: User) -> None:
     first, final = imported.rounds.order_by("number")
     services.cancel(round_=final, by=root_user, reason="It rains.")

@@ -268,6 +268,7 @@ def test_the_log_is_found_by_team(browser: Client, env: RoundFixture) -> None:
     ("wrong", "words"),
     [
         ({"samples": 41}, "has 40 samples"),
+        ({"objection_days": 91}, "less than or equal to 90"),
         ({"kind": "final"}, "samples for final"),
         ({"title": " "}, "This field is required"),
         ({"ends_at_0": "2026-11-20"}, "window"),
@@ -280,6 +281,15 @@ def test_it_rejects_an_invalid_plan(browser: Client, env: RoundFixture, wrong: d
     assert words in page
     assert "The first month is over." in page
     assert not Round.objects.exists()
+
+
+@pytest.mark.parametrize(("entered", "planned"), [("", 4), ("0", 0), ("9", 9)])
+def test_days_for_objections_are_the_competition_s_unless_entered(
+    browser: Client, env: RoundFixture, entered: str, planned: int
+) -> None:
+    Competition.objects.update(objection_days=4)
+    browser.post(ADD, plan_form(env, objection_days=entered))
+    assert Round.objects.get().objection_days == planned
 
 
 def test_a_platform_error_is_shown_and_keeps_the_form(browser: Client, env: RoundFixture) -> None:

@@ -62,6 +62,22 @@ def test_it_works(env: RoundFixture) -> None:
     assert round_.salt not in str(event.data)
 
 
+def test_it_fixes_the_days_for_objections(env: RoundFixture) -> None:
+    """They are those of the competition at the planning, or others."""
+    env.competition.objection_days = 5
+    first = plan_round(**plan_arguments(env))
+    env.competition.objection_days = 9
+    second = plan_round(**plan_arguments(env, source=env.sources["test-2"], objection_days=0, **later(9)))
+    first.refresh_from_db()
+    assert (first.objection_days, second.objection_days) == (5, 0)
+    assert Event.objects.get(subject=f"round:{first.pk}", verb="plan").data["objection_days"] == 5
+
+
+def later(days: int) -> dict[str, Any]:
+    """Return a window of two days that begins after `days`."""
+    return {"starts_at": clock.now() + timedelta(days=days), "ends_at": clock.now() + timedelta(days=days + 2)}
+
+
 def test_each_round_has_a_number_and_a_salt_of_its_own(
     env: RoundFixture, monkeypatch: pytest.MonkeyPatch, site_salts: Callable[[], str]
 ) -> None:
@@ -107,6 +123,8 @@ def test_an_equal_salt_draws_equal_samples(env: RoundFixture) -> None:
 @pytest.mark.parametrize(
     ("others", "problem"),
     [
+        ({"objection_days": -1}, "-1 is not a number of days for objections"),
+        ({"objection_days": 91}, "91 is not a number of days for objections"),
         ({"title": "  "}, "a title of 1 to 120"),
         ({"title": "x" * 121}, "a title of 1 to 120"),
         ({"kind": "friendly"}, "is not a kind of round"),

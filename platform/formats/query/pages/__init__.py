@@ -7,7 +7,7 @@ from datetime import datetime
 
 from django.contrib.auth.models import AnonymousUser
 from django.http import HttpRequest
-from django.urls import URLPattern, path
+from django.urls import URLPattern, path, reverse
 
 from accounts.models import User
 from competitions.models import Competition, Entry, RulesVersion, Track
@@ -187,6 +187,10 @@ class QueryPages:
     def round_progress(self, played: Round) -> RoundProgress:
         """Return the progress of a round in triples."""
         return rounds.progress_of(played)
+
+    def match_address(self, shown: Round, key: str) -> str:
+        """Return the address of the page of a match."""
+        return reverse("pages:match", args=[key])
 
     def round_results(
         self, request: HttpRequest, shown: Round, tracks: Sequence[Track], public: Mapping[str, Release]

@@ -29,6 +29,7 @@ from formats.query.rounds.match_visibility import Sight, scores_seen
 from pages.access import competition_of
 from pages.csv_download import csv_file
 from pages.player_names import names_in, names_of
+from pages.round.objections import objection_address
 from pages.site.error_views import missing_page
 
 MOST_SCORES = 10
@@ -70,6 +71,7 @@ def show(request: HttpRequest, number: int) -> HttpResponse:
         "others": _others(match, seen),
         # a submission has a score for each pool that it was measured against
         "scores": list({each.submission_id: each for each in seen.select_related(*_SCORED)[:MOST_SCORES]}.values()),
+        "objection_url": objection_address(request, round_match.round, str(match.pk)) if round_match else "",
         "again": reproduction(match, sight, f"{request.scheme}://{request.get_host()}"),
     }
     return render(request, "formats/query/match.html", context)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import datetime
 from functools import partial
@@ -32,7 +33,7 @@ from formats.query.rounds.planning import RoundSchedule, check_sides, chosen_sch
 from formats.query.rounds.pool_publication import publish_pools
 from formats.query.rounds.preview import preview
 from formats.query.rounds.round_advancement import OPEN_STATES, advance_round
-from rounds.formats import Counting
+from rounds.formats import Counting, MatchInRound
 from rounds.models import Round, RoundEntry
 from rounds.publishing.preview import Preview
 from rounds.running.dashboard_tables import DashboardPart
@@ -40,6 +41,9 @@ from submissions.models import Player
 
 if TYPE_CHECKING:
     from accounts.models import User
+
+_KEY = re.compile(r"[1-9][0-9]{0,17}")
+"""The key of a match, as the address of its page has it."""
 
 
 class QueryRounds:
@@ -115,6 +119,13 @@ class QueryRounds:
 
     def secret_order_since(self, round_: Round) -> datetime | None:
         return frozen_since(round_.competition)
+
+    def find_matches(self, round_: Round, keys: Collection[str]) -> Mapping[str, MatchInRound]:
+        found = pairs_of(round_).filter(pk__in=[int(key) for key in keys if _KEY.fullmatch(key)])
+        return {
+            str(each.pk): MatchInRound(f"{each.attack.title} against {each.model.title}", (each.attack, each.model))
+            for each in found
+        }
 
     def being_played(self, sets: QuerySet[SampleSet]) -> QuerySet[SampleSet]:
         return sets.filter(Exists(Match.objects.filter(sample_set=OuterRef("pk"), state__in=OPEN_STATES)))

@@ -167,6 +167,10 @@ class TransferPages(WithoutHistory):
         """Return the progress of a round in runs."""
         return rounds.progress_of(played)
 
+    def match_address(self, shown: Round, key: str) -> str:
+        """Return the address of the page of a pair in the round."""
+        return reverse("pages:round_pair", args=[shown.competition.slug, shown.number, *key.split("/")])
+
     def round_results(
         self, request: HttpRequest, shown: Round, tracks: Sequence[Track], public: Mapping[str, Release]
     ) -> RoundContent:

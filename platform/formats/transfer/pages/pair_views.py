@@ -18,6 +18,7 @@ from formats.transfer.tournaments.boards import tournament_in_force
 from formats.transfer.tournaments.models import Tournament
 from pages.access import competition_of, round_of
 from pages.board.freeze import freeze_of
+from pages.round.objections import objection_address
 from rounds.models import Release, Round
 from rounds.publishing.visibility import images_seen, pairs_public
 from rounds.release.released_parts import released
@@ -46,6 +47,7 @@ def round_pair(request: HttpRequest, slug: str, number: int, attack: int, defenc
         "round": shown,
         "images": images_seen(shown, request.user),
         "for_organisers": Release.Part.BUNDLE not in released(shown),
+        "objection_url": objection_address(request, shown, f"{attack}/{defence}"),
     }
     return render(request, "formats/transfer/pair.html", _pair_context(shown.competition, found) | context)
 

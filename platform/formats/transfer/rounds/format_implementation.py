@@ -17,12 +17,13 @@ from formats.transfer.rounds.competition_verification import verify
 from formats.transfer.rounds.dashboard import dashboard_part
 from formats.transfer.rounds.downloads import attack_runs_of, attack_runs_table
 from formats.transfer.rounds.engine_adapter import VERSION, body_of, check_size, commitment_to_field, record_of
+from formats.transfer.rounds.matches import matches_of
 from formats.transfer.rounds.preview import preview
 from formats.transfer.rounds.round_advancement import advance_round, frozen_tournament, tournament_of
 from formats.transfer.rounds.round_participants import check_sides, participants, players_of
 from formats.transfer.tournaments import round_tournaments
 from formats.transfer.tournaments.selectors import ever_held, held_by_workers, with_open_runs
-from rounds.formats import Counting, LeaderboardsContinue
+from rounds.formats import Counting, LeaderboardsContinue, MatchInRound
 from rounds.models import Round, RoundEntry
 from rounds.publishing.preview import Preview
 from rounds.running.dashboard_tables import DashboardPart
@@ -86,6 +87,9 @@ class TransferRounds(LeaderboardsContinue):
 
     def preview(self, round_: Round) -> list[Preview]:
         return preview(round_)
+
+    def find_matches(self, round_: Round, keys: Collection[str]) -> Mapping[str, MatchInRound]:
+        return matches_of(round_, keys)
 
     def being_played(self, sets: QuerySet[SampleSet]) -> QuerySet[SampleSet]:
         return sets.filter(Exists(with_open_runs().filter(sample_set=OuterRef("pk"))))
