@@ -41,6 +41,7 @@ urlpatterns = [
     path("docs", home.docs, name="docs"),
     path("docs/<slug:name>", manual.show, name="manual"),
     path("competitions/<slug:slug>", competitions.competition, name="competition"),
+    path("competitions/<slug:slug>/calendar.ics", competitions.calendar_ics, name="calendar_ics"),
     path("competitions/<slug:slug>/rules", competitions.rules, name="rules"),
     path("competitions/<slug:slug>/rules/<int:old>..<int:new>", competitions.rules_difference, name="rules_diff"),
     path("competitions/<slug:slug>/rounds/<int:number>", rounds.show, name="round"),

@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-import hashlib
-
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import render
 from django.urls import reverse
-from django.utils.cache import get_conditional_response, patch_cache_control
-from django.utils.http import quote_etag
 from django.views.decorators.http import require_safe
 
 from competitions.selectors import announcements_of, may_organise
 from core import clock
 from pages.access import competition_of
 from pages.competition.announcement_feed import MOST, atom
-
-FEED_SECONDS = 300
+from pages.competition.conditional_answer import conditional_answer
 
 
 @require_safe
@@ -46,8 +41,4 @@ def feed(request: HttpRequest, slug: str) -> HttpResponseBase:
         page=reverse("pages:news", args=[slug]),
         feed=request.path,
     )
-    etag = quote_etag(hashlib.sha256(text.encode()).hexdigest()[:32])
-    response = HttpResponse(text, content_type="application/atom+xml; charset=utf-8", headers={"ETag": etag})
-    patch_cache_control(response, max_age=FEED_SECONDS, **{"public" if competition.public else "private": True})
-    answer = get_conditional_response(request, etag=etag, response=response)
-    return response if answer is None else answer
+    return conditional_answer(request, competition, text.encode(), "application/atom+xml; charset=utf-8")

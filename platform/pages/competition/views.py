@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from django.http import Http404, HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_safe
 
@@ -14,6 +15,8 @@ from core.errors import Refusal
 from pages.access import competition_of, own_entry
 from pages.board.track_cards import cards
 from pages.competition.calendar import calendar
+from pages.competition.calendar_file import calendar_file
+from pages.competition.conditional_answer import conditional_answer
 from pages.competition.development_samples import development_set, examples
 from pages.formats import page_formats
 
@@ -44,6 +47,14 @@ def competition(request: HttpRequest, slug: str) -> HttpResponse:
         "terms": terms_in_force(shown),
     }
     return render(request, "pages/competition/competition.html", context)
+
+
+@require_safe
+def calendar_ics(request: HttpRequest, slug: str) -> HttpResponseBase:
+    """Return the calendar as a file, to which calendar programs can subscribe."""
+    shown = competition_of(request, slug)
+    content = calendar_file(shown, calendar(shown), f"{request.scheme}://{request.get_host()}")
+    return conditional_answer(request, shown, content, "text/calendar; charset=utf-8")
 
 
 @require_safe

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from django.test import Client
+from icalendar import Calendar as File
 
 from accounts.models import User
 from competitions.models import Competition, FreezeWindow
@@ -93,3 +94,33 @@ def test_windows_without_a_gap_are_one_freeze(competition: Competition, the_cloc
 )
 def test_countdowns_have_two_units_and_end_no_earlier_than_they_say(seconds: float, words: str) -> None:
     assert until(seconds) == words
+
+
+def test_calendar_programs_read_it(client: Client, planned: Round, competition: Competition, the_clock: Any) -> None:
+    freeze(competition, the_clock.at - timedelta(days=9), 72, "maintenance, and more; all\nof it")
+    answer = client.get(f"{PAGE}/calendar.ics")
+    assert answer.headers["Content-Type"] == "text/calendar; charset=utf-8"
+    events = {str(event["summary"]): event for event in File.from_ical(answer.content).walk("VEVENT")}
+    title = competition.title
+    assert set(events) == {
+        f"{title} starts", f"{title} ends", f"{title}: {planned.title}", f"{title}: maintenance, and more; all\nof it",
+    }  # fmt: skip
+    round_ = events[f"{title}: {planned.title}"]
+    assert (round_.decoded("dtstart"), round_.decoded("dtend")) == (planned.window.starts_at, planned.window.ends_at)
+    assert str(round_["url"]) == f"http://testserver{PAGE}/rounds/{planned.number}"
+    assert {str(event["status"]) for event in events.values() if "status" in event} == {"CONFIRMED"}
+    again = client.get(f"{PAGE}/calendar.ics", headers={"If-None-Match": answer.headers["ETag"]})
+    assert (again.status_code, again.content) == (304, b"")
+
+
+def test_an_event_keeps_its_id_when_it_moves_or_is_cancelled(client: Client, planned: Round, the_clock: Any) -> None:
+    def of_round() -> Any:
+        events = File.from_ical(client.get(f"{PAGE}/calendar.ics").content).walk("VEVENT")
+        return next(event for event in events if planned.title in str(event["summary"]))
+
+    before = of_round()
+    FreezeWindow.objects.update(starts_at=planned.window.starts_at - timedelta(hours=1), called_off_at=the_clock.at)
+    after = of_round()
+    assert str(after["uid"]) == str(before["uid"])
+    assert after.decoded("dtstart") == before.decoded("dtstart") - timedelta(hours=1)
+    assert str(after["status"]) == "CANCELLED"

@@ -71,6 +71,7 @@ TABLE = [
     Row("citation_file", ("digits",), "get", EVERYONE),
     Row("news", ("digits",), "get", EVERYONE),
     Row("feed", ("digits",), "get", EVERYONE),
+    Row("calendar_ics", ("digits",), "get", EVERYONE),
     Row("rules_diff", ("digits", "1", "1"), "get", EVERYONE),
     Row("board", ("digits", "model"), "get", EVERYONE),
     Row("board_csv", ("digits", "model"), "get", EVERYONE),
