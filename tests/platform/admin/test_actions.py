@@ -15,7 +15,7 @@ from django.urls import reverse
 from unfold.widgets import UnfoldAdminDateWidget
 
 from accounts.models import User
-from competitions.models import Track
+from competitions.models import Competition, Track
 from core import clock
 from core.administration.actions import AdminAction, ReasonForm, confirmed_action
 from core.models import Event
@@ -119,6 +119,22 @@ def test_replaying_a_match_links_to_the_evaluations_that_stay_void(as_organiser:
     assert shown_messages(done) == ["1 of 1 started again."]
     match.refresh_from_db()
     assert match.state == Match.State.WAITING, "a re-evaluation replays what failed"
+
+
+def test_a_submission_is_evaluated_again_on_its_page(as_organiser: Client, rows: Any) -> None:
+    rows.more()
+    Evaluation.objects.update(state="void", cause="platform", reason="fault")
+    voided = Evaluation.objects.get()
+    page = reverse("admin:submissions_submission_re_evaluate", args=[voided.submission_id])
+    assert page in as_organiser.get(page.replace("re_evaluate", "change")).content.decode()
+    answer = {"confirmed": "yes", "reason": "The host was broken."}
+    assert shown_messages(as_organiser.post(page, answer)) == ["1 of 1 started again."]
+    again = Evaluation.objects.exclude(pk=voided.pk).get()
+    assert again.submission == voided.submission
+    Competition.objects.update(format="transfer")
+    *_, said = shown_messages(as_organiser.post(page, answer))
+    assert "a competition of the transfer format, which has no evaluations" in said
+    assert Evaluation.objects.count() == 2
 
 
 def test_replaying_a_match_without_evaluations_shows_no_note(as_organiser: Client, rows: Any) -> None:

@@ -106,6 +106,21 @@ class PoolPlaceAdmin(ReadOnlyAdmin):
     search_fields = ("player__title", "player__digest")
 
 
+RE_EVALUATED = (
+    "The submission is measured again, against the current pool. Failed matches are replayed, all others are reused, "
+    "and earlier evaluations are kept."
+)
+SubmissionAdmin.add_action(
+    "re_evaluate",
+    AdminAction(
+        "Re-evaluate",
+        RE_EVALUATED,
+        "started again",
+        lambda row, by, reason: services.re_evaluate(submission=row, by=by, reason=reason),
+    ),
+)
+
+
 @admin.register(Evaluation)
 class EvaluationAdmin(ReadOnlyAdmin):
     """Submissions measured against pools."""
@@ -149,8 +164,7 @@ class EvaluationAdmin(ReadOnlyAdmin):
     re_evaluate = confirmed_action(
         AdminAction(
             "Re-evaluate",
-            "The submission of each evaluation is measured again, against the current pool. "
-            "Failed matches are replayed, all others are reused, and this evaluation is kept.",
+            RE_EVALUATED,
             "started again",
             lambda row, by, reason: services.re_evaluate(submission=row.submission, by=by, reason=reason),
         )

@@ -19,6 +19,7 @@ from competitions.selectors import require_organiser, rules_in_force
 from core import clock, event_log, platform_error_report
 from core.errors import Fault, GauntletError, Refusal
 from core.worker_notifications import notify
+from formats.query import NAME
 from formats.query.leaderboards.evaluation_basis import (
     BASIS,
     COUNTED,
@@ -185,6 +186,11 @@ def re_evaluate(*, submission: Submission, by: User, reason: str) -> Evaluation:
         submission = _locked(submission)
         track = submission.repository.track
         require_organiser(by, track.competition)
+        if track.competition.format != NAME:
+            raise Refusal(
+                f"{submission} is in a competition of the {track.competition.format} format, which has no evaluations",
+                fix="replay what failed in the lists of that format",
+            )
         if not _counts(submission):
             raise Refusal(f"{submission} is not ready, or disqualified", fix="choose a ready submission")
         if submission.evaluations.filter(COUNTED, state=Evaluation.State.PLAYING).exists():
