@@ -140,6 +140,17 @@ _PRIMARY = {
 }
 """Shades of the colour of the site's links. Links have 600 on light pages and 500 on dark ones."""
 
+SEARCHED = (
+    "accounts.team",
+    "accounts.user",
+    "competitions.competition",
+    "repositories.repository",
+    "submissions.submission",
+    "rounds.round",
+    "core.event",
+)
+"""The models in which the search of the sidebar looks, by their `search_fields`: commits are those of submissions."""
+
 _UNFOLD = {
     "COLORS": {"primary": _PRIMARY},
     "STYLES": [_style],
@@ -147,8 +158,10 @@ _UNFOLD = {
     "SITE_FAVICONS": [{"rel": "icon", "type": "image/svg+xml", "href": _icon}],
     "SHOW_BACK_BUTTON": True,
     "DASHBOARD_CALLBACK": "pages.status.admin_dashboard.dashboard",
+    "COMMAND": {"search_models": SEARCHED},
     "SIDEBAR": {
         "show_search": True,
+        "command_search": True,
         "show_all_applications": False,
         "navigation": navigation,
     },

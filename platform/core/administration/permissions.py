@@ -14,7 +14,7 @@ from django.contrib.auth.base_user import AbstractBaseUser
 from django.db.models import Model, QuerySet
 from django.forms import Media, ModelForm
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
-from django.urls import URLPattern, path
+from django.urls import URLPattern, path, reverse
 
 from core import event_log
 from core.administration.actions import AdminAction, confirmed_action
@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 else:
     from unfold.admin import ModelAdmin as Page
 
+
+MOST_FOUND = 20
+"""Rows of each model that the search of the sidebar finds."""
 
 _SCRIPTS_OF_LISTS = ("admin/js/actions.js",)
 _SCRIPTS_OF_FORMS = (
@@ -122,6 +125,14 @@ class ReadOnlyAdmin(Page):
             rows = rows.filter(**{self.organised_by: request.user.pk}) if self.organised_by else rows.none()
         counted: QuerySet[Any] = rows.annotate(**{f"{name}_count": count_of(self.model, name) for name in self.counts})
         return counted
+
+    def get_search_results(
+        self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
+    ) -> tuple[QuerySet[Any], bool]:
+        """Return the rows that a search finds; for that of the sidebar, which shows them all, the first ones."""
+        found, repeated = super().get_search_results(request, queryset, search_term)
+        everywhere = request.path == reverse("admin:search")
+        return found[:MOST_FOUND] if everywhere else found, repeated
 
     def get_field_queryset(self, db: str | None, db_field: Any, request: HttpRequest) -> QuerySet[Any] | None:
         """Limit the choices of a form field to rows that the user may see."""

@@ -1,0 +1,58 @@
+"""The search of the admin's sidebar: teams, submissions, commits and events that a person may see, a few of each."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.test import Client
+from django.urls import reverse
+
+from accounts.models import Team, User
+from competitions.models import Competition
+from core.administration.permissions import MOST_FOUND
+from submissions.models import Submission
+
+
+def found(client: Client, text: str) -> list[str]:
+    results = client.get(reverse("admin:search"), {"s": text, "extended": "1"}).context["results"]
+    return [str(each["link"] if isinstance(each, dict) else each.link) for each in results]
+
+
+def page(row: Any) -> str:
+    return reverse(f"admin:{row._meta.app_label}_{row._meta.model_name}_change", args=[row.pk])
+
+
+def test_it_works(as_superuser: Client, rows: Any, owls: Team) -> None:
+    submission = rows.more()
+    assert page(owls) in found(as_superuser, "OWLS")
+    assert page(submission) in found(as_superuser, "owls")
+    assert page(submission) in found(as_superuser, submission.commit[:12])
+    assert any("/core/event/" in each for each in found(as_superuser, f"submission:{submission.pk}"))
+    assert found(as_superuser, "no such thing") == []
+
+
+def test_organisers_find_rows_of_their_competitions_alone(
+    as_organiser: Client, competition: Competition, rows: Any, charlie: User
+) -> None:
+    submission = rows.more()
+    times = {name: getattr(competition, name) for name in ("created_at", "starts_at", "ends_at")}
+    other = Competition.objects.create(slug="digits-2", title="More digits", **times)
+    assert page(competition) in found(as_organiser, "digits")
+    assert page(submission) in found(as_organiser, submission.commit)
+    assert page(other) not in found(as_organiser, "digits")
+    assert found(as_organiser, "charlie") == []
+    as_organiser.force_login(charlie)
+    assert as_organiser.get(reverse("admin:search"), {"s": "digits"}).status_code == 302
+
+
+def test_it_shows_a_few_rows_of_each_model_and_the_list_all(as_superuser: Client, rows: Any) -> None:
+    first = rows.more()
+    copied = {field.attname: getattr(first, field.attname) for field in first._meta.fields if field.attname != "id"}
+    copies = [
+        Submission(**copied | {"commit": f"{number:x}".rjust(40, "e"), "tag": f"submission-{number}"})
+        for number in range(100, 160)
+    ]
+    Submission.objects.bulk_create(copies)
+    assert sum("/submission/" in each for each in found(as_superuser, "owls")) == MOST_FOUND
+    listed = as_superuser.get(reverse("admin:submissions_submission_changelist"), {"q": "owls"})
+    assert listed.context["cl"].result_count == 61
