@@ -19,9 +19,7 @@ from competitions.toml_fields import SLUG
 from competitions.toml_text import written
 from competitions.upload import UploadForm, uploaded
 from core.errors import Refusal
-
-_MINUTE = "%Y-%m-%dT%H:%M"
-"""The format of a time in browsers' own fields."""
+from core.time_format import FIELD
 
 
 class CloneForm(Form):
@@ -35,7 +33,7 @@ class CloneForm(Form):
     )
     title = CharField(max_length=120, widget=UnfoldAdminTextInputWidget())
     starts_at = DateTimeField(
-        widget=DateTimeInput(format=_MINUTE, attrs={"type": "datetime-local", "class": " ".join(INPUT_CLASSES)}),
+        widget=DateTimeInput(format=FIELD, attrs={"type": "datetime-local", "class": " ".join(INPUT_CLASSES)}),
         label="Start",
         help_text="In UTC. Its end, freeze windows and rounds move by the same time.",
     )

@@ -16,6 +16,9 @@ from core import rounding
 
 _MINUTE = timedelta(minutes=1)
 
+FIELD = "%Y-%m-%dT%H:%M"
+"""The format of a browser's own field of a date and time."""
+
 
 def to_minute(at: datetime) -> datetime:
     """Round `at` up to the minute, in UTC."""

@@ -20,10 +20,12 @@ NO_MEANING = {
 """Pages of other formats alone."""
 
 NEEDS_MORE = {
+    "objection_new",
     *("person", "page", "site_page", "citation_file", "terms", "logo", "brand_style", "security"),
     *("round", "round_file", "round_matrix", "round_matrix_csv", "round_gallery", "round_bracket", "share_round"),
     *("round_pair", "round_image", "figure_csv", "figure_svg", "history_table", "history_drawing"),
     *("match", "match_image", "match_table", "signing_key", "signing_keys", "log_after", "log_file", "smoke_picture"),
+    *("objection_new", "objection_withdraw"),
 }
 """Pages of things that the competition does not have, or that have nothing to do with formats."""
 
