@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from accounts.models import User
 
 LIMITS = ArchiveLimits()
+MOST_DECODED = 16 << 30
+"""Bytes of the pixels of all images. A small file can hold a large image of one colour, and this disk is the site's."""
 
 
 def add_data_set(*, name: str, licence: str, archive: IO[bytes], by: User) -> UploadedDataSet:
@@ -90,7 +92,14 @@ def _prepared(archive: IO[bytes], folder: Path) -> tuple[Store, Path]:
     unpacked.mkdir()
     unpack(archive, unpacked, LIMITS)
     try:
-        return prepare(read_folder(unpacked), UPLOADED, prepared, on_image=lambda split, total: None), prepared
+        dataset = read_folder(unpacked)
+        pixels = sum(dataset.read(split).size for split in dataset.splits) * dataset.shape.size
+        if pixels > MOST_DECODED:
+            raise Refusal(
+                f"the images have {pixels:,} bytes of pixels, at most {MOST_DECODED:,} are allowed",
+                fix="make them smaller, or leave images out",
+            )
+        return prepare(dataset, UPLOADED, prepared, on_image=lambda split, total: None), prepared
     except DatasetRefusal as refusal:  # nobody needs to know the site's folder
         raise DatasetRefusal(refusal.problem.replace(str(unpacked), "the archive"), fix=refusal.fix) from refusal
 

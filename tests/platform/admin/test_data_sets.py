@@ -19,6 +19,7 @@ from PIL import Image as Picture
 from pytest_django import Settings
 
 import demo
+from competitions import data_sets
 from competitions.data_sets import sample_sets_text
 from competitions.models import Competition, UploadedDataSet
 from competitions.sample_store import samples_of
@@ -135,6 +136,18 @@ def test_it_rejects_one_class_no_archive_a_taken_name_and_a_missing_licence(
     before = UploadedDataSet.objects.get().digest
     assert "there is a data set" in problem(upload(as_superuser, packed(images(3))))
     assert UploadedDataSet.objects.get().digest == before == folders(settings)[0]
+
+
+def test_it_rejects_small_files_of_large_images_before_any_is_decoded(
+    as_superuser: Client, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(data_sets, "MOST_DECODED", 4 * 8 * 8 * 3)
+    broken = images(2) | {"owl/1.png": png(1)[:-20]}
+    upload(as_superuser, packed(images(2)))
+    assert UploadedDataSet.objects.exists()
+    said = problem(upload(as_superuser, packed(images(3) | broken), "more"))
+    assert "1,152 bytes of pixels, at most 768" in said
+    assert len(folders(settings)) == 1
 
 
 def test_equal_images_are_prepared_to_the_same_bytes_and_stored_once(as_superuser: Client, settings: Settings) -> None:
