@@ -163,7 +163,7 @@ def test_end_kills_all_and_is_safe_to_call_twice(
     assert first == Ending(None, False, "")
     assert run.end() is first
     assert run.ended()
-    assert not any(process.alive() for process in processes)
+    wait_until(lambda: not any(process.alive() for process in processes))  # the kernel takes a moment to end them
     assert sandbox.sweep() == 0
 
 

@@ -75,12 +75,13 @@ def test_an_interrupted_runner_leaves_nothing(
     start_runner: StartRunner,
     process_named: ProcessNamed,
     tmp_path: Path,
+    wait_until: Callable[[Callable[[], bool]], None],
 ) -> None:
     runner, (number,) = start_runner(runner_source(socket_directory, bubblewrapped=bubblewrapped))
     player = process_named(int(number))
     runner.send_signal(signal.SIGINT)
     runner.wait(30)
-    assert not player.alive()
+    wait_until(lambda: not player.alive())
     assert ProcessSandbox().sweep() == 0
     assert sleepers(tmp_path) == []
 
