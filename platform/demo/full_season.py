@@ -165,7 +165,8 @@ class Season:
     def _release(self, final: Round) -> None:
         public = set(final.releases.filter(withdrawn_at=None).values_list("part", flat=True))
         for part in Release.Part:
-            if part not in public:
+            # objections are released once their period is over
+            if part not in public and part != Release.Part.OBJECTIONS:
                 self._act(final, "release", "released", part=part)
                 self._print_line(f"released: {part.label}")
 

@@ -96,7 +96,8 @@ def _releases(round_: Round) -> list[DashboardTable]:
     ]
     if round_.state == State.PUBLISHED:
         public = {row.part for row in made if row.withdrawn_at is None}
-        rows += [(part.label, "", "", "not public") for part in Release.Part if part not in public]
+        parts = [part for part in Release.Part if part != Release.Part.OBJECTIONS or round_.objection_days]
+        rows += [(part.label, "", "", "not public") for part in parts if part not in public]
     return [DashboardTable("", ("part", "released", "by", "withdrawn"), rows)] if rows else []
 
 
