@@ -85,7 +85,7 @@ def published(played: Tournament, sent: dict[str, Submission]) -> Round:
 
 def test_a_published_round_has_shares_and_no_warnings(client: Client, published: Round) -> None:
     shown = client.get("/api/competitions/transfer/rounds/1").json()
-    assert list(shown)[-4:] == ["outcome", "standings", "warnings", "releases"]
+    assert list(shown)[-5:] == ["outcome", "provisional", "standings", "warnings", "releases"]
     assert list(shown["standings"]) == ["attack", "targeted_attack", "defence"]
     (row,) = shown["standings"]["attack"]
     assert list(row) == [
