@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import lzma
 import zipfile
 import zlib
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
@@ -15,8 +17,8 @@ from evaluation.domain.errors import DatasetRefusal
 _LEFT_OUT = {"__MACOSX", ".DS_Store", "Thumbs.db", "desktop.ini"}
 """What the programs of other systems add to archives and folders."""
 
-_DAMAGED = (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, NotImplementedError)
-"""Errors of `zipfile` for a damaged, encrypted or oddly compressed file."""
+_DAMAGED = (zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, RuntimeError, ValueError)
+"""Errors of `zipfile` for a damaged or encrypted file, one of another compression, or offsets outside of it."""
 
 _CHUNK = 1 << 20
 _DEPTH = 3
@@ -71,11 +73,10 @@ def _files(archive: zipfile.ZipFile, limits: ArchiveLimits) -> list[tuple[zipfil
     if len(around) == 1 and all(len(path.parts) == _DEPTH + 1 for _, path in found):
         found = [(each, PurePosixPath(*path.parts[1:])) for each, path in found]
     _refuse([path for _, path in found if not _inside(path)], "outside the folders of classes", _ARRANGE)
-    seen: set[PurePosixPath] = set()
-    twice = [path for _, path in found if path in seen or seen.add(path)]  # type: ignore[func-returns-value]
-    _refuse(twice, "twice in the archive", "pack it again")
-    folders = {parent for path in seen for parent in path.parents}
-    _refuse([path for path in seen if path in folders], "a file and a folder", "pack it again")
+    times = Counter(path for _, path in found)
+    _refuse([path for path, number in times.items() if number > 1], "twice in the archive", "pack it again")
+    folders = {parent for path in times for parent in path.parents}
+    _refuse([path for path in times if path in folders], "a file and a folder", "pack it again")
     return found
 
 

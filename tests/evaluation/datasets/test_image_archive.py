@@ -100,3 +100,17 @@ def test_it_rejects_what_is_no_archive_or_damaged(tmp_path: Path) -> None:
     for content in (b"", b"no archive", whole[:-10], damaged):
         with pytest.raises(DatasetRefusal, match="damaged, encrypted or no ZIP file"):
             unpack(io.BytesIO(content), tmp_path, LIMITS)
+
+
+@pytest.mark.parametrize("compression", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
+def test_wherever_it_is_damaged_it_is_unpacked_or_refused(tmp_path: Path, compression: int) -> None:
+    whole = packed({name: content * 400 for name, content in IMAGES.items()}, compression=compression).getvalue()
+    refused = 0
+    for place in range(len(whole)):
+        folder = tmp_path / str(place)
+        folder.mkdir()
+        try:
+            unpack(io.BytesIO(whole[:place] + bytes([whole[place] ^ 0x81]) + whole[place + 1 :]), folder, LIMITS)
+        except DatasetRefusal:
+            refused += 1
+    assert refused > 100
