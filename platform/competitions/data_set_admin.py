@@ -98,7 +98,7 @@ class UploadedDataSetAdmin(ReadOnlyAdmin):
             try:
                 made = add_data_set(**form.cleaned_data, by=by)
             except Refusal as refusal:
-                form.add_error("archive", f"{refusal.problem}: {refusal.fix}" if refusal.fix else refusal.problem)
+                form.add_error("archive", [*refusal.problem.splitlines(), f"Fix: {refusal.fix}."])
             except Fault as fault:
                 platform_error_report.report(log, fault, "a data set could not be prepared")
                 form.add_error(None, f"Platform error: {fault}. Try again later.")

@@ -12,6 +12,7 @@ from django.db import IntegrityError, transaction
 from competitions.data_set_models import UploadedDataSet
 from competitions.models import SampleSet
 from competitions.sample_store import UPLOADED, image_hash, image_hashes
+from competitions.toml_text import written
 from core import clock, event_log
 from core.errors import Refusal
 from evaluation.datasets.base import Dataset
@@ -65,25 +66,21 @@ def sample_sets_text(made: UploadedDataSet) -> str:
     A set of one split gives a part of it to each purpose; with several, an organiser chooses.
     """
     split, images = max(made.splits.items(), key=lambda item: item[1])
-    parts = [("development", 0.25), ("validation", 0.25), ("test", 0.25), ("final", 0.25)]
-    lines = ["[rules]", f"shape = {made.shape}", f"classes = {len(made.class_names)}"]
-    skip = 0
-    for number, (purpose, share) in enumerate(parts, 1):
-        count = int(images * share)
-        lines += [
-            "",
-            "[[sample_sets]]",
-            f'name = "{purpose}"',
-            f'purpose = "{purpose}"',
-            f'source = "{made.source}"',
-            f'split = "{split}"',
-            'order = "secret"',
-            f"skip = {skip}",
-            f"count = {count}",
-            f"target_seed = {number}",
-        ]
-        skip += count
-    return "\n".join(lines) + "\n"
+    count = images // len(SampleSet.Purpose)
+    sets = [
+        {
+            "name": purpose.value,
+            "purpose": purpose.value,
+            "source": made.source,
+            "split": split,
+            "order": SampleSet.Order.SECRET.value,
+            "skip": number * count,
+            "count": count,
+            "target_seed": number + 1,
+        }
+        for number, purpose in enumerate(SampleSet.Purpose)
+    ]
+    return written({"rules": {"shape": made.shape, "classes": len(made.class_names)}, "sample_sets": sets})
 
 
 def _prepared(archive: IO[bytes], folder: Path) -> tuple[Store, Path]:
