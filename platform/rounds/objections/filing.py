@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 MOST_TEXT = 5_000
 """Characters of an objection."""
 
-MOST_OPEN = 20
-"""Open objections of a team to one round: organisers answer each of them."""
+MOST_UNANSWERED = 20
+"""Objections of a team to one round without an answer. Withdrawn ones count: nobody files and withdraws without end."""
 
 ASK = "write to the organisers"
 
@@ -108,8 +108,9 @@ def _check_open(current: Round, team: Team, entry: int | None, match: str) -> No
         raise Refusal(
             f"objection {same.pk} of {team.name} to the same is open", fix="wait for its answer, or withdraw it first"
         )
-    if waiting.count() >= MOST_OPEN:
+    unanswered = Objection.objects.filter(round=current, team=team).exclude(state__in=Objection.ANSWERED)
+    if unanswered.count() >= MOST_UNANSWERED:
         raise Refusal(
-            f"{team.name} has {MOST_OPEN} open objections to {current.title}, which is the most",
-            fix="wait for an answer, or withdraw one",
+            f"{team.name} has made {MOST_UNANSWERED} objections to {current.title} that wait or were withdrawn",
+            fix="wait for an answer",
         )

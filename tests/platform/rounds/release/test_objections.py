@@ -25,7 +25,7 @@ from formats.query.matches.models import Match
 from formats.query.rounds.models import RoundMatch
 from rounds.models import Objection, Release, Round, RoundEntry
 from rounds.objections.closing import answer
-from rounds.objections.filing import MOST_OPEN, MOST_TEXT, file_objection, withdraw_objection
+from rounds.objections.filing import MOST_TEXT, MOST_UNANSWERED, file_objection, withdraw_objection
 from rounds.objections.period import period_end, result_state
 from rounds.objections.selectors import shown_objections
 from rounds.release.released_parts import open_part, release, released, withdraw
@@ -228,14 +228,19 @@ def test_a_second_open_objection_of_the_team_to_the_same_is_refused(
     assert Objection.objects.filter(state="open").count() == 2
 
 
-def test_a_team_has_a_limited_number_of_open_objections(contested: Final, made: Objection, alice: User) -> None:
+def test_a_team_has_a_limited_number_of_objections_without_an_answer(
+    contested: Final, made: Objection, alice: User, olga: User
+) -> None:
     Objection.objects.bulk_create(
         Objection(round=made.round, team=made.team, match=f"{n}", text=WRONG, made_at=made.made_at, made_by=alice)
-        for n in range(1, MOST_OPEN)
+        for n in range(1, MOST_UNANSWERED)
     )
-    with pytest.raises(Refusal, match="Owls has 20 open objections to The final, which is the most"):
+    withdraw_objection(objection=made, by=alice)
+    with pytest.raises(Refusal, match="Owls has made 20 objections to The final that wait or were withdrawn"):
         file_objection(round_=contested.round, by=alice, text=WRONG, entry=contested.entries["owls"].pk)
-    assert Objection.objects.count() == MOST_OPEN
+    assert Objection.objects.count() == MOST_UNANSWERED
+    answer(objection=Objection.objects.get(match="1"), upheld=False, by=olga, reason="It is not.")
+    file_objection(round_=contested.round, by=alice, text=WRONG, entry=contested.entries["owls"].pk)
 
 
 def test_a_team_withdraws_its_objection_once(made: Objection, contested: Final, alice: User, olga: User) -> None:
