@@ -49,6 +49,7 @@ def main() -> int:
     unknown = set(chosen.names) - set(NAMES)
     if unknown:
         parser.error(f"unknown measurement {', '.join(sorted(unknown))}: choose from {', '.join(NAMES)}")
+    os.environ["DJANGO_SETTINGS_MODULE"] = "config.settings"
     names = chosen.names or NAMES
     measurements = [importlib.import_module(f"bench.{name}").measure for name in names]
     texts = []

@@ -32,11 +32,7 @@ CROWDED, EMPTY = "model", "targeted"
 def measure() -> Section:
     """Measure with Django's test client on a temporary SQLite database; raise `NotAvailableError` without the page."""
     with tempfile.TemporaryDirectory(prefix="gauntlet-bench-") as folder:
-        os.environ |= {
-            "DJANGO_SETTINGS_MODULE": "config.settings",
-            "GAUNTLET_STATE": folder,
-            "DATABASE_URL": f"sqlite:///{folder}/bench.sqlite3",
-        }
+        os.environ |= {"GAUNTLET_STATE": folder, "DATABASE_URL": f"sqlite:///{folder}/bench.sqlite3"}
         django.setup()
         addresses = {kind: _address(kind) for kind in (CROWDED, EMPTY)}
         say("leaderboard: creating the site")

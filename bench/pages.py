@@ -60,9 +60,7 @@ class Page:
 def measure() -> Section:
     """Measure with Django's test client, on a database of its own."""
     with tempfile.TemporaryDirectory(prefix="gauntlet-bench-") as folder, own_database(folder) as address:
-        os.environ |= {
-            "DJANGO_SETTINGS_MODULE": "config.settings", "GAUNTLET_STATE": folder, "DATABASE_URL": address,
-        }  # fmt: skip
+        os.environ |= {"GAUNTLET_STATE": folder, "DATABASE_URL": address}
         django.setup()
         say("pages: creating the site")
         make_tables()

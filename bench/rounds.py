@@ -39,11 +39,7 @@ def measure() -> Section:
     """Measure planning as a pure function, a whole round on a temporary SQLite database, and its page."""
     lines = [*_planning({schedule: _steps(schedule) for schedule in ("ladder", "halving")}), ""]
     with tempfile.TemporaryDirectory(prefix="gauntlet-bench-") as folder:
-        os.environ |= {
-            "DJANGO_SETTINGS_MODULE": "config.settings",
-            "GAUNTLET_STATE": folder,
-            "DATABASE_URL": f"sqlite:///{folder}/bench.sqlite3",
-        }
+        os.environ |= {"GAUNTLET_STATE": folder, "DATABASE_URL": f"sqlite:///{folder}/bench.sqlite3"}
         django.setup()
         say("rounds: creating the site")
         make_tables()

@@ -43,11 +43,7 @@ OPEN_BATCHES = sized(2, smallest=2)
 def measure() -> Section:
     """Measure on a database of its own."""
     with tempfile.TemporaryDirectory(prefix="gauntlet-bench-") as folder, own_database(folder) as address:
-        os.environ |= {
-            "DJANGO_SETTINGS_MODULE": "config.settings",
-            "GAUNTLET_STATE": folder,
-            "DATABASE_URL": address,
-        }
+        os.environ |= {"GAUNTLET_STATE": folder, "DATABASE_URL": address}
         django.setup()
         say("transfer: creating the site")
         make_tables()

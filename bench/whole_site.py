@@ -40,7 +40,6 @@ def measure() -> Section:
         raise NotAvailableError('the site needs PostgreSQL: run eval "$(.ci/services start)"')
     with tempfile.TemporaryDirectory(prefix="gauntlet-bench-") as folder, _database(address) as fresh:
         os.environ |= {
-            "DJANGO_SETTINGS_MODULE": "config.settings",
             "GAUNTLET_STATE": folder,
             "GAUNTLET_SANDBOX": "process",
             "DATABASE_URL": fresh,

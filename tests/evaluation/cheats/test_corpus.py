@@ -145,7 +145,11 @@ def meet(honest: Players, cheat: Path, sandbox: str, samples: list[Sample]) -> P
     wanted = expected(cheat)
     opponent = REPOSITORIES / "players" / ("honest-attack" if wanted["side"] == "model" else "honest-model")
     pair = {wanted["side"]: cheat, "attack" if wanted["side"] == "model" else "model": opponent}
-    rules = replace(RULES, setup_seconds=SHORT_SETUP) if wanted.get("reason") == "never_connected" else RULES
+    rules = RULES
+    if wanted.get("reason") == "never_connected":
+        rules = replace(rules, setup_seconds=SHORT_SETUP)
+    elif wanted.get("reason") == "out_of_memory":  # a busy host gives no memory fast
+        rules = replace(rules, attack_seconds_per_sample=20.0)
     return play(
         model=honest.player(sandbox, pair["model"]),
         attack=honest.player(sandbox, pair["attack"]),

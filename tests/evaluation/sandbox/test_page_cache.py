@@ -4,11 +4,22 @@ from __future__ import annotations
 
 import mmap
 import os
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
+
+import pytest
 
 from evaluation.sandbox.page_cache import level_page_cache, resident_pages
 
 PAGES = 64
+
+
+@pytest.fixture
+def on_disk() -> Iterator[Path]:
+    """A folder on a disk: of a file system in memory, which the tests' own folders may be on, all is always cached."""
+    with tempfile.TemporaryDirectory(dir="/var/tmp") as folder:
+        yield Path(folder)
 
 
 def written(path: Path) -> Path:
@@ -31,21 +42,21 @@ def read_every_third(path: Path) -> None:
             os.pread(file.fileno(), 1, page * mmap.PAGESIZE)
 
 
-def test_what_was_read_cannot_be_seen_afterwards(tmp_path: Path) -> None:
-    note = written(tmp_path / "note")
+def test_what_was_read_cannot_be_seen_afterwards(on_disk: Path) -> None:
+    note = written(on_disk / "note")
     read_every_third(note)
     assert residency(note).count(1) == len(range(0, PAGES, 3))
-    assert level_page_cache([str(tmp_path)]) == 1
+    assert level_page_cache([str(on_disk)]) == 1
     assert residency(note) == bytes(PAGES)
 
 
-def test_a_file_with_mapped_pages_is_read_to_its_end(tmp_path: Path) -> None:
-    library = written(tmp_path / "library")
+def test_a_file_with_mapped_pages_is_read_to_its_end(on_disk: Path) -> None:
+    library = written(on_disk / "library")
     read_every_third(library)
     with library.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as mapped:
         mapped.madvise(mmap.MADV_RANDOM)
         assert mapped[3 * mmap.PAGESIZE] is not None
-        level_page_cache([str(tmp_path)])
+        level_page_cache([str(on_disk)])
         assert residency(library) == b"\1" * PAGES
 
 
