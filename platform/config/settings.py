@@ -65,6 +65,7 @@ INSTALLED_APPS = [
     "rounds.apps.RoundsConfig",
     "api.apps.ApiConfig",
     "pages.apps.PagesConfig",
+    "backups.apps.BackupsConfig",
     "demo.apps.DemoConfig",
     "formats.query.matches.apps.MatchesConfig",
     "formats.query.leaderboards.apps.LeaderboardsConfig",

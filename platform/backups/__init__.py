@@ -1,0 +1,1 @@
+"""Backups of a running site, and a site restored from one."""

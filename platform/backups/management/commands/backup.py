@@ -1,0 +1,27 @@
+"""`manage.py backup`: store the running site in a backup repository of restic."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+from django.template.defaultfilters import filesizeformat
+
+from backups.services import back_up
+from core.errors import GauntletError
+
+
+class Command(BaseCommand):
+    """Command-line interface of backups."""
+
+    help = "Store database, repositories, objects and keys of the running site in the repository RESTIC_REPOSITORY."
+
+    def handle(self, *args: Any, **given: Any) -> None:
+        try:
+            stored = back_up()
+        except GauntletError as error:
+            raise CommandError(str(error)) from error
+        self.stdout.write(
+            f"snapshot {stored.snapshot}: {stored.files:,} files, {filesizeformat(stored.bytes)}, of which "
+            f"{filesizeformat(stored.new_bytes)} are new"
+        )

@@ -1,0 +1,43 @@
+"""The refs of all repositories at one moment.
+
+Objects of a repository are only ever added, and a push adds them before its refs. So files that are copied after the
+refs were listed have every object of the list, and a repository restored from them gets the refs of the list.
+"""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+from django.conf import settings
+
+from core.errors import Fault
+from repositories.git_command import git
+
+Refs = dict[str, dict[str, str]]
+"""Of each repository, by the name of its folder, the object of each ref."""
+
+_SECONDS = 600.0
+
+
+def list_refs() -> Refs:
+    """Return the refs of every repository. Raise `Fault` where git fails."""
+    folder: Path = settings.REPOSITORIES
+    return {path.name: _refs_of(path) for path in sorted(folder.glob("*.git"))}
+
+
+def set_refs(refs: Refs) -> None:
+    """Give every repository its refs of the list, and no others. Raise `Fault` where one lacks an object of them."""
+    for name, objects in refs.items():
+        path = settings.REPOSITORIES / name
+        if not path.is_dir():
+            raise Fault(f"the snapshot lacks the repository {name}")
+        shutil.rmtree(path / "refs")
+        (path / "refs").mkdir()
+        (path / "packed-refs").write_text("".join(f"{id_} {ref}\n" for ref, id_ in sorted(objects.items())))
+        git(path, "fsck", "--connectivity-only", "--no-dangling", "--no-progress", seconds=_SECONDS)
+
+
+def _refs_of(path: Path) -> dict[str, str]:
+    lines = git(path, "for-each-ref", "--format=%(objectname) %(refname)").decode().splitlines()
+    return {ref: id_ for id_, ref in (line.split(" ", 1) for line in lines)}

@@ -1,0 +1,104 @@
+"""Make a backup of the running site, and restore a site from one."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from django.conf import settings
+
+from backups import database_dump, restic
+from backups.repository_refs import list_refs, set_refs
+from backups.snapshots import DATABASE, MADE_ANEW, MADE_BY_SETTINGS, MANIFEST, REFS, STAGING, Manifest, entries
+from core import clock, event_log
+from core.errors import Fault, Refusal
+from core.migration_state import require_migrated
+from core.models import SiteIdentity
+from core.site_identity import require_identity
+from evaluation import __version__
+
+
+def back_up() -> restic.Stored:
+    """Store database and state folder in the backup repository, while the site runs; return what was stored.
+
+    1. The refs are listed, 2. the database is dumped, 3. the files are stored. Files are only added, and before the
+    rows and refs that name them, so the snapshot has every file that its rows and refs name. Raise `Refusal` where
+    restic is not set up or another backup runs, and `Fault` where a step fails.
+    """
+    restic.require_repository()
+    require_migrated()
+    require_identity()
+    with _alone(), _staging() as folder:
+        (folder / REFS).write_text(json.dumps(list_refs()))
+        database_dump.dump(folder / DATABASE)
+        identity = SiteIdentity.objects.get()
+        manifest = Manifest(__version__, identity.value, database_dump.kind(), clock.now().isoformat())
+        (folder / MANIFEST).write_text(json.dumps(manifest._asdict()))
+        stored = restic.back_up(settings.STATE, [STAGING, *entries()])
+    event_log.record("back_up", identity, snapshot=stored.snapshot)
+    return stored
+
+
+def restore(snapshot: str) -> Manifest:
+    """Fill an empty state folder and an empty database from a snapshot ("latest": the newest); return its manifest.
+
+    The database is filled last and in one transaction: no program of the site starts before all is there. Raise
+    `Refusal` where one of both is not empty or the snapshot is of another kind of database, and `Fault` where a step
+    fails; then empty both and start again.
+    """
+    restic.require_repository()
+    _require_empty_folder()
+    database_dump.require_empty()
+    restic.restore(snapshot, settings.STATE)
+    folder = settings.STATE / STAGING
+    try:
+        manifest = Manifest(**json.loads((folder / MANIFEST).read_text()))
+        refs = json.loads((folder / REFS).read_text())
+    except (OSError, ValueError, TypeError) as error:
+        raise Fault(f"snapshot {snapshot} is no backup of a site: {error}") from error
+    if manifest.database != database_dump.kind():
+        raise Refusal(
+            f"the snapshot has a database of {manifest.database}, and DATABASE_URL names one of {database_dump.kind()}",
+            fix=f"empty {settings.STATE}, and name an empty database of {manifest.database} in DATABASE_URL",
+        )
+    set_refs(refs)
+    database_dump.load(folder / DATABASE)
+    shutil.rmtree(folder)
+    return manifest
+
+
+def _require_empty_folder() -> None:
+    folder: Path = settings.STATE
+    unknown = sorted(set(entries()) - MADE_BY_SETTINGS)
+    if unknown or (folder / STAGING).exists():
+        raise Refusal(
+            f"{folder} is not empty: it has {', '.join(unknown[:3]) or STAGING}",
+            fix=f"name a new folder in GAUNTLET_STATE; only {', '.join(sorted(MADE_ANEW))} may be in it",
+        )
+
+
+@contextmanager
+def _alone() -> Iterator[None]:
+    """Hold the lock of backups; raise `Refusal` where another process has it."""
+    with (settings.STATE / "backup.lock").open("w") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            raise Refusal("another backup of this site is being made", fix="wait for its end") from error
+        yield
+
+
+@contextmanager
+def _staging() -> Iterator[Path]:
+    """Yield an empty folder in the state folder, which goes at the end."""
+    folder = settings.STATE / STAGING
+    shutil.rmtree(folder, ignore_errors=True)  # of a backup that was killed
+    folder.mkdir()
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder)
