@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from django.db import connections, transaction
+from django.db import OperationalError, connections, transaction
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.test import TransactionTestCase
 
 CONTENT_TYPES = "django_content_type"
+TRIES = 5
 
 
 def empty_databases(case: TransactionTestCase) -> None:
@@ -16,7 +17,13 @@ def empty_databases(case: TransactionTestCase) -> None:
     content types of every app again. Here they stay: they are the same for all tests.
     """
     for connection in connections.all():
-        _delete_rows(connection)
+        for left in reversed(range(TRIES)):
+            try:
+                _delete_rows(connection)
+                break
+            except OperationalError:  # a thread of the test's server was about to end its transaction: a deadlock
+                if not left:
+                    raise
 
 
 def _delete_rows(connection: BaseDatabaseWrapper) -> None:
