@@ -14,7 +14,7 @@ from evaluation.formats.query.results import Outcome
 from evaluation.formats.query.tournament.final_ranking import FinalPlace, places
 from evaluation.formats.query.tournament.schedule_input import TOP, Field, Played, ScheduledPlayer
 from evaluation.formats.query.tournament.schedule_names import schedule_named
-from evaluation.formats.query.tournament.schedule_output import Plan
+from evaluation.formats.query.tournament.schedule_output import Plan, Schedule, StageCeiling, most_triples
 from evaluation.formats.query.tournament.warning_sweep import Warned, sweep_samples, swept, warnings
 
 
@@ -127,17 +127,36 @@ def advance(facts: RoundFacts) -> RoundState:
     return RoundState(tuple(brackets), places=_all_places(main, targeted), warnings=warned)
 
 
+@dataclass(frozen=True)
+class RoundPart:
+    """A part of a round, with what it plays at most: a stage of the bracket of `track`, or with number 0 the sweep."""
+
+    track: TrackName
+    number: int
+    most: StageCeiling
+
+
+def round_parts(
+    schedule: Schedule, samples: int, players: Mapping[TrackName, int], *, sweep: bool
+) -> tuple[RoundPart, ...]:
+    """Return the parts of a round with so many `players` of each track: both brackets and the sweep."""
+    models, attacks, targeted = (players[track] for track in TrackName)
+    of_brackets = {TrackName.UNTARGETED: schedule.ceilings(models, attacks, samples)}
+    if targeted:
+        of_brackets[TrackName.TARGETED] = schedule.ceilings(min(TOP, models), targeted, samples, models_given=True)
+    parts = [RoundPart(track, *each) for track, stages in of_brackets.items() for each in enumerate(stages, 1)]
+    if sweep:
+        # at least the five best attacks are in the last stage
+        pairs, count = min(TOP, models) * max(0, attacks - TOP), sweep_samples(samples)
+        parts.append(RoundPart(TrackName.UNTARGETED, 0, StageCeiling(count, pairs, count, 0)))
+    return tuple(parts)
+
+
 def ceiling(facts: RoundFacts) -> int:
     """Return the upper bound of the triples of the whole round: both brackets and the sweep."""
     schedule = schedule_named(facts.schedule, guard=facts.guard)
-    models, attacks, targeted = (len(_named(facts, track)) for track in TrackName)
-    most = schedule.ceiling(models, attacks, facts.samples)
-    if targeted:
-        most += schedule.ceiling(min(TOP, models), targeted, facts.samples, models_given=True)
-    if facts.sweep:
-        # at least the five best attacks are in the last stage
-        most += min(TOP, models) * max(0, attacks - TOP) * sweep_samples(facts.samples)
-    return most
+    players = {track: len(_named(facts, track)) for track in TrackName}
+    return most_triples(part.most for part in round_parts(schedule, facts.samples, players, sweep=facts.sweep))
 
 
 def most_pairs(facts: RoundFacts) -> int:
