@@ -105,6 +105,7 @@ class MatchSession:
             failures=[_failure(failure) for failure in result.failures],
             artefact=object_store.put(pack(result)),
             kept=kept_frames.keep(pack_kept(result.kept)) if result.kept and result.audit.open else "",
+            model_seconds=result.model_seconds,
         )
 
 
