@@ -10,11 +10,13 @@ from competitions.formats import RepeatedWork, TrackSide, TrackSpec, WithoutBase
 from competitions.models import Competition, RulesVersion
 from competitions.rules import LEAST_ACCURACY
 from competitions.rules_reader import RulesReader
+from competitions.season_costs import ExpectedSeason, Quantity, SeasonCosts
 from core.errors import Refusal
 from evaluation.domain.images import ImageShape
 from evaluation.domain.players import Program
 from evaluation.domain.smoke_checks import SmokeCheck, SmokeTestResult
 from repositories.git_reader import GitReader, TreeFile
+from rounds.season_costs import build_lines, build_quantities, with_live_workers
 from submissions.checked_commit import CheckedCommit
 from submissions.models import Player, Submission
 from submissions.player_builds import LogLine, checkout_of, first_checkout, row_of_commit
@@ -42,6 +44,12 @@ class ToyCompetition(WithoutOpponent, WithoutBaselines):
 
     def repeated_work(self, competition: Competition) -> RepeatedWork:
         return RepeatedWork(0, None)  # a guess is of no version of the rules
+
+    def season_quantities(self, competition: Competition) -> Sequence[Quantity]:
+        return build_quantities(competition)
+
+    def season_costs(self, competition: Competition, season: ExpectedSeason) -> SeasonCosts:
+        return with_live_workers(build_lines(season))  # a guess takes no time
 
 
 def check_commit(track_name: str, commit: str, files: Sequence[TreeFile], reader: GitReader) -> CheckedCommit:

@@ -116,7 +116,7 @@ class Ladder:
         of one team.
         """
         found = tuple(self._ceilings(models, attacks, samples, models_given))
-        everything = StageCeiling(samples, models * attacks, samples, models * attacks)
+        everything = StageCeiling(samples, models * attacks, samples, models * attacks, attacks)
         return found if most_triples(found) <= everything.triples else (everything,)
 
     def most_pairs(self, models: int, attacks: int, samples: int, *, models_given: bool = False) -> int:
@@ -134,16 +134,16 @@ class Ladder:
             count = min(step.samples, samples)
             if models_given:
                 pairs = in_models * in_attacks
-                yield StageCeiling(count, pairs, count - before, 0 if before else pairs)
+                yield StageCeiling(count, pairs, count - before, 0 if before else pairs, in_attacks)
             else:
                 panel_models, panel_attacks = min(step.panel, in_models), min(step.panel, in_attacks)
                 pairs = in_models * panel_attacks + panel_models * in_attacks - panel_models * panel_attacks
-                yield StageCeiling(count, factor * pairs, count, factor * pairs)
+                yield StageCeiling(count, factor * pairs, count, factor * pairs, in_attacks)
                 in_models = min(in_models, self._most(step.places(models)))
             in_attacks = min(in_attacks, self._most(step.places(attacks)))
             before, factor = count, 1
         pairs, played = in_models * in_attacks, before if models_given else 0
-        yield StageCeiling(samples, pairs, samples - played, 0 if played else pairs)
+        yield StageCeiling(samples, pairs, samples - played, 0 if played else pairs, in_attacks)
 
     def _cut(self, order: RankedSide, places: int) -> Cut:
         players = len(order.players)

@@ -93,7 +93,8 @@ class Ladder2:
         found: list[StageCeiling] = []
         for step in _steps(models, attacks, samples, models_given):
             pairs, before = step.models * step.attacks, found[-1].samples if found else 0
-            found.append(StageCeiling(step.samples, pairs, step.samples - before, 0 if found else pairs))
+            first_met = 0 if found else pairs
+            found.append(StageCeiling(step.samples, pairs, step.samples - before, first_met, step.attacks))
         return tuple(found)
 
     def most_pairs(self, models: int, attacks: int, samples: int, *, models_given: bool = False) -> int:

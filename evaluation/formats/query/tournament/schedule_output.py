@@ -109,13 +109,14 @@ class Plan:
 class StageCeiling:
     """What a stage plays at most: each of `pairs` on `added` samples more, which are `samples` at its end.
 
-    `first_met` of the pairs may have met in no stage before.
+    `first_met` of the pairs may have met in no stage before. So many `attacks` enter the stage.
     """
 
     samples: int
     pairs: int
     added: int
     first_met: int
+    attacks: int
 
     @property
     def triples(self) -> int:

@@ -91,7 +91,7 @@ class TwoStages:
     def ceilings(
         self, models: int, attacks: int, samples: int, *, models_given: bool = False
     ) -> tuple[StageCeiling, ...]:
-        return (StageCeiling(samples, models * attacks, samples, models * attacks),)
+        return (StageCeiling(samples, models * attacks, samples, models * attacks, attacks),)
 
     def most_pairs(self, models: int, attacks: int, samples: int, *, models_given: bool = False) -> int:
         return models * attacks

@@ -25,8 +25,8 @@ def test_it_works(make_field: Any, play_out: Any) -> None:
     ]
     assert [stage.ordered_by for stage in plan.stages] == [OrderedBy.MEAN_RANK] * 3 + [OrderedBy.MEDIAN]
     assert Ladder2().ceilings(60, 40, 30) == (
-        StageCeiling(2, 2400, 2, 2400), StageCeiling(5, 1260, 3, 0), StageCeiling(20, 432, 15, 0),
-        StageCeiling(30, 100, 10, 0),
+        StageCeiling(2, 2400, 2, 2400, 40), StageCeiling(5, 1260, 3, 0, 28), StageCeiling(20, 432, 15, 0, 18),
+        StageCeiling(30, 100, 10, 0, 10),
     )  # fmt: skip
     assert np.count_nonzero(~np.isnan(played)) == most_triples(Ladder2().ceilings(60, 40, 30))
     assert all(set(later.panel_models) < set(stage.panel_models) for stage, later in pairwise(plan.stages))
