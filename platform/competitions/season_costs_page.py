@@ -47,7 +47,7 @@ class SeasonForm(Form):
             help_text=f"In which teams submit. The competition is {length:,} days long.",
         )  # fmt: skip
         for each in quantities:
-            self.fields[each.name] = _number(each.label, float(f"{each.value:.4g}"), MOST_VALUE, each.source)
+            self.fields[each.name] = _number(each.label, each.value, MOST_VALUE, each.source)
 
     def _add_track(self, track: Track, entries: int) -> None:
         self.fields[f"teams_{track.name}"] = IntegerField(
@@ -75,7 +75,9 @@ class SeasonForm(Form):
         return ExpectedSeason(tracks, {each.name: entered[each.name] for each in self._quantities})
 
 
-def _number(label: str, initial: float, most: float, help_text: str) -> FloatField:
+def _number(label: str, value: float, most: float, help_text: str) -> FloatField:
+    shown = float(f"{value:.4g}")
+    initial = int(shown) if shown.is_integer() else shown
     return FloatField(
         min_value=0.0, max_value=most, initial=initial, label=label, help_text=help_text,
         widget=UnfoldAdminTextInputWidget(),
@@ -121,7 +123,7 @@ def row_of(line: CostLine, costs: SeasonCosts) -> CostRow:
     return CostRow(
         line.title,
         line.made_of,
-        f"{line.number:,} {line.unit}",
+        f"{line.number:,} {line.unit}" if line.number else "",
         f"{line.samples:,}" if line.samples else "",
         f"{round(line.queries):,}" if line.queries else "",
         _hours(line.seconds),

@@ -36,8 +36,11 @@ def alike(competition: Competition) -> list[int]:
     return [key for key, shape in shapes.items() if key != competition.pk and shape == shapes.get(competition.pk)]
 
 
-def build_quantities(competition: Competition) -> list[Quantity]:
-    """Return the mean times of a build and of a smoke test: of this competition, else of others, else their limits."""
+def build_quantities(competition: Competition, most_of_smoke_test: float) -> list[Quantity]:
+    """Return the mean times of a build and of a smoke test: of this competition, else of others, else their limits.
+
+    `most_of_smoke_test` is the limit of a smoke test, in seconds.
+    """
     for elsewhere, keys in ((False, [competition.pk]), (True, alike(competition))):
         done = Build.objects.filter(
             submission__repository__track__competition__in=keys, outcome="ready", checks_began_at__isnull=False
@@ -46,9 +49,13 @@ def build_quantities(competition: Competition) -> list[Quantity]:
             source = measured_on(number, "builds that succeeded", elsewhere=elsewhere)
             build, smoke = _mean(done, "started_at", "checks_began_at"), _mean(done, "checks_began_at", "finished_at")
             return _build_quantities(build, smoke, source, source)
-    smoke_test = submission_formats.of(competition).smoke_test(competition)
     limit = "The limit of the builder: nothing was built yet."
-    return _build_quantities(build_limit().total_seconds(), smoke_test.player_seconds(), limit, LIMIT)
+    return _build_quantities(build_limit().total_seconds(), most_of_smoke_test, limit, LIMIT)
+
+
+def most_of_smoke_test(competition: Competition) -> float:
+    """Return the limit of a smoke test in seconds, by the smoke test of the format, which it loads."""
+    return submission_formats.of(competition).smoke_test(competition).player_seconds()
 
 
 def _build_quantities(build: float, smoke: float, of_build: str, of_smoke: str) -> list[Quantity]:
@@ -69,7 +76,7 @@ def build_lines(season: ExpectedSeason) -> list[CostLine]:
     number = season.submissions
     gpu = sum(track.submissions * track.gpu for track in season.tracks.values())
     build, smoke = season.quantities[BUILD], season.quantities[SMOKE_TEST]
-    made_of = f"{number:,} submissions, one of each. What is rejected costs one more."
+    made_of = f"{number:,} submissions, one of each. Rejected submissions come on top."
     return [
         CostLine("Builds", made_of, number, "builds", seconds=number * build),
         CostLine("Smoke tests", made_of, number, "tests", seconds=number * smoke, gpu_seconds=gpu * smoke),

@@ -16,7 +16,7 @@ from evaluation.domain.images import ImageShape
 from evaluation.domain.players import Program
 from evaluation.domain.smoke_checks import SmokeCheck, SmokeTestResult
 from repositories.git_reader import GitReader, TreeFile
-from rounds.season_costs import build_lines, build_quantities, with_live_workers
+from rounds.season_costs import build_lines, build_quantities, most_of_smoke_test, with_live_workers
 from submissions.checked_commit import CheckedCommit
 from submissions.models import Player, Submission
 from submissions.player_builds import LogLine, checkout_of, first_checkout, row_of_commit
@@ -46,7 +46,7 @@ class ToyCompetition(WithoutOpponent, WithoutBaselines):
         return RepeatedWork(0, None)  # a guess is of no version of the rules
 
     def season_quantities(self, competition: Competition) -> Sequence[Quantity]:
-        return build_quantities(competition)
+        return build_quantities(competition, most_of_smoke_test(competition))
 
     def season_costs(self, competition: Competition, season: ExpectedSeason) -> SeasonCosts:
         return with_live_workers(build_lines(season))  # a guess takes no time

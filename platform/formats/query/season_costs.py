@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
-from competitions.formats import track_title
 from competitions.models import Competition, SampleSet
 from competitions.season_costs import (
     NOBODY,
@@ -31,6 +30,7 @@ from rounds.season_costs import (
     build_lines,
     build_quantities,
     measured_on,
+    most_of_smoke_test,
     planned_rounds,
     with_live_workers,
 )
@@ -81,13 +81,14 @@ class Times:
 def season_quantities(competition: Competition) -> list[Quantity]:
     """Return the means of the last pieces of this competition, else of others with such images, else the limits."""
     rules = query_rules(rules_in_force(competition))
+    built = build_quantities(competition, most_of_smoke_test(competition))
     for elsewhere, keys in ((False, [competition.pk]), (True, alike(competition))):
         pieces = Piece.objects.filter(match__rules__competition__in=keys)
         speed = measured_speed(pieces, most=MEASURED_PIECES)
         if speed is not None and speed.queries:
             source = measured_on(speed.pieces, "pieces", elsewhere=elsewhere)
-            return [*_measured(speed, stored_bytes_per_sample(pieces), source, rules), *build_quantities(competition)]
-    return [*_limits(rules), *build_quantities(competition)]
+            return [*_measured(speed, stored_bytes_per_sample(pieces), source, rules), *built]
+    return [*_limits(rules), *built]
 
 
 def _measured(speed: MeasuredSpeed, stored: float | None, source: str, rules: QueryRules) -> Iterator[Quantity]:
@@ -151,9 +152,10 @@ def season_costs(competition: Competition, season: ExpectedSeason) -> SeasonCost
         stored_bytes=values["stored_bytes"],
     )
     boards = Boards(season, rules, validation.count, baselines, times)
-    lines = [*build_lines(season), *boards.first_lines(competition)]
+    titles = {track.name: track.title for track in competition.tracks.all()}
+    lines = [*build_lines(season), *boards.first_lines(titles)]
     for planned in planned_rounds(competition):
-        lines += round_lines(planned, season, rules, times)
+        lines += round_lines(planned, titles, season, rules, times)
         lines.append(boards.line_after(planned))
     return with_live_workers(lines)
 
@@ -168,7 +170,7 @@ class Boards:
     baselines: Mapping[str, int]
     times: Times
 
-    def first_lines(self, competition: Competition) -> Iterator[CostLine]:
+    def first_lines(self, titles: Mapping[str, str]) -> Iterator[CostLine]:
         """Yield the matches of all submissions to each track, against the pool that begins with the baselines."""
         joined = {name: self._joined(name) for name in (MODEL, UNTARGETED)}
         for track in TRACKS:
@@ -184,7 +186,7 @@ class Boards:
                 made_of += f", less {shared} matches that are those of attacks, too"
             of_pool = _track(self.season, other).gpu * joined[other] / opponents if opponents else 0.0
             yield self.times.line(
-                f"Leaderboard: {track_title(competition, track.name)}",
+                f"Leaderboard: {titles[track.name]}",
                 f"{made_of}.",
                 self._meetings(matches - shared, audited - shared),
                 share_of_either(expected.gpu, of_pool),
@@ -219,7 +221,9 @@ class Boards:
         return Meetings(matches, matches * pieces, matches * self.samples, audited, audited * pieces)
 
 
-def round_lines(round_: Round, season: ExpectedSeason, rules: QueryRules, times: Times) -> Iterator[CostLine]:
+def round_lines(
+    round_: Round, titles: Mapping[str, str], season: ExpectedSeason, rules: QueryRules, times: Times
+) -> Iterator[CostLine]:
     """Yield the stages of a round in which one submission of each expected team plays, and its sweep."""
     teams = {track.name: _track(season, track.name) for track in TRACKS}
     if not (teams[MODEL].teams and teams[UNTARGETED].teams):
@@ -227,8 +231,10 @@ def round_lines(round_: Round, season: ExpectedSeason, rules: QueryRules, times:
     samples = round_.sample_set.count
     ends = {*range(rules.piece_samples, samples, rules.piece_samples), *planned_ends(round_)}
     for part in parts_of(round_, {name: each.teams for name, each in teams.items()}):
-        title = f"{track_title(round_.competition, part.track)}, stage {part.stage}"
         most = part.most
+        if not most.triples:
+            continue
+        title = f"{titles[part.track]}, stage {part.stage}"
         yield times.line(
             f"{round_.title}: {'warnings of those that left in ' if part.swept else ''}{title}",
             f"{most.pairs:,} pairs x {most.added} samples{' more' if most.added < most.samples else ''}.",

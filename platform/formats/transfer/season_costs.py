@@ -19,6 +19,7 @@ from rounds.season_costs import (
     build_lines,
     build_quantities,
     measured_on,
+    most_of_smoke_test,
     planned_rounds,
     with_live_workers,
 )
@@ -45,7 +46,7 @@ def season_quantities(competition: Competition) -> list[Quantity]:
         Quantity("attack_seconds", "Seconds of an attack for an image", attack, of_attack),
         Quantity("defence_seconds", "Seconds of a defence for an image", defence, of_defence),
         Quantity("stored_bytes", "Bytes that are stored of an image that an attack made", stored, of_stored),
-        *build_quantities(competition),
+        *build_quantities(competition, most_of_smoke_test(competition)),
     ]
 
 
