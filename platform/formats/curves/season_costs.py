@@ -49,7 +49,7 @@ def season_quantities(competition: Competition) -> list[Quantity]:
 
 
 @dataclass(frozen=True)
-class Times:
+class BenchmarkTimes:
     """The quantities of the format, under the attacks of the rules; a share of the models uses a GPU."""
 
     query: float
@@ -80,7 +80,7 @@ def season_costs(competition: Competition, season: ExpectedSeason) -> SeasonCost
     expected = season.tracks.get(MODEL, NOBODY)
     values = season.quantities
     rules = curves_rules(rules_in_force(competition))
-    times = Times(values["query_seconds"], values["stored_bytes"], rules, expected.gpu)
+    times = BenchmarkTimes(values["query_seconds"], values["stored_bytes"], rules, expected.gpu)
     images = sample_set_for(competition, SampleSet.Purpose.VALIDATION).count
     lines = [*build_lines(season), times.line("Leaderboards", "submissions", expected.submissions, images)]
     for planned in planned_rounds(competition):

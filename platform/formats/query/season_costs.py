@@ -54,7 +54,7 @@ class Meetings:
 
 
 @dataclass(frozen=True)
-class Times:
+class QueryTimes:
     """The quantities of the format: means over samples, queries, answers and pieces."""
 
     queries: float
@@ -143,7 +143,7 @@ def season_costs(competition: Competition, season: ExpectedSeason) -> SeasonCost
     validation = sample_set_for(competition, SampleSet.Purpose.VALIDATION)
     baselines = {track.name: len(track.baselines) for track in competition.tracks.all()}
     values = season.quantities
-    times = Times(
+    times = QueryTimes(
         queries=values["queries"],
         answer=values["answer_seconds"],
         own=values["own_seconds"],
@@ -168,7 +168,7 @@ class Boards:
     rules: QueryRules
     samples: int
     baselines: Mapping[str, int]
-    times: Times
+    times: QueryTimes
 
     def first_lines(self, titles: Mapping[str, str]) -> Iterator[CostLine]:
         """Yield the matches of all submissions to each track, against the pool that begins with the baselines."""
@@ -222,7 +222,7 @@ class Boards:
 
 
 def round_lines(
-    round_: Round, titles: Mapping[str, str], season: ExpectedSeason, rules: QueryRules, times: Times
+    round_: Round, titles: Mapping[str, str], season: ExpectedSeason, rules: QueryRules, times: QueryTimes
 ) -> Iterator[CostLine]:
     """Yield the stages of a round in which one submission of each expected team plays, and its sweep."""
     teams = {track.name: _track(season, track.name) for track in TRACKS}

@@ -55,7 +55,7 @@ def _source(measured: MeasuredRuns, unit: str, elsewhere: bool) -> str:
 
 
 @dataclass(frozen=True)
-class Field:
+class OpposingSides:
     """Attacks and defences that meet each other, and the shares of them that use a GPU."""
 
     attacks: int
@@ -83,7 +83,7 @@ class Tournaments:
     images: int
     batches: int
 
-    def line(self, title: str, made_of: str, runs: Runs, field: Field) -> CostLine:
+    def line(self, title: str, made_of: str, runs: Runs, field: OpposingSides) -> CostLine:
         """Return what runs on batches of the set cost."""
         each = self.images / self.batches
         labelled = (runs.defences + runs.repeats) * each
@@ -99,13 +99,13 @@ class Tournaments:
             stored_bytes=runs.attacks * each * self.stored_bytes,
         )
 
-    def whole(self, field: Field) -> Runs:
+    def whole(self, field: OpposingSides) -> Runs:
         """Return the runs of a tournament in which every attack meets every defence."""
         pairs = field.attacks * field.defences
         repeats = field.defences * repeats_due(field.attacks * self.batches)
         return Runs(field.attacks * self.batches, pairs * self.batches, repeats)
 
-    def further(self, attacks: int, defences: int, field: Field) -> Runs:
+    def further(self, attacks: int, defences: int, field: OpposingSides) -> Runs:
         """Return the runs of further submissions, each of which meets the whole other side."""
         met = (attacks * field.defences + defences * field.attacks) * self.batches
         return Runs(attacks * self.batches, met, repeats_due(met))
@@ -126,7 +126,7 @@ def season_costs(competition: Competition, season: ExpectedSeason) -> SeasonCost
     return with_live_workers(lines)
 
 
-def _board_lines(boards: Tournaments, season: ExpectedSeason, field: Field) -> Iterator[CostLine]:
+def _board_lines(boards: Tournaments, season: ExpectedSeason, field: OpposingSides) -> Iterator[CostLine]:
     yield boards.line("Leaderboard: everybody once", _everybody(field, boards), boards.whole(field), field)
     tracks = season.tracks
     later = {name: each.submissions - each.teams for name, each in tracks.items()}
@@ -139,7 +139,7 @@ def _board_lines(boards: Tournaments, season: ExpectedSeason, field: Field) -> I
         yield boards.line("Leaderboard: further submissions", made_of, boards.further(attacks, defences, field), field)
 
 
-def _everybody(field: Field, tournaments: Tournaments) -> str:
+def _everybody(field: OpposingSides, tournaments: Tournaments) -> str:
     return (
         f"{field.attacks} attacks x {tournaments.batches} batches x (1 + {field.defences} defences), of teams and "
         "baselines, with repeated runs of defences."
@@ -158,7 +158,7 @@ def _tournaments(competition: Competition, season: ExpectedSeason, images: int) 
     )
 
 
-def _field(competition: Competition, season: ExpectedSeason) -> Field:
+def _field(competition: Competition, season: ExpectedSeason) -> OpposingSides:
     """Return who is there when every expected team has submitted: the teams and the baselines, which use no GPU."""
     bundled = {track.name: len(track.baselines) for track in competition.tracks.all()}
     tracks = {name: season.tracks.get(name, NOBODY) for name in (*ATTACK_TRACKS, DEFENCE)}
@@ -168,7 +168,7 @@ def _field(competition: Competition, season: ExpectedSeason) -> Field:
         sum(tracks[name].teams * tracks[name].gpu for name in ATTACK_TRACKS),
     )
     defences = present[DEFENCE]
-    return Field(
+    return OpposingSides(
         attacks,
         defences,
         on_gpus / attacks if attacks else 0.0,

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from formats.transfer.season_costs import Field, Runs, Tournaments
+from formats.transfer.season_costs import OpposingSides, Runs, Tournaments
 
 SETS = Tournaments(attack_seconds=2.0, defence_seconds=0.5, stored_bytes=100.0, images=90, batches=3)
-FIELD = Field(attacks=4, defences=5, attacks_on_gpus=0.5, defences_on_gpus=0.2)
+FIELD = OpposingSides(attacks=4, defences=5, attacks_on_gpus=0.5, defences_on_gpus=0.2)
 
 
 def test_every_attack_meets_every_defence_on_every_batch() -> None:
