@@ -26,7 +26,7 @@ from competitions.season_costs import (
 from core.errors import Fault
 from core.time_format import duration
 
-MOST_TEAMS, MOST_DAYS, MOST_EACH_DAY, MOST_VALUE = 10_000, 3_650, 1_000.0, 1e9
+MOST_TEAMS, MOST_DAYS, MOST_EACH_DAY, MOST_VALUE = 10_000, 36_500, 1_000.0, 1e9
 """The largest numbers that the form takes."""
 
 

@@ -100,3 +100,13 @@ def with_live_workers(lines: Sequence[CostLine]) -> SeasonCosts:
     """Return the lines with the numbers of the workers that are live now."""
     live = live_workers()
     return SeasonCosts(lines, live.count(), live.filter(worker_class=Worker.Class.GPU).count())
+
+
+class CostsOfBuilds:
+    """The answers of a format that plays so little that only builds and smoke tests cost anything."""
+
+    def season_quantities(self, competition: Competition) -> Sequence[Quantity]:
+        return build_quantities(competition, most_of_smoke_test(competition))
+
+    def season_costs(self, competition: Competition, season: ExpectedSeason) -> SeasonCosts:
+        return with_live_workers(build_lines(season))

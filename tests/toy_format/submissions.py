@@ -10,13 +10,12 @@ from competitions.formats import RepeatedWork, TrackSide, TrackSpec, WithoutBase
 from competitions.models import Competition, RulesVersion
 from competitions.rules import LEAST_ACCURACY
 from competitions.rules_reader import RulesReader
-from competitions.season_costs import ExpectedSeason, Quantity, SeasonCosts
 from core.errors import Refusal
 from evaluation.domain.images import ImageShape
 from evaluation.domain.players import Program
 from evaluation.domain.smoke_checks import SmokeCheck, SmokeTestResult
 from repositories.git_reader import GitReader, TreeFile
-from rounds.season_costs import build_lines, build_quantities, most_of_smoke_test, with_live_workers
+from rounds.season_costs import CostsOfBuilds
 from submissions.checked_commit import CheckedCommit
 from submissions.models import Player, Submission
 from submissions.player_builds import LogLine, checkout_of, first_checkout, row_of_commit
@@ -36,7 +35,7 @@ class ToyRules:
     as_dict = asdict
 
 
-class ToyCompetition(WithoutOpponent, WithoutBaselines):
+class ToyCompetition(WithoutOpponent, WithoutBaselines, CostsOfBuilds):
     title = "toy: submissions name a class"
     tracks = (TrackSpec("solver", "solver", TrackSide.DEFENCE),)
     rules: RulesReader[ToyRules] = RulesReader(ToyRules, site_values={LEAST_ACCURACY: 0.0})
@@ -44,12 +43,6 @@ class ToyCompetition(WithoutOpponent, WithoutBaselines):
 
     def repeated_work(self, competition: Competition) -> RepeatedWork:
         return RepeatedWork(0, None)  # a guess is of no version of the rules
-
-    def season_quantities(self, competition: Competition) -> Sequence[Quantity]:
-        return build_quantities(competition, most_of_smoke_test(competition))
-
-    def season_costs(self, competition: Competition, season: ExpectedSeason) -> SeasonCosts:
-        return with_live_workers(build_lines(season))  # a guess takes no time
 
 
 def check_commit(track_name: str, commit: str, files: Sequence[TreeFile], reader: GitReader) -> CheckedCommit:

@@ -55,6 +55,7 @@ def test_the_table_has_builds_leaderboards_and_the_planned_round(as_organiser: C
     assert page_of(of_format) in as_organiser.get(change).content.decode()
     first = as_organiser.get(page_of(of_format))
     assert "rows" not in first.context, "nobody can know how many teams there will be"
+    assert "rows" in as_organiser.get(page_of(of_format), entered(as_organiser, of_format)).context
     assert "The limit of the rules: nothing was measured yet." in first.content.decode()
     events = Event.objects.count()
     answer = as_organiser.get(page_of(of_format), entered(as_organiser, of_format, days=2))
