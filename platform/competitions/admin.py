@@ -34,6 +34,7 @@ from competitions.models import Competition, Entry, FreezeWindow, Organiser, Rul
 from competitions.page_admin import OF_COMPETITION
 from competitions.rules_change_page import change_rules_page
 from competitions.rules_changes import changes_of
+from competitions.season_costs_page import season_costs_page
 from competitions.services import appoint_organiser, export_competition
 from competitions.toml_text import written
 from competitions.upload import upload_page
@@ -71,6 +72,7 @@ class CompetitionAdmin(EditableAdmin):
     fixed = ("slug", "smoke_opponent", "created_at")
     actions_detail: ClassVar[Sequence[str | Mapping[str, Any]]] = (
         "change_rules",
+        "season_costs",
         {"title": "Copy", "items": ("clone", "export")},
     )
 
@@ -100,6 +102,11 @@ class CompetitionAdmin(EditableAdmin):
         if not by.is_authenticated:
             raise PermissionDenied
         return change_rules_page(request, by, row, self._page_context(request))
+
+    @action(description="Costs of the season", permissions=["action"])  # type: ignore[untyped-decorator]
+    def season_costs(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        """Show what the expected teams and submissions will cost. Nothing is stored."""
+        return season_costs_page(request, self._competition(request, object_id), self._page_context(request))
 
     @action(description="Clone", permissions=["add"])  # type: ignore[untyped-decorator]
     def clone(self, request: HttpRequest, object_id: str) -> HttpResponse:

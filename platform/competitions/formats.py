@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from competitions.rules_reader import Rules, RulesReader
+from competitions.season_costs import ExpectedSeason, Quantity, SeasonCosts
 from core.errors import Refusal
 from core.parts_by_format import ByFormat, HasFormat
 from core.time_format import duration
@@ -91,6 +92,18 @@ class CompetitionFormat(Protocol):
 
     def repeated_work(self, competition: Competition) -> RepeatedWork:
         """Return what is evaluated again on the leaderboards once the rules have a new version."""
+
+    def season_quantities(self, competition: Competition) -> Sequence[Quantity]:
+        """Return what the costs of a season follow from beside teams and submissions, measured where that is possible.
+
+        A mean is a ratio of sums over the finished work, so that the measured work costs what it did cost.
+        """
+
+    def season_costs(self, competition: Competition, season: ExpectedSeason) -> SeasonCosts:
+        """Return what is built, tested and played in a season, with the planned rounds and what follows from them.
+
+        `season` has every track of the competition, and a value for each of its `season_quantities`.
+        """
 
 
 class WithoutOpponent(ABC):

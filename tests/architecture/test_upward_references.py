@@ -27,6 +27,7 @@ SAME_WORD = {
         (f"competitions/{name}.py", "rounds")  # of a file
         for name in ("import_preview", "services", "shifted_dates", "toml_schema")
     ),
+    ("competitions/season_costs.py", "submissions"),  # a number of them
     ("pages/column_leaderboard_pages.py", "standings"),
     ("rounds/running/dashboard.py", "standings"),
 }

@@ -15,6 +15,7 @@ from evaluation.domain.images import ImageShape
 from evaluation.domain.players import Program
 from evaluation.domain.smoke_checks import SmokeCheck, SmokeTestResult
 from repositories.git_reader import GitReader, TreeFile
+from rounds.season_costs import CostsOfBuilds
 from submissions.checked_commit import CheckedCommit
 from submissions.models import Player, Submission
 from submissions.player_builds import LogLine, checkout_of, first_checkout, row_of_commit
@@ -34,7 +35,7 @@ class ToyRules:
     as_dict = asdict
 
 
-class ToyCompetition(WithoutOpponent, WithoutBaselines):
+class ToyCompetition(WithoutOpponent, WithoutBaselines, CostsOfBuilds):
     title = "toy: submissions name a class"
     tracks = (TrackSpec("solver", "solver", TrackSide.DEFENCE),)
     rules: RulesReader[ToyRules] = RulesReader(ToyRules, site_values={LEAST_ACCURACY: 0.0})

@@ -163,6 +163,7 @@ def with_inconsistency(failures: Iterable[Failure], audit: AuditReport) -> tuple
 class PieceResult:
     """The result of one piece, the unit that is committed. `perturbed` is (n, h, w, c): the scored image, or grey.
 
+    In `model_seconds` of its `seconds` the model answered.
     `audit` and `failures` are those of this piece. With `kept`, the audit is open: a freshly started model is asked
     about these frames after the match, and `with_audit` of `referee.kept_frames` gives the final result.
     """
@@ -174,6 +175,7 @@ class PieceResult:
     audit: AuditReport = field(default_factory=AuditReport)
     failures: tuple[Failure, ...] = ()
     kept: KeptFrames | None = None
+    model_seconds: float = 0.0
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from competitions.formats import RepeatedWork, WithoutBaselines, WithoutOpponent
@@ -9,9 +10,11 @@ from competitions.models import Competition
 from competitions.rule_texts import RuleText
 from competitions.rules import LEAST_ACCURACY
 from competitions.rules_reader import RuleKind, RulesReader
+from competitions.season_costs import ExpectedSeason, Quantity, SeasonCosts
 from evaluation.formats.curves.rules import CurvesRules, ListedAttack
 from formats.curves.listed_attacks import check_attacks
 from formats.curves.repeated_benchmarks import repeated_benchmarks
+from formats.curves.season_costs import season_costs, season_quantities
 from formats.curves.tracks import TRACKS
 
 _DISTANCE, _SECONDS = "of images from 0 to 1", "seconds of the reference machine"
@@ -62,3 +65,9 @@ class CurvesCompetition(WithoutOpponent, WithoutBaselines):
 
     def repeated_work(self, competition: Competition) -> RepeatedWork:
         return repeated_benchmarks(competition)
+
+    def season_quantities(self, competition: Competition) -> Sequence[Quantity]:
+        return season_quantities(competition)
+
+    def season_costs(self, competition: Competition, season: ExpectedSeason) -> SeasonCosts:
+        return season_costs(competition, season)

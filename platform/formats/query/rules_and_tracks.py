@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import cast
 
@@ -11,10 +11,12 @@ from competitions.models import Competition
 from competitions.rule_texts import RuleText
 from competitions.rules import CHOSEN, COUNTING_SUBMISSION, LEAST_ACCURACY, NEWEST
 from competitions.rules_reader import Rules, RulesReader, one_of
+from competitions.season_costs import ExpectedSeason, Quantity, SeasonCosts
 from evaluation.formats.query.rules import QueryRules
 from formats.query.first_pool_notes import first_pool_notes
 from formats.query.leaderboards.repeated_evaluations import repeated_evaluations
 from formats.query.own_baselines import check_baseline
+from formats.query.season_costs import season_costs, season_quantities
 from formats.query.smoke_opponents import keep_opponent
 from formats.query.smoke_test_notes import smoke_test_notes
 from formats.query.tracks import TRACKS
@@ -65,3 +67,9 @@ class QueryCompetition:
 
     def repeated_work(self, competition: Competition) -> RepeatedWork:
         return repeated_evaluations(competition)
+
+    def season_quantities(self, competition: Competition) -> Sequence[Quantity]:
+        return season_quantities(competition)
+
+    def season_costs(self, competition: Competition, season: ExpectedSeason) -> SeasonCosts:
+        return season_costs(competition, season)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +11,10 @@ from competitions.models import Competition
 from competitions.rule_texts import RuleText
 from competitions.rules import LEAST_ACCURACY
 from competitions.rules_reader import RuleKind, Rules, RulesReader, one_of
+from competitions.season_costs import ExpectedSeason, Quantity, SeasonCosts
 from evaluation.formats.transfer.rules import Opponents, TransferRules
 from formats.transfer.own_baselines import check_baseline
+from formats.transfer.season_costs import season_costs, season_quantities
 from formats.transfer.tournaments.repeated_tournament import repeated_tournament
 from formats.transfer.tracks import TRACKS
 
@@ -63,3 +66,9 @@ class TransferCompetition(WithoutOpponent):
 
     def repeated_work(self, competition: Competition) -> RepeatedWork:
         return repeated_tournament(competition)
+
+    def season_quantities(self, competition: Competition) -> Sequence[Quantity]:
+        return season_quantities(competition)
+
+    def season_costs(self, competition: Competition, season: ExpectedSeason) -> SeasonCosts:
+        return season_costs(competition, season)

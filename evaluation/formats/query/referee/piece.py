@@ -55,7 +55,7 @@ class RefereedPiece:
         5. Keep frames for the audit by a freshly started model, which follows when this one no longer plays.
         """
         context = self._context
-        started = time.monotonic()
+        started, answered = time.monotonic(), context.model.seconds
         context.model.begin_piece()
         context.attack.begin_piece()
         # 1. clean images
@@ -92,6 +92,7 @@ class RefereedPiece:
             audit=self._audit.report,
             failures=(*context.model.failures, *context.attack.failures),
             kept=kept,
+            model_seconds=context.model.seconds - answered,
         )
 
     def _keep(self, attackable: list[Sample], verdict: Verdict) -> KeptFrames | None:

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 from evaluation.formats.query.tournament.replay import Cut, TournamentReplay
 from evaluation.formats.query.tournament.schedule_input import Field, Played
-from evaluation.formats.query.tournament.schedule_output import OrderedBy, Plan
+from evaluation.formats.query.tournament.schedule_output import OrderedBy, Plan, StageCeiling
 
 FIRST_SAMPLES = 10
 FINALISTS = 10
@@ -61,13 +61,16 @@ class Halving:
             count *= 2
         return (*ends, samples)
 
-    def ceiling(self, models: int, attacks: int, samples: int, *, models_given: bool = False) -> int:
-        """Return the upper bound of triples: the number played where no pair is of one team."""
-        total, before = 0, 0
+    def ceilings(
+        self, models: int, attacks: int, samples: int, *, models_given: bool = False
+    ) -> tuple[StageCeiling, ...]:
+        """Return what each stage plays: exactly this where no pair is of one team."""
+        found: list[StageCeiling] = []
         for step in _rounds(models, attacks, samples, models_given):
-            total += step.models * step.attacks * (step.samples - before)
-            before = step.samples
-        return total
+            pairs, before = step.models * step.attacks, found[-1].samples if found else 0
+            first_met = 0 if found else pairs
+            found.append(StageCeiling(step.samples, pairs, step.samples - before, first_met, step.attacks))
+        return tuple(found)
 
     def most_pairs(self, models: int, attacks: int, samples: int, *, models_given: bool = False) -> int:
         """Return how many pairs are never exceeded: everybody meets everybody in the first round."""

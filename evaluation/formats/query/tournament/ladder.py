@@ -44,7 +44,7 @@ from evaluation.domain.players import Side
 from evaluation.formats.query.tournament.ordering import RankedSide
 from evaluation.formats.query.tournament.replay import Cut, Measured, TournamentReplay
 from evaluation.formats.query.tournament.schedule_input import TOP, Field, Played
-from evaluation.formats.query.tournament.schedule_output import OrderedBy, Plan
+from evaluation.formats.query.tournament.schedule_output import OrderedBy, Plan, StageCeiling, most_triples
 
 FINALISTS = 10
 
@@ -103,39 +103,47 @@ class Ladder:
         """Return the sample counts at which stages may end, ascending, the last one `samples`."""
         return (*(step.samples for step in _STEPS if step.samples < samples), samples)
 
-    def ceiling(self, models: int, attacks: int, samples: int, *, models_given: bool = False) -> int:
-        """Return the upper bound of triples: every panel has all new members, and the first one is chosen twice.
+    def ceilings(
+        self, models: int, attacks: int, samples: int, *, models_given: bool = False
+    ) -> tuple[StageCeiling, ...]:
+        """Return what each stage plays at most: every panel has all new members, and the first one is chosen twice.
+
+        One stage of all against all where that is less.
 
         It can be exceeded only where all models of a panel leave as inconsistent and another panel is chosen.
 
         100,800 for 100 and 100 on 200 samples without the guard. With given models: the number played where no pair is
         of one team.
         """
-        demands = self._demands(models, attacks, samples, models_given)
-        return min(sum(pairs * count for pairs, count in demands), models * attacks * samples)
+        found = tuple(self._ceilings(models, attacks, samples, models_given))
+        everything = StageCeiling(samples, models * attacks, samples, models * attacks, attacks)
+        return found if most_triples(found) <= everything.triples else (everything,)
 
     def most_pairs(self, models: int, attacks: int, samples: int, *, models_given: bool = False) -> int:
         """Return how many pairs are never exceeded, as `ceiling` counts."""
         if models_given:
             return models * attacks
-        return min(sum(pairs for pairs, _ in self._demands(models, attacks, samples, models_given)), models * attacks)
+        stages = self._ceilings(models, attacks, samples, models_given)
+        return min(sum(each.first_met for each in stages), models * attacks)
 
-    def _demands(self, models: int, attacks: int, samples: int, models_given: bool) -> Iterator[tuple[int, int]]:
-        """Yield what each stage may ask for at most: so many pairs, each on so many samples more."""
+    def _ceilings(self, models: int, attacks: int, samples: int, models_given: bool) -> Iterator[StageCeiling]:
+        """Yield what each stage may ask for at most. New members of a panel have played no sample before."""
         before, factor = 0, 2
         in_models, in_attacks = models, attacks
         for step in _steps(models, attacks, models_given):
             count = min(step.samples, samples)
             if models_given:
-                yield in_models * in_attacks, count - before
+                pairs = in_models * in_attacks
+                yield StageCeiling(count, pairs, count - before, 0 if before else pairs, in_attacks)
             else:
                 panel_models, panel_attacks = min(step.panel, in_models), min(step.panel, in_attacks)
                 pairs = in_models * panel_attacks + panel_models * in_attacks - panel_models * panel_attacks
-                yield factor * pairs, count
+                yield StageCeiling(count, factor * pairs, count, factor * pairs, in_attacks)
                 in_models = min(in_models, self._most(step.places(models)))
             in_attacks = min(in_attacks, self._most(step.places(attacks)))
             before, factor = count, 1
-        yield in_models * in_attacks, samples - (before if models_given else 0)
+        pairs, played = in_models * in_attacks, before if models_given else 0
+        yield StageCeiling(samples, pairs, samples - played, 0 if played else pairs, in_attacks)
 
     def _cut(self, order: RankedSide, places: int) -> Cut:
         players = len(order.players)

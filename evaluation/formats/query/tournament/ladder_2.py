@@ -27,7 +27,7 @@ from dataclasses import dataclass
 from evaluation.domain.players import Side
 from evaluation.formats.query.tournament.replay import Cut, TournamentReplay
 from evaluation.formats.query.tournament.schedule_input import Field, Played
-from evaluation.formats.query.tournament.schedule_output import OrderedBy, Plan
+from evaluation.formats.query.tournament.schedule_output import OrderedBy, Plan, StageCeiling
 
 FINALISTS = 10
 
@@ -86,13 +86,16 @@ class Ladder2:
         """Return the sample counts at which stages may end, ascending, the last one `samples`."""
         return (*(count for count, _, _ in _CUTS if count < samples), samples)
 
-    def ceiling(self, models: int, attacks: int, samples: int, *, models_given: bool = False) -> int:
-        """Return the upper bound of triples: the number played where no pair is of one team."""
-        total, before = 0, 0
+    def ceilings(
+        self, models: int, attacks: int, samples: int, *, models_given: bool = False
+    ) -> tuple[StageCeiling, ...]:
+        """Return what each stage plays: exactly this where no pair is of one team."""
+        found: list[StageCeiling] = []
         for step in _steps(models, attacks, samples, models_given):
-            total += step.models * step.attacks * (step.samples - before)
-            before = step.samples
-        return total
+            pairs, before = step.models * step.attacks, found[-1].samples if found else 0
+            first_met = 0 if found else pairs
+            found.append(StageCeiling(step.samples, pairs, step.samples - before, first_met, step.attacks))
+        return tuple(found)
 
     def most_pairs(self, models: int, attacks: int, samples: int, *, models_given: bool = False) -> int:
         """Return how many pairs are never exceeded: everybody meets everybody in the first stage."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import chain, product
+from itertools import chain, pairwise, product
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +14,7 @@ from evaluation.formats.query.results import Outcome
 from evaluation.formats.query.tournament.final_ranking import FinalPlace, places
 from evaluation.formats.query.tournament.schedule_input import TOP, Field, Played, ScheduledPlayer
 from evaluation.formats.query.tournament.schedule_names import schedule_named
-from evaluation.formats.query.tournament.schedule_output import Plan
+from evaluation.formats.query.tournament.schedule_output import Plan, Schedule, StageCeiling, most_triples
 from evaluation.formats.query.tournament.warning_sweep import Warned, sweep_samples, swept, warnings
 
 
@@ -127,17 +127,53 @@ def advance(facts: RoundFacts) -> RoundState:
     return RoundState(tuple(brackets), places=_all_places(main, targeted), warnings=warned)
 
 
+@dataclass(frozen=True)
+class RoundPart:
+    """What a stage of the bracket of `track` plays; or, with `swept`, the sweep with the attacks that left in it."""
+
+    track: TrackName
+    stage: int
+    most: StageCeiling
+    swept: bool = False
+
+
+def round_parts(
+    schedule: Schedule, samples: int, players: Mapping[TrackName, int], *, sweep: bool
+) -> tuple[RoundPart, ...]:
+    """Return the parts of a round with so many `players` of each track, without models that leave as inconsistent."""
+    brackets = _ceilings(schedule, samples, players)
+    parts = [RoundPart(track, *each) for track, stages in brackets.items() for each in enumerate(stages, 1)]
+    if sweep:
+        best, count, stages = min(TOP, players[TrackName.MODEL]), sweep_samples(samples), brackets[TrackName.UNTARGETED]
+        for number, (stage, following) in enumerate(pairwise(stages), 1):
+            pairs, added = best * (stage.attacks - following.attacks), max(0, count - stage.samples)
+            if pairs and added:  # the best models have met these attacks on the samples of the stage
+                swept = StageCeiling(count, pairs, added, 0, stage.attacks - following.attacks)
+                parts.append(RoundPart(TrackName.UNTARGETED, number, swept, swept=True))
+    return tuple(parts)
+
+
 def ceiling(facts: RoundFacts) -> int:
     """Return the upper bound of the triples of the whole round: both brackets and the sweep."""
-    schedule = schedule_named(facts.schedule, guard=facts.guard)
-    models, attacks, targeted = (len(_named(facts, track)) for track in TrackName)
-    most = schedule.ceiling(models, attacks, facts.samples)
-    if targeted:
-        most += schedule.ceiling(min(TOP, models), targeted, facts.samples, models_given=True)
+    players = {track: len(_named(facts, track)) for track in TrackName}
+    stages = _ceilings(schedule_named(facts.schedule, guard=facts.guard), facts.samples, players).values()
+    most = most_triples(chain.from_iterable(stages))
     if facts.sweep:
         # at least the five best attacks are in the last stage
-        most += min(TOP, models) * max(0, attacks - TOP) * sweep_samples(facts.samples)
+        eliminated = max(0, players[TrackName.UNTARGETED] - TOP)
+        most += min(TOP, players[TrackName.MODEL]) * eliminated * sweep_samples(facts.samples)
     return most
+
+
+def _ceilings(
+    schedule: Schedule, samples: int, players: Mapping[TrackName, int]
+) -> dict[TrackName, tuple[StageCeiling, ...]]:
+    """Return what the stages of each bracket play at most."""
+    models, attacks, targeted = (players[track] for track in TrackName)
+    found = {TrackName.UNTARGETED: schedule.ceilings(models, attacks, samples)}
+    if targeted:
+        found[TrackName.TARGETED] = schedule.ceilings(min(TOP, models), targeted, samples, models_given=True)
+    return found
 
 
 def most_pairs(facts: RoundFacts) -> int:

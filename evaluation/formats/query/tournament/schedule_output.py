@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Protocol
@@ -104,6 +105,30 @@ class Plan:
     result: ScheduleResult | None = None
 
 
+@dataclass(frozen=True)
+class StageCeiling:
+    """What a stage plays at most: each of `pairs` on `added` samples more, which are `samples` at its end.
+
+    `first_met` of the pairs may have met in no stage before. So many `attacks` enter the stage.
+    """
+
+    samples: int
+    pairs: int
+    added: int
+    first_met: int
+    attacks: int
+
+    @property
+    def triples(self) -> int:
+        """The triples that it plays at most."""
+        return self.pairs * self.added
+
+
+def most_triples(stages: Iterable[StageCeiling]) -> int:
+    """Return how many triples the stages of a tournament play at most."""
+    return sum(stage.triples for stage in stages)
+
+
 class Schedule(Protocol):
     """Who meets whom, on how many samples, and who is eliminated: a pure function of the results."""
 
@@ -113,8 +138,10 @@ class Schedule(Protocol):
     def samples_of_stages(self, samples: int) -> tuple[int, ...]:
         """Return the sample counts at which stages may end, ascending, the last one `samples`."""
 
-    def ceiling(self, models: int, attacks: int, samples: int, *, models_given: bool = False) -> int:
-        """Return the upper bound of triples, whatever is played."""
+    def ceilings(
+        self, models: int, attacks: int, samples: int, *, models_given: bool = False
+    ) -> tuple[StageCeiling, ...]:
+        """Return what each stage plays at most. The sum of the triples is the upper bound, whatever is played."""
 
     def most_pairs(self, models: int, attacks: int, samples: int, *, models_given: bool = False) -> int:
         """Return the upper bound of pairs, whatever is played."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from competitions.formats import RepeatedWork
 from competitions.models import Competition
 from formats.query.leaderboards.evaluation_basis import AT_ONCE, evaluated_again, measured_tracks, ranking_basis
+from formats.query.matches.measured_speed import measured_speed
 from formats.query.matches.models import Piece
-from formats.query.matches.selectors import RECENT_PIECES
 from formats.query.tracks import MODEL
 
 
@@ -22,20 +22,11 @@ def repeated_evaluations(competition: Competition) -> RepeatedWork:
             met = [(own, other) if track.name == MODEL else (other, own) for own in players for other in opponents]
             pairs |= dict.fromkeys(met, basis.sample_set.count)
             submissions, late = submissions + len(players), late or len(players) > AT_ONCE
-    seconds = _seconds_for_a_sample(competition)
+    speed = measured_speed(Piece.objects.filter(match__rules__competition=competition))
     return RepeatedWork(
         submissions,
-        None if seconds is None else seconds * sum(pairs.values()),
+        None if speed is None else speed.seconds_per_sample * sum(pairs.values()),
         f"The best {AT_ONCE} of each track are first, the others follow when workers are idle."
         if late and not competition.rescore_all
         else "",
     )
-
-
-def _seconds_for_a_sample(competition: Competition) -> float | None:
-    """Return the mean time of a sample in the last played pieces of the competition, None if there are none."""
-    played = Piece.objects.filter(
-        match__rules__competition=competition, state=Piece.State.PLAYED, count__gt=0, seconds__isnull=False
-    )
-    rows = list(played.order_by("-played_at", "-pk").values_list("count", "seconds")[:RECENT_PIECES])
-    return sum(seconds or 0.0 for _, seconds in rows) / sum(count for count, _ in rows) if rows else None

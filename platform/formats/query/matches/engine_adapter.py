@@ -23,6 +23,7 @@ from evaluation.formats.query.referee.kept_frame_bytes import pack as pack_kept
 from evaluation.formats.query.referee.kept_frame_bytes import unpack as unpack_kept
 from evaluation.formats.query.referee.kept_frame_bytes import with_audit
 from evaluation.formats.query.referee.match import RefereedMatch
+from evaluation.formats.query.referee.model_audit import ENOUGH_FRESH, MOST_ALONE
 from evaluation.formats.query.referee.players import RESTARTS
 from evaluation.formats.query.referee.seeds import derive_seed
 from evaluation.formats.query.referee.time_limits import MODEL_GRACE_SECONDS
@@ -46,6 +47,9 @@ log = logging.getLogger(__name__)
 IMAGES = "perturbed"
 FOUND = "found_label"
 """Names in an artefact, in addition to `sample` and the columns of the trace (`trace_sample`, `trace_query`, ...)."""
+
+AUDITED_IMAGES = ENOUGH_FRESH + MOST_ALONE
+"""Images of a piece that a freshly started model is asked about after its match."""
 
 _FOUND_NOTHING = -1
 
@@ -105,6 +109,7 @@ class MatchSession:
             failures=[_failure(failure) for failure in result.failures],
             artefact=object_store.put(pack(result)),
             kept=kept_frames.keep(pack_kept(result.kept)) if result.kept and result.audit.open else "",
+            model_seconds=result.model_seconds,
         )
 
 

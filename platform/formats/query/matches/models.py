@@ -80,6 +80,8 @@ class Piece(WorkItem):
     worker = models.ForeignKey(Worker, null=True, blank=True, on_delete=models.SET_NULL, related_name="pieces")
     played_at = models.DateTimeField(null=True, blank=True)
     seconds = models.FloatField(null=True, blank=True)
+    model_seconds = models.FloatField(null=True, blank=True)
+    """The seconds of these in which the model answered; None for pieces that were played before it was measured."""
     worker_class = models.CharField(max_length=3, choices=Worker.Class.choices, blank=True)
     calibration = models.FloatField(null=True, blank=True)
     artefact = models.CharField(max_length=64, blank=True)

@@ -80,6 +80,7 @@ def commit(held: Claim, played: PlayedPiece) -> None:
             state=Piece.State.PLAYED,
             played_at=now,
             seconds=played.seconds,
+            model_seconds=played.model_seconds,
             worker_class=worker.worker_class,
             calibration=worker.factor(gpu=piece.match.model.gpu),
             artefact=played.artefact,

@@ -13,8 +13,9 @@ from evaluation.formats.query.results import AuditReport, RefereedSample, sum_re
 class PlayedPiece:
     """The part of a piece's result that is committed; no output of a player.
 
-    `artefact` is the digest, in the object store, of the scored images and the trace, `kept` that of the frames for the
-    audit (see `formats.query.matches.kept_frames`), empty if there is none.
+    In `model_seconds` of its `seconds` the model answered, None if unknown. `artefact` is the digest, in the object
+    store, of the scored images and the trace, `kept` that of the frames for the audit (see
+    `formats.query.matches.kept_frames`), empty if there is none.
     """
 
     samples: tuple[RefereedSample, ...]
@@ -23,6 +24,7 @@ class PlayedPiece:
     failures: list[dict[str, Any]]
     artefact: str
     kept: str = ""
+    model_seconds: float | None = None
 
 
 @dataclass(frozen=True, eq=False)

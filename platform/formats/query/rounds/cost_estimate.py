@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from core import clock, object_store
+from core import clock
+from formats.query.matches.measured_speed import measured_speed, stored_bytes_per_sample
 from formats.query.matches.models import Piece
-from formats.query.matches.selectors import RECENT_PIECES
 from formats.query.rounds.engine_adapter import ceiling, field_of
 from formats.query.tracks import MODEL, UNTARGETED
 from rounds.models import Round
@@ -37,23 +37,11 @@ def estimate(round_: Round) -> CostEstimate:
     playable = {MODEL, UNTARGETED} <= tracks
     triples = ceiling(field_of(round_, entries)) if playable else 0
     workers = live_workers().count()
-    seconds, size = _measured()
+    everything = Piece.objects.all()
+    speed, size = measured_speed(everything), stored_bytes_per_sample(everything)
     return CostEstimate(
         triples_most=triples,
-        hours=triples * seconds / workers / 3600 if workers and seconds is not None else None,
+        hours=triples * speed.seconds_per_sample / workers / 3600 if workers and speed is not None else None,
         disk_bytes=math.ceil(triples * size) if size is not None else None,
         workers=workers,
     )
-
-
-def _measured() -> tuple[float | None, float | None]:
-    """Return seconds and bytes per sample of the last played pieces, each None if there is none."""
-    recent = Piece.objects.filter(state=Piece.State.PLAYED, seconds__isnull=False).order_by("-played_at", "-pk")
-    rows = list(recent.values_list("count", "seconds", "artefact")[:RECENT_PIECES])
-    if not rows:
-        return None, None
-    seconds = sum(each or 0.0 for _, each, _ in rows) / sum(count for count, _, _ in rows)
-    sized = [
-        (count, size) for count, _, artefact in rows if artefact and (size := object_store.size(artefact)) is not None
-    ]
-    return seconds, sum(size for _, size in sized) / sum(count for count, _ in sized) if sized else None

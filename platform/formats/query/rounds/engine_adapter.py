@@ -31,13 +31,17 @@ from evaluation.formats.query.tournament.failed_audit_rule import NobodyLeftErro
 from evaluation.formats.query.tournament.rounds import (
     RoundEntrant,
     RoundFacts,
+    RoundPart,
     RoundState,
     SampleRow,
     advance,
     ceiling,
     demanded,
     piece_ends,
+    round_parts,
 )
+from evaluation.formats.query.tournament.schedule_names import schedule_named
+from evaluation.formats.query.tournament.schedule_output import StageCeiling
 from formats.query.matches.models import Piece, SampleResult
 from formats.query.matches.rules import query_rules
 from formats.query.rounds.audit_state import PieceAudit, failed_on
@@ -50,6 +54,7 @@ __all__ = [
     "NobodyLeftError",
     "RoundFacts",
     "RoundState",
+    "StageCeiling",
     "ceiling",
     "check_field",
     "commitment_to_field",
@@ -58,6 +63,8 @@ __all__ = [
     "facts_of",
     "field_of",
     "outcome_of",
+    "parts_of",
+    "planned_ends",
     "state_of",
 ]
 
@@ -93,6 +100,18 @@ def check_field(round_: Round, entries: Iterable[RoundEntry], rules: RulesVersio
     values = query_rules(rules)
     facts = field_of(round_, entries)
     check_size(facts, query_budget=values.query_budget, piece_samples=values.piece_samples)
+
+
+def parts_of(round_: Round, players: Mapping[str, int]) -> tuple[RoundPart, ...]:
+    """Return what the parts of a planned round play at most, with so many players of each track, by its name."""
+    schedule = schedule_named(round_.schedule, guard=round_.guard)
+    by_track = {track: players[track] for track in TrackName}
+    return round_parts(schedule, round_.sample_set.count, by_track, sweep=True)
+
+
+def planned_ends(round_: Round) -> tuple[int, ...]:
+    """Return the sample counts at which pieces of a planned round end, beside those that the rules set."""
+    return piece_ends(round_.schedule, round_.sample_set.count, round_.guard)
 
 
 def ends_of(facts: RoundFacts) -> tuple[int, ...]:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from django.db.models import Avg
-
 from competitions.formats import RepeatedWork
 from competitions.models import Competition
 from formats.transfer.tournaments.boards import tournament_in_force
-from formats.transfer.tournaments.engine_adapter import sizes_of
-from formats.transfer.tournaments.models import AttackRun, DefenceRun, Run
+from formats.transfer.tournaments.measured_speed import measured_runs
+from formats.transfer.tournaments.models import AttackRun, DefenceRun
 from formats.transfer.tournaments.selectors import current_entrants, entered_players
 
 
@@ -20,14 +18,19 @@ def repeated_tournament(competition: Competition) -> RepeatedWork:
     entrants = current_entrants(tournament)
     teams = entrants.exclude(submission=None).count()
     attacks, defences = entered_players(tournament)
-    batches = len(sizes_of(tournament))
-    attacked, labelled = len(attacks) * batches, len(attacks) * len(defences) * batches
-    runs = AttackRun.objects.filter(tournament__competition=competition, state=Run.State.PLAYED)
-    labellings = DefenceRun.objects.filter(attack_run__tournament__competition=competition, state=Run.State.PLAYED)
-    attack, defence = (rows.aggregate(mean=Avg("seconds"))["mean"] for rows in (runs, labellings))
-    known = (attack is not None or not attacked) and (defence is not None or not labelled)
+    images = tournament.sample_set.count
+    attacked, labelled = len(attacks) * images, len(attacks) * len(defences) * images
+    attack = measured_runs(AttackRun.objects.filter(tournament__competition=competition), "images")
+    of_attacks = DefenceRun.objects.filter(attack_run__tournament__competition=competition)
+    defence = measured_runs(of_attacks, "attack_run__images")
+    seconds: float | None = 0.0
+    for number, measured in ((attacked, attack), (labelled, defence)):
+        if number and (measured is None or seconds is None):
+            seconds = None
+        elif measured is not None and seconds is not None:
+            seconds += number * measured.seconds_per_image
     return RepeatedWork(
         teams,
-        attacked * (attack or 0.0) + labelled * (defence or 0.0) if known else None,
+        seconds,
         "The baselines are played again, too." if entrants.filter(submission=None).exists() else "",
     )

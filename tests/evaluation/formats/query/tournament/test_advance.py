@@ -31,6 +31,7 @@ from evaluation.formats.query.tournament.schedule_output import (
     Schedule,
     ScheduleResult,
     Stage,
+    StageCeiling,
     StageDecision,
     Wanted,
 )
@@ -87,8 +88,10 @@ class TwoStages:
     def samples_of_stages(self, samples: int) -> tuple[int, ...]:
         return (2, samples)
 
-    def ceiling(self, models: int, attacks: int, samples: int, *, models_given: bool = False) -> int:
-        return models * attacks * samples
+    def ceilings(
+        self, models: int, attacks: int, samples: int, *, models_given: bool = False
+    ) -> tuple[StageCeiling, ...]:
+        return (StageCeiling(samples, models * attacks, samples, models * attacks, attacks),)
 
     def most_pairs(self, models: int, attacks: int, samples: int, *, models_given: bool = False) -> int:
         return models * attacks

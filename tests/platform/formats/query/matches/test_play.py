@@ -66,6 +66,7 @@ def test_it_works(match: Match, make_worker: Callable[..., Worker], let_play: Ca
     assert (match.audit["passed"], match.audit["open"]) == (True, False)
     piece = match.pieces.get(number=1)
     assert (piece.worker_class, piece.calibration, piece.failures) == ("cpu", 1.0, [])
+    assert 0 < (piece.model_seconds or 0.0) < (piece.seconds or 0.0), "the model answers in a part of its time"
     with np.load(io.BytesIO(object_store.get(piece.artefact))) as kept:
         assert np.array_equal(kept["perturbed"], engine.result.pieces[1].perturbed)
         assert np.array_equal(kept["trace_distance"], engine.result.pieces[1].trace.distance)
