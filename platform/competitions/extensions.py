@@ -6,17 +6,19 @@ from django.contrib.auth.base_user import AbstractBaseUser
 
 from competitions.models import Organiser, SampleSet
 from core import object_store
-from core.administration.permissions import is_organiser
+from core.administration.permissions import capabilities_of
+from core.roles import CAPABILITIES, Capability, Role
 from core.site_identity import has_files
 
 _NEWEST = 20
 """Number of sample sets that are looked for."""
 
 
-@is_organiser.add
-def organises(user: AbstractBaseUser) -> bool:
-    """Return whether the user organises a competition."""
-    return Organiser.objects.filter(user_id=user.pk).exists()
+@capabilities_of.add
+def allowed_to(user: AbstractBaseUser) -> frozenset[Capability]:
+    """Return what the user's roles in any competition allow."""
+    held = Organiser.objects.filter(user_id=user.pk).values_list("role", flat=True).distinct()
+    return frozenset().union(*(CAPABILITIES[Role(role)] for role in held))
 
 
 @has_files.add

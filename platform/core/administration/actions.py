@@ -20,8 +20,14 @@ from unfold.widgets import UnfoldAdminTextareaWidget
 
 from core import platform_error_report
 from core.errors import Fault, Refusal
+from core.roles import Capability
 
 log = logging.getLogger(__name__)
+
+CHANGED_NOTHING = (
+    "Nothing was changed, because your roles do not allow this. A role may have been taken away while the page was "
+    "open. Ask an owner of the competition."
+)
 
 MAX_ROWS = 200
 """Maximum number of rows of one action: as many as a person can check."""
@@ -57,6 +63,8 @@ class AdminAction:
     """Past participle for the success message, e.g. "retried"."""
     call: Callable[..., object]
     form: type[ReasonForm] = ReasonForm
+    needs: Capability = Capability.RUN
+    """What a person needs in the competition of the rows."""
     together: bool = False
     notes: Callable[[Any], Sequence[str]] = lambda row: ()
     """Notes about a row on the confirmation page, as sentences."""
@@ -74,8 +82,10 @@ def confirmed_action(definition: AdminAction) -> Callable[..., HttpResponse | No
         queryset: QuerySet[Any] | None = None,
         object_id: str | None = None,
     ) -> HttpResponse | None:
-        _check_permission(page, request)
-        rows = _selected(page, request, queryset, object_id)
+        _check_permission(page, request, definition.needs, object_id)
+        rows = _selected(page, request, definition.needs, queryset, object_id)
+        if not rows:
+            return None
         if len(rows) > MAX_ROWS:
             messages.error(request, f"Select at most {MAX_ROWS} rows.")
             return None
@@ -85,20 +95,24 @@ def confirmed_action(definition: AdminAction) -> Callable[..., HttpResponse | No
         _run(request, definition, rows, form.cleaned_data)
         return HttpResponseRedirect("../change/") if object_id else None
 
-    attributes = {"short_description": definition.title, "allowed_permissions": ["action"]}
+    attributes = {"short_description": definition.title, "allowed_permissions": [definition.needs]}
     vars(action).update(attributes, attrs={}, variant=ActionVariant.DEFAULT)
     return action
 
 
-def _check_permission(page: Any, request: HttpRequest) -> None:
-    if not page.has_action_permission(request):
-        raise PermissionDenied
+def _check_permission(page: Any, request: HttpRequest, needs: Capability, object_id: str | None) -> None:
+    if not page.may(needs, request, object_id):
+        raise PermissionDenied(CHANGED_NOTHING)
 
 
 def _selected(
-    page: ModelAdmin[Any], request: HttpRequest, queryset: QuerySet[Any] | None, object_id: str | None
+    page: Any, request: HttpRequest, needs: Capability, queryset: QuerySet[Any] | None, object_id: str | None
 ) -> list[Any]:
     if queryset is not None:
+        allowed = page.rows_with(needs, request, queryset)
+        if (others := queryset.count() - allowed.count()) > 0:
+            messages.error(request, f"Your role does not allow this in the competition of {others} of the rows.")
+        queryset = allowed
         related = page.list_select_related if isinstance(page.list_select_related, list | tuple) else ()
         return list(queryset.select_related(*related)[: MAX_ROWS + 1])
     row = page.get_object(request, object_id or "")

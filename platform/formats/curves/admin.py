@@ -44,7 +44,7 @@ _GIVE_UP = confirmed_action(
 class BenchmarkAdmin(ReadOnlyAdmin):
     """One attack against one model, with what operators may do about failed and waiting ones."""
 
-    organised_by = "rules__competition__organisers"
+    organised_by = "rules__competition__organiser_roles"
     show_full_result_count = False
     actions = ("replay", "retry_now", "give_up")
     actions_detail = ("replay", "retry_now", "give_up")
@@ -65,7 +65,7 @@ class BenchmarkAdmin(ReadOnlyAdmin):
 class ModelScoreAdmin(ReadOnlyAdmin):
     """Standings under each threat model; they follow from benchmarks."""
 
-    organised_by = "rules__competition__organisers"
+    organised_by = "rules__competition__organiser_roles"
     list_display = ("__str__", linked("submission"), "accuracy", "clean_accuracy", "median_distance", "scored_at")
     list_filter = (("rules__competition", RelatedOnlyFieldListFilter), "knowledge", "goal", "norm")
     list_select_related = ("submission", "rules__competition")
@@ -77,7 +77,7 @@ class ModelScoreAdmin(ReadOnlyAdmin):
 class ProofAdmin(ReadOnlyAdmin):
     """Images that somebody uploaded against a released model, with what operators may do about failed verifications."""
 
-    organised_by = "round_entry__round__competition__organisers"
+    organised_by = "round_entry__round__competition__organiser_roles"
     show_full_result_count = False
     actions = ("replay", "retry_now", "give_up")
     actions_detail = ("replay", "retry_now", "give_up")
@@ -119,7 +119,7 @@ class ProofAdmin(ReadOnlyAdmin):
 class ImprovementAdmin(ReadOnlyAdmin):
     """Best known distances that proofs lowered; they follow from the proofs."""
 
-    organised_by = "proof__round_entry__round__competition__organisers"
+    organised_by = "proof__round_entry__round__competition__organiser_roles"
     show_full_result_count = False
     list_display = ("__str__", linked("proof"), "image", "norm", "distance", "at")
     list_filter = (("proof__round_entry__round__competition", RelatedOnlyFieldListFilter), "norm")

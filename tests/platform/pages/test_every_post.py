@@ -17,6 +17,7 @@ from django.urls import URLResolver, get_resolver
 from accounts.models import AccessToken, Invitation, Team, User
 from competitions.models import Competition, Organiser
 from core import clock
+from core.roles import Role
 from formats.query.matches.models import Match
 from rounds.models import Objection, Round, RoundEntry
 from submissions.models import Player, Submission
@@ -35,6 +36,11 @@ SUBMITTING = {
     "repositories_pushcost",  # a commit submitted by its hash is charged like a push
     *("competitions_termsacceptance", "leaderboards_evaluation", "leaderboards_standing", "matches_match"),
 }
+JUDGING = {"submissions_submission", "leaderboards_standing", "rounds_roundentry", "rounds_objection"}
+ANSWERING = {
+    *("competitions_announcement", "accounts_accountrequest", "accounts_signuplink"),
+    *("submissions_submission", "submissions_quotaslot", "submissions_build"),
+}
 OPERATORS = {"auth_group", "auth_group_permissions", "workers_worker", "workers_host", "rounds_signingkey"}
 
 MAY_CHANGE: dict[str, set[str] | None] = {
@@ -43,6 +49,8 @@ MAY_CHANGE: dict[str, set[str] | None] = {
     "staff": TEAM,  # without any competition, a user as others
     "rita": TEAM,  # organises another competition
     "bob": TEAM | SUBMITTING | {"rounds_objection"},
+    "julia": TEAM | JUDGING,  # judges
+    "henry": TEAM | ANSWERING,  # helps
     "olga": None,  # all but the tables of operators
     "superuser": None,
 }
@@ -55,7 +63,7 @@ FIELDS = {
     "time_zone": "Europe/Berlin", "next": "/", "action": "delete_selected", "_selected_action": "1",
     "post": "yes", "confirm": "yes", "state": "published", "is_staff": "on", "is_superuser": "on", "public": "on",
     "days": "9", "scopes": "read", "display_name": "X", "_save": "Save", "accept": "on",
-    "about": "result",
+    "about": "result", "confirmed": "yes", "user_name": "charlie", "role": "judge", "to": "charlie",
 }  # fmt: skip
 
 
@@ -101,6 +109,10 @@ def site(
     )  # fmt: skip
     rita = User.objects.create_user("rita", "rita@example.org", is_staff=True)
     Organiser.objects.create(competition=other, user=rita)
+    for name, role in (("julia", Role.JUDGE), ("henry", Role.HELPER)):
+        person = User.objects.create_user(name, f"{name}@example.org", is_staff=True)
+        Organiser.objects.create(competition=planned.competition, user=person, role=role)
+    User.objects.filter(pk=olga.pk).update(is_staff=True)
     User.objects.create_user("staff", "staff@example.org", is_staff=True)
     User.objects.create_superuser("superuser", "s@example.org", None)
     return {
@@ -116,7 +128,9 @@ def site(
 
 def contest(round_: Round, entered: Submission, by: User) -> Objection:
     """Publish a round with a period for objections, in which the team of a submission took part, and object to it."""
-    Round.objects.filter(pk=round_.pk).update(state="published", state_since=clock.now(), objection_days=9)
+    Round.objects.filter(pk=round_.pk).update(
+        state="published", state_since=clock.now(), objection_days=9, schedule="ladder"
+    )
     player = Player.objects.get(submissions=entered)
     entry = RoundEntry.objects.create(
         round=round_, track=entered.repository.track, submission=entered, player=player, order=1, prior=1, place=1

@@ -43,7 +43,7 @@ def _before_replay(row: Any) -> list[str]:
 class MatchAdmin(ReadOnlyAdmin):
     """Matches of attacks against models."""
 
-    organised_by = "rules__competition__organisers"
+    organised_by = "rules__competition__organiser_roles"
     counts = ("pieces", "sample_results")
     list_display = (
         "__str__",
@@ -80,7 +80,7 @@ class MatchAdmin(ReadOnlyAdmin):
 class PieceAdmin(ReadOnlyAdmin):
     """Batches of samples that workers claim."""
 
-    organised_by = "match__rules__competition__organisers"
+    organised_by = "match__rules__competition__organiser_roles"
     counts = ("sample_results",)
     list_display = (
         "__str__",
@@ -130,7 +130,7 @@ class PieceAdmin(ReadOnlyAdmin):
 class SampleResultAdmin(ReadOnlyAdmin):
     """One row per sample of a match. The found label is not shown: it can reveal the secret target."""
 
-    organised_by = "match__rules__competition__organisers"
+    organised_by = "match__rules__competition__organiser_roles"
     list_display = (
         "__str__",
         linked("match"),

@@ -54,7 +54,7 @@ _GIVE_UP = confirmed_action(
 class TournamentAdmin(ReadOnlyAdmin):
     """Tournaments of leaderboards and rounds: every attack against every defence."""
 
-    organised_by = "competition__organisers"
+    organised_by = "competition__organiser_roles"
     counts = ("entrants", "attack_runs")
     list_display = (
         "__str__",
@@ -75,7 +75,7 @@ class TournamentAdmin(ReadOnlyAdmin):
 class EntrantAdmin(ReadOnlyAdmin):
     """Who counts in a tournament, since when, and with which standing."""
 
-    organised_by = "tournament__competition__organisers"
+    organised_by = "tournament__competition__organiser_roles"
     list_display = (
         "__str__",
         linked("tournament"),
@@ -111,7 +111,7 @@ class RunAdmin(ReadOnlyAdmin):
 class AttackRunAdmin(RunAdmin):
     """Attacks on single batches."""
 
-    organised_by = "tournament__competition__organisers"
+    organised_by = "tournament__competition__organiser_roles"
     counts = ("defence_runs",)
     list_display = (
         "__str__",
@@ -136,7 +136,7 @@ class AttackRunAdmin(RunAdmin):
 class DefenceRunAdmin(RunAdmin):
     """Defences on what one attack made of one batch. Labels are not shown: with the counts they reveal true ones."""
 
-    organised_by = "attack_run__tournament__competition__organisers"
+    organised_by = "attack_run__tournament__competition__organiser_roles"
     list_display = (
         "__str__",
         labelled("state", STATE_COLOURS),
@@ -160,7 +160,7 @@ class DefenceRunAdmin(RunAdmin):
 class RepeatRunAdmin(RunAdmin):
     """Images that defences labelled again. Labels are not shown, as in `DefenceRunAdmin`."""
 
-    organised_by = "tournament__competition__organisers"
+    organised_by = "tournament__competition__organiser_roles"
     list_display = (
         "__str__",
         labelled("state", STATE_COLOURS),
@@ -183,7 +183,7 @@ class RepeatRunAdmin(RunAdmin):
 class PairTotalAdmin(ReadOnlyAdmin):
     """Sums over the played runs of a defence on the images of one attack."""
 
-    organised_by = "tournament__competition__organisers"
+    organised_by = "tournament__competition__organiser_roles"
     list_display = (
         "__str__",
         linked("tournament"),
