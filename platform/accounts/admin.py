@@ -24,7 +24,7 @@ from core.administration.actions import AdminAction, confirmed_action
 from core.administration.columns import linked
 from core.administration.permissions import EditableAdmin, ReadOnlyAdmin
 from core.errors import Fault
-from core.roles import Capability
+from core.roles import Right
 
 if TYPE_CHECKING:
     from django.contrib.auth.admin import UserAdmin
@@ -81,7 +81,7 @@ class TeamAdmin(ReadOnlyAdmin):
     """Teams. Captains invite and remove members on the site."""
 
     counts = ("memberships",)
-    viewing = Capability.SEE
+    viewing = Right.SEE
     list_display = ("slug", "name", "created_at")
     search_fields = ("slug", "name", "members__username")
     date_hierarchy = "created_at"
@@ -92,7 +92,7 @@ class TeamAdmin(ReadOnlyAdmin):
 class MembershipAdmin(ReadOnlyAdmin):
     """Memberships of teams."""
 
-    viewing = Capability.SEE
+    viewing = Right.SEE
     list_display = ("user", linked("team"), "role", "joined_at")
     list_filter = ("role",)
     list_select_related = ("user", "team")
@@ -123,8 +123,8 @@ class AccountRequestAdmin(ReadOnlyAdmin):
     """Sign-ups that organisers approve or decline (GAUNTLET_SIGN_UP=approval)."""
 
     for_organisers = True
-    viewing = Capability.ANSWER
-    changing = Capability.ANSWER
+    viewing = Right.ANSWER
+    changing = Right.ANSWER
     list_display = ("user", "email", "state", "made_at", "decided_at", "decided_by")
     list_filter = ("state",)
     list_select_related = ("user", "decided_by")
@@ -141,7 +141,7 @@ class AccountRequestAdmin(ReadOnlyAdmin):
             effect="The person can sign in, and gets an e-mail if the account has an address.",
             done="approved",
             call=_approve,
-            needs=Capability.ANSWER,
+            needs=Right.ANSWER,
         )
     )
     decline = confirmed_action(
@@ -150,7 +150,7 @@ class AccountRequestAdmin(ReadOnlyAdmin):
             effect="The account stays inactive and keeps its user name. You can still approve the request later.",
             done="declined",
             call=lambda row, by, reason: sign_up.decline(request=row, by=by, reason=reason),
-            needs=Capability.ANSWER,
+            needs=Right.ANSWER,
         )
     )
 
@@ -165,8 +165,8 @@ class SignUpLinkAdmin(ReadOnlyAdmin):
     """Links for one sign-up each (GAUNTLET_SIGN_UP=invitation)."""
 
     for_organisers = True
-    viewing = Capability.ANSWER
-    changing = Capability.ANSWER
+    viewing = Right.ANSWER
+    changing = Right.ANSWER
     list_display = ("note", "made_by", "made_at", "expires_at", "used_by", "used_at", "withdrawn_at")
     list_filter = (("used_at", admin.EmptyFieldListFilter), ("withdrawn_at", admin.EmptyFieldListFilter))
     list_select_related = ("made_by", "used_by")
@@ -181,7 +181,7 @@ class SignUpLinkAdmin(ReadOnlyAdmin):
             effect="The link stops working.",
             done="withdrawn",
             call=lambda row, by, reason: sign_up.withdraw_link(link=row, by=by, reason=reason),
-            needs=Capability.ANSWER,
+            needs=Right.ANSWER,
         )
     )
 

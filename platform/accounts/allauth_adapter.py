@@ -24,7 +24,7 @@ from accounts.selectors import waiting_requests
 from core import platform_error_report
 from core.administration.permissions import held_by
 from core.errors import Refusal
-from core.roles import Capability
+from core.roles import Right
 
 LINK_IN_SESSION = "sign_up_link"
 
@@ -115,7 +115,7 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc] # allauth has
         if waiting_requests().count() > 1:
             return
         staff = User.objects.filter(is_active=True, is_staff=True).exclude(email="")
-        allowed = [each for each in staff if each.is_superuser or Capability.ANSWER in held_by(each)]
+        allowed = [each for each in staff if each.is_superuser or Right.ANSWER in held_by(each)]
         for each in allowed:
             try:
                 super().send_mail("account/email/account_waiting", each.email, {"user": user})

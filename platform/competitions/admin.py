@@ -18,6 +18,7 @@ from django.utils.safestring import mark_safe
 from unfold.decorators import action
 
 import competitions.data_set_admin
+import competitions.event_admin
 import competitions.role_admin  # noqa: F401 - registers its page
 from accounts.admin import MembershipAdmin, PersonAdmin, TeamAdmin
 from competitions.clone_page import clone_page
@@ -45,7 +46,7 @@ from core.administration.columns import linked
 from core.administration.permissions import EditableAdmin, ReadOnlyAdmin, RecordedAdmin, is_superuser
 from core.errors import Refusal
 from core.models import Event
-from core.roles import Capability
+from core.roles import Right
 
 if TYPE_CHECKING:
     from accounts.models import User
@@ -63,7 +64,7 @@ class CompetitionAdmin(EditableAdmin):
     """
 
     organised_by = "organiser_roles"
-    viewing = Capability.SEE
+    viewing = Right.SEE
     counts = (
         *("tracks", "rules_versions", "sample_sets", "freeze_windows", "organiser_roles", "entries"),
         *("pages", "terms_versions", "announcements"),
@@ -123,7 +124,7 @@ class TrackAdmin(EditableAdmin):
     """Tracks of competitions."""
 
     organised_by = "competition__organiser_roles"
-    viewing = Capability.SEE
+    viewing = Right.SEE
     list_display = ("__str__", linked("competition"), "name", "title", "quota", "baselines")
     list_filter = (OF_COMPETITION, "name")
     list_select_related = ("competition",)
@@ -139,7 +140,7 @@ class RulesVersionAdmin(ReadOnlyAdmin):
     """
 
     organised_by = "competition__organiser_roles"
-    viewing = Capability.SEE
+    viewing = Right.SEE
     list_display = ("__str__", "created_at", "made_by", "note", "differences")
     list_filter = (OF_COMPETITION,)
     list_select_related = ("competition",)
@@ -262,7 +263,7 @@ class FreezeWindowAdmin(EditableAdmin):
 
     form = WindowForm
     organised_by = "competition__organiser_roles"
-    viewing = Capability.SEE
+    viewing = Right.SEE
     list_display = ("reason", linked("competition"), "starts_at", "ends_at", "called_off_at")
     list_filter = (OF_COMPETITION,)
     list_select_related = ("competition",)
@@ -344,7 +345,7 @@ class EntryAdmin(EditableAdmin):
     """Teams that take part. Only prize eligibility and low priority can be changed here."""
 
     organised_by = "competition__organiser_roles"
-    viewing = Capability.SEE
+    viewing = Right.SEE
     list_display = (
         "__str__",
         linked("team"),

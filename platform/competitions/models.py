@@ -21,7 +21,7 @@ from competitions.data_set_models import UploadedDataSet
 from competitions.formats import format_choices, track_choices
 from competitions.page_models import Announcement, Page, TermsAcceptance, TermsVersion
 from competitions.rules import rules_of
-from core.roles import Role
+from core.roles import OrganiserRole
 
 if TYPE_CHECKING:
     from competitions.rules_reader import Rules
@@ -140,7 +140,7 @@ class Organiser(models.Model):
 
     competition = models.ForeignKey(Competition, on_delete=models.CASCADE, related_name="organiser_roles")
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="organiser_roles")
-    role = models.CharField(max_length=10, choices=Role.choices, default=Role.ORGANISER)
+    role = models.CharField(max_length=10, choices=OrganiserRole.choices, default=OrganiserRole.ORGANISER)
 
     class Meta:
         constraints = [UniqueConstraint(fields=["competition", "user"], name="organiser_once_per_competition")]

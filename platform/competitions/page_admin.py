@@ -16,7 +16,7 @@ from competitions.models import Announcement, Page, TermsAcceptance, TermsVersio
 from competitions.terms import publish_terms
 from core.administration.columns import linked
 from core.administration.permissions import EditableAdmin, ReadOnlyAdmin, is_superuser
-from core.roles import Capability
+from core.roles import Right
 
 if TYPE_CHECKING:
     PageModelForm = ModelForm[Page]
@@ -54,7 +54,7 @@ class PageAdmin(WrittenAdmin):
 
     form = PageForm
     organised_by = "competition__organiser_roles"
-    viewing = Capability.SEE
+    viewing = Right.SEE
     list_display = ("name", linked("competition"), "changed_at")
     list_filter = (OF_COMPETITION, "name")
     list_select_related = ("competition",)
@@ -86,8 +86,8 @@ class AnnouncementAdmin(WrittenAdmin):
     """Announcements, on the page of news and in its feed."""
 
     organised_by = "competition__organiser_roles"
-    viewing = Capability.SEE
-    changing = Capability.ANSWER
+    viewing = Right.SEE
+    changing = Right.ANSWER
     list_display = ("title", linked("competition"), "published_at", "changed_at")
     list_filter = (OF_COMPETITION,)
     list_select_related = ("competition",)
@@ -114,7 +114,7 @@ class TermsVersionAdmin(ReadOnlyAdmin):
     """Versions of the terms. A new version asks every team to accept again before its next submission."""
 
     organised_by = "competition__organiser_roles"
-    viewing = Capability.SEE
+    viewing = Right.SEE
     counts = ("acceptances",)
     list_display = ("__str__", linked("competition"), "version", "digest", "created_at")
     list_filter = (OF_COMPETITION,)
@@ -142,7 +142,7 @@ class TermsAcceptanceAdmin(ReadOnlyAdmin):
     """Who accepted which version of the terms for which team, and when."""
 
     organised_by = "entry__competition__organiser_roles"
-    viewing = Capability.SEE
+    viewing = Right.SEE
     list_display = ("__str__", linked("entry"), linked("terms"), linked("user"), "accepted_at")
     list_filter = (("entry__competition", RelatedOnlyFieldListFilter),)
     list_select_related = ("entry__team", "entry__competition", "terms__competition", "user")

@@ -19,14 +19,14 @@ from core.administration.actions import AdminAction, ReasonForm, confirmed_actio
 from core.administration.columns import linked
 from core.administration.permissions import EditableAdmin
 from core.errors import Refusal
-from core.roles import Capability, Role, role_in_words
+from core.roles import OrganiserRole, Right, role_in_words
 
 if TYPE_CHECKING:
     OrganiserModelForm = ModelForm[Organiser]
 else:
     OrganiserModelForm = ModelForm
 
-_ROLES = [(role.value, f"{role.label}: {role_in_words(role)}") for role in Role]
+_ROLES = [(role.value, f"{role.label}: {role_in_words(role)}") for role in OrganiserRole]
 
 
 def _user_name(**options: Any) -> CharField:
@@ -72,8 +72,8 @@ class OrganiserAdmin(EditableAdmin):
     """The roles of people in competitions. Everybody with a role sees them; owners and superusers grant them."""
 
     organised_by = "competition__organiser_roles"
-    viewing = Capability.SEE
-    changing = Capability.GRANT
+    viewing = Right.SEE
+    changing = Right.GRANT
     list_display = ("user", "role", linked("competition"), "may_do")
     list_filter = (OF_COMPETITION, "role")
     list_select_related = ("user", "competition")
@@ -88,14 +88,14 @@ class OrganiserAdmin(EditableAdmin):
             done="handed over",
             call=_hand_over,
             form=HandOverForm,
-            needs=Capability.GRANT,
+            needs=Right.GRANT,
         )
     )
 
     @admin.display(description="may do")
     def may_do(self, row: Organiser) -> str:
         """Return what the role allows, in words."""
-        return role_in_words(Role(row.role))
+        return role_in_words(OrganiserRole(row.role))
 
     def get_fields(self, request: HttpRequest, obj: Organiser | None = None) -> tuple[str, ...]:
         """Return the fields of a new role, or of one that exists."""
@@ -125,10 +125,10 @@ class OrganiserAdmin(EditableAdmin):
         """Grant the role, or change it."""
         by = _granter(request)
         if change:
-            change_role(organiser=obj, seen=form.seen, role=Role(obj.role), by=by)
+            change_role(organiser=obj, seen=form.seen, role=OrganiserRole(obj.role), by=by)
         else:
             user = form.cleaned_data["user_name"]
-            made = grant_role(competition=obj.competition, user=user, role=Role(obj.role), by=by)
+            made = grant_role(competition=obj.competition, user=user, role=OrganiserRole(obj.role), by=by)
             obj.pk, obj.user = made.pk, made.user
 
     def delete_model(self, request: HttpRequest, obj: Any) -> None:

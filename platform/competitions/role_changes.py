@@ -16,7 +16,7 @@ from competitions.models import Competition, Organiser
 from competitions.selectors import require
 from core import event_log
 from core.errors import Refusal
-from core.roles import Capability, Role
+from core.roles import OrganiserRole, Right
 
 
 def active_user(name: str) -> User:
@@ -27,19 +27,19 @@ def active_user(name: str) -> User:
     return found
 
 
-def grant_role(*, competition: Competition, user: User, role: Role, by: User) -> Organiser:
+def grant_role(*, competition: Competition, user: User, role: OrganiserRole, by: User) -> Organiser:
     """Give a person a role and access to the admin. Raise `Refusal` unless `by` may grant roles."""
     with _locked(competition, by, user):
         _require_no_role(competition, user)
         _require_no_team(competition, user)
-        if role != Role.OWNER and not competition.organiser_roles.filter(role=Role.OWNER).exists():
+        if role != OrganiserRole.OWNER and not competition.organiser_roles.filter(role=OrganiserRole.OWNER).exists():
             raise Refusal(f"{competition} has no owner", fix="grant the role owner first")
         made = Organiser.objects.create(competition=competition, user=user, role=role)
         _record("grant_role", made, by)
     return made
 
 
-def change_role(*, organiser: Organiser, seen: str, role: Role, by: User) -> None:
+def change_role(*, organiser: Organiser, seen: str, role: OrganiserRole, by: User) -> None:
     """Change the role of a person, which was `seen` before.
 
     Raise `Refusal` unless `by` may grant roles, if the role is not `seen` any more, and for the last owner.
@@ -72,13 +72,13 @@ def hand_over(*, organiser: Organiser, to: User, by: User, reason: str) -> None:
     """Make another person the owner in the place of one, who becomes an organiser. Raise `Refusal`."""
     with _locked(organiser.competition, by, organiser.user, to):
         current = _current(organiser)
-        if current.role != Role.OWNER:
+        if current.role != OrganiserRole.OWNER:
             raise Refusal(f"{current.user} is no owner of {current.competition}", fix="choose an owner")
         _require_no_team(current.competition, to)
         made, _ = Organiser.objects.get_or_create(competition=current.competition, user=to)
-        if made.role == Role.OWNER:
+        if made.role == OrganiserRole.OWNER:
             raise Refusal(f"{to} is an owner of {current.competition} already", fix="change the role instead")
-        made.role, current.role = Role.OWNER, Role.ORGANISER
+        made.role, current.role = OrganiserRole.OWNER, OrganiserRole.ORGANISER
         made.save(update_fields=["role"])
         current.save(update_fields=["role"])
         _record("hand_over", made, by, reason=reason, before=current.user.username)
@@ -91,7 +91,7 @@ def _locked(competition: Competition, by: User, *users: User) -> Iterator[None]:
         keys = {user.pk for user in users}
         list(User.objects.select_for_update(no_key=True).filter(pk__in=keys).order_by("pk"))
         Competition.objects.select_for_update(no_key=True).get(pk=competition.pk)
-        require(by, competition, Capability.GRANT)
+        require(by, competition, Right.GRANT)
         yield
 
 
@@ -116,8 +116,8 @@ def _require_no_team(competition: Competition, user: User) -> None:
 
 
 def _require_another_owner(organiser: Organiser) -> None:
-    owners = Organiser.objects.filter(competition=organiser.competition, role=Role.OWNER, user__is_active=True)
-    if organiser.role == Role.OWNER and not owners.exclude(pk=organiser.pk).exists():
+    owners = Organiser.objects.filter(competition=organiser.competition, role=OrganiserRole.OWNER, user__is_active=True)
+    if organiser.role == OrganiserRole.OWNER and not owners.exclude(pk=organiser.pk).exists():
         raise Refusal(
             f"{organiser.user} is the last owner of {organiser.competition}",
             fix="hand the competition over, or make somebody else an owner first",

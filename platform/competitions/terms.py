@@ -13,7 +13,7 @@ from competitions.models import Competition, Entry, TermsAcceptance, TermsVersio
 from competitions.selectors import acceptance_of, require, terms_in_force
 from core import clock, event_log
 from core.errors import Refusal
-from core.roles import Capability
+from core.roles import Right
 
 
 def publish_terms(*, competition: Competition, text: str, by: User) -> TermsVersion:
@@ -21,7 +21,7 @@ def publish_terms(*, competition: Competition, text: str, by: User) -> TermsVers
 
     Teams that have not accepted this text cannot submit until they do.
     """
-    require(by, competition, Capability.RUN)
+    require(by, competition, Right.RUN)
     return keep_terms(competition=competition, text=text, by=by)
 
 

@@ -8,7 +8,7 @@ from enum import StrEnum, auto
 from django.db.models import TextChoices
 
 
-class Role(TextChoices):
+class OrganiserRole(TextChoices):
     """What a person is in a competition that they help to run."""
 
     OWNER = "owner"
@@ -17,7 +17,7 @@ class Role(TextChoices):
     HELPER = "helper"
 
 
-class Capability(StrEnum):
+class Right(StrEnum):
     """What a role may allow. Superusers may do all of it everywhere."""
 
     SEE = auto()
@@ -28,29 +28,29 @@ class Capability(StrEnum):
     GRANT = auto()
 
 
-CAPABILITIES: Mapping[Role, frozenset[Capability]] = {
-    Role.OWNER: frozenset(Capability),
-    Role.ORGANISER: frozenset(Capability) - {Capability.GRANT},
-    Role.JUDGE: frozenset({Capability.SEE, Capability.SEE_SECRETS, Capability.JUDGE}),
-    Role.HELPER: frozenset({Capability.SEE, Capability.ANSWER}),
+RIGHTS: Mapping[OrganiserRole, frozenset[Right]] = {
+    OrganiserRole.OWNER: frozenset(Right),
+    OrganiserRole.ORGANISER: frozenset(Right) - {Right.GRANT},
+    OrganiserRole.JUDGE: frozenset({Right.SEE, Right.SEE_SECRETS, Right.JUDGE}),
+    OrganiserRole.HELPER: frozenset({Right.SEE, Right.ANSWER}),
 }
 
-IN_WORDS: Mapping[Capability, str] = {
-    Capability.SEE: "sees the competition before it is public, its teams, their submissions and build logs",
-    Capability.SEE_SECRETS: "sees secret images, results that are not public, the teams' code and the events",
-    Capability.ANSWER: "answers teams: announces, retries builds, refunds slots, approves accounts",
-    Capability.JUDGE: "judges: answers objections, disqualifies, decides on licences and overrides audits",
-    Capability.RUN: "runs it: changes settings, rules, pages and freeze windows, plays and publishes rounds, replays",
-    Capability.GRANT: "grants roles, takes them away, and hands the competition over",
+IN_WORDS: Mapping[Right, str] = {
+    Right.SEE: "sees the competition before it is public, its teams, their submissions and build logs",
+    Right.SEE_SECRETS: "sees secret images, results that are not public, the teams' code and the events",
+    Right.ANSWER: "answers teams: announces, retries builds, refunds slots, approves accounts",
+    Right.JUDGE: "judges: answers objections, disqualifies, decides on licences and overrides audits",
+    Right.RUN: "runs it: changes settings, rules, pages and freeze windows, plays and publishes rounds, replays",
+    Right.GRANT: "grants roles, takes them away, and hands the competition over",
 }
-"""What each capability allows, as the admin says it."""
+"""What each right allows, as the admin says it."""
 
 
-def roles_with(capability: Capability) -> list[Role]:
+def roles_with(right: Right) -> list[OrganiserRole]:
     """Return the roles that allow something, the most powerful first."""
-    return [role for role in Role if capability in CAPABILITIES[role]]
+    return [role for role in OrganiserRole if right in RIGHTS[role]]
 
 
-def role_in_words(role: Role) -> str:
+def role_in_words(role: OrganiserRole) -> str:
     """Return what a role may do, as one sentence."""
-    return f"{'; '.join(IN_WORDS[each] for each in Capability if each in CAPABILITIES[role])}."
+    return f"{'; '.join(IN_WORDS[each] for each in Right if each in RIGHTS[role])}."

@@ -13,7 +13,7 @@ from competitions.admin import CompetitionAdmin
 from core.administration.actions import AdminAction, confirmed_action
 from core.administration.columns import labelled, linked
 from core.administration.permissions import ReadOnlyAdmin
-from core.roles import Capability
+from core.roles import Right
 from repositories.admin import RepositoryAdmin
 from submissions import services
 from submissions.models import Build, LogChunk, Player, QuotaSlot, Submission
@@ -39,7 +39,7 @@ class SubmissionAdmin(ReadOnlyAdmin):
     """Submissions, newest first."""
 
     organised_by = "repository__track__competition__organiser_roles"
-    viewing = Capability.SEE
+    viewing = Right.SEE
     counts = ("builds",)
     list_display = (
         "__str__",
@@ -83,7 +83,7 @@ class SubmissionAdmin(ReadOnlyAdmin):
             "Each rejected submission is built and checked again. The team's quota does not change.",
             "queued for a new build",
             lambda row, by, reason: services.retry(submission=row, by=by, reason=reason),
-            needs=Capability.ANSWER,
+            needs=Right.ANSWER,
         )
     )
     refund = confirmed_action(
@@ -92,7 +92,7 @@ class SubmissionAdmin(ReadOnlyAdmin):
             "Refunds the slot of each submission that failed by a platform error and waits for an organiser.",
             "refunded",
             lambda row, by, reason: services.refund_fault(submission=row, by=by, reason=reason),
-            needs=Capability.ANSWER,
+            needs=Right.ANSWER,
         )
     )
     disqualify = confirmed_action(
@@ -101,7 +101,7 @@ class SubmissionAdmin(ReadOnlyAdmin):
             "Each submission is removed from the leaderboard. Its team sees the reason. You can reinstate it later.",
             "disqualified",
             lambda row, by, reason: services.disqualify(submission=row, by=by, reason=reason),
-            needs=Capability.JUDGE,
+            needs=Right.JUDGE,
         )
     )
     reinstate = confirmed_action(
@@ -110,7 +110,7 @@ class SubmissionAdmin(ReadOnlyAdmin):
             "Removes the disqualification of each submission. It counts on the leaderboard again.",
             "reinstated",
             lambda row, by, reason: services.reinstate(submission=row, by=by, reason=reason),
-            needs=Capability.JUDGE,
+            needs=Right.JUDGE,
         )
     )
 
@@ -120,7 +120,7 @@ class QuotaSlotAdmin(ReadOnlyAdmin):
     """The quota ledger."""
 
     organised_by = "repository__track__competition__organiser_roles"
-    viewing = Capability.SEE
+    viewing = Right.SEE
     list_display = (
         "pk",
         labelled("state", {"reserved": "warning", "used": "info", "refunded": "success"}),
@@ -142,7 +142,7 @@ class BuildAdmin(ReadOnlyAdmin):
     """Build attempts of submissions."""
 
     organised_by = "submission__repository__track__competition__organiser_roles"
-    viewing = Capability.SEE
+    viewing = Right.SEE
     counts = ("log_chunks",)
     list_display = (
         "__str__",
@@ -165,7 +165,7 @@ class LogChunkAdmin(ReadOnlyAdmin):
     """Build logs: output of builds and of smoke tests on public samples, never of a match."""
 
     organised_by = "build__submission__repository__track__competition__organiser_roles"
-    viewing = Capability.SEE
+    viewing = Right.SEE
     list_display = ("__str__", linked("build"), "stage", "first_line", "lines", "at")
     list_filter = ("stage",)
     list_select_related = ("build__submission",)
@@ -178,7 +178,7 @@ class PlayerAdmin(ReadOnlyAdmin):
     """Players, by digest."""
 
     organised_by = "competition__organiser_roles"
-    viewing = Capability.SEE
+    viewing = Right.SEE
     counts = ("submissions",)
     list_display = (
         "__str__",

@@ -20,7 +20,7 @@ from unfold.widgets import UnfoldAdminTextareaWidget
 
 from core import platform_error_report
 from core.errors import Fault, Refusal
-from core.roles import Capability
+from core.roles import Right
 
 log = logging.getLogger(__name__)
 
@@ -63,7 +63,7 @@ class AdminAction:
     """Past participle for the success message, e.g. "retried"."""
     call: Callable[..., object]
     form: type[ReasonForm] = ReasonForm
-    needs: Capability = Capability.RUN
+    needs: Right = Right.RUN
     """What a person needs in the competition of the rows."""
     together: bool = False
     notes: Callable[[Any], Sequence[str]] = lambda row: ()
@@ -100,13 +100,13 @@ def confirmed_action(definition: AdminAction) -> Callable[..., HttpResponse | No
     return action
 
 
-def _check_permission(page: Any, request: HttpRequest, needs: Capability, object_id: str | None) -> None:
+def _check_permission(page: Any, request: HttpRequest, needs: Right, object_id: str | None) -> None:
     if not page.may(needs, request, object_id):
         raise PermissionDenied(CHANGED_NOTHING)
 
 
 def _selected(
-    page: Any, request: HttpRequest, needs: Capability, queryset: QuerySet[Any] | None, object_id: str | None
+    page: Any, request: HttpRequest, needs: Right, queryset: QuerySet[Any] | None, object_id: str | None
 ) -> list[Any]:
     if queryset is not None:
         allowed = page.rows_with(needs, request, queryset)

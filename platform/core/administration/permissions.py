@@ -25,7 +25,7 @@ from core.administration.columns import count_column, count_of, counted_model
 from core.administration.csv_export import csv_of_list
 from core.errors import Refusal
 from core.extension_point import ExtensionPoint
-from core.roles import Capability, roles_with
+from core.roles import Right, roles_with
 
 if TYPE_CHECKING:
     from django.contrib.admin import ModelAdmin
@@ -46,23 +46,23 @@ _SCRIPTS_OF_FORMS = (
     "admin/js/admin/RelatedObjectLookups.js",
 )
 
-capabilities_of: ExtensionPoint[[AbstractBaseUser], frozenset[Capability]] = ExtensionPoint()
+rights_of: ExtensionPoint[[AbstractBaseUser], frozenset[Right]] = ExtensionPoint()
 """What may the user do in at least one competition?"""
 
 
-def held_by(user: AbstractBaseUser) -> frozenset[Capability]:
+def held_by(user: AbstractBaseUser) -> frozenset[Right]:
     """Return what a person's roles allow in at least one competition; nothing without access to the admin."""
     staff = user.is_active and getattr(user, "is_staff", False)
-    return frozenset().union(*capabilities_of.answers(user)) if staff else frozenset()
+    return frozenset().union(*rights_of.answers(user)) if staff else frozenset()
 
 
-def capabilities(request: HttpRequest) -> frozenset[Capability]:
+def rights(request: HttpRequest) -> frozenset[Right]:
     """Return what the user's roles allow in at least one competition. Cached on the request."""
     cache = vars(request)
-    if "_capabilities" not in cache:
+    if "_rights" not in cache:
         user = request.user
-        cache["_capabilities"] = held_by(user) if user.is_authenticated else frozenset()
-    found: frozenset[Capability] = cache["_capabilities"]
+        cache["_rights"] = held_by(user) if user.is_authenticated else frozenset()
+    found: frozenset[Right] = cache["_rights"]
     return found
 
 
@@ -73,7 +73,7 @@ def is_superuser(request: HttpRequest) -> bool:
 
 def is_superuser_or_organiser(request: HttpRequest) -> bool:
     """Return whether the user may see rows of at least one competition."""
-    return is_superuser(request) or Capability.SEE in capabilities(request)
+    return is_superuser(request) or Right.SEE in rights(request)
 
 
 class ReadOnlyAdmin(Page):
@@ -86,9 +86,9 @@ class ReadOnlyAdmin(Page):
     """Lookup from a row to the roles of its competition; None if only superusers see it."""
     for_organisers: ClassVar[bool] = False
     """True if the rows belong to no competition; then a role in any of them allows what it allows."""
-    viewing: ClassVar[Capability] = Capability.SEE_SECRETS
+    viewing: ClassVar[Right] = Right.SEE_SECRETS
     """What a person needs who sees the rows."""
-    changing: ClassVar[Capability] = Capability.RUN
+    changing: ClassVar[Right] = Right.RUN
     """What a person needs who adds, changes or deletes rows, on pages where anybody may. Actions have their own."""
     counts: ClassVar[tuple[str, ...]] = ()
     """Relations to the row. Each becomes a column with the number of related rows, linked to their list."""
@@ -167,16 +167,16 @@ class ReadOnlyAdmin(Page):
         counted: QuerySet[Any] = rows.annotate(**{f"{name}_count": count_of(self.model, name) for name in self.counts})
         return counted
 
-    def rows_with(self, capability: Capability, request: HttpRequest, rows: QuerySet[Any]) -> QuerySet[Any]:
+    def rows_with(self, right: Right, request: HttpRequest, rows: QuerySet[Any]) -> QuerySet[Any]:
         """Return those of `rows` with which the user may do something."""
         if is_superuser(request):
             return rows
-        if capability not in capabilities(request):
+        if right not in rights(request):
             return rows.none()
         if self.organised_by is None:
             return rows if self.for_organisers else rows.none()
         roles = self.organised_by
-        return rows.filter(**{f"{roles}__user": request.user.pk, f"{roles}__role__in": roles_with(capability)})
+        return rows.filter(**{f"{roles}__user": request.user.pk, f"{roles}__role__in": roles_with(right)})
 
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
@@ -211,16 +211,16 @@ class ReadOnlyAdmin(Page):
         pages = {name: self.admin_site._registry.get(counted_model(self.model, name)) for name in self.counts}
         return [self._count_columns[name] for name, page in pages.items() if page and page.has_view_permission(request)]
 
-    def may(self, capability: Capability, request: HttpRequest, obj: Any = None) -> bool:
+    def may(self, right: Right, request: HttpRequest, obj: Any = None) -> bool:
         """Return whether the user may do something with a row (or its key), without one with any row of this page."""
         if is_superuser(request):
             return True
-        if capability not in capabilities(request) or not (self.for_organisers or self.organised_by):
+        if right not in rights(request) or not (self.for_organisers or self.organised_by):
             return False
         if obj is None or self.for_organisers:
             return True
         rows = self.model._default_manager.filter(pk=obj.pk if isinstance(obj, Model) else obj)
-        return self.rows_with(capability, request, rows).exists()
+        return self.rows_with(right, request, rows).exists()
 
     def has_module_permission(self, request: HttpRequest) -> bool:
         return self.may(self.viewing, request)
@@ -230,19 +230,19 @@ class ReadOnlyAdmin(Page):
 
     def has_answer_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         """Return whether the user may run the actions that answer teams (see `core.administration.actions`)."""
-        return self.may(Capability.ANSWER, request, obj)
+        return self.may(Right.ANSWER, request, obj)
 
     def has_judge_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         """Return whether the user may run the actions that judge."""
-        return self.may(Capability.JUDGE, request, obj)
+        return self.may(Right.JUDGE, request, obj)
 
     def has_run_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         """Return whether the user may run the other actions on a competition."""
-        return self.may(Capability.RUN, request, obj)
+        return self.may(Right.RUN, request, obj)
 
     def has_grant_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         """Return whether the user may run the actions on roles."""
-        return self.may(Capability.GRANT, request, obj)
+        return self.may(Right.GRANT, request, obj)
 
     def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return False

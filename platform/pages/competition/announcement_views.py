@@ -10,7 +10,7 @@ from django.views.decorators.http import require_safe
 
 from competitions.selectors import announcements_of, may
 from core import clock
-from core.roles import Capability
+from core.roles import Right
 from pages.access import competition_of
 from pages.competition.announcement_feed import MOST, atom
 from pages.competition.conditional_answer import conditional_answer
@@ -20,7 +20,7 @@ from pages.competition.conditional_answer import conditional_answer
 def news(request: HttpRequest, slug: str) -> HttpResponse:
     """Show the announcements of a competition; organisers also see those that are not published yet."""
     competition = competition_of(request, slug)
-    organises = may(request.user, competition, Capability.ANSWER)
+    organises = may(request.user, competition, Right.ANSWER)
     context = {
         "competition": competition,
         "tracks": competition.tracks.all(),

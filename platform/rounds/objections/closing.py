@@ -9,7 +9,7 @@ from django.db import transaction
 from competitions.selectors import require
 from core import clock, event_log
 from core.errors import Refusal
-from core.roles import Capability
+from core.roles import Right
 from rounds.models import Objection
 from rounds.running.transitions import require_reason
 
@@ -22,7 +22,7 @@ def answer(*, objection: Objection, upheld: bool, by: User, reason: str) -> None
 
     The result does not change: the reason says what follows. Raise `Refusal`, also without a reason.
     """
-    require(by, objection.round.competition, Capability.JUDGE)
+    require(by, objection.round.competition, Right.JUDGE)
     reason = require_reason(reason, "an answer")
     with transaction.atomic():
         close(objection, Objection.State.UPHELD if upheld else Objection.State.REJECTED, by, reason)

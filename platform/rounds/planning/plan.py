@@ -16,7 +16,7 @@ from competitions.sample_draw import commitment_of, draw_samples, keep_draw
 from competitions.selectors import require, rules_in_force
 from core import clock, event_log
 from core.errors import Refusal
-from core.roles import Capability
+from core.roles import Right
 from rounds.engine_adapter import MOST_SAMPLES
 from rounds.formats import RoundFormat, round_formats
 from rounds.models import Round
@@ -55,7 +55,7 @@ def plan_round(
     is too large to be verified afterwards.
     """
     if by is not None:
-        require(by, competition, Capability.RUN)
+        require(by, competition, Right.RUN)
     round_format = round_formats.of(competition)
     kind, title = _kind(kind), _title(title)
     schedule, guard = round_format.schedule(schedule, guard=guard)

@@ -10,7 +10,7 @@ from django.db import transaction
 from competitions.selectors import require
 from core import clock, event_log, object_store
 from core.errors import Refusal
-from core.roles import Capability
+from core.roles import Right
 from rounds.formats import format_of
 from rounds.models import Round, RoundEntry
 from rounds.planning.entries import frozen, prizes_of
@@ -38,7 +38,7 @@ def refuse_licence(*, entries: Sequence[RoundEntry], by: User, reason: str) -> N
 
 def _judge(entries: Sequence[RoundEntry], by: User, reason: str, *, verb: str, eligible: bool) -> None:
     round_ = _round_of(entries)
-    require(by, round_.competition, Capability.JUDGE)
+    require(by, round_.competition, Right.JUDGE)
     _check(round_, entries, eligible)
     field = frozen(round_)
     seen = prizes_of(field)

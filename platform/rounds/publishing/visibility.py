@@ -13,7 +13,7 @@ from django.contrib.auth.models import AnonymousUser
 
 from accounts.models import User
 from competitions.selectors import may
-from core.roles import Capability
+from core.roles import Right
 from rounds.formats import format_of
 from rounds.models import Release, Round
 
@@ -25,9 +25,7 @@ def pairs_public(round_: Round, user: User | AnonymousUser) -> bool:
     """
     since = format_of(round_).secret_order_since(round_)
     hidden = since is not None and since <= round_.window.starts_at
-    return (round_.state == Round.State.PUBLISHED and not hidden) or may(
-        user, round_.competition, Capability.SEE_SECRETS
-    )
+    return (round_.state == Round.State.PUBLISHED and not hidden) or may(user, round_.competition, Right.SEE_SECRETS)
 
 
 def images_seen(round_: Round, user: User | AnonymousUser, parts: Collection[str] | None = None) -> bool:
@@ -39,7 +37,7 @@ def images_seen(round_: Round, user: User | AnonymousUser, parts: Collection[str
         return False
     known = released_parts(round_) if parts is None else parts
     needed = (Release.Part.BUNDLE, Release.Part.IMAGES, Release.Part.PERTURBED)
-    return all(part in known for part in needed) or may(user, round_.competition, Capability.SEE_SECRETS)
+    return all(part in known for part in needed) or may(user, round_.competition, Right.SEE_SECRETS)
 
 
 def released_parts(round_: Round) -> set[str]:

@@ -15,20 +15,20 @@ from django.urls import reverse
 from accounts.models import User
 from competitions.models import Announcement, Competition, FreezeWindow, Organiser, Track
 from core.models import Event
-from core.roles import CAPABILITIES, Capability, Role
+from core.roles import RIGHTS, OrganiserRole, Right
 from rounds.models import Objection
 from submissions.models import Submission
 
-SEE, SECRETS, ANSWER, JUDGE, RUN, GRANT = Capability
+SEE, SECRETS, ANSWER, JUDGE, RUN, GRANT = Right
 ADDED, CHANGED, DELETED = "add", "change", "delete"
 
-PAGES: dict[str, tuple[Capability | None, Capability | None, set[str]]] = {
+PAGES: dict[str, tuple[Right | None, Right | None, set[str]]] = {
     # page: who sees it, who edits its rows, and how; None: only superusers
     **dict.fromkeys(
         [
             *("core.siteidentity", "auth.group", "account.emailaddress", "accounts.user", "accounts.accesstoken"),
             *("accounts.invitation", "workers.worker", "workers.host", "workers.hostcomparison", "rounds.signingkey"),
-            *("core.event", "competitions.uploadeddataset"),
+            "competitions.uploadeddataset",
         ],
         (None, None, set()),
     ),
@@ -42,7 +42,13 @@ PAGES: dict[str, tuple[Capability | None, Capability | None, set[str]]] = {
     ),
     **dict.fromkeys(
         [
-            *("rounds.roundentry", "rounds.objection", "rounds.release", "competitions.frozenleaderboards"),
+            *(
+                "core.event",
+                "rounds.roundentry",
+                "rounds.objection",
+                "rounds.release",
+                "competitions.frozenleaderboards",
+            ),
             *("matches.match", "matches.piece", "matches.sampleresult", "leaderboards.pool", "leaderboards.poolplace"),
             *("leaderboards.evaluation", "leaderboards.resamples", "leaderboards.rejudging", "leaderboards.snapshot"),
             *("leaderboards.standing", "leaderboards.submissionchoice", "query_rounds.roundmatch"),
@@ -68,7 +74,7 @@ PAGES: dict[str, tuple[Capability | None, Capability | None, set[str]]] = {
 }
 PAGES["competitions.rulesversion"] = (SEE, RUN, {ADDED})
 
-ACTIONS: dict[str, Capability | None] = {
+ACTIONS: dict[str, Right | None] = {
     "workers.host.return_to_service": None,
     "competitions.competition.clone": None,
     **dict.fromkeys(["submissions.submission.retry", "submissions.submission.refund"], ANSWER),
@@ -125,7 +131,7 @@ def every_action() -> Iterator[tuple[str, Any, str]]:
 def request_by(rf: RequestFactory, competition: Competition) -> Any:
     """Return a request of a person with a role in the competition; with none, of staff without a role."""
 
-    def made(role: Role | None) -> HttpRequest:
+    def made(role: OrganiserRole | None) -> HttpRequest:
         user = User.objects.create_user(f"with-{role}", is_staff=True)
         if role is not None:
             Organiser.objects.create(competition=competition, user=user, role=role)
@@ -141,9 +147,9 @@ def test_the_tables_name_every_page_and_every_action() -> None:
     assert set(ACTIONS) == {label for label, _, _ in every_action()}
 
 
-@pytest.mark.parametrize("role", [*Role, None])
-def test_each_role_sees_and_edits_what_the_table_says(request_by: Any, role: Role | None) -> None:
-    request, may = request_by(role), CAPABILITIES[role] if role else frozenset()
+@pytest.mark.parametrize("role", [*OrganiserRole, None])
+def test_each_role_sees_and_edits_what_the_table_says(request_by: Any, role: OrganiserRole | None) -> None:
+    request, may = request_by(role), RIGHTS[role] if role else frozenset()
     for model, page in admin.site._registry.items():
         label = model._meta.label_lower
         viewing, changing, edits = PAGES[label]
@@ -154,9 +160,9 @@ def test_each_role_sees_and_edits_what_the_table_says(request_by: Any, role: Rol
             assert allowed == (edit in edits and changing in may), f"{edit} {label}"
 
 
-@pytest.mark.parametrize("role", [*Role, None])
-def test_each_role_acts_as_the_table_says(request_by: Any, role: Role | None) -> None:
-    request, may = request_by(role), CAPABILITIES[role] if role else frozenset()
+@pytest.mark.parametrize("role", [*OrganiserRole, None])
+def test_each_role_acts_as_the_table_says(request_by: Any, role: OrganiserRole | None) -> None:
+    request, may = request_by(role), RIGHTS[role] if role else frozenset()
     for label, page, name in every_action():
         needed = getattr(page, name).allowed_permissions
         allowed = all(getattr(page, f"has_{each}_permission")(request) for each in needed)
@@ -167,7 +173,7 @@ def test_each_role_acts_as_the_table_says(request_by: Any, role: Role | None) ->
 def helper(client: Client, competition: Competition) -> Client:
     """A client logged in as Henry, who helps in the competition."""
     henry = User.objects.create_user("henry", is_staff=True)
-    Organiser.objects.create(competition=competition, user=henry, role=Role.HELPER)
+    Organiser.objects.create(competition=competition, user=henry, role=OrganiserRole.HELPER)
     client.force_login(henry)
     return client
 
@@ -205,7 +211,7 @@ def test_a_role_in_one_competition_allows_nothing_in_another(helper: Client, com
         slug="letters", title="Letters", starts_at=competition.starts_at, ends_at=competition.ends_at,
         created_at=competition.created_at,
     )  # fmt: skip
-    Organiser.objects.create(competition=other, user=User.objects.get(username="henry"), role=Role.ORGANISER)
+    Organiser.objects.create(competition=other, user=User.objects.get(username="henry"), role=OrganiserRole.ORGANISER)
     own = competition.tracks.get(name="model")
     page = reverse("admin:competitions_track_change", args=[own.pk])
     assert not helper.get(page).context["has_change_permission"]
@@ -224,7 +230,7 @@ def test_an_action_on_a_list_leaves_out_rows_that_the_role_does_not_cover(helper
     other = Competition.objects.create(
         slug="letters", title="Letters", starts_at=own.starts_at, ends_at=own.ends_at, created_at=own.created_at
     )
-    Organiser.objects.create(competition=other, user=User.objects.get(username="henry"), role=Role.JUDGE)
+    Organiser.objects.create(competition=other, user=User.objects.get(username="henry"), role=OrganiserRole.JUDGE)
     form = {"action": "disqualify", "_selected_action": [submission.pk], "confirmed": "yes", "reason": "mine"}
     refused = helper.post(reverse("admin:submissions_submission_changelist"), form, follow=True)
     assert "Your role does not allow this in the competition of 1 of the rows." in refused.content.decode()
@@ -239,7 +245,7 @@ def test_a_role_that_is_taken_away_in_mid_form_gives_a_message_and_changes_nothi
     page = reverse("admin:competitions_track_change", args=[track.pk])
     shown = as_organiser.get(page).context["adminform"].form
     form = {name: value for name, value in shown.initial.items() if value is not None} | {"quota": 77}
-    Organiser.objects.filter(user=olga).update(role=Role.HELPER)
+    Organiser.objects.filter(user=olga).update(role=OrganiserRole.HELPER)
     for _ in range(2):
         refused = as_organiser.post(page, form | {"baselines": "[]", "initial-baselines": "[]"})
         assert refused.status_code == 403
@@ -276,7 +282,7 @@ ROLES = reverse("admin:competitions_organiser_changelist")
 def test_an_owner_grants_a_role_by_user_name_and_takes_it_away(
     as_organiser: Client, olga: User, competition: Competition, charlie: User
 ) -> None:
-    Organiser.objects.filter(user=olga).update(role=Role.OWNER)
+    Organiser.objects.filter(user=olga).update(role=OrganiserRole.OWNER)
     form = as_organiser.get(f"{ROLES}add/").content.decode()
     assert "Helper: sees the competition before it is public" in form
     granted = as_organiser.post(
@@ -284,7 +290,7 @@ def test_an_owner_grants_a_role_by_user_name_and_takes_it_away(
     )
     assert granted.status_code == 302
     row = Organiser.objects.get(user=charlie)
-    assert row.role == Role.JUDGE
+    assert row.role == OrganiserRole.JUDGE
     page = f"{ROLES}{row.pk}/change/"
     as_organiser.post(page, {"role": "helper", "initial-role": "judge"})
     late = as_organiser.post(page, {"role": "owner", "initial-role": "judge"}, follow=True)
@@ -298,7 +304,7 @@ def test_an_owner_grants_a_role_by_user_name_and_takes_it_away(
 def test_it_rejects_names_of_nobody_and_the_removal_of_the_last_owner(
     as_organiser: Client, olga: User, competition: Competition
 ) -> None:
-    Organiser.objects.filter(user=olga).update(role=Role.OWNER)
+    Organiser.objects.filter(user=olga).update(role=OrganiserRole.OWNER)
     own = olga.organiser_roles.get()
     refused = as_organiser.post(f"{ROLES}add/", {"competition": competition.pk, "user_name": "nobody", "role": "judge"})
     assert "no active account has the user name nobody" in str(refused.context["adminform"].form.errors["user_name"])
@@ -308,5 +314,5 @@ def test_it_rejects_names_of_nobody_and_the_removal_of_the_last_owner(
         ROLES: {"action": "delete_selected", "_selected_action": [own.pk], "post": "yes"},
     }.items():
         assert "olga is the last owner of Digits" in as_organiser.post(page, data, follow=True).content.decode(), page
-    assert Organiser.objects.get().role == Role.OWNER
+    assert Organiser.objects.get().role == OrganiserRole.OWNER
     assert not Event.objects.exists()

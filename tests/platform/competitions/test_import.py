@@ -26,7 +26,7 @@ from competitions.services import (
 )
 from competitions.toml_schema import read
 from core.errors import Refusal, refusals_of
-from core.roles import Capability
+from core.roles import Right
 from evaluation.datasets.load import load_dataset
 from evaluation.formats.query.rules import QueryRules
 
@@ -124,7 +124,7 @@ def test_organisers_see_what_is_not_public(competition: Competition, charlie: Us
     Competition.objects.update(public=False)
     assert not visible_competitions(charlie).exists()
     Organiser.objects.create(competition=competition, user=charlie, role="helper")
-    assert may(charlie, competition, Capability.SEE)
+    assert may(charlie, competition, Right.SEE)
     assert visible_competitions(charlie).exists()
 
 

@@ -13,7 +13,7 @@ from competitions.models import Competition, FrozenLeaderboards, Track
 from competitions.selectors import require
 from core import clock, event_log
 from core.errors import Refusal
-from core.roles import Capability
+from core.roles import Right
 from formats.query.leaderboards.models import Evaluation, Rejudging, Snapshot
 from formats.query.leaderboards.visibility import rows_now
 
@@ -84,7 +84,7 @@ def _last_known(competition: Competition) -> list[datetime]:
 
 
 def _locked(competition: Competition, by: User) -> Competition:
-    require(by, competition, Capability.RUN)
+    require(by, competition, Right.RUN)
     return Competition.objects.select_for_update(no_key=True).get(pk=competition.pk)
 
 

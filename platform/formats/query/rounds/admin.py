@@ -8,7 +8,7 @@ from django.contrib.admin import RelatedOnlyFieldListFilter
 from core.administration.actions import AdminAction
 from core.administration.columns import linked
 from core.administration.permissions import ReadOnlyAdmin
-from core.roles import Capability
+from core.roles import Right
 from formats.query.rounds.audit_overrides import override_audit
 from formats.query.rounds.decision_text import why
 from formats.query.rounds.models import Decision, RoundMatch, RoundStage, RoundWarning
@@ -23,7 +23,7 @@ RoundEntryAdmin.add_action(
         "decided again, and missing matches are played. The reason becomes public with the result.",
         "overridden",
         lambda row, by, reason: override_audit(entry=row, by=by, reason=reason),
-        needs=Capability.JUDGE,
+        needs=Right.JUDGE,
     ),
 )
 
