@@ -142,6 +142,7 @@ class AccountRequestAdmin(ReadOnlyAdmin):
             done="approved",
             call=_approve,
             needs=Right.ANSWER,
+            rehearsed=False,  # it sends an e-mail
         )
     )
     decline = confirmed_action(

@@ -85,6 +85,7 @@ PUBLISH = AdminAction(
     "published",
     lambda row, by, reason, seen: publish(round_=row, by=by, reason=reason, previewed=seen),
     notes=_before_publishing,
+    rehearsed=False,  # it draws a validation set, and has a preview of its own
     digest=_preview_digest,
 )
 RELEASE = AdminAction(

@@ -10,7 +10,7 @@ from django.http import HttpRequest, HttpResponse
 
 from accounts.admin import PersonAdmin
 from competitions.admin import CompetitionAdmin
-from core.administration.actions import AdminAction, confirmed_action
+from core.administration.actions import AdminAction, confirmed_action, counted
 from core.administration.columns import labelled, linked
 from core.administration.permissions import ReadOnlyAdmin
 from core.roles import Right
@@ -84,6 +84,7 @@ class SubmissionAdmin(ReadOnlyAdmin):
             "queued for a new build",
             lambda row, by, reason: services.retry(submission=row, by=by, reason=reason),
             needs=Right.ANSWER,
+            costs=lambda rows: f"worker time for {counted(len(rows), 'build')} with smoke test.",
         )
     )
     refund = confirmed_action(
@@ -93,6 +94,7 @@ class SubmissionAdmin(ReadOnlyAdmin):
             "refunded",
             lambda row, by, reason: services.refund_fault(submission=row, by=by, reason=reason),
             needs=Right.ANSWER,
+            costs=lambda rows: f"{counted(len(rows), 'slot')}, free again for the teams in the 24 hours of each.",
         )
     )
     disqualify = confirmed_action(

@@ -219,8 +219,13 @@ class ReadOnlyAdmin(Page):
             return False
         if obj is None or self.for_organisers:
             return True
-        rows = self.model._default_manager.filter(pk=obj.pk if isinstance(obj, Model) else obj)
-        return self.rows_with(right, request, rows).exists()
+        key = obj.pk if isinstance(obj, Model) else obj
+        known: dict[Any, bool] = vars(request).setdefault("_rights_on_rows", {})  # each button asks
+        asked = self.model, str(key), right
+        if asked not in known:
+            rows = self.model._default_manager.filter(pk=key)
+            known[asked] = self.rows_with(right, request, rows).exists()
+        return known[asked]
 
     def has_module_permission(self, request: HttpRequest) -> bool:
         return self.may(self.viewing, request)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.contrib import admin
 from django.contrib.admin import RelatedOnlyFieldListFilter
 
-from core.administration.actions import AdminAction, confirmed_action
+from core.administration.actions import AdminAction, confirmed_action, counted
 from core.administration.columns import labelled, linked
 from core.administration.permissions import ReadOnlyAdmin, model_field_names
 from formats.curves.best_known.work import proofs
@@ -20,6 +20,7 @@ _REPLAY = confirmed_action(
         "Plays each failed benchmark again. Its submission has a score when all its benchmarks are played.",
         "queued for a replay",
         lambda row, by, reason: benchmarks.replay(row, by, reason),
+        costs=lambda rows: f"worker time for {counted(len(rows), 'benchmark')}.",
     )
 )
 _RETRY_NOW = confirmed_action(

@@ -72,14 +72,15 @@ FIELDS = {
 
 @dataclass
 class Writes:
-    """Collects the tables that statements change."""
+    """Collects the tables in which statements change rows."""
 
     tables: set[str] = field(default_factory=set)
 
     def __call__(self, execute: Callable[..., Any], sql: str, params: Any, many: bool, context: Any) -> Any:
-        if found := WRITE.match(sql):
+        result = execute(sql, params, many, context)
+        if (found := WRITE.match(sql)) and context["cursor"].rowcount != 0:
             self.tables.add(found[1])
-        return execute(sql, params, many, context)
+        return result
 
 
 def routes(resolver: URLResolver | None = None, before: str = "") -> Iterator[str]:

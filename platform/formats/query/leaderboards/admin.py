@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
 from datetime import datetime
 
 from django.contrib import admin
@@ -16,6 +18,7 @@ from core.administration.actions import AdminAction, confirmed_action
 from core.administration.columns import labelled, link_to, linked
 from core.administration.permissions import ReadOnlyAdmin
 from formats.query.leaderboards import board_freeze, services
+from formats.query.leaderboards.evaluation_basis import basis_in_force
 from formats.query.leaderboards.models import (
     Evaluation,
     Pool,
@@ -29,6 +32,7 @@ from formats.query.leaderboards.models import (
 from formats.query.leaderboards.rejudging import begin_rejudging, discard_rejudging, publish_rejudging, replay_rejudging
 from formats.query.leaderboards.rejudging_changes import RejudgedSubmission, comparison, scored_again
 from formats.query.matches.admin import MatchAdmin
+from formats.query.matches.models import Match
 from repositories.admin import RepositoryAdmin
 from submissions.admin import PlayerAdmin, SubmissionAdmin
 from submissions.models import Submission
@@ -106,6 +110,18 @@ class PoolPlaceAdmin(ReadOnlyAdmin):
     search_fields = ("player__title", "player__digest")
 
 
+def _matches_at_most(submissions: Sequence[Submission]) -> str:
+    """Return how many matches new evaluations have; those that were played before are reused."""
+    tracks = Counter(submission.repository.track for submission in submissions)
+    bases = {track: basis_in_force(track) for track in tracks}
+    opponents = {track: basis.pool.places.count() if basis else 0 for track, basis in bases.items()}
+    return f"at most {_matches(sum(opponents[track] * number for track, number in tracks.items()))}."
+
+
+def _matches(number: int) -> str:
+    return f"{number:,} match{'' if number == 1 else 'es'}"
+
+
 RE_EVALUATED = (
     "The submission is measured again, against the current pool. Failed matches are replayed, all others are reused, "
     "and earlier evaluations are kept."
@@ -117,6 +133,7 @@ SubmissionAdmin.add_action(
         RE_EVALUATED,
         "started again",
         lambda row, by, reason: services.re_evaluate(submission=row, by=by, reason=reason),
+        costs=_matches_at_most,
     ),
 )
 
@@ -167,6 +184,7 @@ class EvaluationAdmin(ReadOnlyAdmin):
             RE_EVALUATED,
             "started again",
             lambda row, by, reason: services.re_evaluate(submission=row.submission, by=by, reason=reason),
+            costs=lambda rows: _matches_at_most([row.submission for row in rows]),
         )
     )
     rejudge = confirmed_action(
@@ -177,6 +195,7 @@ class EvaluationAdmin(ReadOnlyAdmin):
             "sent to rejudging",
             lambda rows, by, reason: _rejudge(rows, by, reason),
             together=True,
+            costs=lambda rows: f"{_matches(Match.objects.filter(evaluations__in=rows).distinct().count())}.",
         )
     )
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from django.contrib import admin
 from django.contrib.admin import RelatedOnlyFieldListFilter
 
 from competitions.admin import RulesVersionAdmin, SampleSetAdmin
-from core.administration.actions import AdminAction, confirmed_action
+from core.administration.actions import AdminAction, confirmed_action, counted
 from core.administration.columns import labelled, linked
 from core.administration.permissions import ReadOnlyAdmin, model_field_names
 from formats.query.matches import services
@@ -37,6 +38,11 @@ STATE_COLOURS = {
 def _before_replay(row: Any) -> list[str]:
     """Return what an organiser must still do after a replay; `row` has its counts annotated."""
     return [note for notes in replay_notes.answers(row) for note in notes]
+
+
+def _pieces_played(rows: Sequence[Match]) -> str:
+    failed = Piece.objects.filter(match__in=rows, state=Piece.State.FAILED)
+    return f"worker time for {counted(failed.count(), 'piece')}."
 
 
 @admin.register(Match)
@@ -72,6 +78,7 @@ class MatchAdmin(ReadOnlyAdmin):
             "queued for a replay",
             lambda row, by, reason: services.replay_failed(row, by, reason),
             notes=_before_replay,
+            costs=_pieces_played,
         )
     )
 

@@ -6,7 +6,7 @@ from django.contrib import admin
 from django.contrib.admin import RelatedOnlyFieldListFilter
 
 from competitions.admin import RulesVersionAdmin, SampleSetAdmin
-from core.administration.actions import AdminAction, confirmed_action
+from core.administration.actions import AdminAction, confirmed_action, counted
 from core.administration.columns import labelled, linked
 from core.administration.permissions import ReadOnlyAdmin, model_field_names
 from formats.transfer.tournaments.models import AttackRun, DefenceRun, Entrant, PairTotal, RepeatRun, Tournament
@@ -29,6 +29,7 @@ _REPLAY = confirmed_action(
         "A round that it stopped continues. A paused round continues when it is resumed.",
         "queued for a replay",
         lambda row, by, reason: runs.replay(row, by, reason),
+        costs=lambda rows: f"worker time for {counted(len(rows), 'run')}.",
     )
 )
 
