@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from django.contrib import admin
 from django.contrib.admin import DateFieldListFilter, RelatedOnlyFieldListFilter, SimpleListFilter
@@ -45,14 +46,20 @@ class CompetitionEventAdmin(EventAdmin):
     """Events, newest first. People with roles see those of their competitions."""
 
     organised_by = "scope"
-    list_display = ("at", "says", "reason", "competition", "verb", "subject", "by")
-    list_filter = (CompetitionOfEvent, ("by", RelatedOnlyFieldListFilter), "verb", ("at", DateFieldListFilter))
+    list_display: ClassVar[tuple[str, ...]] = ("at", "says", "reason", "competition", "verb", "subject", "by")
+    list_filter: ClassVar[Sequence[Any]] = (
+        CompetitionOfEvent,
+        ("by", RelatedOnlyFieldListFilter),
+        "verb",
+        ("at", DateFieldListFilter),
+    )
 
-    def get_queryset(self, request: HttpRequest) -> QuerySet[Event]:
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
         """Return the events that the user sees, with the addresses of their competitions."""
         named = Competition.objects.annotate(name=Concat(Value("competition:"), Cast("pk", CharField())))
         slug = named.filter(name=OuterRef("scope")).values("slug")[:1]
-        return super().get_queryset(request).annotate(competition_slug=Subquery(slug))
+        rows: QuerySet[Any] = super().get_queryset(request).annotate(competition_slug=Subquery(slug))
+        return rows
 
     def rows_with(self, right: Right, request: HttpRequest, rows: QuerySet[Any]) -> QuerySet[Any]:
         """Return the events of the competitions in which the user may do something."""

@@ -9,6 +9,8 @@ from django.core.exceptions import PermissionDenied, ValidationError
 from django.db.models import Model
 from django.forms import CharField, ChoiceField, ModelForm
 from django.http import HttpRequest
+from django.utils.html import format_html_join
+from django.utils.safestring import mark_safe
 from unfold.widgets import UnfoldAdminRadioSelectWidget, UnfoldAdminTextInputWidget
 
 from accounts.models import User
@@ -26,7 +28,14 @@ if TYPE_CHECKING:
 else:
     OrganiserModelForm = ModelForm
 
-_ROLES = [(role.value, f"{role.label}: {role_in_words(role)}") for role in OrganiserRole]
+_ALL_IN_WORDS = format_html_join(
+    mark_safe("<br>"), "{}: {}", ((role.label, role_in_words(role)) for role in OrganiserRole)
+)
+
+
+def _role(**options: Any) -> ChoiceField:
+    widget = UnfoldAdminRadioSelectWidget
+    return ChoiceField(choices=OrganiserRole.choices, widget=widget, help_text=_ALL_IN_WORDS, **options)
 
 
 def _user_name(**options: Any) -> CharField:
@@ -36,7 +45,7 @@ def _user_name(**options: Any) -> CharField:
 class RoleForm(OrganiserModelForm):
     """The role of a person, with what each role may do."""
 
-    role = ChoiceField(choices=_ROLES, widget=UnfoldAdminRadioSelectWidget, show_hidden_initial=True)
+    role = _role(show_hidden_initial=True)
 
     @property
     def seen(self) -> str:
@@ -48,7 +57,7 @@ class GrantForm(OrganiserModelForm):
     """The first role of a person in a competition."""
 
     user_name = _user_name(help_text="Of an active account. The person gets access to the admin.")
-    role = ChoiceField(choices=_ROLES, widget=UnfoldAdminRadioSelectWidget)
+    role = _role()
 
     def clean_user_name(self) -> User:
         try:
@@ -74,7 +83,7 @@ class OrganiserAdmin(EditableAdmin):
     organised_by = "competition__organiser_roles"
     viewing = Right.SEE
     changing = Right.GRANT
-    list_display = ("user", "role", linked("competition"), "may_do")
+    list_display = ("user", "role", linked("competition"))
     list_filter = (OF_COMPETITION, "role")
     list_select_related = ("user", "competition")
     search_fields = ("user__username", "competition__slug")

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, ClassVar
 
 from django.apps import apps
 from django.contrib import admin
@@ -17,8 +18,8 @@ from core.models import Event, SiteIdentity
 class EventAdmin(ReadOnlyAdmin):
     """Events, newest first."""
 
-    list_display = ("at", "says", "reason", "verb", "subject", "by")
-    list_filter = ("verb",)
+    list_display: ClassVar[tuple[str, ...]] = ("at", "says", "reason", "verb", "subject", "by")
+    list_filter: ClassVar[Sequence[Any]] = ("verb",)
     list_select_related = ("by",)
     date_hierarchy = "at"
     search_fields = ("subject", "verb", "reason", "by__username")

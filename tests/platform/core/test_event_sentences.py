@@ -37,7 +37,7 @@ def recorded_verbs() -> Iterator[str]:
                 parts = [node.args[0]]
                 if isinstance(node.args[0], ast.IfExp):
                     parts = [node.args[0].body, node.args[0].orelse]
-                yield from (part.value for part in parts if isinstance(part, ast.Constant))
+                yield from (str(part.value) for part in parts if isinstance(part, ast.Constant))
 
 
 def test_every_verb_has_a_phrase_and_every_phrase_a_verb() -> None:
