@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 from django.contrib import admin
 from django.contrib.admin import DateFieldListFilter, RelatedOnlyFieldListFilter, SimpleListFilter
@@ -46,8 +45,10 @@ class CompetitionEventAdmin(EventAdmin):
     """Events, newest first. People with roles see those of their competitions."""
 
     organised_by = "scope"
-    list_display: ClassVar[tuple[str, ...]] = ("at", "says", "reason", "competition", "verb", "subject", "by")
-    list_filter: ClassVar[Sequence[Any]] = (
+    list_display = (  # type: ignore[assignment] # one column more
+        *("at", "says", "reason", "competition", "verb", "subject", "by"),
+    )
+    list_filter = (  # type: ignore[assignment] # filters more
         CompetitionOfEvent,
         ("by", RelatedOnlyFieldListFilter),
         "verb",

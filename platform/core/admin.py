@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Any
 
 from django.apps import apps
 from django.contrib import admin
@@ -18,8 +17,8 @@ from core.models import Event, SiteIdentity
 class EventAdmin(ReadOnlyAdmin):
     """Events, newest first."""
 
-    list_display: ClassVar[tuple[str, ...]] = ("at", "says", "reason", "verb", "subject", "by")
-    list_filter: ClassVar[Sequence[Any]] = ("verb",)
+    list_display = ("at", "says", "reason", "verb", "subject", "by")
+    list_filter = ("verb",)
     list_select_related = ("by",)
     date_hierarchy = "at"
     search_fields = ("subject", "verb", "reason", "by__username")

@@ -78,7 +78,8 @@ class Writes:
 
     def __call__(self, execute: Callable[..., Any], sql: str, params: Any, many: bool, context: Any) -> Any:
         result = execute(sql, params, many, context)
-        if (found := WRITE.match(sql)) and context["cursor"].rowcount != 0:
+        found = WRITE.match(sql)  # an INSERT that returns its key has no count yet
+        if found and (context["cursor"].rowcount != 0 or "RETURNING" in sql):
             self.tables.add(found[1])
         return result
 
