@@ -15,9 +15,9 @@ from django.urls import reverse
 from accounts.models import Team, User
 from bench.interleaved import say
 from bench.synthetic_results import QUERIES, SAMPLES, SIDES, digest, row
-from competitions.models import Competition, Entry
+from competitions.models import Competition, Entry, Organiser
 from competitions.sample_store import worst_cases
-from competitions.services import appoint_organiser, import_competition
+from competitions.services import import_competition
 from core import clock
 from formats.query.matches.models import Match, Piece, SampleResult
 from formats.query.rounds.cost_estimate import estimate
@@ -55,7 +55,7 @@ def begin() -> Round:
     now = clock.now()
     competition = import_competition(_document())
     organiser = User.objects.create(username="organiser")
-    appoint_organiser(competition=competition, user=organiser)
+    Organiser.objects.create(competition=competition, user=organiser)
     for kind, count in SIDES.items():
         _enter(competition, kind, count, organiser)
     round_ = plan_round(

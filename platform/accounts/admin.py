@@ -24,6 +24,7 @@ from core.administration.actions import AdminAction, confirmed_action
 from core.administration.columns import linked
 from core.administration.permissions import EditableAdmin, ReadOnlyAdmin
 from core.errors import Fault
+from core.roles import Right
 
 if TYPE_CHECKING:
     from django.contrib.auth.admin import UserAdmin
@@ -40,10 +41,10 @@ class PeopleAdmin(EditableAdmin):
     """Base of pages that only superusers can see, add to, change and delete from."""
 
     def has_add_permission(self, request: HttpRequest, obj: object = None) -> bool:
-        return self._may(request)
+        return self.may(self.changing, request, obj)
 
     def has_delete_permission(self, request: HttpRequest, obj: object = None) -> bool:
-        return self._may(request)
+        return self.may(self.changing, request, obj)
 
 
 @admin.register(User)
@@ -80,6 +81,7 @@ class TeamAdmin(ReadOnlyAdmin):
     """Teams. Captains invite and remove members on the site."""
 
     counts = ("memberships",)
+    viewing = Right.SEE
     list_display = ("slug", "name", "created_at")
     search_fields = ("slug", "name", "members__username")
     date_hierarchy = "created_at"
@@ -90,6 +92,7 @@ class TeamAdmin(ReadOnlyAdmin):
 class MembershipAdmin(ReadOnlyAdmin):
     """Memberships of teams."""
 
+    viewing = Right.SEE
     list_display = ("user", linked("team"), "role", "joined_at")
     list_filter = ("role",)
     list_select_related = ("user", "team")
@@ -120,6 +123,8 @@ class AccountRequestAdmin(ReadOnlyAdmin):
     """Sign-ups that organisers approve or decline (GAUNTLET_SIGN_UP=approval)."""
 
     for_organisers = True
+    viewing = Right.ANSWER
+    changing = Right.ANSWER
     list_display = ("user", "email", "state", "made_at", "decided_at", "decided_by")
     list_filter = ("state",)
     list_select_related = ("user", "decided_by")
@@ -136,6 +141,8 @@ class AccountRequestAdmin(ReadOnlyAdmin):
             effect="The person can sign in, and gets an e-mail if the account has an address.",
             done="approved",
             call=_approve,
+            needs=Right.ANSWER,
+            rehearsed=False,  # it sends an e-mail
         )
     )
     decline = confirmed_action(
@@ -144,6 +151,7 @@ class AccountRequestAdmin(ReadOnlyAdmin):
             effect="The account stays inactive and keeps its user name. You can still approve the request later.",
             done="declined",
             call=lambda row, by, reason: sign_up.decline(request=row, by=by, reason=reason),
+            needs=Right.ANSWER,
         )
     )
 
@@ -158,6 +166,8 @@ class SignUpLinkAdmin(ReadOnlyAdmin):
     """Links for one sign-up each (GAUNTLET_SIGN_UP=invitation)."""
 
     for_organisers = True
+    viewing = Right.ANSWER
+    changing = Right.ANSWER
     list_display = ("note", "made_by", "made_at", "expires_at", "used_by", "used_at", "withdrawn_at")
     list_filter = (("used_at", admin.EmptyFieldListFilter), ("withdrawn_at", admin.EmptyFieldListFilter))
     list_select_related = ("made_by", "used_by")
@@ -172,6 +182,7 @@ class SignUpLinkAdmin(ReadOnlyAdmin):
             effect="The link stops working.",
             done="withdrawn",
             call=lambda row, by, reason: sign_up.withdraw_link(link=row, by=by, reason=reason),
+            needs=Right.ANSWER,
         )
     )
 
@@ -198,7 +209,7 @@ class SignUpLinkAdmin(ReadOnlyAdmin):
         return link
 
     def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return self._may(request)
+        return self.may(self.changing, request, obj)
 
     def save_model(self, request: HttpRequest, obj: SignUpLink, form: ModelForm[Any], change: bool) -> None:
         """Create the link. Links are never changed."""

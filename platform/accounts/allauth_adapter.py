@@ -22,7 +22,9 @@ from accounts.models import AccountRequest, User
 from accounts.name_rules import skeleton
 from accounts.selectors import waiting_requests
 from core import platform_error_report
+from core.administration.permissions import held_by
 from core.errors import Refusal
+from core.roles import Right
 
 LINK_IN_SESSION = "sign_up_link"
 
@@ -109,13 +111,14 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc] # allauth has
             raise ImmediateHttpResponse(redirect("account_login")) from error
 
     def _notify_organisers(self, user: User) -> None:
-        """Send staff one e-mail until all requests are decided, so that repeated sign-ups cannot flood them."""
+        """Send who may approve one e-mail until all requests are decided, so that sign-ups cannot flood them."""
         if waiting_requests().count() > 1:
             return
-        recipients = User.objects.filter(is_active=True, is_staff=True).exclude(email="")
-        for email in recipients.values_list("email", flat=True):
+        staff = User.objects.filter(is_active=True, is_staff=True).exclude(email="")
+        allowed = [each for each in staff if each.is_superuser or Right.ANSWER in held_by(each)]
+        for each in allowed:
             try:
-                super().send_mail("account/email/account_waiting", email, {"user": user})
+                super().send_mail("account/email/account_waiting", each.email, {"user": user})
             except OSError as error:
                 platform_error_report.report(log, error, "The e-mail about a waiting account was not sent.")
 

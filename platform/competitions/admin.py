@@ -17,7 +17,9 @@ from django.utils.html import format_html_join
 from django.utils.safestring import mark_safe
 from unfold.decorators import action
 
-import competitions.data_set_admin  # noqa: F401 - registers its page
+import competitions.data_set_admin
+import competitions.event_admin
+import competitions.role_admin  # noqa: F401 - registers its page
 from accounts.admin import MembershipAdmin, PersonAdmin, TeamAdmin
 from competitions.clone_page import clone_page
 from competitions.extension_points import owns_window, sets_in_use
@@ -30,12 +32,13 @@ from competitions.freeze_windows import (
     open_window,
     plan_window,
 )
-from competitions.models import Competition, Entry, FreezeWindow, Organiser, RulesVersion, SampleSet, Track
+from competitions.models import Competition, Entry, FreezeWindow, RulesVersion, SampleSet, Track
 from competitions.page_admin import OF_COMPETITION
 from competitions.rules_change_page import change_rules_page
 from competitions.rules_changes import changes_of
 from competitions.season_costs_page import season_costs_page
-from competitions.services import appoint_organiser, export_competition
+from competitions.selectors import may_in
+from competitions.services import export_competition
 from competitions.toml_text import written
 from competitions.upload import upload_page
 from core import clock
@@ -44,13 +47,14 @@ from core.administration.columns import linked
 from core.administration.permissions import EditableAdmin, ReadOnlyAdmin, RecordedAdmin, is_superuser
 from core.errors import Refusal
 from core.models import Event
+from core.roles import Right
 
 if TYPE_CHECKING:
     from accounts.models import User
 
 PersonAdmin.add_counts("organiser_roles")
-TeamAdmin.organised_by = "entry__competition__organisers"
-MembershipAdmin.organised_by = "team__entry__competition__organisers"
+TeamAdmin.organised_by = "entry__competition__organiser_roles"
+MembershipAdmin.organised_by = "team__entry__competition__organiser_roles"
 
 
 @admin.register(Competition)
@@ -60,7 +64,8 @@ class CompetitionAdmin(EditableAdmin):
     Only superusers import one from a file: it names folders of the host. Organisers export theirs.
     """
 
-    organised_by = "organisers"
+    organised_by = "organiser_roles"
+    viewing = Right.SEE
     counts = (
         *("tracks", "rules_versions", "sample_sets", "freeze_windows", "organiser_roles", "entries"),
         *("pages", "terms_versions", "announcements"),
@@ -95,7 +100,7 @@ class CompetitionAdmin(EditableAdmin):
     def _page_context(self, request: HttpRequest) -> dict[str, Any]:
         return self.admin_site.each_context(request) | {"opts": self.opts}
 
-    @action(description="Change the rules", permissions=["action"])  # type: ignore[untyped-decorator]
+    @action(description="Change the rules", permissions=["run"])  # type: ignore[untyped-decorator]
     def change_rules(self, request: HttpRequest, object_id: str) -> HttpResponse:
         """Change the rules of the competition by a form with a preview."""
         row, by = self._competition(request, object_id), request.user
@@ -103,7 +108,7 @@ class CompetitionAdmin(EditableAdmin):
             raise PermissionDenied
         return change_rules_page(request, by, row, self._page_context(request))
 
-    @action(description="Costs of the season", permissions=["action"])  # type: ignore[untyped-decorator]
+    @action(description="Costs of the season", permissions=["run"])  # type: ignore[untyped-decorator]
     def season_costs(self, request: HttpRequest, object_id: str) -> HttpResponse:
         """Show what the expected teams and submissions will cost. Nothing is stored."""
         return season_costs_page(request, self._competition(request, object_id), self._page_context(request))
@@ -113,7 +118,7 @@ class CompetitionAdmin(EditableAdmin):
         """Copy the competition under another slug, by an import of its file."""
         return clone_page(request, self._competition(request, object_id), self._page_context(request))
 
-    @action(description="Export as TOML", permissions=["action"])  # type: ignore[untyped-decorator]
+    @action(description="Export as TOML", permissions=["run"])  # type: ignore[untyped-decorator]
     def export(self, request: HttpRequest, object_id: str) -> HttpResponse:
         """Return the file of the competition."""
         row = self._competition(request, object_id)
@@ -125,7 +130,8 @@ class CompetitionAdmin(EditableAdmin):
 class TrackAdmin(EditableAdmin):
     """Tracks of competitions."""
 
-    organised_by = "competition__organisers"
+    organised_by = "competition__organiser_roles"
+    viewing = Right.SEE
     list_display = ("__str__", linked("competition"), "name", "title", "quota", "baselines")
     list_filter = (OF_COMPETITION, "name")
     list_select_related = ("competition",)
@@ -140,7 +146,8 @@ class RulesVersionAdmin(ReadOnlyAdmin):
     They are added on the page of their competition (`competitions.rules_change_page`), or by an import.
     """
 
-    organised_by = "competition__organisers"
+    organised_by = "competition__organiser_roles"
+    viewing = Right.SEE
     list_display = ("__str__", "created_at", "made_by", "note", "differences")
     list_filter = (OF_COMPETITION,)
     list_select_related = ("competition",)
@@ -177,13 +184,13 @@ class RulesVersionAdmin(ReadOnlyAdmin):
         return format_html_join(mark_safe("<br>"), "{}: {} \N{RIGHTWARDS ARROW} {}", lines)
 
     def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return self._may(request)
+        return self.may(self.changing, request, obj)
 
     def add_view(self, request: HttpRequest, form_url: str = "", extra_context: Any = None) -> HttpResponse:
         """Lead to the page on which the rules of the only competition change, or to the list of competitions."""
         if not self.has_add_permission(request):
             raise PermissionDenied
-        competitions = list(self.admin_site._registry[Competition].get_queryset(request)[:2])
+        competitions = list(may_in(request.user, self.changing)[:2])
         if len(competitions) == 1:
             return redirect("admin:competitions_competition_change_rules", competitions[0].pk)
         messages.info(request, "Choose a competition, then “Change the rules”.")
@@ -199,7 +206,7 @@ class SampleSetAdmin(RecordedAdmin, ReadOnlyAdmin):
     """
 
     form = SampleSetForm
-    organised_by = "competition__organisers"
+    organised_by = "competition__organiser_roles"
     list_display = (
         "__str__",
         linked("competition"),
@@ -230,7 +237,7 @@ class SampleSetAdmin(RecordedAdmin, ReadOnlyAdmin):
     )
 
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return self._may(request) and not (obj and _is_used(obj))
+        return self.may(self.changing, request, obj) and not (obj and _is_used(obj))
 
     def save_model(self, request: HttpRequest, obj: Any, form: ModelForm[Any], change: bool) -> None:
         # the lock makes a concurrent first use wait, or visible here
@@ -262,7 +269,8 @@ class FreezeWindowAdmin(EditableAdmin):
     """
 
     form = WindowForm
-    organised_by = "competition__organisers"
+    organised_by = "competition__organiser_roles"
+    viewing = Right.SEE
     list_display = ("reason", linked("competition"), "starts_at", "ends_at", "called_off_at")
     list_filter = (OF_COMPETITION,)
     list_select_related = ("competition",)
@@ -327,10 +335,10 @@ class FreezeWindowAdmin(EditableAdmin):
             obj.pk = plan_window(competition=obj.competition, **times, reason=obj.reason, by=by).pk
 
     def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return self._may(request)
+        return self.may(self.changing, request, obj)
 
     def has_change_permission(self, request: HttpRequest, obj: FreezeWindow | None = None) -> bool:
-        return self._may(request) and (
+        return self.may(self.changing, request, obj) and (
             obj is None or (obj.called_off_at is None and obj.starts_at > clock.now() and not _belongs_to_round(obj))
         )
 
@@ -339,37 +347,12 @@ def _belongs_to_round(window: FreezeWindow) -> bool:
     return any(owns_window.answers(window))
 
 
-@admin.register(Organiser)
-class OrganiserAdmin(EditableAdmin):
-    """Organisers of competitions. Organisers see this page; only superusers appoint them."""
-
-    organised_by = "competition__organisers"
-    list_display = ("user", linked("competition"))
-    list_filter = (OF_COMPETITION,)
-    list_select_related = ("user", "competition")
-    search_fields = ("user__username", "competition__slug")
-    autocomplete_fields = ("user",)
-
-    def save_model(self, request: HttpRequest, obj: Organiser, form: ModelForm[Any], change: bool) -> None:
-        """Save the role and give the person access to the admin."""
-        super().save_model(request, obj, form, change)
-        appoint_organiser(competition=obj.competition, user=obj.user)
-
-    def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return is_superuser(request)
-
-    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return is_superuser(request)
-
-    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return is_superuser(request)
-
-
 @admin.register(Entry)
 class EntryAdmin(EditableAdmin):
     """Teams that take part. Only prize eligibility and low priority can be changed here."""
 
-    organised_by = "competition__organisers"
+    organised_by = "competition__organiser_roles"
+    viewing = Right.SEE
     list_display = (
         "__str__",
         linked("team"),

@@ -9,7 +9,8 @@ from django.contrib.auth.models import AnonymousUser
 
 from accounts.models import User
 from competitions.models import Competition, FrozenLeaderboards
-from competitions.selectors import may_organise, organised_by
+from competitions.selectors import may, may_in
+from core.roles import Right
 
 
 def frozen_since(competition: Competition) -> datetime | None:
@@ -27,7 +28,7 @@ def known_until(user: User | AnonymousUser, competition: Competition) -> datetim
 
 def sees_live(user: User | AnonymousUser, competition: Competition) -> bool:
     """Return whether the person sees live leaderboards: everyone unless they are frozen, and always organisers."""
-    return frozen_since(competition) is None or may_organise(user, competition)
+    return frozen_since(competition) is None or may(user, competition, Right.SEE_SECRETS)
 
 
 def seen_live(user: User | AnonymousUser, competitions: Iterable[Competition]) -> set[int]:
@@ -38,5 +39,5 @@ def seen_live(user: User | AnonymousUser, competitions: Iterable[Competition]) -
     known = list(competitions)
     live = {each.pk for each in known if frozen_since(each) is None}
     if len(live) < len(known):
-        live |= set(organised_by(user).values_list("pk", flat=True)) & {each.pk for each in known}
+        live |= set(may_in(user, Right.SEE_SECRETS).values_list("pk", flat=True)) & {each.pk for each in known}
     return live

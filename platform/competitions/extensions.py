@@ -2,21 +2,37 @@
 
 from __future__ import annotations
 
+from django.contrib import admin
 from django.contrib.auth.base_user import AbstractBaseUser
+from django.db.models import Model
 
 from competitions.models import Organiser, SampleSet
 from core import object_store
-from core.administration.permissions import is_organiser
+from core.administration.permissions import ReadOnlyAdmin, rights_of
+from core.event_log import scope_of
+from core.roles import RIGHTS, OrganiserRole, Right
 from core.site_identity import has_files
 
 _NEWEST = 20
 """Number of sample sets that are looked for."""
 
 
-@is_organiser.add
-def organises(user: AbstractBaseUser) -> bool:
-    """Return whether the user organises a competition."""
-    return Organiser.objects.filter(user_id=user.pk).exists()
+@rights_of.add
+def allowed_to(user: AbstractBaseUser) -> frozenset[Right]:
+    """Return what the user's roles in any competition allow."""
+    held = Organiser.objects.filter(user_id=user.pk).values_list("role", flat=True).distinct()
+    return frozenset().union(*(RIGHTS[OrganiserRole(role)] for role in held))
+
+
+@scope_of.add
+def competition_of(subject: Model) -> str:
+    """Return the name of the competition of a row in the log: those who see the row in the admin see its events."""
+    page = admin.site._registry.get(type(subject))
+    if not isinstance(page, ReadOnlyAdmin) or not page.organised_by:
+        return ""
+    path = page.organised_by.removesuffix("organiser_roles").removesuffix("__") or "pk"
+    keys = type(subject)._default_manager.filter(pk=subject.pk).order_by().values_list(path, flat=True)
+    return next((f"competition:{key}" for key in keys if key is not None), "")
 
 
 @has_files.add

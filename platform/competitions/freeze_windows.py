@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any
 from django.db import transaction
 
 from competitions.models import Competition, FreezeWindow
-from competitions.selectors import effective_windows, require_organiser
+from competitions.selectors import effective_windows, require
 from core import clock, event_log
 from core.errors import Refusal
+from core.roles import Right
 from core.time_format import in_words
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ def plan_window(
     """
     with transaction.atomic():
         if by is not None:
-            require_organiser(by, competition)
+            require(by, competition, Right.RUN)
         reason = _checked_reason(reason)
         window = FreezeWindow(competition=competition, starts_at=starts_at, ends_at=ends_at, reason=reason)
         check_plan(window)
@@ -161,7 +162,7 @@ def _change(window: FreezeWindow, verb: str, by: User, reason: str, **times: dat
 
 def _locked(window: FreezeWindow, by: User) -> FreezeWindow:
     """Lock and return the window. Raise `Refusal` if `by` is no organiser, or it has ended or was called off."""
-    require_organiser(by, window.competition)
+    require(by, window.competition, Right.RUN)
     _lock(window.competition)
     locked = FreezeWindow.objects.select_related("competition").get(pk=window.pk)
     if locked.called_off_at is not None:

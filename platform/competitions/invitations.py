@@ -13,9 +13,10 @@ from django.db.models import Q
 from accounts.models import AccountRequest, Invitation, Membership, User
 from accounts.services import join, require_captain
 from competitions.models import Competition, Entry
-from competitions.selectors import may_organise, other_team
+from competitions.selectors import may, other_team
 from core import clock, event_log
 from core.errors import Refusal, RefusedForNow
+from core.roles import Right
 
 LIFETIME = timedelta(days=14)
 """Time for which an invitation can be accepted."""
@@ -59,7 +60,7 @@ def invite(*, entry: Entry, username: str, by: User) -> Invitation:
         # a person who waits for approval sees the invitation after the approval
         waiting = Q(account_request__state=AccountRequest.State.WAITING)
         user = User.objects.filter(Q(is_active=True) | waiting, username=username).first()
-        invited = user if user is not None and not may_organise(user, entry.competition) else None
+        invited = user if user is not None and not may(user, entry.competition, Right.SEE) else None
         invitation = Invitation.objects.create(
             team=entry.team,
             username=username,
@@ -85,7 +86,7 @@ def accept(*, invitation: Invitation, by: User) -> Membership:
                 fix=f"ask the captain of {entry.team} for a new invitation",
             )
         _require_running(entry.competition)
-        if may_organise(by, entry.competition):
+        if may(by, entry.competition, Right.SEE):
             raise Refusal(
                 f"organisers of {entry.competition} cannot compete in it",
                 fix="decline the invitation",

@@ -21,6 +21,7 @@ from competitions.data_set_models import UploadedDataSet
 from competitions.formats import format_choices, track_choices
 from competitions.page_models import Announcement, Page, TermsAcceptance, TermsVersion
 from competitions.rules import rules_of
+from core.roles import OrganiserRole
 
 if TYPE_CHECKING:
     from competitions.rules_reader import Rules
@@ -135,16 +136,17 @@ class FrozenLeaderboards(models.Model):
 
 
 class Organiser(models.Model):
-    """A person who runs a competition, and can see and change everything of it."""
+    """The role of a person in a competition; `core.roles` says what it allows."""
 
     competition = models.ForeignKey(Competition, on_delete=models.CASCADE, related_name="organiser_roles")
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="organiser_roles")
+    role = models.CharField(max_length=10, choices=OrganiserRole.choices, default=OrganiserRole.ORGANISER)
 
     class Meta:
         constraints = [UniqueConstraint(fields=["competition", "user"], name="organiser_once_per_competition")]
 
     def __str__(self) -> str:
-        return f"{self.user} of {self.competition}"
+        return f"{self.user}, {self.role} of {self.competition}"
 
 
 class Track(models.Model):

@@ -9,9 +9,10 @@ from django.db import transaction
 
 from accounts.models import User
 from competitions.models import Announcement, Competition, Page
-from competitions.selectors import require_organiser
+from competitions.selectors import require
 from core import clock, event_log
 from core.errors import Refusal
+from core.roles import Right
 
 
 def write_page(*, competition: Competition | None, name: str, text: str, by: User) -> Page:
@@ -53,7 +54,7 @@ def drop_page(*, page: Page, by: User | None) -> None:
 
 def announce(*, competition: Competition, title: str, text: str, published_at: datetime, by: User) -> Announcement:
     """Publish an announcement at a time. Raise `Refusal` unless `by` is an organiser."""
-    require_organiser(by, competition)
+    require(by, competition, Right.ANSWER)
     with transaction.atomic():
         made = Announcement.objects.create(
             competition=competition, title=title, text=text, published_at=published_at, changed_at=published_at
@@ -64,7 +65,7 @@ def announce(*, competition: Competition, title: str, text: str, published_at: d
 
 def change_announcement(*, announcement: Announcement, title: str, text: str, published_at: datetime, by: User) -> None:
     """Change an announcement; feeds show it as updated. Raise `Refusal` unless `by` is an organiser."""
-    require_organiser(by, announcement.competition)
+    require(by, announcement.competition, Right.ANSWER)
     with transaction.atomic():
         announcement.title, announcement.text, announcement.published_at = title, text, published_at
         announcement.changed_at = clock.now()
@@ -74,7 +75,7 @@ def change_announcement(*, announcement: Announcement, title: str, text: str, pu
 
 def remove_announcement(*, announcement: Announcement, by: User) -> None:
     """Remove an announcement. Raise `Refusal` unless `by` is an organiser."""
-    require_organiser(by, announcement.competition)
+    require(by, announcement.competition, Right.ANSWER)
     with transaction.atomic():
         event_log.record("remove_announcement", announcement, by=by, title=announcement.title)
         announcement.delete()
@@ -82,6 +83,6 @@ def remove_announcement(*, announcement: Announcement, by: User) -> None:
 
 def _require_writer(by: User, competition: Competition | None) -> None:
     if competition is not None:
-        require_organiser(by, competition)
+        require(by, competition, Right.RUN)
     elif not (by.is_active and by.is_superuser):
         raise Refusal("only superusers write the pages of the site", fix="ask an operator, or choose your competition")

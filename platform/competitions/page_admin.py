@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 from django.contrib import admin
 from django.contrib.admin import RelatedOnlyFieldListFilter
 from django.core.exceptions import PermissionDenied, ValidationError
-from django.db.models import QuerySet
 from django.forms import ModelForm
 from django.http import HttpRequest
 
@@ -17,6 +16,7 @@ from competitions.models import Announcement, Page, TermsAcceptance, TermsVersio
 from competitions.terms import publish_terms
 from core.administration.columns import linked
 from core.administration.permissions import EditableAdmin, ReadOnlyAdmin, is_superuser
+from core.roles import Right
 
 if TYPE_CHECKING:
     PageModelForm = ModelForm[Page]
@@ -30,14 +30,10 @@ class WrittenAdmin(EditableAdmin):
     """Base of pages whose rows organisers add, change and remove. Services save the rows and record the events."""
 
     def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return self._may(request)
+        return self.may(self.changing, request, obj)
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return self._may(request)
-
-    def delete_queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> None:
-        for row in queryset:
-            self.delete_model(request, row)
+        return self.may(self.changing, request, obj)
 
 
 class PageForm(PageModelForm):
@@ -57,7 +53,8 @@ class PageAdmin(WrittenAdmin):
     """Prizes, code of conduct, privacy and imprint, of a competition or of the site."""
 
     form = PageForm
-    organised_by = "competition__organisers"
+    organised_by = "competition__organiser_roles"
+    viewing = Right.SEE
     list_display = ("name", linked("competition"), "changed_at")
     list_filter = (OF_COMPETITION, "name")
     list_select_related = ("competition",)
@@ -88,7 +85,9 @@ class PageAdmin(WrittenAdmin):
 class AnnouncementAdmin(WrittenAdmin):
     """Announcements, on the page of news and in its feed."""
 
-    organised_by = "competition__organisers"
+    organised_by = "competition__organiser_roles"
+    viewing = Right.SEE
+    changing = Right.ANSWER
     list_display = ("title", linked("competition"), "published_at", "changed_at")
     list_filter = (OF_COMPETITION,)
     list_select_related = ("competition",)
@@ -114,7 +113,8 @@ class AnnouncementAdmin(WrittenAdmin):
 class TermsVersionAdmin(ReadOnlyAdmin):
     """Versions of the terms. A new version asks every team to accept again before its next submission."""
 
-    organised_by = "competition__organisers"
+    organised_by = "competition__organiser_roles"
+    viewing = Right.SEE
     counts = ("acceptances",)
     list_display = ("__str__", linked("competition"), "version", "digest", "created_at")
     list_filter = (OF_COMPETITION,)
@@ -123,7 +123,7 @@ class TermsVersionAdmin(ReadOnlyAdmin):
     readonly_fields = ("version", "digest", "created_at")
 
     def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return self._may(request)
+        return self.may(self.changing, request, obj)
 
     def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, Any]:
         """Return the newest terms as initial values, since usually a part of the text changes."""
@@ -141,7 +141,8 @@ class TermsVersionAdmin(ReadOnlyAdmin):
 class TermsAcceptanceAdmin(ReadOnlyAdmin):
     """Who accepted which version of the terms for which team, and when."""
 
-    organised_by = "entry__competition__organisers"
+    organised_by = "entry__competition__organiser_roles"
+    viewing = Right.SEE
     list_display = ("__str__", linked("entry"), linked("terms"), linked("user"), "accepted_at")
     list_filter = (("entry__competition", RelatedOnlyFieldListFilter),)
     list_select_related = ("entry__team", "entry__competition", "terms__competition", "user")

@@ -12,9 +12,10 @@ from competitions.models import Competition, RulesVersion
 from competitions.rules import check_rules, rules_of
 from competitions.rules_difference import ValueChange, differences
 from competitions.rules_reader import RefusedRule
-from competitions.selectors import require_organiser, rules_in_force
+from competitions.selectors import require, rules_in_force
 from core import clock, event_log
 from core.errors import Refusal
+from core.roles import Right
 from core.time_format import in_words
 
 
@@ -34,7 +35,7 @@ def change_rules(
     """
     with transaction.atomic():
         locked = Competition.objects.select_for_update(no_key=True).get(pk=competition.pk)
-        require_organiser(by, locked)
+        require(by, locked, Right.RUN)
         newest = rules_in_force(locked)
         require_version(newest, seen)
         check_rules(values)

@@ -24,41 +24,47 @@ from competitions.models import (
 from competitions.sample_store import image_hashes
 from core import clock
 from core.errors import Fault, Refusal
+from core.roles import Right, roles_with
 
 SHOWN = (SampleSet.Purpose.DEVELOPMENT, SampleSet.Purpose.VALIDATION)
 """Purposes of sets that are public or played all the time."""
 
 
-def may_organise(user: User | AnonymousUser, competition: Competition) -> bool:
-    """Return whether the person may see and change everything of the competition."""
-    if not user.is_active:
-        return False
-    return user.is_superuser or Organiser.objects.filter(competition=competition, user_id=user.pk).exists()
+def may(user: User | AnonymousUser, competition: Competition, right: Right) -> bool:
+    """Return whether the person's role in the competition allows something; superusers may do everything."""
+    return user.is_active and (user.is_superuser or may_in(user, right).filter(pk=competition.pk).exists())
 
 
-def require_organiser(by: User | AnonymousUser, competition: Competition) -> None:
-    """Raise `Refusal` for anyone but organisers of the competition."""
-    if not may_organise(by, competition):
-        raise Refusal(f"only organisers of {competition.title} can do this", fix="ask an organiser")
-
-
-def sees_everything_of(user: User | AnonymousUser, entry: Entry) -> bool:
-    """Return whether the person sees what only the team and its organisers see."""
-    return is_member(user, entry.team) or may_organise(user, entry.competition)
-
-
-def visible_competitions(user: User | AnonymousUser) -> QuerySet[Competition]:
-    """Return the public competitions, for organisers also their own, for superusers all."""
-    return Competition.objects.filter(Q(public=True) | Q(pk__in=organised_by(user).values("pk")))
-
-
-def organised_by(user: User | AnonymousUser) -> QuerySet[Competition]:
-    """Return the competitions of which `may_organise` is true for the person."""
+def may_in(user: User | AnonymousUser, right: Right) -> QuerySet[Competition]:
+    """Return the competitions of which `may` is true for the person."""
     if not user.is_active:
         return Competition.objects.none()
     if user.is_superuser:
         return Competition.objects.all()
-    return Competition.objects.filter(organiser_roles__user=user.pk)
+    return Competition.objects.filter(organiser_roles__user=user.pk, organiser_roles__role__in=roles_with(right))
+
+
+def require(by: User | AnonymousUser, competition: Competition, right: Right) -> None:
+    """Raise `Refusal` unless the person's role in the competition allows it."""
+    if may(by, competition, right):
+        return
+    role = Organiser.objects.filter(competition=competition, user=by.pk).first()
+    if role is None or not by.is_active:
+        raise Refusal(f"only organisers of {competition.title} can do this", fix="ask an organiser")
+    raise Refusal(
+        f"your role in {competition.title}, {role.get_role_display().lower()}, does not allow this",
+        fix=f"ask somebody who is {' or '.join(roles_with(right))}",
+    )
+
+
+def sees_everything_of(user: User | AnonymousUser, entry: Entry) -> bool:
+    """Return whether the person sees what only the team and its organisers see."""
+    return is_member(user, entry.team) or may(user, entry.competition, Right.SEE)
+
+
+def visible_competitions(user: User | AnonymousUser) -> QuerySet[Competition]:
+    """Return the public competitions, for organisers also their own, for superusers all."""
+    return Competition.objects.filter(Q(public=True) | Q(pk__in=may_in(user, Right.SEE).values("pk")))
 
 
 def other_team(user: User, entry: Entry) -> Team | None:

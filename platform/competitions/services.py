@@ -21,7 +21,6 @@ from competitions.models import (
     Competition,
     Entry,
     FreezeWindow,
-    Organiser,
     RulesVersion,
     SampleSet,
     Track,
@@ -167,16 +166,6 @@ def make_team(*, slug: str, name: str, captain: User, competition: Competition, 
         entry = enter(team=team, competition=competition)
         accept_terms(entry=entry, digest=terms, by=captain)
     return entry
-
-
-def appoint_organiser(*, competition: Competition, user: User, by: User | None = None) -> Organiser:
-    """Make a person an organiser with access to the admin. Safe to repeat."""
-    with transaction.atomic():
-        role, made = Organiser.objects.get_or_create(competition=competition, user=user)
-        User.objects.filter(pk=user.pk, is_staff=False).update(is_staff=True)
-        if made:
-            event_log.record("appoint", role, by=by, user=user.pk, competition=competition.pk)
-    return role
 
 
 def _require_no_other_team(user: User, entry: Entry) -> None:

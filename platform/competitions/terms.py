@@ -10,9 +10,10 @@ from django.db.models import Max
 from accounts.models import User
 from accounts.selectors import is_captain
 from competitions.models import Competition, Entry, TermsAcceptance, TermsVersion
-from competitions.selectors import acceptance_of, require_organiser, terms_in_force
+from competitions.selectors import acceptance_of, require, terms_in_force
 from core import clock, event_log
 from core.errors import Refusal
+from core.roles import Right
 
 
 def publish_terms(*, competition: Competition, text: str, by: User) -> TermsVersion:
@@ -20,7 +21,7 @@ def publish_terms(*, competition: Competition, text: str, by: User) -> TermsVers
 
     Teams that have not accepted this text cannot submit until they do.
     """
-    require_organiser(by, competition)
+    require(by, competition, Right.RUN)
     return keep_terms(competition=competition, text=text, by=by)
 
 

@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from django.apps import apps
+from django.contrib import admin
+from django.http import HttpRequest
 from django.templatetags.static import static
 from django.urls import reverse
 
-SUPERUSER = "core.administration.permissions.is_superuser"
-ORGANISER = "core.administration.permissions.is_superuser_or_organiser"
 WAITING_ACCOUNTS = "accounts.admin.waiting_badge"
 
 
@@ -22,15 +22,18 @@ class AdminPage(NamedTuple):
     """Its name among the Material Symbols."""
     model: str
     """Label of its app and name of the model, as in the names of its addresses: "rounds_round"."""
-    permission: str = ORGANISER
-    """The function that decides who sees it."""
     badge: str = ""
     """The function that counts what waits there; none if empty."""
+
+    def sees(self, request: HttpRequest) -> bool:
+        """Return whether the user may open the list."""
+        app_label, _, name = self.model.rpartition("_")
+        return admin.site._registry[apps.get_model(app_label, name)].has_view_permission(request)
 
     def item(self) -> dict[str, Any]:
         """Return it as django-unfold takes it."""
         link = reverse(f"admin:{self.model}_changelist")
-        item = {"title": self.title, "icon": self.icon, "link": link, "permission": self.permission}
+        item = {"title": self.title, "icon": self.icon, "link": link, "permission": self.sees}
         return item | ({"badge": self.badge} if self.badge else {})
 
 
@@ -43,7 +46,7 @@ _FIRST: Groups = {
         AdminPage("Tracks", "route", "competitions_track"),
         AdminPage("Rules", "gavel", "competitions_rulesversion"),
         AdminPage("Sample sets", "photo_library", "competitions_sampleset"),
-        AdminPage("Data sets", "folder_data", "competitions_uploadeddataset", SUPERUSER),
+        AdminPage("Data sets", "folder_data", "competitions_uploadeddataset"),
         AdminPage("Freeze windows", "ac_unit", "competitions_freezewindow"),
         AdminPage("Frozen leaderboards", "lock_clock", "competitions_frozenleaderboards"),
         AdminPage("Organisers", "badge", "competitions_organiser"),
@@ -56,15 +59,15 @@ _FIRST: Groups = {
         AdminPage("Entries", "how_to_reg", "competitions_entry"),
         AdminPage("Teams", "groups", "accounts_team"),
         AdminPage("Memberships", "group_add", "accounts_membership"),
-        AdminPage("Invitations", "mark_email_unread", "accounts_invitation", SUPERUSER),
+        AdminPage("Invitations", "mark_email_unread", "accounts_invitation"),
         AdminPage("Repositories", "folder_data", "repositories_repository"),
         AdminPage("Push costs", "hourglass", "repositories_pushcost"),
         AdminPage("Account requests", "person_add", "accounts_accountrequest", badge=WAITING_ACCOUNTS),
         AdminPage("Sign-up links", "add_link", "accounts_signuplink"),
-        AdminPage("Users", "person", "accounts_user", SUPERUSER),
-        AdminPage("Groups", "group", "auth_group", SUPERUSER),
-        AdminPage("Access tokens", "key", "accounts_accesstoken", SUPERUSER),
-        AdminPage("E-mail addresses", "mail", "account_emailaddress", SUPERUSER),
+        AdminPage("Users", "person", "accounts_user"),
+        AdminPage("Groups", "group", "auth_group"),
+        AdminPage("Access tokens", "key", "accounts_accesstoken"),
+        AdminPage("E-mail addresses", "mail", "account_emailaddress"),
     ),
     "Submissions": (
         AdminPage("Submissions", "upload", "submissions_submission"),
@@ -79,9 +82,9 @@ _FIRST: Groups = {
 _LAST: Groups = {
     "Workers": (
         AdminPage("Worker time", "timer", "workers_workertime"),
-        AdminPage("Workers", "memory", "workers_worker", SUPERUSER),
-        AdminPage("Hosts", "dns", "workers_host", SUPERUSER),
-        AdminPage("Host comparisons", "compare_arrows", "workers_hostcomparison", SUPERUSER),
+        AdminPage("Workers", "memory", "workers_worker"),
+        AdminPage("Hosts", "dns", "workers_host"),
+        AdminPage("Host comparisons", "compare_arrows", "workers_hostcomparison"),
     ),
     "Rounds": (
         AdminPage("Rounds", "emoji_events", "rounds_round"),
@@ -91,8 +94,8 @@ _LAST: Groups = {
         AdminPage("Signing keys", "key", "rounds_signingkey"),
     ),
     "Log": (
-        AdminPage("Events", "history", "core_event", SUPERUSER),
-        AdminPage("Site identity", "fingerprint", "core_siteidentity", SUPERUSER),
+        AdminPage("Events", "history", "core_event"),
+        AdminPage("Site identity", "fingerprint", "core_siteidentity"),
     ),
 }
 """Below what formats add."""

@@ -17,14 +17,19 @@ from core.models import Event, SiteIdentity
 class EventAdmin(ReadOnlyAdmin):
     """Events, newest first."""
 
-    list_display = ("at", "verb", "subject", "by", "reason")
+    list_display = ("at", "says", "reason", "verb", "subject", "by")
     list_filter = ("verb",)
     list_select_related = ("by",)
     date_hierarchy = "at"
     search_fields = ("subject", "verb", "reason", "by__username")
     show_full_result_count = False
-    fields = ("at", "verb", "row", "by", "reason", "data")
-    readonly_fields = ("row",)
+    fields = ("at", "says", "verb", "row", "by", "reason", "data")
+    readonly_fields = ("says", "row")
+
+    @admin.display(description="event")
+    def says(self, event: Event) -> str:
+        """Return the event as a sentence."""
+        return event.sentence
 
     @admin.display(description="subject")
     def row(self, event: Event) -> Any:

@@ -7,16 +7,27 @@ from typing import TYPE_CHECKING, Any
 from django.db.models import Model
 
 from core import clock
+from core.extension_point import ExtensionPoint
 from core.models import Event
 
 if TYPE_CHECKING:
     from django.contrib.auth.base_user import AbstractBaseUser
 
 
+scope_of: ExtensionPoint[[Model], str] = ExtensionPoint()
+"""The name of the row that decides who sees the events of a row, such as "competition:3"; empty without one."""
+
+
 def record(verb: str, subject: Model, *, by: AbstractBaseUser | None = None, reason: str = "", **data: Any) -> Event:
     """Record that `by` (None: the site) did `verb` to `subject`; `data` contains JSON values."""
     return Event.objects.create(
-        at=clock.now(), verb=verb, subject=name_of(subject), by_id=by.pk if by else None, reason=reason, data=data
+        at=clock.now(),
+        verb=verb,
+        subject=name_of(subject),
+        scope=next(filter(None, scope_of.answers(subject)), ""),
+        by_id=by.pk if by else None,
+        reason=reason,
+        data=data,
     )
 
 

@@ -7,15 +7,20 @@ from typing import Any
 from django.conf import settings
 from django.db import models
 
+from core.event_sentences import sentence
 from core.time_format import to_second
 
 
 class Event(models.Model):
-    """An entry of the event log. `subject` names a row, e.g. "submission:12"; `by` is None for the site itself."""
+    """An entry of the event log. `subject` names a row, e.g. "submission:12"; `by` is None for the site itself.
+
+    `scope` names the row that decides who sees the event, e.g. "competition:3"; if empty, only superusers do.
+    """
 
     at = models.DateTimeField(db_index=True)
     verb = models.CharField(max_length=60, db_index=True)
     subject = models.CharField(max_length=80, db_index=True)
+    scope = models.CharField(max_length=80, blank=True, db_index=True)
     by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.PROTECT, related_name="+")
     reason = models.TextField(blank=True)
     data = models.JSONField(default=dict, blank=True)
@@ -33,6 +38,11 @@ class Event(models.Model):
 
     def delete(self, *args: Any, **options: Any) -> tuple[int, dict[str, int]]:
         raise TypeError("events cannot be deleted")
+
+    @property
+    def sentence(self) -> str:
+        """What happened, in words."""
+        return sentence(self)
 
 
 class SiteIdentity(models.Model):

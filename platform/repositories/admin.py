@@ -8,6 +8,7 @@ from django.contrib.admin import RelatedOnlyFieldListFilter
 from competitions.admin import EntryAdmin, TrackAdmin
 from core.administration.columns import linked
 from core.administration.permissions import ReadOnlyAdmin
+from core.roles import Right
 from repositories.models import PushCost, Repository
 
 TrackAdmin.add_counts("repositories")
@@ -18,7 +19,8 @@ EntryAdmin.add_counts("repositories")
 class RepositoryAdmin(ReadOnlyAdmin):
     """The teams' repositories, as rows: their content is read through git."""
 
-    organised_by = "track__competition__organisers"
+    organised_by = "track__competition__organiser_roles"
+    viewing = Right.SEE
     list_display = ("__str__", linked("entry"), linked("track"), "created_at", "pushed_at", "size_bytes")
     list_filter = (("track__competition", RelatedOnlyFieldListFilter), "track__name")
     list_select_related = ("entry__team", "entry__competition", "track__competition")
@@ -30,7 +32,8 @@ class RepositoryAdmin(ReadOnlyAdmin):
 class PushCostAdmin(ReadOnlyAdmin):
     """What the pushes of the last hour cost the web hosts."""
 
-    organised_by = "team__entry__competition__organisers"
+    organised_by = "team__entry__competition__organiser_roles"
+    viewing = Right.SEE
     list_display = ("__str__", linked("team"), "begun_at", "ended_at", "seconds", "platform_error")
     list_filter = ("platform_error",)
     list_select_related = ("team",)

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from accounts.models import User
 from accounts.selectors import is_member
 from competitions.models import Entry, Track
-from competitions.selectors import may_organise, visible_competitions
+from competitions.selectors import may, visible_competitions
+from core.roles import Right
 from repositories.models import Repository
 
 
@@ -38,7 +39,7 @@ def access_to(team: str, track_name: str, user: User) -> Access | None:
     if entry is None or track is None:
         return None
     member = is_member(user, entry.team)
-    organiser = not member and may_organise(user, entry.competition)
+    organiser = not member and may(user, entry.competition, Right.SEE_SECRETS)
     if not (member or organiser or visible_competitions(user).filter(pk=entry.competition_id).exists()):
         return None
     return Access(user, entry, track, member, organiser)

@@ -12,7 +12,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.template.response import TemplateResponse
 
-from competitions.models import Competition
+from competitions.selectors import may_in
 from core import platform_error_report
 from core.administration.actions import confirmed_action
 from core.administration.columns import labelled, linked
@@ -55,7 +55,7 @@ IN_A_COMPETITION = ("round__competition", RelatedOnlyFieldListFilter)
 class RoundAdmin(ReadOnlyAdmin):
     """Rounds, newest first."""
 
-    organised_by = "competition__organisers"
+    organised_by = "competition__organiser_roles"
     counts = ("entries", "objections", "releases")
     list_display = (
         "title",
@@ -109,13 +109,13 @@ class RoundAdmin(ReadOnlyAdmin):
         return response
 
     def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return self._may(request)
+        return self.may(self.changing, request, obj)
 
     def add_view(self, request: HttpRequest, form_url: str = "", extra_context: Any = None) -> HttpResponse:
         """Plan a round."""
         if not self.has_add_permission(request):
             raise PermissionDenied
-        competitions = self.admin_site._registry[Competition].get_queryset(request)
+        competitions = may_in(request.user, self.changing)
         first = competitions.first()
         form = PlanForm(request.POST or None, competitions=competitions, initial={"competition": first})
         if form.is_valid():
@@ -138,7 +138,7 @@ class RoundAdmin(ReadOnlyAdmin):
 class RoundEntryAdmin(ReadOnlyAdmin):
     """Submissions as frozen for a round, with their places."""
 
-    organised_by = "round__competition__organisers"
+    organised_by = "round__competition__organiser_roles"
     list_display = (
         "__str__",
         linked("round"),
@@ -170,7 +170,7 @@ class RoundEntryAdmin(ReadOnlyAdmin):
 class ObjectionAdmin(ReadOnlyAdmin):
     """Objections of teams to results of rounds, the open ones first. Each gets one answer, which is public."""
 
-    organised_by = "round__competition__organisers"
+    organised_by = "round__competition__organiser_roles"
     list_display = (
         "__str__",
         labelled("state", {"open": "warning", "upheld": "success", "rejected": "danger", "withdrawn": "info"}),
@@ -217,7 +217,7 @@ class SigningKeyAdmin(ReadOnlyAdmin):
 class ReleaseAdmin(ReadOnlyAdmin):
     """Released parts of rounds: who released them, and when they were withdrawn."""
 
-    organised_by = "round__competition__organisers"
+    organised_by = "round__competition__organiser_roles"
     list_display = ("__str__", linked("round"), "part", "released_at", "released_by", "withdrawn_at", "content")
     list_filter = (IN_A_COMPETITION, OF_ROUND, "part", ("withdrawn_at", admin.EmptyFieldListFilter))
     list_select_related = ("round__competition", "released_by")

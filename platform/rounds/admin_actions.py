@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from core.administration.actions import AdminAction
 from core.errors import Refusal
+from core.roles import Right
 from rounds import services
 from rounds.formats import format_of
 from rounds.forms import PartForm
@@ -84,6 +85,7 @@ PUBLISH = AdminAction(
     "published",
     lambda row, by, reason, seen: publish(round_=row, by=by, reason=reason, previewed=seen),
     notes=_before_publishing,
+    rehearsed=False,  # it draws a validation set, and has a preview of its own
     digest=_preview_digest,
 )
 RELEASE = AdminAction(
@@ -114,6 +116,7 @@ CONFIRM_LICENCE = AdminAction(
     "Each entry may win prizes: you confirm that its licence is open source.",
     "confirmed",
     lambda rows, by, reason: confirm_licence(entries=rows, by=by, reason=reason),
+    needs=Right.JUDGE,
     together=True,
 )
 REFUSE_LICENCE = AdminAction(
@@ -121,6 +124,7 @@ REFUSE_LICENCE = AdminAction(
     "Each entry is ranked but cannot win a prize, because of its licence. The reason is public.",
     "refused prizes",
     lambda rows, by, reason: refuse_licence(entries=rows, by=by, reason=reason),
+    needs=Right.JUDGE,
     together=True,
 )
 UPHOLD = AdminAction(
@@ -129,6 +133,7 @@ UPHOLD = AdminAction(
     "change by it: write what follows, such as a rejudging, a disqualification or a new round.",
     "upheld",
     lambda row, by, reason: answer(objection=row, upheld=True, by=by, reason=reason),
+    needs=Right.JUDGE,
     notes=lambda row: [f"To {objection_title(row)}:", row.text],
 )
 REJECT = AdminAction(
@@ -136,5 +141,6 @@ REJECT = AdminAction(
     "The organisers do not agree with the objection. The reason is the answer, public and permanent.",
     "rejected",
     lambda row, by, reason: answer(objection=row, upheld=False, by=by, reason=reason),
+    needs=Right.JUDGE,
     notes=lambda row: [f"To {objection_title(row)}:", row.text],
 )

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 from django.db import transaction
 
 from competitions.freeze_windows import call_off_window
-from competitions.selectors import require_organiser
+from competitions.selectors import require
 from core import clock, worker_notifications
+from core.roles import Right
 from rounds.formats import format_of
 from rounds.models import Round
 from rounds.running.transitions import lock_competition, locked, move, require_possible, require_reason
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
 def start(*, round_: Round, by: User, reason: str = "") -> None:
     """Start a frozen round. Raise `Refusal`."""
-    require_organiser(by, round_.competition)
+    require(by, round_.competition, Right.RUN)
     with transaction.atomic():
         current = locked(round_)
         move(current, "start", by=by, reason=reason)
@@ -30,7 +31,7 @@ def start(*, round_: Round, by: User, reason: str = "") -> None:
 
 def pause(*, round_: Round, by: User, reason: str = "") -> None:
     """Pause a round: nothing new starts; what is running finishes. Raise `Refusal`."""
-    require_organiser(by, round_.competition)
+    require(by, round_.competition, Right.RUN)
     with transaction.atomic():
         current = locked(round_)
         require_possible(current, "pause")
@@ -41,7 +42,7 @@ def pause(*, round_: Round, by: User, reason: str = "") -> None:
 
 def resume(*, round_: Round, by: User, reason: str = "") -> None:
     """Resume a paused round. Raise `Refusal`."""
-    require_organiser(by, round_.competition)
+    require(by, round_.competition, Right.RUN)
     with transaction.atomic():
         current = locked(round_)
         require_possible(current, "resume")
@@ -56,7 +57,7 @@ def cancel(*, round_: Round, by: User, reason: str) -> None:
 
     Played matches are kept but do not count. Raise `Refusal`, also without a reason.
     """
-    require_organiser(by, round_.competition)
+    require(by, round_.competition, Right.RUN)
     reason = require_reason(reason, "a cancellation")
     with transaction.atomic():
         lock_competition(round_)

@@ -10,9 +10,10 @@ from django.http import HttpRequest, HttpResponse
 
 from accounts.admin import PersonAdmin
 from competitions.admin import CompetitionAdmin
-from core.administration.actions import AdminAction, confirmed_action
+from core.administration.actions import AdminAction, confirmed_action, counted
 from core.administration.columns import labelled, linked
 from core.administration.permissions import ReadOnlyAdmin
+from core.roles import Right
 from repositories.admin import RepositoryAdmin
 from submissions import services
 from submissions.models import Build, LogChunk, Player, QuotaSlot, Submission
@@ -37,7 +38,8 @@ REPOSITORY = ("repository__entry__team", "repository__track__competition")
 class SubmissionAdmin(ReadOnlyAdmin):
     """Submissions, newest first."""
 
-    organised_by = "repository__track__competition__organisers"
+    organised_by = "repository__track__competition__organiser_roles"
+    viewing = Right.SEE
     counts = ("builds",)
     list_display = (
         "__str__",
@@ -81,6 +83,8 @@ class SubmissionAdmin(ReadOnlyAdmin):
             "Each rejected submission is built and checked again. The team's quota does not change.",
             "queued for a new build",
             lambda row, by, reason: services.retry(submission=row, by=by, reason=reason),
+            needs=Right.ANSWER,
+            costs=lambda rows: f"worker time for {counted(len(rows), 'build')} with smoke test.",
         )
     )
     refund = confirmed_action(
@@ -89,6 +93,8 @@ class SubmissionAdmin(ReadOnlyAdmin):
             "Refunds the slot of each submission that failed by a platform error and waits for an organiser.",
             "refunded",
             lambda row, by, reason: services.refund_fault(submission=row, by=by, reason=reason),
+            needs=Right.ANSWER,
+            costs=lambda rows: f"{counted(len(rows), 'slot')}, free again for the teams in the 24 hours of each.",
         )
     )
     disqualify = confirmed_action(
@@ -97,6 +103,7 @@ class SubmissionAdmin(ReadOnlyAdmin):
             "Each submission is removed from the leaderboard. Its team sees the reason. You can reinstate it later.",
             "disqualified",
             lambda row, by, reason: services.disqualify(submission=row, by=by, reason=reason),
+            needs=Right.JUDGE,
         )
     )
     reinstate = confirmed_action(
@@ -105,6 +112,7 @@ class SubmissionAdmin(ReadOnlyAdmin):
             "Removes the disqualification of each submission. It counts on the leaderboard again.",
             "reinstated",
             lambda row, by, reason: services.reinstate(submission=row, by=by, reason=reason),
+            needs=Right.JUDGE,
         )
     )
 
@@ -113,7 +121,8 @@ class SubmissionAdmin(ReadOnlyAdmin):
 class QuotaSlotAdmin(ReadOnlyAdmin):
     """The quota ledger."""
 
-    organised_by = "repository__track__competition__organisers"
+    organised_by = "repository__track__competition__organiser_roles"
+    viewing = Right.SEE
     list_display = (
         "pk",
         labelled("state", {"reserved": "warning", "used": "info", "refunded": "success"}),
@@ -134,7 +143,8 @@ class QuotaSlotAdmin(ReadOnlyAdmin):
 class BuildAdmin(ReadOnlyAdmin):
     """Build attempts of submissions."""
 
-    organised_by = "submission__repository__track__competition__organisers"
+    organised_by = "submission__repository__track__competition__organiser_roles"
+    viewing = Right.SEE
     counts = ("log_chunks",)
     list_display = (
         "__str__",
@@ -156,7 +166,8 @@ class BuildAdmin(ReadOnlyAdmin):
 class LogChunkAdmin(ReadOnlyAdmin):
     """Build logs: output of builds and of smoke tests on public samples, never of a match."""
 
-    organised_by = "build__submission__repository__track__competition__organisers"
+    organised_by = "build__submission__repository__track__competition__organiser_roles"
+    viewing = Right.SEE
     list_display = ("__str__", linked("build"), "stage", "first_line", "lines", "at")
     list_filter = ("stage",)
     list_select_related = ("build__submission",)
@@ -168,7 +179,8 @@ class LogChunkAdmin(ReadOnlyAdmin):
 class PlayerAdmin(ReadOnlyAdmin):
     """Players, by digest."""
 
-    organised_by = "competition__organisers"
+    organised_by = "competition__organiser_roles"
+    viewing = Right.SEE
     counts = ("submissions",)
     list_display = (
         "__str__",

@@ -8,9 +8,10 @@ from django.db import transaction
 
 from accounts.models import User
 from accounts.selectors import is_member
-from competitions.selectors import require_organiser
+from competitions.selectors import require
 from core import clock, event_log, worker_notifications
 from core.errors import Fault, Refusal
+from core.roles import Right
 from repositories.git_reader import GitReader
 from repositories.models import Repository
 from repositories.push_budget import charged
@@ -88,7 +89,7 @@ def withdraw(*, submission: Submission, by: User) -> None:
 
 def retry(*, submission: Submission, by: User, reason: str) -> None:
     """Build and check a rejected submission again, with a new deadline. Organisers only."""
-    require_organiser(by, submission.repository.entry.competition)
+    require(by, submission.repository.entry.competition, Right.ANSWER)
     with transaction.atomic():
         held = _locked(submission)
         newest = held.builds.last()
@@ -108,7 +109,7 @@ def retry(*, submission: Submission, by: User, reason: str) -> None:
 
 def disqualify(*, submission: Submission, by: User, reason: str) -> None:
     """Remove a submission from the leaderboards with a reason. Organisers only."""
-    require_organiser(by, submission.repository.entry.competition)
+    require(by, submission.repository.entry.competition, Right.JUDGE)
     if not reason.strip():
         raise Refusal("a disqualification needs a reason; the team sees it", fix="enter a reason")
     _judge(submission, by, "disqualify", reason.strip())
@@ -116,7 +117,7 @@ def disqualify(*, submission: Submission, by: User, reason: str) -> None:
 
 def reinstate(*, submission: Submission, by: User, reason: str) -> None:
     """Undo a disqualification. Organisers only."""
-    require_organiser(by, submission.repository.entry.competition)
+    require(by, submission.repository.entry.competition, Right.JUDGE)
     _judge(submission, by, "reinstate", reason)
 
 
@@ -127,7 +128,7 @@ def refund(*, submission: Submission, reason: str) -> bool:
 
 def refund_fault(*, submission: Submission, by: User, reason: str) -> None:
     """Refund the slot of a platform error that waits for an organiser. Organisers only."""
-    require_organiser(by, submission.repository.entry.competition)
+    require(by, submission.repository.entry.competition, Right.ANSWER)
     with transaction.atomic():
         quota_ledger.lock(submission.repository)
         slot = QuotaSlot.objects.filter(submission=submission).first()

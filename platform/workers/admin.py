@@ -8,6 +8,7 @@ from django.contrib.admin import RelatedOnlyFieldListFilter
 from core.administration.actions import AdminAction, confirmed_action
 from core.administration.columns import linked
 from core.administration.permissions import ReadOnlyAdmin
+from core.roles import Right
 from workers import host_comparisons
 from workers.models import Host, HostComparison, Worker, WorkerTime
 
@@ -66,7 +67,8 @@ class HostComparisonAdmin(ReadOnlyAdmin):
 class WorkerTimeAdmin(ReadOnlyAdmin):
     """Seconds that workers played and built for each team, by hour: the basis of a team's daily shares."""
 
-    organised_by = "entry__competition__organisers"
+    organised_by = "entry__competition__organiser_roles"
+    viewing = Right.SEE
     list_display = ("__str__", "role", linked("entry"), "hour", "seconds")
     list_filter = (
         "role",

@@ -62,6 +62,11 @@ def count_column(model: type[Model], name: str) -> Column:
     return _described(column, name.replace("_", " "), ordering=f"{name}_count")
 
 
+def counted_model(model: type[Model], name: str) -> type[Model]:
+    """Return the model whose rows `count_column` counts."""
+    return _reverse_relation(model, name)[0]
+
+
 def _reverse_relation(model: type[Model], name: str) -> tuple[type[Model], str]:
     relation = model._meta.get_field(name)
     if isinstance(relation, ManyToOneRel | ManyToManyRel):

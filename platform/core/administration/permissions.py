@@ -1,26 +1,31 @@
 """Admin base classes that decide who sees and changes which rows.
 
-Superusers see everything. Organisers who are staff see and change the rows of their own competitions, without Django's
-model permissions. Other people see nothing.
+Superusers see everything. Organisers who are staff see and change the rows of their own competitions as far as their
+roles allow (`core.roles`), without Django's model permissions. Other people see nothing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from django.contrib import messages
 from django.contrib.auth.base_user import AbstractBaseUser
+from django.core.exceptions import PermissionDenied
+from django.db import transaction
 from django.db.models import Model, QuerySet
 from django.forms import Media, ModelForm
-from django.http import HttpRequest, HttpResponse, HttpResponseBase
+from django.http import HttpRequest, HttpResponse, HttpResponseBase, HttpResponseRedirect
 from django.urls import URLPattern, path, reverse
 
 from core import event_log
-from core.administration.actions import AdminAction, confirmed_action
-from core.administration.columns import count_column, count_of
+from core.administration.actions import CHANGED_NOTHING, AdminAction, confirmed_action
+from core.administration.columns import count_column, count_of, counted_model
 from core.administration.csv_export import csv_of_list
+from core.errors import Refusal
 from core.extension_point import ExtensionPoint
+from core.roles import Right, roles_with
 
 if TYPE_CHECKING:
     from django.contrib.admin import ModelAdmin
@@ -41,16 +46,24 @@ _SCRIPTS_OF_FORMS = (
     "admin/js/admin/RelatedObjectLookups.js",
 )
 
-is_organiser: ExtensionPoint[[AbstractBaseUser], bool] = ExtensionPoint()
-"""Does the user organise a competition?"""
+rights_of: ExtensionPoint[[AbstractBaseUser], frozenset[Right]] = ExtensionPoint()
+"""What may the user do in at least one competition?"""
 
 
-def organises(request: HttpRequest) -> bool:
-    """Return whether the user organises a competition. Cached on the request."""
+def held_by(user: AbstractBaseUser) -> frozenset[Right]:
+    """Return what a person's roles allow in at least one competition; nothing without access to the admin."""
+    staff = user.is_active and getattr(user, "is_staff", False)
+    return frozenset().union(*rights_of.answers(user)) if staff else frozenset()
+
+
+def rights(request: HttpRequest) -> frozenset[Right]:
+    """Return what the user's roles allow in at least one competition. Cached on the request."""
     cache = vars(request)
-    if "_organises" not in cache:
-        cache["_organises"] = request.user.is_authenticated and any(is_organiser.answers(request.user))
-    return bool(cache["_organises"])
+    if "_rights" not in cache:
+        user = request.user
+        cache["_rights"] = held_by(user) if user.is_authenticated else frozenset()
+    found: frozenset[Right] = cache["_rights"]
+    return found
 
 
 def is_superuser(request: HttpRequest) -> bool:
@@ -60,16 +73,23 @@ def is_superuser(request: HttpRequest) -> bool:
 
 def is_superuser_or_organiser(request: HttpRequest) -> bool:
     """Return whether the user may see rows of at least one competition."""
-    return is_superuser(request) or (request.user.is_active and request.user.is_staff and organises(request))
+    return is_superuser(request) or Right.SEE in rights(request)
 
 
 class ReadOnlyAdmin(Page):
-    """Base of read-only admin pages."""
+    """Base of read-only admin pages.
+
+    What a page does not name needs more: a new page shows nothing to helpers and changes nothing for judges.
+    """
 
     organised_by: ClassVar[str | None] = None
-    """Lookup from a row to the organisers who see it; None if only superusers do."""
+    """Lookup from a row to the roles of its competition; None if only superusers see it."""
     for_organisers: ClassVar[bool] = False
-    """True if the rows belong to no competition and every organiser sees all of them."""
+    """True if the rows belong to no competition; then a role in any of them allows what it allows."""
+    viewing: ClassVar[Right] = Right.SEE_SECRETS
+    """What a person needs who sees the rows."""
+    changing: ClassVar[Right] = Right.RUN
+    """What a person needs who adds, changes or deletes rows, on pages where anybody may. Actions have their own."""
     counts: ClassVar[tuple[str, ...]] = ()
     """Relations to the row. Each becomes a column with the number of related rows, linked to their list."""
     actions_detail: ClassVar[Sequence[str | Mapping[str, Any]]] = ()
@@ -109,7 +129,30 @@ class ReadOnlyAdmin(Page):
 
     def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
         """Show the list, with the one script that it needs."""
-        return super().changelist_view(request, {"media": Media(js=_SCRIPTS_OF_LISTS), **(extra_context or {})})
+        context = {"media": Media(js=_SCRIPTS_OF_LISTS), **(extra_context or {})}
+        shown = super().changelist_view
+        return _refusal_as_message(request, lambda: shown(request, context))
+
+    def changeform_view(
+        self, request: HttpRequest, object_id: str | None = None, form_url: str = "", extra_context: Any = None
+    ) -> Any:
+        """Show or save the form; to a person who may not save it (any more), say so."""
+        self._refuse_post(request, self.has_change_permission if object_id else self.has_add_permission, object_id)
+        shown = super().changeform_view
+        return _refusal_as_message(request, lambda: shown(request, object_id, form_url, extra_context))
+
+    def delete_view(self, request: HttpRequest, object_id: str, extra_context: dict[str, Any] | None = None) -> Any:
+        """Ask about a deletion, or delete; to a person who may not (any more), say so."""
+        self._refuse_post(request, self.has_delete_permission, object_id)
+        shown = super().delete_view
+        return _refusal_as_message(request, lambda: shown(request, object_id, extra_context))
+
+    def _refuse_post(self, request: HttpRequest, allowed: Callable[..., bool], object_id: str | None) -> None:
+        if request.method != "POST" or is_superuser(request):
+            return
+        row = self.get_object(request, object_id) if object_id else None
+        if (object_id and row is None) or not allowed(request, *([row] if object_id else [])):
+            raise PermissionDenied(CHANGED_NOTHING)
 
     def render_change_form(self, request: HttpRequest, context: dict[str, Any], *args: Any, **kwargs: Any) -> Any:
         """Show the form, or the page of a row that nobody can change, which needs no scripts."""
@@ -120,11 +163,20 @@ class ReadOnlyAdmin(Page):
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
         """Return the rows that the user may see, with their counts."""
-        rows: QuerySet[Any] = super().get_queryset(request)
-        if not is_superuser(request) and not self.for_organisers:
-            rows = rows.filter(**{self.organised_by: request.user.pk}) if self.organised_by else rows.none()
+        rows = self.rows_with(self.viewing, request, super().get_queryset(request))
         counted: QuerySet[Any] = rows.annotate(**{f"{name}_count": count_of(self.model, name) for name in self.counts})
         return counted
+
+    def rows_with(self, right: Right, request: HttpRequest, rows: QuerySet[Any]) -> QuerySet[Any]:
+        """Return those of `rows` with which the user may do something."""
+        if is_superuser(request):
+            return rows
+        if right not in rights(request):
+            return rows.none()
+        if self.organised_by is None:
+            return rows if self.for_organisers else rows.none()
+        roles = self.organised_by
+        return rows.filter(**{f"{roles}__user": request.user.pk, f"{roles}__role__in": roles_with(right)})
 
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
@@ -135,37 +187,67 @@ class ReadOnlyAdmin(Page):
         return found[:MOST_FOUND] if everywhere else found, repeated
 
     def get_field_queryset(self, db: str | None, db_field: Any, request: HttpRequest) -> QuerySet[Any] | None:
-        """Limit the choices of a form field to rows that the user may see."""
+        """Limit the choices of a form field to rows that the user sees and may use on this page."""
         page = self.admin_site._registry.get(db_field.remote_field.model)
-        return page.get_queryset(request) if page else super().get_field_queryset(db, db_field, request)
+        if not isinstance(page, ReadOnlyAdmin):
+            return super().get_field_queryset(db, db_field, request)
+        return page.rows_with(self.changing, request, page.get_queryset(request))
 
     def get_list_display(self, request: HttpRequest) -> tuple[Any, ...]:
         """Return the columns, with the counts last."""
-        return (*super().get_list_display(request), *self._count_columns)
+        return (*super().get_list_display(request), *self._counts_seen(request))
 
     def get_readonly_fields(self, request: HttpRequest, obj: Model | None = None) -> tuple[Any, ...]:
         """Return the read-only fields, for an existing row including the counts."""
         fields = tuple(super().get_readonly_fields(request, obj))
-        return (*fields, *self._count_columns) if obj else fields
+        return (*fields, *self._counts_seen(request)) if obj else fields
 
     @cached_property
-    def _count_columns(self) -> tuple[Any, ...]:
+    def _count_columns(self) -> Mapping[str, Any]:
         # created once, since Django compares columns by identity
-        return tuple(count_column(self.model, name) for name in self.counts)
+        return {name: count_column(self.model, name) for name in self.counts}
 
-    def _may(self, request: HttpRequest) -> bool:
-        shared = self.for_organisers or self.organised_by
-        return is_superuser_or_organiser(request) if shared else is_superuser(request)
+    def _counts_seen(self, request: HttpRequest) -> list[Any]:
+        pages = {name: self.admin_site._registry.get(counted_model(self.model, name)) for name in self.counts}
+        return [self._count_columns[name] for name, page in pages.items() if page and page.has_view_permission(request)]
+
+    def may(self, right: Right, request: HttpRequest, obj: Any = None) -> bool:
+        """Return whether the user may do something with a row (or its key), without one with any row of this page."""
+        if is_superuser(request):
+            return True
+        if right not in rights(request) or not (self.for_organisers or self.organised_by):
+            return False
+        if obj is None or self.for_organisers:
+            return True
+        key = obj.pk if isinstance(obj, Model) else obj
+        known: dict[Any, bool] = vars(request).setdefault("_rights_on_rows", {})  # each button asks
+        asked = self.model, str(key), right
+        if asked not in known:
+            rows = self.model._default_manager.filter(pk=key)
+            known[asked] = self.rows_with(right, request, rows).exists()
+        return known[asked]
 
     def has_module_permission(self, request: HttpRequest) -> bool:
-        return self._may(request)
+        return self.may(self.viewing, request)
 
     def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return self._may(request)
+        return self.may(self.viewing, request, obj)
 
-    def has_action_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Return whether the user may run the page's actions (see `core.administration.actions`)."""
-        return self._may(request)
+    def has_answer_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """Return whether the user may run the actions that answer teams (see `core.administration.actions`)."""
+        return self.may(Right.ANSWER, request, obj)
+
+    def has_judge_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """Return whether the user may run the actions that judge."""
+        return self.may(Right.JUDGE, request, obj)
+
+    def has_run_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """Return whether the user may run the other actions on a competition."""
+        return self.may(Right.RUN, request, obj)
+
+    def has_grant_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """Return whether the user may run the actions on roles."""
+        return self.may(Right.GRANT, request, obj)
 
     def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return False
@@ -195,8 +277,10 @@ class RecordedAdmin(Page):
         super().delete_model(request, obj)
 
     def delete_queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> None:
-        for row in queryset:
-            self.delete_model(request, row)
+        """Delete all rows or, if a service refuses one, none."""
+        with transaction.atomic():
+            for row in queryset:
+                self.delete_model(request, row)
 
 
 class EditableAdmin(RecordedAdmin, ReadOnlyAdmin):
@@ -210,7 +294,16 @@ class EditableAdmin(RecordedAdmin, ReadOnlyAdmin):
         return (*fields, *self.fixed) if obj else fields
 
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return self._may(request)
+        return self.may(self.changing, request, obj)
+
+
+def _refusal_as_message(request: HttpRequest, answer: Callable[[], HttpResponse]) -> HttpResponse:
+    """Return the answer; if a service refuses, which undoes the change, show the page again with cause and fix."""
+    try:
+        return answer()
+    except Refusal as refusal:
+        messages.error(request, f"{refusal.problem}: {refusal.fix}" if refusal.fix else refusal.problem)
+        return HttpResponseRedirect(request.get_full_path())
 
 
 def model_field_names(model: type[Model], *, without: Iterable[str] = ()) -> tuple[str, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.contrib import admin
 from django.contrib.admin import RelatedOnlyFieldListFilter
 
-from core.administration.actions import AdminAction, confirmed_action
+from core.administration.actions import AdminAction, confirmed_action, counted
 from core.administration.columns import labelled, linked
 from core.administration.permissions import ReadOnlyAdmin, model_field_names
 from formats.curves.best_known.work import proofs
@@ -20,6 +20,7 @@ _REPLAY = confirmed_action(
         "Plays each failed benchmark again. Its submission has a score when all its benchmarks are played.",
         "queued for a replay",
         lambda row, by, reason: benchmarks.replay(row, by, reason),
+        costs=lambda rows: f"worker time for {counted(len(rows), 'benchmark')}.",
     )
 )
 _RETRY_NOW = confirmed_action(
@@ -44,7 +45,7 @@ _GIVE_UP = confirmed_action(
 class BenchmarkAdmin(ReadOnlyAdmin):
     """One attack against one model, with what operators may do about failed and waiting ones."""
 
-    organised_by = "rules__competition__organisers"
+    organised_by = "rules__competition__organiser_roles"
     show_full_result_count = False
     actions = ("replay", "retry_now", "give_up")
     actions_detail = ("replay", "retry_now", "give_up")
@@ -65,7 +66,7 @@ class BenchmarkAdmin(ReadOnlyAdmin):
 class ModelScoreAdmin(ReadOnlyAdmin):
     """Standings under each threat model; they follow from benchmarks."""
 
-    organised_by = "rules__competition__organisers"
+    organised_by = "rules__competition__organiser_roles"
     list_display = ("__str__", linked("submission"), "accuracy", "clean_accuracy", "median_distance", "scored_at")
     list_filter = (("rules__competition", RelatedOnlyFieldListFilter), "knowledge", "goal", "norm")
     list_select_related = ("submission", "rules__competition")
@@ -77,7 +78,7 @@ class ModelScoreAdmin(ReadOnlyAdmin):
 class ProofAdmin(ReadOnlyAdmin):
     """Images that somebody uploaded against a released model, with what operators may do about failed verifications."""
 
-    organised_by = "round_entry__round__competition__organisers"
+    organised_by = "round_entry__round__competition__organiser_roles"
     show_full_result_count = False
     actions = ("replay", "retry_now", "give_up")
     actions_detail = ("replay", "retry_now", "give_up")
@@ -119,7 +120,7 @@ class ProofAdmin(ReadOnlyAdmin):
 class ImprovementAdmin(ReadOnlyAdmin):
     """Best known distances that proofs lowered; they follow from the proofs."""
 
-    organised_by = "proof__round_entry__round__competition__organisers"
+    organised_by = "proof__round_entry__round__competition__organiser_roles"
     show_full_result_count = False
     list_display = ("__str__", linked("proof"), "image", "norm", "distance", "at")
     list_filter = (("proof__round_entry__round__competition", RelatedOnlyFieldListFilter), "norm")

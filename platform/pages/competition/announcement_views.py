@@ -8,8 +8,9 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.http import require_safe
 
-from competitions.selectors import announcements_of, may_organise
+from competitions.selectors import announcements_of, may
 from core import clock
+from core.roles import Right
 from pages.access import competition_of
 from pages.competition.announcement_feed import MOST, atom
 from pages.competition.conditional_answer import conditional_answer
@@ -19,7 +20,7 @@ from pages.competition.conditional_answer import conditional_answer
 def news(request: HttpRequest, slug: str) -> HttpResponse:
     """Show the announcements of a competition; organisers also see those that are not published yet."""
     competition = competition_of(request, slug)
-    organises = may_organise(request.user, competition)
+    organises = may(request.user, competition, Right.ANSWER)
     context = {
         "competition": competition,
         "tracks": competition.tracks.all(),

@@ -12,8 +12,9 @@ from django.utils.http import content_disposition_header
 from django.views.decorators.http import require_safe
 
 from competitions.models import Competition
-from competitions.selectors import may_organise
+from competitions.selectors import may
 from core.errors import Refusal
+from core.roles import Right
 from core.time_format import for_programs
 from pages import polling
 from pages.access import own_teams, round_of
@@ -85,7 +86,7 @@ def _releases(request: HttpRequest, shown: Round, public: Mapping[str, Release])
 
 def _admin_url(request: HttpRequest, competition: Competition, shown: Round) -> str:
     """Return the admin URL of the round for organisers, "" for others."""
-    if not may_organise(request.user, competition):
+    if not may(request.user, competition, Right.SEE_SECRETS):
         return ""
     return reverse("admin:rounds_round_change", args=[shown.pk])
 

@@ -14,8 +14,9 @@ from django.views.decorators.http import require_POST, require_safe
 
 from accounts.models import User
 from competitions.pseudonyms import public_name
-from competitions.selectors import may_organise
+from competitions.selectors import may
 from core.errors import Refusal
+from core.roles import Right
 from pages import flash_messages, polling
 from pages.access import in_team, sees_inside, signed_in_user, submission_of
 from pages.formats import SubmissionContent, page_formats
@@ -54,7 +55,7 @@ def submission(request: HttpRequest, number: int) -> HttpResponse:
         "why": content.why,
         **content.context,
     }
-    if shown.cause == Submission.Cause.PLATFORM and may_organise(request.user, entry.competition):
+    if shown.cause == Submission.Cause.PLATFORM and may(request.user, entry.competition, Right.SEE):
         context["faults"] = faults_of(shown)
     known = {"state": str(content.state.label), "build": _build_key(builds) if inside else ""}
     framed = polling.live_part(request, content.template, context, every=_every(shown, content), known=known)

@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING
 
 from django.db import transaction
 
-from competitions.selectors import require_organiser
+from competitions.selectors import require
 from core import clock, event_log
 from core.errors import Refusal
+from core.roles import Right
 from rounds.models import Objection
 from rounds.running.transitions import require_reason
 
@@ -21,7 +22,7 @@ def answer(*, objection: Objection, upheld: bool, by: User, reason: str) -> None
 
     The result does not change: the reason says what follows. Raise `Refusal`, also without a reason.
     """
-    require_organiser(by, objection.round.competition)
+    require(by, objection.round.competition, Right.JUDGE)
     reason = require_reason(reason, "an answer")
     with transaction.atomic():
         close(objection, Objection.State.UPHELD if upheld else Objection.State.REJECTED, by, reason)

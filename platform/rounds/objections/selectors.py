@@ -10,7 +10,8 @@ from django.db.models import Q, QuerySet
 from accounts.models import Team, User
 from accounts.selectors import teams_of
 from competitions.pseudonyms import public_name
-from competitions.selectors import may_organise
+from competitions.selectors import may
+from core.roles import Right
 from rounds.formats import MatchInRound, format_of
 from rounds.models import Objection, Round, RoundEntry
 from rounds.publishing.visibility import pairs_public
@@ -47,7 +48,7 @@ def shown_objections(round_: Round, user: User | AnonymousUser) -> list[ShownObj
 
     Everyone sees those with an answer. A team also sees its own, and organisers see all.
     """
-    if may_organise(user, round_.competition):
+    if may(user, round_.competition, Right.SEE_SECRETS):
         return all_objections(round_)
     seen = Q(state__in=Objection.ANSWERED) | Q(team__in=teams_of(user))
     return _listed(round_, Objection.objects.filter(seen, round=round_), pairs=pairs_public(round_, user))

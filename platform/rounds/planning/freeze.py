@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 from django.db import transaction
 
 from competitions.models import FreezeWindow, Track
-from competitions.selectors import require_organiser, rules_in_force
+from competitions.selectors import require, rules_in_force
 from core import clock, platform_error_report
 from core.errors import GauntletError, Refusal
+from core.roles import Right
 from core.time_format import in_words
 from rounds.formats import format_of
 from rounds.models import Round, RoundEntry
@@ -34,7 +35,7 @@ def freeze(*, round_: Round, by: User | None = None, reason: str = "") -> None:
     under way, one side has no player, or the round is too large to be verified afterwards.
     """
     if by is not None:
-        require_organiser(by, round_.competition)
+        require(by, round_.competition, Right.RUN)
     with transaction.atomic():
         lock_competition(round_)
         current = locked(round_)

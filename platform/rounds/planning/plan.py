@@ -13,9 +13,10 @@ from competitions.freeze_windows import plan_window
 from competitions.models import MAX_OBJECTION_DAYS, Competition, SampleSet
 from competitions.round_tables import PURPOSES
 from competitions.sample_draw import commitment_of, draw_samples, keep_draw
-from competitions.selectors import require_organiser, rules_in_force
+from competitions.selectors import require, rules_in_force
 from core import clock, event_log
 from core.errors import Refusal
+from core.roles import Right
 from rounds.engine_adapter import MOST_SAMPLES
 from rounds.formats import RoundFormat, round_formats
 from rounds.models import Round
@@ -54,7 +55,7 @@ def plan_round(
     is too large to be verified afterwards.
     """
     if by is not None:
-        require_organiser(by, competition)
+        require(by, competition, Right.RUN)
     round_format = round_formats.of(competition)
     kind, title = _kind(kind), _title(title)
     schedule, guard = round_format.schedule(schedule, guard=guard)

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 from django.db import transaction
 
-from competitions.selectors import require_organiser
+from competitions.selectors import require
 from core import clock, event_log, object_store
 from core.errors import Refusal
+from core.roles import Right
 from rounds.formats import format_of
 from rounds.models import Round, RoundEntry
 from rounds.planning.entries import frozen, prizes_of
@@ -37,7 +38,7 @@ def refuse_licence(*, entries: Sequence[RoundEntry], by: User, reason: str) -> N
 
 def _judge(entries: Sequence[RoundEntry], by: User, reason: str, *, verb: str, eligible: bool) -> None:
     round_ = _round_of(entries)
-    require_organiser(by, round_.competition)
+    require(by, round_.competition, Right.JUDGE)
     _check(round_, entries, eligible)
     field = frozen(round_)
     seen = prizes_of(field)

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING
 from django.db import transaction
 from django.db.models import Q
 
-from competitions.selectors import require_organiser
+from competitions.selectors import require
 from competitions.validation_set_renewal import Renewal, draw_validation_set, keep_validation_set
 from core import event_log, platform_error_report
 from core.errors import Refusal
+from core.roles import Right
 from rounds.formats import format_of
 from rounds.models import Round
 from rounds.planning.freeze import words
@@ -34,7 +35,7 @@ def publish(*, round_: Round, by: User, reason: str = "", previewed: str | None 
     From then on submissions are measured on new validation samples if the competition has them; if it has none left,
     the round says so. Raise `Refusal`.
     """
-    require_organiser(by, round_.competition)
+    require(by, round_.competition, Right.RUN)
     renewal = _drawn(round_)
     with transaction.atomic():
         lock_competition(round_)

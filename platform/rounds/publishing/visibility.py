@@ -12,7 +12,8 @@ from collections.abc import Collection
 from django.contrib.auth.models import AnonymousUser
 
 from accounts.models import User
-from competitions.selectors import may_organise
+from competitions.selectors import may
+from core.roles import Right
 from rounds.formats import format_of
 from rounds.models import Release, Round
 
@@ -24,7 +25,7 @@ def pairs_public(round_: Round, user: User | AnonymousUser) -> bool:
     """
     since = format_of(round_).secret_order_since(round_)
     hidden = since is not None and since <= round_.window.starts_at
-    return (round_.state == Round.State.PUBLISHED and not hidden) or may_organise(user, round_.competition)
+    return (round_.state == Round.State.PUBLISHED and not hidden) or may(user, round_.competition, Right.SEE_SECRETS)
 
 
 def images_seen(round_: Round, user: User | AnonymousUser, parts: Collection[str] | None = None) -> bool:
@@ -36,7 +37,7 @@ def images_seen(round_: Round, user: User | AnonymousUser, parts: Collection[str
         return False
     known = released_parts(round_) if parts is None else parts
     needed = (Release.Part.BUNDLE, Release.Part.IMAGES, Release.Part.PERTURBED)
-    return all(part in known for part in needed) or may_organise(user, round_.competition)
+    return all(part in known for part in needed) or may(user, round_.competition, Right.SEE_SECRETS)
 
 
 def released_parts(round_: Round) -> set[str]:

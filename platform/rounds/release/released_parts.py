@@ -12,9 +12,10 @@ from django.db import transaction
 from django.db.models import QuerySet
 
 from competitions.models import Competition, SampleSet
-from competitions.selectors import require_organiser
+from competitions.selectors import require
 from core import clock, event_log, object_store
 from core.errors import Refusal
+from core.roles import Right
 from core.time_format import in_words
 from repositories.models import Repository
 from repositories.public_copies import drop_copies, public_copy
@@ -72,7 +73,7 @@ def release(*, round_: Round, part: str, by: User, reason: str) -> Release:
     leaderboards are frozen; code if none may be cloned or, except for a final, while the competition is running;
     objections while they are made or wait for an answer.
     """
-    require_organiser(by, round_.competition)
+    require(by, round_.competition, Right.RUN)
     reason = require_reason(reason, "a release")
     if part not in Release.Part.values:
         raise Refusal(f"a round has no part {part!r}", fix=f"release one of {', '.join(Release.Part.values)}")
@@ -99,7 +100,7 @@ def release(*, round_: Round, part: str, by: User, reason: str) -> Release:
 
 def withdraw(*, release: Release, by: User, reason: str) -> None:
     """Stop serving a released part: files are removed from the site, repositories are private again."""
-    require_organiser(by, release.round.competition)
+    require(by, release.round.competition, Right.RUN)
     reason = require_reason(reason, "a withdrawal")
     is_code = release.part == Release.Part.CODE
     with transaction.atomic():

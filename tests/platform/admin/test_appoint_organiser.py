@@ -1,4 +1,4 @@
-"""A superuser appoints an organiser, who can then open the admin."""
+"""A superuser names the owner of a competition, who can then open the admin."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ ADD = "/admin/competitions/organiser/add/"
 
 
 def test_it_works(as_superuser: Client, competition: Competition, charlie: User) -> None:
-    done = as_superuser.post(ADD, {"competition": competition.pk, "user": charlie.pk})
+    done = as_superuser.post(ADD, {"competition": competition.pk, "user_name": "charlie", "role": "owner"})
     assert done.status_code == 302
     charlie.refresh_from_db()
     assert competition.organisers.get() == charlie
@@ -21,4 +21,5 @@ def test_it_works(as_superuser: Client, competition: Competition, charlie: User)
 
 
 def test_an_organiser_cannot_appoint_others(as_organiser: Client, competition: Competition, bob: User) -> None:
-    assert as_organiser.post(ADD, {"competition": competition.pk, "user": bob.pk}).status_code == 403
+    form = {"competition": competition.pk, "user_name": "bob", "role": "helper"}
+    assert as_organiser.post(ADD, form).status_code == 403

@@ -224,7 +224,9 @@ def test_an_organiser_whose_role_is_taken_away_meanwhile_is_refused(
         created_at=competition.created_at,
     )  # fmt: skip
     Organiser.objects.create(competition=other, user=olga)
-    assert as_organiser.post(page_of(competition), confirmed(data)).status_code == 404
+    refused = as_organiser.post(page_of(competition), confirmed(data))
+    assert refused.status_code == 403
+    assert "Nothing was changed." in refused.content.decode()
     assert RulesVersion.objects.count() == 1
 
 

@@ -26,7 +26,6 @@ SUPERUSERS_ONLY = {
     "host",
     "hostcomparison",
     "signingkey",
-    "event",
     "uploadeddataset",
 }
 

@@ -155,4 +155,4 @@ def test_organisers_export_their_competition_and_import_none(as_organiser: Clien
         ends_at=rules.created_at + timedelta(days=1),
         created_at=rules.created_at,
     )
-    assert as_organiser.get(reverse("admin:competitions_competition_export", args=[other.pk])).status_code == 404
+    assert as_organiser.get(reverse("admin:competitions_competition_export", args=[other.pk])).status_code == 403

@@ -47,8 +47,8 @@ def test_it_rejects_pages_of_the_site_and_of_other_competitions(as_organiser: Cl
     assert "Only superusers write pages of the site." in answer.content.decode()
     answer = as_organiser.post(address("page", "add"), {"competition": other.pk, "name": "prizes", "text": "Mine."})
     assert "Select a valid choice." in answer.content.decode()
-    assert as_organiser.post(address("page", "change", imprint.pk), {"text": "Me."}).status_code == 302
-    assert as_organiser.post(address("page", "delete", imprint.pk), {"post": "yes"}).status_code == 302
+    assert as_organiser.post(address("page", "change", imprint.pk), {"text": "Me."}).status_code == 403
+    assert as_organiser.post(address("page", "delete", imprint.pk), {"post": "yes"}).status_code == 403
     assert list(Page.objects.values_list("text", flat=True)) == ["Us."]
 
 

@@ -15,11 +15,10 @@ import demo
 from accounts.models import Team, User
 from accounts.services import create_team
 from competitions.bundled_baselines import works_only_on
-from competitions.models import Competition, Entry
+from competitions.models import Competition, Entry, Organiser
 from competitions.sample_store import image_hashes, samples_of
-from competitions.selectors import may_organise, rules_in_force, visible_competitions
+from competitions.selectors import may, rules_in_force, visible_competitions
 from competitions.services import (
-    appoint_organiser,
     enter,
     export_competition,
     import_competition,
@@ -27,6 +26,7 @@ from competitions.services import (
 )
 from competitions.toml_schema import read
 from core.errors import Refusal, refusals_of
+from core.roles import Right
 from evaluation.datasets.load import load_dataset
 from evaluation.formats.query.rules import QueryRules
 
@@ -123,8 +123,8 @@ def test_it_rejects_an_entry_after_the_end(competition: Competition, charlie: Us
 def test_organisers_see_what_is_not_public(competition: Competition, charlie: User) -> None:
     Competition.objects.update(public=False)
     assert not visible_competitions(charlie).exists()
-    appoint_organiser(competition=competition, user=charlie)
-    assert may_organise(charlie, competition)
+    Organiser.objects.create(competition=competition, user=charlie, role="helper")
+    assert may(charlie, competition, Right.SEE)
     assert visible_competitions(charlie).exists()
 
 

@@ -10,10 +10,11 @@ from django.test import Client
 from django.urls import reverse
 
 from accounts.models import AccessToken, Invitation, Team, User
-from competitions.models import Competition, Page, SampleSet
+from competitions.models import Competition, Organiser, Page, SampleSet
 from competitions.organiser_pages import announce
 from competitions.terms import publish_terms
 from core import clock, object_store
+from core.roles import RIGHTS, OrganiserRole, Right
 from formats.query.matches.models import Match
 from pages.urls import urlpatterns
 from rounds.models import Objection, Release, Round, RoundEntry
@@ -393,6 +394,28 @@ def test_it_works(client: Client, keys: dict[str, str], role: str) -> None:
         answer = client.generic(row.method.upper(), address(row.name, row.args, keys))
         answer.getvalue()  # an unread file would stay open
         assert answer.status_code == row.statuses[place], f"{row.method} {row.name} {row.args} as {role}"
+
+
+ORGANISERS_ONLY = {
+    **dict.fromkeys([("match", "hidden match"), ("round_gallery", "digits")], Right.SEE_SECRETS),
+    **dict.fromkeys([("match_table", "match"), ("match_image", "match")], Right.SEE_SECRETS),
+    **dict.fromkeys([("log_after", "building"), ("log_file", "building")], Right.SEE),
+}
+"""What organisers see and strangers do not, by the name of its address and its first argument, and what it needs."""
+
+
+def test_each_role_sees_of_what_only_organisers_see_what_it_allows(client: Client, keys: dict[str, str]) -> None:
+    charlie, olga = ROLES.index("charlie"), ROLES.index("olga")
+    inside = [row for row in TABLE if row.statuses[olga] == 200 != row.statuses[charlie]]
+    assert {(row.name, row.args[0]) for row in inside} == set(ORGANISERS_ONLY)
+    enter(client, "olga")
+    for role in OrganiserRole:
+        Organiser.objects.filter(user__username="olga").update(role=role)
+        for row in inside:
+            answer = client.get(address(row.name, row.args, keys))
+            answer.getvalue()
+            allowed = ORGANISERS_ONLY[row.name, row.args[0]] in RIGHTS[role]
+            assert (answer.status_code == 200) == allowed, f"{row.name} {row.args} as {role}"
 
 
 @pytest.mark.parametrize("role", ROLES)

@@ -303,7 +303,11 @@ def test_a_platform_error_is_shown_and_keeps_the_form(browser: Client, env: Roun
 
 def test_it_rejects_an_action_in_another_state_with_the_text_of_the_service(browser: Client, env: RoundFixture) -> None:
     round_ = env.plan()
-    (refused,) = act(browser, round_, "start")
+    page = reverse("admin:rounds_round_start", args=[round_.pk])
+    asked = browser.get(page).content.decode()
+    assert "is planned and cannot be started" in asked
+    assert 'name="reason"' not in asked
+    (refused,) = confirm(browser, round_, page, {})
     assert "is planned and cannot be started" in refused
     assert round_.state == "planned"
 
@@ -320,6 +324,6 @@ def test_it_rejects_rounds_of_a_foreign_competition(browser: Client, env: RoundF
     olga.organiser_roles.update(competition=other)
     assert browser.get(reverse("admin:rounds_round_change", args=[round_.pk])).status_code == 302
     page = reverse("admin:rounds_round_cancel", args=[round_.pk])
-    assert browser.post(page, {"confirmed": "yes", "reason": "mine"}).status_code == 404
+    assert browser.post(page, {"confirmed": "yes", "reason": "mine"}).status_code == 403
     assert "Select a valid choice" in browser.post(ADD, plan_form(env)).content.decode()
     assert Round.objects.get().state == "planned"

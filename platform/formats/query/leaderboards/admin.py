@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
 from datetime import datetime
 
 from django.contrib import admin
@@ -16,6 +18,7 @@ from core.administration.actions import AdminAction, confirmed_action
 from core.administration.columns import labelled, link_to, linked
 from core.administration.permissions import ReadOnlyAdmin
 from formats.query.leaderboards import board_freeze, services
+from formats.query.leaderboards.evaluation_basis import basis_in_force
 from formats.query.leaderboards.models import (
     Evaluation,
     Pool,
@@ -29,6 +32,7 @@ from formats.query.leaderboards.models import (
 from formats.query.leaderboards.rejudging import begin_rejudging, discard_rejudging, publish_rejudging, replay_rejudging
 from formats.query.leaderboards.rejudging_changes import RejudgedSubmission, comparison, scored_again
 from formats.query.matches.admin import MatchAdmin
+from formats.query.matches.models import Match
 from repositories.admin import RepositoryAdmin
 from submissions.admin import PlayerAdmin, SubmissionAdmin
 from submissions.models import Submission
@@ -85,7 +89,7 @@ class CompetitionWithBoardsAdmin(CompetitionAdmin):
 class PoolAdmin(ReadOnlyAdmin):
     """Frozen lists of opponents."""
 
-    organised_by = "track__competition__organisers"
+    organised_by = "track__competition__organiser_roles"
     counts = ("places", "evaluations")
     list_display = ("__str__", linked("track"), "number", "made_at", "reason")
     list_filter = (("track__competition", RelatedOnlyFieldListFilter), "track__name")
@@ -99,11 +103,23 @@ class PoolAdmin(ReadOnlyAdmin):
 class PoolPlaceAdmin(ReadOnlyAdmin):
     """Members of the pools."""
 
-    organised_by = "pool__track__competition__organisers"
+    organised_by = "pool__track__competition__organiser_roles"
     list_display = ("__str__", linked("pool"), "place", linked("player"))
     list_filter = (("pool__track__competition", RelatedOnlyFieldListFilter), "pool__track__name")
     list_select_related = ("pool__track__competition", "player")
     search_fields = ("player__title", "player__digest")
+
+
+def _matches_at_most(submissions: Sequence[Submission]) -> str:
+    """Return how many matches new evaluations have; those that were played before are reused."""
+    tracks = Counter(submission.repository.track for submission in submissions)
+    bases = {track: basis_in_force(track) for track in tracks}
+    opponents = {track: basis.pool.places.count() if basis else 0 for track, basis in bases.items()}
+    return f"at most {_matches(sum(opponents[track] * number for track, number in tracks.items()))}."
+
+
+def _matches(number: int) -> str:
+    return f"{number:,} match{'' if number == 1 else 'es'}"
 
 
 RE_EVALUATED = (
@@ -117,6 +133,7 @@ SubmissionAdmin.add_action(
         RE_EVALUATED,
         "started again",
         lambda row, by, reason: services.re_evaluate(submission=row, by=by, reason=reason),
+        costs=_matches_at_most,
     ),
 )
 
@@ -125,7 +142,7 @@ SubmissionAdmin.add_action(
 class EvaluationAdmin(ReadOnlyAdmin):
     """Submissions measured against pools."""
 
-    organised_by = "sample_set__competition__organisers"
+    organised_by = "sample_set__competition__organiser_roles"
     counts = ("matches", "standings")
     list_display = (
         "__str__",
@@ -167,6 +184,7 @@ class EvaluationAdmin(ReadOnlyAdmin):
             RE_EVALUATED,
             "started again",
             lambda row, by, reason: services.re_evaluate(submission=row.submission, by=by, reason=reason),
+            costs=lambda rows: _matches_at_most([row.submission for row in rows]),
         )
     )
     rejudge = confirmed_action(
@@ -177,6 +195,7 @@ class EvaluationAdmin(ReadOnlyAdmin):
             "sent to rejudging",
             lambda rows, by, reason: _rejudge(rows, by, reason),
             together=True,
+            costs=lambda rows: f"{_matches(Match.objects.filter(evaluations__in=rows).distinct().count())}.",
         )
     )
 
@@ -191,7 +210,7 @@ def _rejudge(rows: list[Evaluation], by: User, reason: str) -> Rejudging:
 class ResamplesAdmin(ReadOnlyAdmin):
     """Scores that have the resamples of their rank intervals."""
 
-    organised_by = "evaluation__sample_set__competition__organisers"
+    organised_by = "evaluation__sample_set__competition__organiser_roles"
     list_display = ("__str__", linked("evaluation"))
     list_select_related = ("evaluation",)
     search_fields = ("=evaluation__pk",)
@@ -202,7 +221,7 @@ class ResamplesAdmin(ReadOnlyAdmin):
 class RejudgingAdmin(ReadOnlyAdmin):
     """Submissions evaluated again as a set, started from the list of evaluations."""
 
-    organised_by = "competition__organisers"
+    organised_by = "competition__organiser_roles"
     counts = ("evaluations",)
     list_display = (
         "__str__",
@@ -288,7 +307,7 @@ def _pair(before: float | None, after: float | None) -> tuple[str, str]:
 class FrozenLeaderboardsAdmin(ReadOnlyAdmin):
     """Competitions whose public leaderboards are frozen."""
 
-    organised_by = "competition__organisers"
+    organised_by = "competition__organiser_roles"
     list_display = ("__str__", linked("competition"), "since")
     list_select_related = ("competition",)
 
@@ -297,7 +316,7 @@ class FrozenLeaderboardsAdmin(ReadOnlyAdmin):
 class SnapshotAdmin(ReadOnlyAdmin):
     """Stored copies of leaderboards, never changed."""
 
-    organised_by = "track__competition__organisers"
+    organised_by = "track__competition__organiser_roles"
     list_display = ("__str__", linked("track"), "made_at", "reason")
     list_filter = (("track__competition", RelatedOnlyFieldListFilter), "track__name")
     list_select_related = ("track__competition",)
@@ -310,7 +329,7 @@ class SnapshotAdmin(ReadOnlyAdmin):
 class StandingAdmin(ReadOnlyAdmin):
     """The rows of the leaderboards."""
 
-    organised_by = "track__competition__organisers"
+    organised_by = "track__competition__organiser_roles"
     list_display = (
         "place",
         "rank",
@@ -333,7 +352,7 @@ class StandingAdmin(ReadOnlyAdmin):
 class SubmissionChoiceAdmin(ReadOnlyAdmin):
     """Submissions that teams chose to count; the newest choice for a repository is in force."""
 
-    organised_by = "repository__track__competition__organisers"
+    organised_by = "repository__track__competition__organiser_roles"
     list_display = ("__str__", linked("repository"), linked("submission"), linked("made_by"), "made_at")
     list_filter = (("repository__track__competition", RelatedOnlyFieldListFilter), "repository__track__name")
     list_select_related = ("repository__entry__team", "repository__track__competition", "submission", "made_by")

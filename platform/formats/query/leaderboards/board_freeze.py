@@ -10,9 +10,10 @@ from django.db.models import Max
 
 from competitions.board_freezes import frozen_since
 from competitions.models import Competition, FrozenLeaderboards, Track
-from competitions.selectors import require_organiser
+from competitions.selectors import require
 from core import clock, event_log
 from core.errors import Refusal
+from core.roles import Right
 from formats.query.leaderboards.models import Evaluation, Rejudging, Snapshot
 from formats.query.leaderboards.visibility import rows_now
 
@@ -83,7 +84,7 @@ def _last_known(competition: Competition) -> list[datetime]:
 
 
 def _locked(competition: Competition, by: User) -> Competition:
-    require_organiser(by, competition)
+    require(by, competition, Right.RUN)
     return Competition.objects.select_for_update(no_key=True).get(pk=competition.pk)
 
 

@@ -14,9 +14,10 @@ from django.db import transaction
 from django.db.models import QuerySet
 
 from competitions.models import Competition, RulesVersion, SampleSet, Track
-from competitions.selectors import require_organiser
+from competitions.selectors import require
 from core import clock, event_log
 from core.errors import Fault, Refusal
+from core.roles import Right
 from core.worker_notifications import notify
 from formats.query.leaderboards.board_freeze import time_of_a_result
 from formats.query.leaderboards.evaluation_basis import COUNTED, NEWEST
@@ -44,7 +45,7 @@ def begin_rejudging(*, competition: Competition, submissions: Sequence[Submissio
     Raise `Refusal` where `by` does not organise the competition, or a submission cannot be measured again.
     """
     with transaction.atomic():
-        require_organiser(by, competition)
+        require(by, competition, Right.RUN)
         keys = sorted({submission.pk for submission in submissions})
         current = list(
             Submission.objects.select_for_update(of=("self",), no_key=True)
@@ -154,7 +155,7 @@ def discard_rejudging(*, rejudging: Rejudging, by: User, reason: str) -> None:
 
 
 def _locked(rejudging: Rejudging, by: User, states: Sequence[str]) -> Rejudging:
-    require_organiser(by, rejudging.competition)
+    require(by, rejudging.competition, Right.RUN)
     current = Rejudging.objects.select_for_update(no_key=True).get(pk=rejudging.pk)
     if current.state not in states:
         fix = "wait until it is compared, or discard it" if current.state in OPEN else "start a new rejudging"

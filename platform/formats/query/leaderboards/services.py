@@ -15,9 +15,10 @@ from django.db import transaction
 from django.db.models import Exists, Max, OuterRef, Q
 
 from competitions.models import Competition, Track
-from competitions.selectors import require_organiser, rules_in_force
+from competitions.selectors import require, rules_in_force
 from core import clock, event_log, platform_error_report
 from core.errors import Fault, GauntletError, Refusal
+from core.roles import Right
 from core.worker_notifications import notify
 from formats.query import NAME
 from formats.query.leaderboards.evaluation_basis import (
@@ -185,7 +186,7 @@ def re_evaluate(*, submission: Submission, by: User, reason: str) -> Evaluation:
     with transaction.atomic():
         submission = _locked(submission)
         track = submission.repository.track
-        require_organiser(by, track.competition)
+        require(by, track.competition, Right.RUN)
         if track.competition.format != NAME:
             raise Refusal(
                 f"{submission} is in a competition of the {track.competition.format} format, which has no evaluations",

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from django.contrib import admin
 from django.contrib.admin import RelatedOnlyFieldListFilter
 
 from competitions.admin import RulesVersionAdmin, SampleSetAdmin
-from core.administration.actions import AdminAction, confirmed_action
+from core.administration.actions import AdminAction, confirmed_action, counted
 from core.administration.columns import labelled, linked
 from core.administration.permissions import ReadOnlyAdmin, model_field_names
 from formats.query.matches import services
@@ -39,11 +40,16 @@ def _before_replay(row: Any) -> list[str]:
     return [note for notes in replay_notes.answers(row) for note in notes]
 
 
+def _pieces_played(rows: Sequence[Match]) -> str:
+    failed = Piece.objects.filter(match__in=rows, state=Piece.State.FAILED)
+    return f"worker time for {counted(failed.count(), 'piece')}."
+
+
 @admin.register(Match)
 class MatchAdmin(ReadOnlyAdmin):
     """Matches of attacks against models."""
 
-    organised_by = "rules__competition__organisers"
+    organised_by = "rules__competition__organiser_roles"
     counts = ("pieces", "sample_results")
     list_display = (
         "__str__",
@@ -72,6 +78,7 @@ class MatchAdmin(ReadOnlyAdmin):
             "queued for a replay",
             lambda row, by, reason: services.replay_failed(row, by, reason),
             notes=_before_replay,
+            costs=_pieces_played,
         )
     )
 
@@ -80,7 +87,7 @@ class MatchAdmin(ReadOnlyAdmin):
 class PieceAdmin(ReadOnlyAdmin):
     """Batches of samples that workers claim."""
 
-    organised_by = "match__rules__competition__organisers"
+    organised_by = "match__rules__competition__organiser_roles"
     counts = ("sample_results",)
     list_display = (
         "__str__",
@@ -130,7 +137,7 @@ class PieceAdmin(ReadOnlyAdmin):
 class SampleResultAdmin(ReadOnlyAdmin):
     """One row per sample of a match. The found label is not shown: it can reveal the secret target."""
 
-    organised_by = "match__rules__competition__organisers"
+    organised_by = "match__rules__competition__organiser_roles"
     list_display = (
         "__str__",
         linked("match"),

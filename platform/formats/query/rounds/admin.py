@@ -8,6 +8,7 @@ from django.contrib.admin import RelatedOnlyFieldListFilter
 from core.administration.actions import AdminAction
 from core.administration.columns import linked
 from core.administration.permissions import ReadOnlyAdmin
+from core.roles import Right
 from formats.query.rounds.audit_overrides import override_audit
 from formats.query.rounds.decision_text import why
 from formats.query.rounds.models import Decision, RoundMatch, RoundStage, RoundWarning
@@ -22,6 +23,7 @@ RoundEntryAdmin.add_action(
         "decided again, and missing matches are played. The reason becomes public with the result.",
         "overridden",
         lambda row, by, reason: override_audit(entry=row, by=by, reason=reason),
+        needs=Right.JUDGE,
     ),
 )
 
@@ -30,7 +32,7 @@ RoundEntryAdmin.add_action(
 class RoundMatchAdmin(ReadOnlyAdmin):
     """Matches of rounds."""
 
-    organised_by = "round__competition__organisers"
+    organised_by = "round__competition__organiser_roles"
     list_display = ("__str__", linked("round"), linked("match"))
     list_filter = (IN_A_COMPETITION, OF_ROUND, "match__state")
     list_select_related = ("round__competition", "match")
@@ -42,7 +44,7 @@ class RoundMatchAdmin(ReadOnlyAdmin):
 class RoundStageAdmin(ReadOnlyAdmin):
     """Finished stages with their samples, panels and counted players."""
 
-    organised_by = "round__competition__organisers"
+    organised_by = "round__competition__organiser_roles"
     counts = ("decisions",)
     list_display = ("__str__", linked("round"), "bracket", "number", "samples", "ordered_by", "loop", "renewed")
     list_filter = (IN_A_COMPETITION, OF_ROUND, "bracket", "number", "renewed")
@@ -54,7 +56,7 @@ class RoundStageAdmin(ReadOnlyAdmin):
 class DecisionAdmin(ReadOnlyAdmin):
     """The decision log: who was kept or cut in which stage, by which value against which threshold."""
 
-    organised_by = "stage__round__competition__organisers"
+    organised_by = "stage__round__competition__organiser_roles"
     list_display = ("says", linked("player"), linked("track"), linked("stage"), "spared")
     list_filter = (
         ("stage__round__competition", RelatedOnlyFieldListFilter),
@@ -84,7 +86,7 @@ class DecisionAdmin(ReadOnlyAdmin):
 class RoundWarningAdmin(ReadOnlyAdmin):
     """Attacks that do not count but would have broken a winning model."""
 
-    organised_by = "round__competition__organisers"
+    organised_by = "round__competition__organiser_roles"
     list_display = ("__str__", linked("round"), linked("model"), linked("attack"), "nearer", "samples", "median")
     list_filter = (IN_A_COMPETITION, OF_ROUND)
     list_select_related = ("round__competition", "model", "attack")

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 from django.db import transaction
 from django.db.models import Q
 
-from competitions.selectors import require_organiser
+from competitions.selectors import require
 from core import event_log, worker_notifications
 from core.errors import Refusal
+from core.roles import Right
 from formats.query.rounds.engine_adapter import facts_of
 from formats.query.rounds.models import Decision
 from formats.query.rounds.round_advancement import RESULT
@@ -32,7 +33,7 @@ def override_audit(*, entry: RoundEntry, by: User, reason: str) -> None:
     If the model has left already, its last stage and all later ones are decided again from the played matches, and a
     scored round plays what is missing. Raise `Refusal`, also for a model without a failed audit.
     """
-    require_organiser(by, entry.round.competition)
+    require(by, entry.round.competition, Right.JUDGE)
     reason = require_reason(reason, "an audit override")
     if entry.track.name != MODEL:
         raise Refusal("attacks are not audited", fix="choose a model")

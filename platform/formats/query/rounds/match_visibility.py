@@ -24,7 +24,8 @@ from accounts.models import User
 from accounts.selectors import teams_of
 from competitions.board_freezes import frozen_since
 from competitions.models import Competition
-from competitions.selectors import may_organise
+from competitions.selectors import may
+from core.roles import Right
 from formats.query.leaderboards.evaluation_basis import COUNTED, counted_at
 from formats.query.leaderboards.models import Evaluation
 from formats.query.matches.models import Match
@@ -57,7 +58,7 @@ def sight_of(match: Match, user: User | AnonymousUser) -> Sight | None:
     `match` comes with its rules, competition, sample set and round.
     """
     competition = match.rules.competition
-    organises = may_organise(user, competition)
+    organises = may(user, competition, Right.SEE_SECRETS)
     round_match = getattr(match, "round_match", None)
     if round_match is not None and pairs_public(round_match.round, user) and round_match.samples:
         released = _released(round_match.round, round_match.samples)
@@ -76,7 +77,7 @@ def scores_seen(competition: Competition, user: User | AnonymousUser) -> Q:
     """Return the condition that the person sees the score of an evaluation of the competition."""
     scored = Q(state=Evaluation.State.SCORED)
     since = frozen_since(competition)
-    if since is None or may_organise(user, competition):
+    if since is None or may(user, competition, Right.SEE_SECRETS):
         return scored & COUNTED
     public = counted_at(since)
     return scored & (public | (COUNTED & Q(submission__repository__entry__team__in=teams_of(user))))

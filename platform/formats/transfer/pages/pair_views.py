@@ -7,8 +7,9 @@ from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from competitions.models import Competition
-from competitions.selectors import may_organise
+from competitions.selectors import may
 from core.errors import Refusal
+from core.roles import Right
 from formats.transfer import NAME
 from formats.transfer.pages.pair import PairPage, pair_page
 from formats.transfer.rounds.class_error_visibility import class_errors_seen
@@ -28,7 +29,7 @@ from rounds.release.released_parts import released
 def pair(request: HttpRequest, slug: str, attack: int, defence: int) -> HttpResponse:
     """Show an attack against a defence: counts by epsilon, its runs, and for organisers the errors by class."""
     shown = competition_of(request, slug)
-    organises = may_organise(request.user, shown)
+    organises = may(request.user, shown, Right.SEE_SECRETS)
     tournament = None if freeze_of(shown, request.user) else tournament_in_force(shown)
     found = _pair(request, tournament, attack, defence, others=organises, errors=organises)
     return render(request, "formats/transfer/pair.html", _pair_context(shown, found) | {"for_organisers": True})

@@ -9,11 +9,12 @@ from __future__ import annotations
 from django.contrib.auth.models import AnonymousUser
 
 from accounts.models import User
-from competitions.selectors import may_organise
+from competitions.selectors import may
+from core.roles import Right
 from rounds.models import Release, Round
 from rounds.publishing.visibility import released_parts
 
 
 def class_errors_seen(round_: Round, user: User | AnonymousUser) -> bool:
     """Return whether the person sees the errors by class of the pairs of a published round."""
-    return Release.Part.BUNDLE in released_parts(round_) or may_organise(user, round_.competition)
+    return Release.Part.BUNDLE in released_parts(round_) or may(user, round_.competition, Right.SEE_SECRETS)

@@ -6,7 +6,7 @@ from django.contrib import admin
 from django.contrib.admin import RelatedOnlyFieldListFilter
 
 from competitions.admin import RulesVersionAdmin, SampleSetAdmin
-from core.administration.actions import AdminAction, confirmed_action
+from core.administration.actions import AdminAction, confirmed_action, counted
 from core.administration.columns import labelled, linked
 from core.administration.permissions import ReadOnlyAdmin, model_field_names
 from formats.transfer.tournaments.models import AttackRun, DefenceRun, Entrant, PairTotal, RepeatRun, Tournament
@@ -29,6 +29,7 @@ _REPLAY = confirmed_action(
         "A round that it stopped continues. A paused round continues when it is resumed.",
         "queued for a replay",
         lambda row, by, reason: runs.replay(row, by, reason),
+        costs=lambda rows: f"worker time for {counted(len(rows), 'run')}.",
     )
 )
 
@@ -54,7 +55,7 @@ _GIVE_UP = confirmed_action(
 class TournamentAdmin(ReadOnlyAdmin):
     """Tournaments of leaderboards and rounds: every attack against every defence."""
 
-    organised_by = "competition__organisers"
+    organised_by = "competition__organiser_roles"
     counts = ("entrants", "attack_runs")
     list_display = (
         "__str__",
@@ -75,7 +76,7 @@ class TournamentAdmin(ReadOnlyAdmin):
 class EntrantAdmin(ReadOnlyAdmin):
     """Who counts in a tournament, since when, and with which standing."""
 
-    organised_by = "tournament__competition__organisers"
+    organised_by = "tournament__competition__organiser_roles"
     list_display = (
         "__str__",
         linked("tournament"),
@@ -111,7 +112,7 @@ class RunAdmin(ReadOnlyAdmin):
 class AttackRunAdmin(RunAdmin):
     """Attacks on single batches."""
 
-    organised_by = "tournament__competition__organisers"
+    organised_by = "tournament__competition__organiser_roles"
     counts = ("defence_runs",)
     list_display = (
         "__str__",
@@ -136,7 +137,7 @@ class AttackRunAdmin(RunAdmin):
 class DefenceRunAdmin(RunAdmin):
     """Defences on what one attack made of one batch. Labels are not shown: with the counts they reveal true ones."""
 
-    organised_by = "attack_run__tournament__competition__organisers"
+    organised_by = "attack_run__tournament__competition__organiser_roles"
     list_display = (
         "__str__",
         labelled("state", STATE_COLOURS),
@@ -160,7 +161,7 @@ class DefenceRunAdmin(RunAdmin):
 class RepeatRunAdmin(RunAdmin):
     """Images that defences labelled again. Labels are not shown, as in `DefenceRunAdmin`."""
 
-    organised_by = "tournament__competition__organisers"
+    organised_by = "tournament__competition__organiser_roles"
     list_display = (
         "__str__",
         labelled("state", STATE_COLOURS),
@@ -183,7 +184,7 @@ class RepeatRunAdmin(RunAdmin):
 class PairTotalAdmin(ReadOnlyAdmin):
     """Sums over the played runs of a defence on the images of one attack."""
 
-    organised_by = "tournament__competition__organisers"
+    organised_by = "tournament__competition__organiser_roles"
     list_display = (
         "__str__",
         linked("tournament"),

@@ -58,12 +58,29 @@ def test_it_works(
     for match in Match.objects.filter(repetition=rejudging.pk):
         env.play(match, [3.0] * 6)
     sweep()
-    with django_assert_max_num_queries(17):
+    with django_assert_max_num_queries(19):
         page = admin.get(reverse("admin:leaderboards_rejudging_change", args=[rejudging.pk])).content.decode()
     for text in ("Changed samples", "The Owls", "Doves"):
         assert text in page
     assert act(admin, "publish", rejudging)[-1] == "1 of 1 published."
     assert [row[0] for row in env.table("model")] == [1, 1]
+
+
+def test_a_set_is_not_rejudged_if_one_of_its_rows_changed_since_the_page(
+    admin: Client, scored: list[Evaluation]
+) -> None:
+    form: dict[str, Any] = {"action": "rejudge", "_selected_action": [row.pk for row in scored]}
+    page = admin.post(EVALUATIONS, form)
+    assert {each.row for each in page.context["rows"]} == set(scored)
+    assert not Rejudging.objects.exists()
+    assert "Costs:" in page.content.decode()
+    form |= {f"state-{each.row.pk}": each.state for each in page.context["rows"]}
+    Evaluation.objects.filter(pk=scored[0].pk).update(failures=3)
+    refused = admin.post(EVALUATIONS, form | {"confirmed": "yes", "reason": "it must be"})
+    (said,) = [str(message) for message in get_messages(refused.wsgi_request)]
+    assert said.startswith("Rejudge: ")
+    assert "has changed since you looked at it" in said
+    assert not Rejudging.objects.exists()
 
 
 def test_it_is_discarded_and_replayed_there_too(admin: Client, scored: list[Evaluation]) -> None:
