@@ -13,7 +13,7 @@ from django.conf import settings
 
 from backups import database_dump, restic
 from backups.repository_refs import list_refs, set_refs
-from backups.snapshots import DATABASE, MADE_ANEW, MADE_BY_SETTINGS, MANIFEST, REFS, STAGING, Manifest, entries
+from backups.snapshots import DATABASE, TRANSIENT, MADE_BY_SETTINGS, MANIFEST, REFS, STAGING, SnapshotManifest, entries
 from core import clock, event_log
 from core.errors import Fault, Refusal
 from core.migration_state import require_migrated
@@ -36,14 +36,14 @@ def back_up() -> restic.Stored:
         (folder / REFS).write_text(json.dumps(list_refs()))
         database_dump.dump(folder / DATABASE)
         identity = SiteIdentity.objects.get()
-        manifest = Manifest(__version__, identity.value, database_dump.kind(), clock.now().isoformat())
+        manifest = SnapshotManifest(__version__, identity.value, database_dump.kind(), clock.now().isoformat())
         (folder / MANIFEST).write_text(json.dumps(manifest._asdict()))
         stored = restic.back_up(settings.STATE, [STAGING, *entries()])
     event_log.record("back_up", identity, snapshot=stored.snapshot)
     return stored
 
 
-def restore(snapshot: str) -> Manifest:
+def restore(snapshot: str) -> SnapshotManifest:
     """Fill an empty state folder and an empty database from a snapshot ("latest": the newest); return its manifest.
 
     The database is filled last and in one transaction: no program of the site starts before all is there. Raise
@@ -56,7 +56,7 @@ def restore(snapshot: str) -> Manifest:
     restic.restore(snapshot, settings.STATE)
     folder = settings.STATE / STAGING
     try:
-        manifest = Manifest(**json.loads((folder / MANIFEST).read_text()))
+        manifest = SnapshotManifest(**json.loads((folder / MANIFEST).read_text()))
         refs = json.loads((folder / REFS).read_text())
     except (OSError, ValueError, TypeError) as error:
         raise Fault(f"snapshot {snapshot} is no backup of a site: {error}") from error
@@ -77,7 +77,7 @@ def _require_empty_folder() -> None:
     if unknown or (folder / STAGING).exists():
         raise Refusal(
             f"{folder} is not empty: it has {', '.join(unknown[:3]) or STAGING}",
-            fix=f"name a new folder in GAUNTLET_STATE; only {', '.join(sorted(MADE_ANEW))} may be in it",
+            fix=f"name a new folder in GAUNTLET_STATE; only {', '.join(sorted(TRANSIENT))} may be in it",
         )
 
 

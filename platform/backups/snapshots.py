@@ -1,4 +1,4 @@
-"""What a snapshot holds: the state folder without what is made anew, a dump of the database, and the refs."""
+"""What a snapshot holds: the state folder without transient files, a dump of the database, and the refs."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ STAGING = "backup"
 
 DATABASE, REFS, MANIFEST = "database.dump", "refs.json", "manifest.json"
 
-MADE_ANEW = frozenset({"broker", "cache", "cache-of-backups", "checkouts", "logs", "static"})
+TRANSIENT = frozenset({"broker", "cache", "cache-of-backups", "checkouts", "logs", "static"})
 """Entries of the state folder that programs make again where they are missing."""
 
-_MADE_ANEW_ENDS = (".lock", ".partial", ".sqlite3", "-shm", "-wal")
+_TRANSIENT_ENDS = (".lock", ".partial", ".sqlite3", "-shm", "-wal")
 
 MADE_BY_SETTINGS = frozenset({"secret-key"})
 """What reading the settings makes in an empty state folder."""
 
 
-class Manifest(NamedTuple):
+class SnapshotManifest(NamedTuple):
     """What a snapshot says of itself; `database` is the kind of the dump."""
 
     version: str
@@ -31,12 +31,12 @@ class Manifest(NamedTuple):
 
 
 def entries() -> list[str]:
-    """Return the names of what the state folder has and no program makes anew."""
+    """Return the names of what the state folder has, without transient files."""
     folder: Path = settings.STATE
     return sorted(
         entry.name
         for entry in folder.iterdir()
-        if entry.name not in MADE_ANEW | {STAGING}
+        if entry.name not in TRANSIENT | {STAGING}
         and not entry.name.startswith(("beat-schedule", "."))
-        and not entry.name.endswith(_MADE_ANEW_ENDS)
+        and not entry.name.endswith(_TRANSIENT_ENDS)
     )

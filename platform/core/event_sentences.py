@@ -20,6 +20,7 @@ PHRASES: Mapping[str, str] = {
     "announce": "announced “{title}”",
     "appoint": "appointed an organiser",
     "approve_account": "approved {subject}",
+    "back_up": "backed up the site as snapshot {snapshot}",
     "begin": "began {subject}",
     "build_error": "recorded an error of the builder on {subject}",
     "call_off": "called off {subject}",

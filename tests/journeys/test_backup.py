@@ -50,7 +50,7 @@ def backups(root: Path, tmp_path: Path) -> Backups:
 
 
 def digests_of_files(site: Site) -> dict[str, str]:
-    """The digests of all files that no program makes anew, but those of git, whose refs may be in other files."""
+    """The digests of all files that are not transient, but those of git, whose refs may be in other files."""
     return {
         str(path.relative_to(site.state)): hashlib.sha256(path.read_bytes()).hexdigest()
         for name in ("objects", "site-identity", "secret-key", "signing-key")

@@ -88,7 +88,7 @@ ACTIONS: dict[str, Right | None] = {
     "competitions.organiser.hand_over": GRANT,
     **dict.fromkeys(
         [
-            *(f"competitions.competition.{name}" for name in ("change_rules", "export")),
+            *(f"competitions.competition.{name}" for name in ("change_rules", "export", "season_costs")),
             *(f"competitions.competition.{name}" for name in ("freeze_leaderboards", "unfreeze_leaderboards")),
             *(f"competitions.freezewindow.{name}" for name in ("open_now", "extend", "end_now", "call_off")),
             *(f"rounds.round.{name}" for name in ("freeze", "start", "pause", "resume", "cancel", "publish")),
