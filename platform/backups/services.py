@@ -13,7 +13,7 @@ from django.conf import settings
 
 from backups import database_dump, restic
 from backups.repository_refs import list_refs, set_refs
-from backups.snapshots import DATABASE, TRANSIENT, MADE_BY_SETTINGS, MANIFEST, REFS, STAGING, SnapshotManifest, entries
+from backups.snapshots import DATABASE, MADE_BY_SETTINGS, MANIFEST, REFS, STAGING, TRANSIENT, SnapshotManifest, entries
 from core import clock, event_log
 from core.errors import Fault, Refusal
 from core.migration_state import require_migrated
