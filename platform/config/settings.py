@@ -65,7 +65,7 @@ INSTALLED_APPS = [
     "rounds.apps.RoundsConfig",
     "api.apps.ApiConfig",
     "pages.apps.PagesConfig",
-    "backups.apps.BackupsConfig",
+    "operations.apps.OperationsConfig",
     "demo.apps.DemoConfig",
     "formats.query.matches.apps.MatchesConfig",
     "formats.query.leaderboards.apps.LeaderboardsConfig",
@@ -315,6 +315,9 @@ CONTENT_SECURITY_POLICY = {
 
 SECURITY_CONTACT = env.contact("GAUNTLET_SECURITY_CONTACT")
 """Contact for security reports in `/.well-known/security.txt`, or ""."""
+
+METRICS_TOKEN = env.text("GAUNTLET_METRICS_TOKEN", "")
+"""What Prometheus sends to read `/metrics`; there is no such page without it."""
 
 # behind a proxy that terminates TLS and sets X-Forwarded-Proto
 HTTPS = env.flag("GAUNTLET_HTTPS", default=False)

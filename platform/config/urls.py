@@ -9,6 +9,7 @@ from django.urls import include, path
 from django.views.decorators.http import require_safe
 from django.views.generic import TemplateView
 
+from operations.metrics import metrics
 from pages.account.views import follow_sign_up_link
 from repositories.http.views import GitView, PublicGitView
 from rounds.release.released_parts import released_tags
@@ -31,6 +32,7 @@ urlpatterns = [
     ),
     path("git/<team>/<track_name>.git/<path:service>", GitView.as_view(gate=submission_gate), name="git"),
     path("api/", include("api.urls")),
+    path("metrics", metrics, name="metrics"),
     path("", include("pages.urls")),
 ]
 handler500 = "pages.site.error_views.server_error"

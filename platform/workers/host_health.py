@@ -72,7 +72,7 @@ def check_after(failure: BaseException) -> bool:
     A `HostFault` and a full disk take it out even if the check passes: a sandbox that fails sometimes would pass many
     checks, and a disk has space again after the files of the failure are removed.
     """
-    found = _problem()
+    found = problem_of_host()
     if found is not None:
         problem = str(found) or type(found).__name__
     else:
@@ -97,8 +97,8 @@ def _disk_was_full(failure: BaseException) -> bool:
     return False
 
 
-def _problem() -> Exception | None:
-    """Return the problem that a check finds; None if there is none."""
+def problem_of_host() -> Exception | None:
+    """Return the problem that a check of this host finds; None if there is none."""
     try:
         require_identity()
         object_store.check()
@@ -125,7 +125,7 @@ def _begin_check(host: Host) -> bool:
 
 
 def _resume_or_wait(host: Host) -> bool:
-    problem = _problem()
+    problem = problem_of_host()
     with transaction.atomic():
         out = Host.objects.filter(pk=host.pk, out_since__isnull=False)
         if problem is not None:

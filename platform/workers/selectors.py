@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 
+from django.core.cache import cache
 from django.db.models import QuerySet
 
 from core import clock
@@ -18,6 +19,16 @@ GONE_AFTER = timedelta(hours=1)
 
 MAX_SKEW = 3.0
 """Difference between the clocks of a host and the database, in seconds, above which the status page warns."""
+
+
+LAST_SWEEP = "workers.last-sweep"
+"""Key of the time of the last sweep in the cache."""
+
+
+def last_sweep() -> datetime | None:
+    """Return when a scorer last swept, as beat asks it to every 10 s; None if the cache knows of none."""
+    stored = cache.get(LAST_SWEEP)
+    return datetime.fromisoformat(stored) if stored else None
 
 
 def live_workers() -> QuerySet[Worker]:

@@ -7,12 +7,13 @@ import time
 from dataclasses import dataclass
 
 from celery import shared_task
+from django.core.cache import cache
 
-from core import worker_notifications
+from core import clock, worker_notifications
 from workers import queue
 from workers.extension_points import housekeeping
 from workers.heartbeat import WorkerHeartbeat, register
-from workers.selectors import live_workers, workers_without_heartbeat
+from workers.selectors import LAST_SWEEP, live_workers, workers_without_heartbeat
 from workers.worker import play as play_work
 from workers.worker_slot import slot
 
@@ -61,6 +62,7 @@ def sweep() -> None:
             notifications = _notify_new_workers()
     for _ in range(notifications):
         worker_notifications.notify("workers.play")
+    cache.set(LAST_SWEEP, clock.now().isoformat(), None)
 
 
 def _notify_new_workers() -> int:

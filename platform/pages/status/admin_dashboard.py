@@ -5,13 +5,11 @@ Everything is limited to what the user may see in the admin, and links to its pl
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from django.conf import settings
 from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.urls import reverse
@@ -19,15 +17,13 @@ from django.urls import reverse
 from competitions.models import Competition, FreezeWindow
 from core import clock
 from core.administration.permissions import is_superuser
+from core.disk_space import LEAST_FREE, free_bytes
 from pages.formats import page_formats
 from pages.status.admin_incidents import Card, incident_cards, visible
 from pages.status.site_status import builds, formats_played
 from rounds.models import Round
 from rounds.running.dashboard import STATE_TEXT
 from submissions.models import Submission
-
-LEAST_FREE = 5 << 30
-"""Free bytes of the state folder's disk below which there is an alarm: five times what a checkout leaves free."""
 
 LONGEST_WAIT = timedelta(days=1)
 """How long the oldest item of a queue may wait before there is an alarm."""
@@ -72,8 +68,7 @@ def dashboard(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
     lines = queue_lines()
     alarms = incident_cards(request)
     if is_superuser(request):  # disks and workers are the operators'
-        free = shutil.disk_usage(settings.STATE).free
-        alarms = [*disk_alarms(free), *alarms, *waiting_alarms(lines, clock.now())]
+        alarms = [*disk_alarms(free_bytes()), *alarms, *waiting_alarms(lines, clock.now())]
     return context | {
         "incidents": alarms,
         "queues": lines,

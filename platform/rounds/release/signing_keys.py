@@ -24,7 +24,7 @@ from rounds.running.transitions import require_reason
 if TYPE_CHECKING:
     from accounts.models import User
 
-__all__ = ["all_keys", "key_id", "public_key", "replace_lost", "rotate", "signed"]
+__all__ = ["all_keys", "key_id", "public_key", "replace_lost", "require_secret", "rotate", "signed"]
 
 log = logging.getLogger(__name__)
 
@@ -32,6 +32,14 @@ log = logging.getLogger(__name__)
 def public_key() -> str:
     """Return the public key that verifies this site's new bundles: 64 hexadecimal digits."""
     return _current().public
+
+
+def require_secret() -> bool:
+    """Raise `Fault` if the secret of the current key is missing; return False if nothing was signed yet."""
+    current = SigningKey.objects.filter(successor=None).first()
+    if current is not None:
+        _secret_of(current)
+    return current is not None
 
 
 def all_keys() -> list[SigningKey]:

@@ -12,7 +12,8 @@ from django.urls import reverse
 
 from competitions.models import Competition, FreezeWindow, Organiser
 from core import clock
-from pages.status.admin_dashboard import LEAST_FREE, QueueLine, disk_alarms, waiting_alarms
+from core.disk_space import LEAST_FREE
+from pages.status.admin_dashboard import QueueLine, disk_alarms, waiting_alarms
 from rounds.models import Round
 from submissions.models import Submission
 

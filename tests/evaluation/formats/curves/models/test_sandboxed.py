@@ -138,7 +138,7 @@ def test_a_player_that_hangs_is_too_slow(start: Start) -> None:
 
 
 def test_a_player_that_never_connects_fails(start: Start) -> None:
-    with pytest.raises(ModelFailedError) as failed, start("import time\ntime.sleep(600)", setup_seconds=0.2):
+    with pytest.raises(ModelFailedError) as failed, start("import time\ntime.sleep(600)", setup_seconds=3.0):
         pass
     assert failed.value.reason is Reason.NEVER_CONNECTED
 

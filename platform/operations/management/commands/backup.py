@@ -7,8 +7,8 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 from django.template.defaultfilters import filesizeformat
 
-from backups.services import back_up
 from core.errors import GauntletError
+from operations.backups.services import back_up
 
 
 class Command(BaseCommand):

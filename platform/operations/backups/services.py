@@ -11,15 +11,24 @@ from pathlib import Path
 
 from django.conf import settings
 
-from backups import database_dump, restic
-from backups.repository_refs import list_refs, set_refs
-from backups.snapshots import DATABASE, MADE_BY_SETTINGS, MANIFEST, REFS, STAGING, TRANSIENT, SnapshotManifest, entries
 from core import clock, event_log
 from core.errors import Fault, Refusal
 from core.migration_state import require_migrated
 from core.models import SiteIdentity
 from core.site_identity import require_identity
 from evaluation import __version__
+from operations.backups import database_dump, restic
+from operations.backups.repository_refs import list_refs, set_refs
+from operations.backups.snapshots import (
+    DATABASE,
+    MADE_BY_SETTINGS,
+    MANIFEST,
+    REFS,
+    STAGING,
+    TRANSIENT,
+    SnapshotManifest,
+    entries,
+)
 
 
 def back_up() -> restic.Stored:

@@ -9,9 +9,9 @@ from django.conf import settings
 from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError
 
-from backups.services import restore
 from core.errors import GauntletError
 from core.site_identity import require_identity
+from operations.backups.services import restore
 
 
 class Command(BaseCommand):

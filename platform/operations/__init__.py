@@ -1,0 +1,1 @@
+"""What operators run: the check of an installation, backups, and restores."""

@@ -1,0 +1,260 @@
+"""Checks of a running installation: each says what it found, and what to do where something is wrong."""
+
+from __future__ import annotations
+
+import subprocess
+import uuid
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from datetime import timedelta
+from enum import StrEnum, auto
+from typing import NamedTuple
+
+from celery import current_app
+from django.conf import settings
+from django.core.cache import cache
+from django.core.checks import ERROR, run_checks
+from django.core.mail import get_connection
+from django.db import connection
+
+from core import clock, object_store
+from core.disk_space import LEAST_FREE, free_bytes
+from core.errors import GauntletError, Refusal
+from core.migration_state import require_migrated
+from core.models import Event
+from core.site_identity import require_identity
+from core.time_format import duration
+from rounds.release import signing_keys
+from workers.host_health import problem_of_host
+from workers.selectors import MAX_SKEW, hosts_out_of_service, last_sweep, live_workers
+
+LONGEST_SWEEP = timedelta(minutes=2)
+"""Age of the last sweep above which something between beat and scorer does not run; they sweep every 10 s."""
+
+LONGEST_BACKUP = timedelta(days=1)
+_BROKER_SECONDS = 5.0
+_WITHOUT_TLS = frozenset({"security.W004", "security.W008", "security.W012", "security.W016"})
+"""Django's checks of settings that GAUNTLET_HTTPS makes."""
+
+
+class Level(StrEnum):
+    """What a finding means: nothing to do, something to look at, or something that does not work."""
+
+    OK = auto()
+    WARNING = auto()
+    PROBLEM = auto()
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What a check found, and how to put it right; `fix` is "" where there is nothing to do."""
+
+    subject: str
+    level: Level
+    text: str
+    fix: str = ""
+
+
+class _Checked(NamedTuple):
+    """A check: its subject, the function, and whether the checks after it need its success."""
+
+    subject: str
+    check: Callable[[], Iterable[Finding]]
+    needed: bool = False
+
+
+def examine(*, worker: bool) -> Iterator[Finding]:
+    """Yield the findings of all checks, in order; with `worker` also whether this host can play.
+
+    A check that fails in an unexpected way is a problem, too. Without a database nothing after it is checked.
+    """
+    checks = [*CHECKS, *([_Checked("this host", _this_host)] if worker else [])]
+    for subject, check, needed in checks:
+        failed = False
+        for finding in _findings(subject, check):
+            failed |= finding.level == Level.PROBLEM
+            yield finding
+        if failed and needed:
+            return
+
+
+def _findings(subject: str, check: Callable[[], Iterable[Finding]]) -> Iterator[Finding]:
+    try:
+        yield from check()
+    except Refusal as refusal:
+        yield Finding(subject, Level.PROBLEM, refusal.problem, refusal.fix)
+    except Exception as error:  # whatever is wrong, the checks after it are of use
+        problem, _, fix = str(error).partition("\n  fix: ")
+        known = isinstance(error, GauntletError)
+        yield Finding(subject, Level.PROBLEM, problem if known else f"{type(error).__name__}: {problem}", fix)
+
+
+def _settings() -> Iterator[Finding]:
+    found = [message for message in run_checks(include_deployment_checks=True) if not message.is_silenced()]
+    if any(message.id in _WITHOUT_TLS for message in found):
+        fix = "put a proxy that terminates TLS in front of it, and set GAUNTLET_HTTPS=true"
+        yield Finding(
+            "settings", Level.WARNING, "the site is served without TLS: passwords can be read on the way", fix
+        )
+    for message in found:
+        if message.id not in _WITHOUT_TLS:
+            level = Level.PROBLEM if message.level >= ERROR else Level.WARNING
+            yield Finding("settings", level, f"{message.msg} ({message.id})", message.hint or "")
+    if not found:
+        yield Finding("settings", Level.OK, "Django's checks of a deployment find nothing")
+
+
+def _database() -> Iterator[Finding]:
+    require_migrated()
+    if connection.vendor == "sqlite":
+        yield Finding(
+            "database", Level.WARNING, "SQLite serves one host and one writer", "set DATABASE_URL to PostgreSQL"
+        )
+    else:
+        with connection.cursor() as cursor:
+            cursor.execute("SHOW server_version")
+            (version,) = cursor.fetchone()
+        yield Finding("database", Level.OK, f"PostgreSQL {version} has all migrations")
+
+
+def _identity() -> Iterator[Finding]:
+    require_identity()
+    yield Finding("state folder", Level.OK, f"{settings.STATE} is that of the database")
+
+
+def _disk() -> Iterator[Finding]:
+    free = free_bytes()
+    enough = free >= LEAST_FREE
+    fix = "" if enough else "free some, or enlarge it: pushes, builds and results need space"
+    level = Level.OK if enough else Level.WARNING
+    yield Finding("disk", level, f"{free / 2**30:,.1f} GiB are free for the state folder", fix)
+
+
+def _object_store() -> Iterator[Finding]:
+    object_store.check()
+    yield Finding("object store", Level.OK, "a file was written and removed")
+
+
+def _git() -> Iterator[Finding]:
+    try:
+        done = subprocess.run(["git", "--version"], capture_output=True, text=True, check=True)
+    except (OSError, subprocess.CalledProcessError) as error:
+        raise Refusal(f"git cannot be run: {error}", fix="install it: apt-get install git") from error
+    yield Finding("git", Level.OK, done.stdout.strip())
+
+
+def _cache() -> Iterator[Finding]:
+    key, value = f"doctor-{uuid.uuid4().hex}", "found"
+    cache.set(key, value, 60)
+    found = cache.get(key)
+    cache.delete(key)
+    if found != value:
+        raise Refusal("what was stored is not found", fix="start Redis, or correct GAUNTLET_CACHE")
+    yield Finding("cache", Level.OK, "what was stored is found")
+
+
+def _broker() -> Iterator[Finding]:
+    try:
+        with current_app.connection_for_write() as opened:
+            opened.ensure_connection(max_retries=1, timeout=_BROKER_SECONDS)
+    except Exception as error:
+        raise Refusal(
+            f"the broker cannot be reached: {error}", fix="start Redis, or correct GAUNTLET_BROKER"
+        ) from error
+    yield Finding("broker", Level.OK, "it answers")
+
+
+def _sweep() -> Iterator[Finding]:
+    swept = last_sweep()
+    if swept is None or clock.now() - swept > LONGEST_SWEEP:
+        when = "never" if swept is None else f"{duration((clock.now() - swept).total_seconds())} ago"
+        raise Refusal(
+            f"the last sweep was {when}: nothing is scored, and lost work stays lost",
+            fix="start beat, and a worker of the queue `default` (docs/operating.md, Programs); see their logs",
+        )
+    yield Finding("sweep", Level.OK, "beat and a scorer run")
+
+
+def _workers() -> Iterator[Finding]:
+    live = list(live_workers())
+    if not live:
+        yield Finding(
+            "workers", Level.PROBLEM, "none is live, so nothing is played", "start one of the queue `play`; see its log"
+        )
+    else:
+        yield Finding("workers", Level.OK, f"{len(live)} live: {', '.join(sorted(each.name for each in live)[:8])}")
+    for host in hosts_out_of_service():
+        drained = "look at its results, then return it to service in the admin"
+        fix = drained if host.is_drained else "repair it; it checks itself, and then takes work again"
+        yield Finding("workers", Level.PROBLEM, f"{host.name} is out of service: {host.problem}", fix)
+    for each in live:
+        if abs(each.clock_skew) > MAX_SKEW:
+            text = f"the clock of {each.name} differs from the database's by {each.clock_skew:+.1f} s"
+            yield Finding("workers", Level.WARNING, text, "run NTP on its host")
+
+
+def _clock() -> Iterator[Finding]:
+    _, ahead = clock.compare()
+    right = abs(ahead) <= MAX_SKEW
+    text = f"this host's clock differs from the database's by {ahead:+.2f} s"
+    yield Finding("clock", Level.OK if right else Level.WARNING, text, "" if right else "run NTP on this host")
+
+
+def _signing_key() -> Iterator[Finding]:
+    text = "its secret is there" if signing_keys.require_secret() else "none yet: the first release makes it"
+    yield Finding("signing key", Level.OK, text)
+
+
+def _mail() -> Iterator[Finding]:
+    if not settings.EMAIL_HOST:
+        yield Finding("mail", Level.OK, "no mail server is set, so none is sent")
+        return
+    server = f"{settings.EMAIL_HOST}:{settings.EMAIL_PORT}"
+    try:
+        opened = get_connection()
+        opened.open()
+        opened.close()
+    except OSError as error:  # smtplib's errors are, too
+        raise Refusal(
+            f"{server} cannot be used: {error}", fix="correct GAUNTLET_EMAIL_HOST, its port, user and password"
+        ) from error
+    yield Finding("mail", Level.OK, f"{server} answers")
+
+
+def _backup() -> Iterator[Finding]:
+    newest = Event.objects.filter(verb="back_up").first()
+    if newest is None or clock.now() - newest.at > LONGEST_BACKUP:
+        text = "none was made with `manage.py backup`"
+        if newest is not None:
+            text = f"the last one is {duration((clock.now() - newest.at).total_seconds())} old"
+        yield Finding("backup", Level.WARNING, text, "run it every hour (docs/operating.md, Backup and recovery)")
+    else:
+        yield Finding(
+            "backup",
+            Level.OK,
+            f"{newest.data.get('snapshot')} is {duration((clock.now() - newest.at).total_seconds())} old",
+        )
+
+
+def _this_host() -> Iterator[Finding]:
+    if problem := problem_of_host():
+        raise problem
+    yield Finding("this host", Level.OK, f"its sandbox ({settings.SANDBOX}) has all guards, and it is fast enough")
+
+
+CHECKS = (
+    _Checked("database", _database, needed=True),
+    _Checked("settings", _settings),
+    _Checked("state folder", _identity),
+    _Checked("disk", _disk),
+    _Checked("object store", _object_store),
+    _Checked("git", _git),
+    _Checked("cache", _cache),
+    _Checked("broker", _broker),
+    _Checked("sweep", _sweep),
+    _Checked("workers", _workers),
+    _Checked("clock", _clock),
+    _Checked("signing key", _signing_key),
+    _Checked("mail", _mail),
+    _Checked("backup", _backup),
+)

@@ -1,0 +1,113 @@
+"""The state of the site as metrics of Prometheus, read from the database at each scrape.
+
+Every web process gives the same answer, so the metrics need no place that processes share.
+"""
+
+from __future__ import annotations
+
+import hmac
+import time
+from collections.abc import Iterator
+from datetime import datetime
+from typing import Any
+
+from django.conf import settings
+from django.db import connection
+from django.db.models import Count, QuerySet
+from django.http import Http404, HttpRequest, HttpResponse
+from django.views.decorators.http import require_safe
+from prometheus_client import CollectorRegistry
+from prometheus_client.core import GaugeMetricFamily
+from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
+from prometheus_client.metrics_core import Metric
+from prometheus_client.registry import Collector
+
+from core import clock
+from core.disk_space import free_bytes
+from core.models import Event
+from pages.status.site_status import builds, formats_played, incidents, worker_lines
+from rounds.models import Round
+from submissions.models import Submission
+from workers.models import Host
+from workers.selectors import last_sweep
+
+
+@require_safe
+def metrics(request: HttpRequest) -> HttpResponse:
+    """Return all metrics to who has the token GAUNTLET_METRICS_TOKEN; without the setting there is no such page."""
+    given = request.headers.get("Authorization", "").removeprefix("Bearer ").strip()
+    if not settings.METRICS_TOKEN or not hmac.compare_digest(given.encode(), settings.METRICS_TOKEN.encode()):
+        raise Http404
+    registry = CollectorRegistry()
+    registry.register(SiteCollector())
+    return HttpResponse(
+        generate_latest(registry), content_type=CONTENT_TYPE_LATEST, headers={"Cache-Control": "no-store"}
+    )
+
+
+class SiteCollector(Collector):
+    """What the database says of queues, workers, rounds, incidents and backups now."""
+
+    def collect(self) -> Iterator[Metric]:
+        """Yield the metrics. Ages are in seconds; one of what never happened is absent."""
+        yield _database()
+        yield from _queues()
+        yield _counted("gauntlet_submissions", "Submissions by state.", "state", Submission.objects.all())
+        yield _counted("gauntlet_rounds", "Rounds by state.", "state", Round.objects.all())
+        out = Host.objects.filter(out_since__isnull=False).count()
+        yield GaugeMetricFamily("gauntlet_hosts_out_of_service", "Worker hosts that take no work.", out)
+        yield GaugeMetricFamily(
+            "gauntlet_state_free_bytes", "Free bytes of the disk of the state folder.", free_bytes()
+        )
+        yield from _age("gauntlet_last_sweep_age_seconds", "Since a scorer swept, as beat asks it to.", last_sweep())
+        backup = Event.objects.filter(verb="back_up").values_list("at", flat=True).first()
+        yield from _age("gauntlet_last_backup_age_seconds", "Since the site was backed up.", backup)
+
+
+def _database() -> Metric:
+    begun = time.perf_counter()
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT 1")
+    seconds = time.perf_counter() - begun
+    return GaugeMetricFamily("gauntlet_database_answer_seconds", "Time of a query that reads no table.", seconds)
+
+
+def _queues() -> Iterator[Metric]:
+    items = GaugeMetricFamily("gauntlet_queue_items", "Items of work by queue and state.", labels=["queue", "state"])
+    oldest = GaugeMetricFamily("gauntlet_queue_oldest_age_seconds", "Age of the oldest waiting item.", labels=["queue"])
+    formats = formats_played()
+    queues = [each.queue() for each in formats]
+    for queue in queues:
+        items.add_metric([queue.title, "waiting"], queue.waiting)
+        items.add_metric([queue.title, "claimed"], queue.claimed)
+        if queue.oldest_since is not None:
+            oldest.add_metric([queue.title], _seconds_since(queue.oldest_since))
+    building = builds()
+    items.add_metric(["Builds", "waiting or claimed"], building.count)
+    if building.oldest_since is not None:
+        oldest.add_metric(["Builds"], _seconds_since(building.oldest_since))
+    yield items
+    yield oldest
+    lines = worker_lines(formats)
+    live = GaugeMetricFamily("gauntlet_workers_live", "Workers with a recent heartbeat.", labels=["worker_class"])
+    for worker_class in ("cpu", "gpu"):
+        live.add_metric([worker_class], sum(each.live and each.worker.worker_class == worker_class for each in lines))
+    yield live
+    found = incidents(formats, lines, queues)
+    yield GaugeMetricFamily("gauntlet_incidents", "Incidents that the status page shows.", len(found))
+
+
+def _counted(name: str, text: str, column: str, rows: QuerySet[Any]) -> Metric:
+    family = GaugeMetricFamily(name, text, labels=[column])
+    for value, number in rows.order_by().values_list(column).annotate(Count("pk")):
+        family.add_metric([value], number)
+    return family
+
+
+def _age(name: str, text: str, moment: datetime | None) -> Iterator[Metric]:
+    if moment is not None:
+        yield GaugeMetricFamily(name, text, _seconds_since(moment))
+
+
+def _seconds_since(moment: datetime) -> float:
+    return max(0.0, (clock.now() - moment).total_seconds())
