@@ -78,14 +78,15 @@ def _queues() -> Iterator[Metric]:
     formats = formats_played()
     queues = [each.queue() for each in formats]
     for queue in queues:
-        items.add_metric([queue.title, "waiting"], queue.waiting)
-        items.add_metric([queue.title, "claimed"], queue.claimed)
+        name = queue.title.removesuffix(" waiting").lower()
+        items.add_metric([name, "waiting"], queue.waiting)
+        items.add_metric([name, "claimed"], queue.claimed)
         if queue.oldest_since is not None:
-            oldest.add_metric([queue.title], _seconds_since(queue.oldest_since))
+            oldest.add_metric([name], _seconds_since(queue.oldest_since))
     building = builds()
-    items.add_metric(["Builds", "waiting or claimed"], building.count)
+    items.add_metric(["builds", "waiting or claimed"], building.count)
     if building.oldest_since is not None:
-        oldest.add_metric(["Builds"], _seconds_since(building.oldest_since))
+        oldest.add_metric(["builds"], _seconds_since(building.oldest_since))
     yield items
     yield oldest
     lines = worker_lines(formats)

@@ -61,7 +61,7 @@ def test_they_are_what_the_database_says(client: Client, running: Submission) ->
     assert found["gauntlet_workers_live", "gpu"] == 0
     assert found[("gauntlet_hosts_out_of_service",)] == 1
     assert found["gauntlet_submissions", running.state] == 1
-    assert found["gauntlet_queue_items", "Builds", "waiting or claimed"] == 1
+    assert found["gauntlet_queue_items", "builds", "waiting or claimed"] == 1
     assert 0 <= found[("gauntlet_last_sweep_age_seconds",)] < 600
     assert 0 <= found[("gauntlet_last_backup_age_seconds",)] < 600
     assert found[("gauntlet_state_free_bytes",)] > 0

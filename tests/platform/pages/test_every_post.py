@@ -49,7 +49,6 @@ WITHOUT_EVENT = OWN | {"django_admin_log"}
 MAY_CHANGE: dict[str, set[str] | None] = {
     "anonymous": SIGN_UP,
     "charlie": TEAM,  # invited by the Owls, and may found a team
-    "staff": TEAM,  # without any competition, a user as others
     "rita": TEAM,  # organises another competition
     "bob": TEAM | SUBMITTING | {"rounds_objection"},
     "julia": TEAM | JUDGING,  # judges
@@ -118,7 +117,6 @@ def site(
         person = User.objects.create_user(name, f"{name}@example.org", is_staff=True)
         Organiser.objects.create(competition=planned.competition, user=person, role=role)
     User.objects.filter(pk=olga.pk).update(is_staff=True)
-    User.objects.create_user("staff", "staff@example.org", is_staff=True)
     User.objects.create_superuser("superuser", "s@example.org", None)
     return {
         "slug": "digits", "teams/slug": "owls", "team": "owls", "track_name": "model", "username": "bob",
