@@ -46,7 +46,7 @@ class Level(StrEnum):
 
 
 @dataclass(frozen=True)
-class Finding:
+class CheckFinding:
     """What a check found, and how to put it right; `fix` is "" where there is nothing to do."""
 
     subject: str
@@ -59,11 +59,11 @@ class _Checked(NamedTuple):
     """A check: its subject, the function, and whether the checks after it need its success."""
 
     subject: str
-    check: Callable[[], Iterable[Finding]]
+    check: Callable[[], Iterable[CheckFinding]]
     needed: bool = False
 
 
-def examine(*, worker: bool) -> Iterator[Finding]:
+def examine(*, worker: bool) -> Iterator[CheckFinding]:
     """Yield the findings of all checks, in order; with `worker` also whether this host can play.
 
     A check that fails in an unexpected way is a problem, too. Without a database nothing after it is checked.
@@ -78,82 +78,82 @@ def examine(*, worker: bool) -> Iterator[Finding]:
             return
 
 
-def _findings(subject: str, check: Callable[[], Iterable[Finding]]) -> Iterator[Finding]:
+def _findings(subject: str, check: Callable[[], Iterable[CheckFinding]]) -> Iterator[CheckFinding]:
     try:
         yield from check()
     except Refusal as refusal:
-        yield Finding(subject, Level.PROBLEM, refusal.problem, refusal.fix)
+        yield CheckFinding(subject, Level.PROBLEM, refusal.problem, refusal.fix)
     except Exception as error:  # whatever is wrong, the checks after it are of use
         problem, _, fix = str(error).partition("\n  fix: ")
         known = isinstance(error, GauntletError)
-        yield Finding(subject, Level.PROBLEM, problem if known else f"{type(error).__name__}: {problem}", fix)
+        yield CheckFinding(subject, Level.PROBLEM, problem if known else f"{type(error).__name__}: {problem}", fix)
 
 
-def _settings() -> Iterator[Finding]:
+def _settings() -> Iterator[CheckFinding]:
     found = [message for message in run_checks(include_deployment_checks=True) if not message.is_silenced()]
     if any(message.id in _WITHOUT_TLS for message in found):
         fix = "put a proxy that terminates TLS in front of it, and set GAUNTLET_HTTPS=true"
-        yield Finding(
+        yield CheckFinding(
             "settings", Level.WARNING, "the site is served without TLS: passwords can be read on the way", fix
         )
     for message in found:
         if message.id not in _WITHOUT_TLS:
             level = Level.PROBLEM if message.level >= ERROR else Level.WARNING
-            yield Finding("settings", level, f"{message.msg} ({message.id})", message.hint or "")
+            yield CheckFinding("settings", level, f"{message.msg} ({message.id})", message.hint or "")
     if not found:
-        yield Finding("settings", Level.OK, "Django's checks of a deployment find nothing")
+        yield CheckFinding("settings", Level.OK, "Django's checks of a deployment find nothing")
 
 
-def _database() -> Iterator[Finding]:
+def _database() -> Iterator[CheckFinding]:
     require_migrated()
     if connection.vendor == "sqlite":
-        yield Finding(
+        yield CheckFinding(
             "database", Level.WARNING, "SQLite serves one host and one writer", "set DATABASE_URL to PostgreSQL"
         )
     else:
         with connection.cursor() as cursor:
             cursor.execute("SHOW server_version")
             (version,) = cursor.fetchone()
-        yield Finding("database", Level.OK, f"PostgreSQL {version} has all migrations")
+        yield CheckFinding("database", Level.OK, f"PostgreSQL {version} has all migrations")
 
 
-def _identity() -> Iterator[Finding]:
+def _identity() -> Iterator[CheckFinding]:
     require_identity()
-    yield Finding("state folder", Level.OK, f"{settings.STATE} is that of the database")
+    yield CheckFinding("state folder", Level.OK, f"{settings.STATE} is that of the database")
 
 
-def _disk() -> Iterator[Finding]:
+def _disk() -> Iterator[CheckFinding]:
     free = free_bytes()
     enough = free >= LEAST_FREE
     fix = "" if enough else "free some, or enlarge it: pushes, builds and results need space"
     level = Level.OK if enough else Level.WARNING
-    yield Finding("disk", level, f"{free / 2**30:,.1f} GiB are free for the state folder", fix)
+    yield CheckFinding("disk", level, f"{free / 2**30:,.1f} GiB are free for the state folder", fix)
 
 
-def _object_store() -> Iterator[Finding]:
+def _object_store() -> Iterator[CheckFinding]:
     object_store.check()
-    yield Finding("object store", Level.OK, "a file was written and removed")
+    yield CheckFinding("object store", Level.OK, "a file was written and removed")
 
 
-def _git() -> Iterator[Finding]:
+def _git() -> Iterator[CheckFinding]:
     try:
         done = subprocess.run(["git", "--version"], capture_output=True, text=True, check=True)
     except (OSError, subprocess.CalledProcessError) as error:
         raise Refusal(f"git cannot be run: {error}", fix="install it: apt-get install git") from error
-    yield Finding("git", Level.OK, done.stdout.strip())
+    yield CheckFinding("git", Level.OK, done.stdout.strip())
 
 
-def _cache() -> Iterator[Finding]:
+def _cache() -> Iterator[CheckFinding]:
     key, value = f"doctor-{uuid.uuid4().hex}", "found"
     cache.set(key, value, 60)
     found = cache.get(key)
     cache.delete(key)
     if found != value:
         raise Refusal("what was stored is not found", fix="start Redis, or correct GAUNTLET_CACHE")
-    yield Finding("cache", Level.OK, "what was stored is found")
+    yield CheckFinding("cache", Level.OK, "what was stored is found")
 
 
-def _broker() -> Iterator[Finding]:
+def _broker() -> Iterator[CheckFinding]:
     try:
         with current_app.connection_for_write() as opened:
             opened.ensure_connection(max_retries=1, timeout=_BROKER_SECONDS)
@@ -161,10 +161,10 @@ def _broker() -> Iterator[Finding]:
         raise Refusal(
             f"the broker cannot be reached: {error}", fix="start Redis, or correct GAUNTLET_BROKER"
         ) from error
-    yield Finding("broker", Level.OK, "it answers")
+    yield CheckFinding("broker", Level.OK, "it answers")
 
 
-def _sweep() -> Iterator[Finding]:
+def _sweep() -> Iterator[CheckFinding]:
     swept = last_sweep()
     if swept is None or clock.now() - swept > LONGEST_SWEEP:
         when = "never" if swept is None else f"{duration((clock.now() - swept).total_seconds())} ago"
@@ -172,42 +172,44 @@ def _sweep() -> Iterator[Finding]:
             f"the last sweep was {when}: nothing is scored, and lost work stays lost",
             fix="start beat, and a worker of the queue `default` (docs/operating.md, Programs); see their logs",
         )
-    yield Finding("sweep", Level.OK, "beat and a scorer run")
+    yield CheckFinding("sweep", Level.OK, "beat and a scorer run")
 
 
-def _workers() -> Iterator[Finding]:
+def _workers() -> Iterator[CheckFinding]:
     live = list(live_workers())
     if not live:
-        yield Finding(
+        yield CheckFinding(
             "workers", Level.PROBLEM, "none is live, so nothing is played", "start one of the queue `play`; see its log"
         )
     else:
-        yield Finding("workers", Level.OK, f"{len(live)} live: {', '.join(sorted(each.name for each in live)[:8])}")
+        yield CheckFinding(
+            "workers", Level.OK, f"{len(live)} live: {', '.join(sorted(each.name for each in live)[:8])}"
+        )
     for host in hosts_out_of_service():
         drained = "look at its results, then return it to service in the admin"
         fix = drained if host.is_drained else "repair it; it checks itself, and then takes work again"
-        yield Finding("workers", Level.PROBLEM, f"{host.name} is out of service: {host.problem}", fix)
+        yield CheckFinding("workers", Level.PROBLEM, f"{host.name} is out of service: {host.problem}", fix)
     for each in live:
         if abs(each.clock_skew) > MAX_SKEW:
             text = f"the clock of {each.name} differs from the database's by {each.clock_skew:+.1f} s"
-            yield Finding("workers", Level.WARNING, text, "run NTP on its host")
+            yield CheckFinding("workers", Level.WARNING, text, "run NTP on its host")
 
 
-def _clock() -> Iterator[Finding]:
+def _clock() -> Iterator[CheckFinding]:
     _, ahead = clock.compare()
     right = abs(ahead) <= MAX_SKEW
     text = f"this host's clock differs from the database's by {ahead:+.2f} s"
-    yield Finding("clock", Level.OK if right else Level.WARNING, text, "" if right else "run NTP on this host")
+    yield CheckFinding("clock", Level.OK if right else Level.WARNING, text, "" if right else "run NTP on this host")
 
 
-def _signing_key() -> Iterator[Finding]:
+def _signing_key() -> Iterator[CheckFinding]:
     text = "its secret is there" if signing_keys.require_secret() else "none yet: the first release makes it"
-    yield Finding("signing key", Level.OK, text)
+    yield CheckFinding("signing key", Level.OK, text)
 
 
-def _mail() -> Iterator[Finding]:
+def _mail() -> Iterator[CheckFinding]:
     if not settings.EMAIL_HOST:
-        yield Finding("mail", Level.OK, "no mail server is set, so none is sent")
+        yield CheckFinding("mail", Level.OK, "no mail server is set, so none is sent")
         return
     server = f"{settings.EMAIL_HOST}:{settings.EMAIL_PORT}"
     try:
@@ -218,28 +220,28 @@ def _mail() -> Iterator[Finding]:
         raise Refusal(
             f"{server} cannot be used: {error}", fix="correct GAUNTLET_EMAIL_HOST, its port, user and password"
         ) from error
-    yield Finding("mail", Level.OK, f"{server} answers")
+    yield CheckFinding("mail", Level.OK, f"{server} answers")
 
 
-def _backup() -> Iterator[Finding]:
+def _backup() -> Iterator[CheckFinding]:
     newest = Event.objects.filter(verb="back_up").first()
     if newest is None or clock.now() - newest.at > LONGEST_BACKUP:
         text = "none was made with `manage.py backup`"
         if newest is not None:
             text = f"the last one is {duration((clock.now() - newest.at).total_seconds())} old"
-        yield Finding("backup", Level.WARNING, text, "run it every hour (docs/operating.md, Backup and recovery)")
+        yield CheckFinding("backup", Level.WARNING, text, "run it every hour (docs/operating.md, Backup and recovery)")
     else:
-        yield Finding(
+        yield CheckFinding(
             "backup",
             Level.OK,
             f"{newest.data.get('snapshot')} is {duration((clock.now() - newest.at).total_seconds())} old",
         )
 
 
-def _this_host() -> Iterator[Finding]:
+def _this_host() -> Iterator[CheckFinding]:
     if problem := problem_of_host():
         raise problem
-    yield Finding("this host", Level.OK, f"its sandbox ({settings.SANDBOX}) has all guards, and it is fast enough")
+    yield CheckFinding("this host", Level.OK, f"its sandbox ({settings.SANDBOX}) has all guards, and it is fast enough")
 
 
 CHECKS = (

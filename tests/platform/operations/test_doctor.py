@@ -21,7 +21,7 @@ from pytest_django import Settings
 from core import clock, event_log
 from core.models import SiteIdentity
 from core.site_identity import require_identity
-from operations.doctor import CHECKS, Finding, Level, examine
+from operations.doctor import CHECKS, CheckFinding, Level, examine
 from rounds.models import SigningKey
 from workers.models import Host, Worker
 from workers.tasks import sweep
@@ -38,7 +38,7 @@ def running(db: None) -> Worker:
     return worker
 
 
-def found(level: Level, *, worker: bool = False) -> dict[str, list[Finding]]:
+def found(level: Level, *, worker: bool = False) -> dict[str, list[CheckFinding]]:
     """The findings of one level by their subject."""
     findings = defaultdict(list)
     for each in examine(worker=worker):

@@ -9,7 +9,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand
 
-from operations.doctor import Finding, Level, examine
+from operations.doctor import CheckFinding, Level, examine
 
 
 class Command(BaseCommand):
@@ -34,7 +34,7 @@ class Command(BaseCommand):
         if any(finding.level == Level.PROBLEM for finding in found):
             raise SystemExit(1)
 
-    def _print(self, finding: Finding) -> None:
+    def _print(self, finding: CheckFinding) -> None:
         style = {Level.OK: self.style.SUCCESS, Level.WARNING: self.style.WARNING, Level.PROBLEM: self.style.ERROR}
         self.stdout.write(f"{style[finding.level](f'{finding.level:<8}')} {finding.subject}: {finding.text}")
         if finding.fix:
