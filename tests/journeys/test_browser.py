@@ -229,6 +229,9 @@ def test_a_team_replays_the_path_of_its_attack(site: Site, browser: Browser) -> 
         page.get_by_role("heading", name="Pictures of the smoke test").scroll_into_view_if_needed()
         sample = page.locator("[data-sample]:has([data-replay])").first
         output, slider = sample.locator("[data-replay] output"), sample.locator("[data-replay] input")
+        page.locator("details").evaluate_all(
+            "all => all.forEach(each => { each.open = true; })"
+        )  # it may be folded away
         last = output.inner_text()
         slider.focus()
         slider.press("Home")
