@@ -140,8 +140,10 @@ def judge(side: Side, shown: Sequence[Shown]) -> Judged:
         claims.append(Claims(len(claimed), len(claimed - better)))
     sign = 1 if side is Side.MODEL else -1
     corrected = {name: value / (1 + sign * gain_by_luck(side, tried[name], SAMPLES)) for name, value in values.items()}
-    wrong = [sum(sign * of[one] < sign * of[other] for one, other in better) for of in (values, corrected)]
-    return Judged(*claims, *wrong)
+    by_score, by_corrected = (
+        sum(sign * of[one] < sign * of[other] for one, other in better) for of in (values, corrected)
+    )
+    return Judged(claims[0], claims[1], by_score, by_corrected)
 
 
 def report(boards: int, seed: int) -> list[str]:
