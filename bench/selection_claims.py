@@ -1,6 +1,6 @@
 """False "better than" claims on leaderboards on which teams choose the best of their submissions.
 
-    python -m bench.selection_claims [--boards 200] [--seed 7]
+    python -m bench.selection_claims [--boards 200] [--seed 7] [--side model]
 
 Each board has ten teams, five opponents and 200 samples, and the deviations of `bench.luck`. A team shows the
 submission with the best score of all that it tried. In *families* the submissions of a team share most of their errors
@@ -146,11 +146,11 @@ def judge(side: Side, shown: Sequence[Shown]) -> Judged:
     return Judged(claims[0], claims[1], by_score, by_corrected)
 
 
-def report(boards: int, seed: int) -> list[str]:
+def report(boards: int, seed: int, sides: Sequence[Side]) -> list[str]:
     """Return the table, with standard errors over boards of their shares."""
     rows = []
     for kind, field in FIELDS.items():
-        for side in Side:
+        for side in sides:
             for name, tried in TRIED.items():
                 found = [judge(side, shown_on(field, side, tried, (seed, number))) for number in range(boards)]
                 rows.append([f"{kind} {side}s", name, *_cells(found, math.comb(len(tried), 2), equal=not field.teams)])
@@ -184,8 +184,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m bench.selection_claims", description="False claims by selection.")
     parser.add_argument("--boards", type=int, default=200, metavar="N", help="boards of each kind")
     parser.add_argument("--seed", type=int, default=7, help="repeats the boards exactly")
+    parser.add_argument("--side", choices=tuple(Side), type=Side, help="models or attacks alone")
     given = parser.parse_args()
-    print("\n".join(report(given.boards, given.seed)))
+    print("\n".join(report(given.boards, given.seed, [given.side] if given.side else list(Side))))
 
 
 if __name__ == "__main__":
