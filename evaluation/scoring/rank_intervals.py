@@ -4,12 +4,17 @@ The scores of two players rest on the same samples and are strongly correlated, 
 about their difference. Here all players share the same resamples. A pair is separated where its difference exceeds the
 value that the largest of all studentised differences reaches in 95 % of the resamples (the max-T method of Westfall and
 Young, 1993). So at most one leaderboard of equals in twenty shows any order.
+
+Where a player is the best of several, its score is too good by selection: whatever it is better than must then be so at
+the level of Sidak (1967), as if each of the several had been compared.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import math
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from statistics import NormalDist
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,7 +50,12 @@ class Ranks:
 
 
 def rank_intervals(
-    values: Mapping[str, float], resampled: Mapping[str, Distances], side: Side, *, freedom: int | None = None
+    values: Mapping[str, float],
+    resampled: Mapping[str, Distances],
+    side: Side,
+    *,
+    freedom: int | None = None,
+    best_of: Mapping[str, int] | None = None,
 ) -> Ranks:
     """Return the 95 % simultaneous rank intervals of the players of one leaderboard.
 
@@ -53,7 +63,8 @@ def rank_intervals(
     the same samples). The interval of a player goes from 1 + the number of significantly better players to the number
     of players minus the significantly worse ones. The largest score is the best of models, the smallest that of
     attacks. With `freedom`, the degrees of freedom of the resamples' deviations, the value that a difference must
-    exceed is that of Student's t for the same probability: means of few samples need it, medians do not. Raise
+    exceed is that of Student's t for the same probability: means of few samples need it, medians do not. `best_of` has
+    the number of submissions that a player may have been selected from, 1 for those that are missing. Raise
     `ValueError` where a player has no resamples.
     """
     names = list(values)
@@ -64,13 +75,27 @@ def rank_intervals(
     sign = 1.0 if side is Side.MODEL else -1.0
     scores = sign * np.array([values[name] for name in names])
     draws = sign * np.array([resampled[name] for name in names])
-    better = _separated(scores, draws, freedom)
+    better = _separated(scores, draws, freedom, [(best_of or {}).get(name, 1) for name in names])
     intervals = {
         name: RankInterval(1 + int(better[:, row].sum()), len(names) - int(better[row].sum()))
         for row, name in enumerate(names)
     }
     pairs = frozenset((names[row], names[column]) for row, column in zip(*np.nonzero(better), strict=True))
     return Ranks(intervals, pairs)
+
+
+def sidak(normal: float, count: int) -> float:
+    """Return the quantile above 0 that the largest of `count` numbers exceeds as often as one does the given quantile.
+
+    The numbers are absolute values of standard normal ones and independent; dependent ones exceed it less often (Sidak
+    1967). Raise `ValueError` for a count below one.
+    """
+    if count < 1:
+        raise ValueError(f"the best of {count}")
+    level = math.erfc(normal / math.sqrt(2))
+    if count == 1 or not 0 < level < 1:
+        return normal
+    return -NormalDist().inv_cdf(-math.expm1(math.log1p(-level) / count) / 2)
 
 
 def student(normal: float, freedom: int) -> float:
@@ -84,10 +109,12 @@ def student(normal: float, freedom: int) -> float:
     return sum((term / float(freedom**power) for power, term in enumerate(terms)), 0.0)
 
 
-def _separated(scores: Distances, draws: Distances, freedom: int | None) -> NDArray[np.bool_]:
+def _separated(scores: Distances, draws: Distances, freedom: int | None, best_of: Sequence[int]) -> NDArray[np.bool_]:
     """Return (players, players): True where the row's player is significantly better than the column's player.
 
-    `draws` is (players, resamples). A pair whose difference is the same in every resample is separated unless it is 0.
+    The critical value follows from the number that the better one was selected from: selection of the worse one makes
+    no claim easier. `draws` is (players, resamples). A pair whose difference is the same in every resample is separated
+    unless it is 0.
     """
     count = len(scores)
     first, second = np.triu_indices(count, 1)
@@ -104,13 +131,15 @@ def _separated(scores: Distances, draws: Distances, freedom: int | None) -> NDAr
             np.maximum(largest, studentised.max(axis=0), out=largest)
     # the smallest value that at least 95 % of the resamples do not exceed
     critical = float(np.sort(largest)[int(np.ceil(CONFIDENCE * largest.size)) - 1])
+    needed = {number: sidak(critical, number) for number in set(best_of)}
     if freedom is not None:
-        critical = student(critical, freedom)
-    # require a clear excess: the last bits of a deviation differ between machines
-    clear = np.where(deviation > 0, np.abs(difference) > critical * deviation * (1 + _ROUNDING), difference != 0)
+        needed = {number: student(normal, freedom) for number, normal in needed.items()}
+    of_player = np.array([needed[number] for number in best_of])
     better = np.zeros((count, count), np.bool_)
-    better[first, second] = clear & (difference > 0)
-    better[second, first] = clear & (difference < 0)
+    for one, other, gap in ((first, second, difference), (second, first, -difference)):
+        # require a clear excess: the last bits of a deviation differ between machines
+        clear = np.where(deviation > 0, gap > of_player[one] * deviation * (1 + _ROUNDING), gap != 0)
+        better[one, other] = clear & (gap > 0)
     return better
 
 

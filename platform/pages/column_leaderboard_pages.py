@@ -44,6 +44,7 @@ from rounds.models import Release, Round
 from rounds.selectors import StandingRow, standings
 from submissions.column_leaderboard import Column, PlainBoard, PlainRow
 from submissions.models import Build, Submission
+from submissions.selectors import tried_by_track
 from workers.work_items import WorkItem
 
 PARTS = "pages/plain"
@@ -146,10 +147,14 @@ class PlainPages(WithoutHistory):
         tracks = [] if hidden else list(entry.competition.tracks.all())
         rows = {track.pk: self._own(track, entry) for track in tracks}
         scored = {row.submission.pk: row for row in rows.values() if row}
+        tried = tried_by_track(entry)
         return TeamContent(
             which_counts="On each track the newest submission with a score counts.",
             standings={
-                track.pk: StandingContent(template=f"{PARTS}/standing.html", context={"row": rows.get(track.pk)})
+                track.pk: StandingContent(
+                    template=f"{PARTS}/standing.html",
+                    context={"row": rows.get(track.pk), "tried": tried.get(track.pk, 0)},
+                )
                 for track in entry.competition.tracks.all()
             },
             submissions={

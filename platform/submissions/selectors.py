@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from datetime import timedelta
 from itertools import islice
 
-from django.db.models import Exists, F, OuterRef, QuerySet
+from django.db.models import Count, Exists, F, OuterRef, QuerySet
 
+from competitions.models import Entry
 from core import clock
 from core.event_log import name_of
 from core.models import Event
@@ -47,6 +48,16 @@ class LogPage:
 def ready_submissions() -> QuerySet[Submission]:
     """Return the submissions that may count: ready, and not disqualified."""
     return Submission.objects.filter(state=Submission.State.READY, disqualified_at=None)
+
+
+def tried_by_track(entry: Entry) -> dict[int, int]:
+    """Return how many submissions of a team were built and could be scored, by the key of the track.
+
+    Withdrawn ones were tried, too.
+    """
+    states = (Submission.State.READY, Submission.State.WITHDRAWN)
+    tried = Submission.objects.filter(repository__entry=entry, state__in=states, player__isnull=False)
+    return dict(tried.order_by().values_list("repository__track").annotate(count=Count("pk")))
 
 
 def log_lines(build: Build, after: int = 0, limit: int = LOG_PAGE) -> LogPage:

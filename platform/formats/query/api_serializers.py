@@ -6,7 +6,7 @@ from typing import Any
 
 from rest_framework import serializers
 
-from api.rounded_fields import DistanceField, MomentField, QueriesField, SecondsField
+from api.rounded_fields import DistanceField, MomentField, QueriesField, SecondsField, ShareField
 from competitions.pseudonyms import public_name
 from core import rounding
 from formats.query.leaderboards.models import Evaluation
@@ -23,6 +23,9 @@ class QueryBoardRowSerializer(serializers.Serializer[Any]):
     `opponents` count: an attack's score excludes models of its own team, `value_all` includes them. Models only:
     `samples_not_broken`, the number of samples without an adversarial, and `clean_wrong`, the number of samples
     misclassified without an attack. `chosen`: the team chose this submission; otherwise it is the newest scored one.
+    `tried`: the number of submissions that the team could choose from, with a score on the same samples, and
+    `expected_gain`: by which share the best of that many equally strong ones is expected to look better than it is. The
+    rank interval allows for it. Both are null where the newest submission counts.
     """
 
     rank = serializers.IntegerField(allow_null=True)
@@ -50,6 +53,8 @@ class QueryBoardRowSerializer(serializers.Serializer[Any]):
     pool = serializers.IntegerField(allow_null=True)
     provisional = serializers.BooleanField()
     chosen = serializers.BooleanField()
+    tried = serializers.IntegerField(allow_null=True)
+    expected_gain = ShareField(allow_null=True)
     scored_at = MomentField()
 
 

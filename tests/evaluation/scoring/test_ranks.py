@@ -11,7 +11,7 @@ from evaluation.domain.players import Side
 from evaluation.formats.query.scoring.scores_v1 import attack_score, interval, model_score, resampled_medians
 from evaluation.scoring import rank_intervals as module
 from evaluation.scoring.distances import Distances
-from evaluation.scoring.rank_intervals import RankInterval, Ranks, rank_intervals
+from evaluation.scoring.rank_intervals import RankInterval, Ranks, rank_intervals, sidak
 
 
 def ranks_of(players: dict[str, Distances], side: Side = Side.MODEL) -> Ranks:
@@ -105,3 +105,57 @@ def test_the_rank_of_a_player_lies_within_its_interval(shifts: list[float], seed
     for name, value in values.items():
         rank = 1 + sum(sign * other < sign * value for other in values.values())
         assert ranks.intervals[name].low <= rank <= ranks.intervals[name].high
+
+
+def noisy(*values: float) -> tuple[dict[str, float], dict[str, Distances]]:
+    """Return scores whose resamples are independent and normal: the difference of two has a deviation of 1."""
+    random = np.random.default_rng(11)
+    scores = {str(number): value for number, value in enumerate(values)}
+    return scores, {name: value + random.normal(0, 0.5**0.5, 2000) for name, value in scores.items()}
+
+
+@pytest.mark.parametrize("side", Side)
+def test_the_best_of_several_needs_a_larger_difference(side: Side) -> None:
+    scores, resampled = noisy(*((2.5, 0.0) if side is Side.MODEL else (0.0, 2.5)))
+    assert rank_intervals(scores, resampled, side).separated("0", "1")
+    assert rank_intervals(scores, resampled, side, best_of={"0": 2}).separated("0", "1")
+    selected = rank_intervals(scores, resampled, side, best_of={"0": 20})
+    assert not selected.separated("0", "1")
+    assert selected.intervals == {"0": RankInterval(1, 2), "1": RankInterval(1, 2)}
+
+
+def test_the_selection_of_the_worse_one_changes_nothing() -> None:
+    scores, resampled = noisy(2.5, 0.0)
+    assert rank_intervals(scores, resampled, Side.MODEL, best_of={"1": 1000}).separated("0", "1")
+
+
+def test_the_only_submission_of_a_team_is_not_selected() -> None:
+    players = field(5, [0.1 * number for number in range(8)])
+    values = {name: model_score(rows).value for name, rows in players.items()}
+    resampled = {name: model_score(rows).resampled for name, rows in players.items()}
+    plain = rank_intervals(values, resampled, Side.MODEL)
+    assert rank_intervals(values, resampled, Side.MODEL, best_of=dict.fromkeys(values, 1)) == plain
+    some = rank_intervals(values, resampled, Side.MODEL, best_of=dict.fromkeys(values, 150))
+    assert all(some.intervals[name].low <= each.low for name, each in plain.intervals.items())
+    assert some.intervals != plain.intervals
+
+
+@pytest.mark.parametrize(("count", "needed"), [(1, 1.96), (2, 2.237), (5, 2.569), (20, 3.016), (150, 3.581)])
+def test_the_quantile_of_the_best_of_several_is_that_of_sidak(count: int, needed: float) -> None:
+    assert sidak(1.96, count) == pytest.approx(needed, abs=1e-3)
+
+
+def test_the_largest_of_independent_numbers_exceeds_it_as_often() -> None:
+    drawn = np.abs(np.random.default_rng(3).standard_normal((20_000, 20))).max(axis=1)
+    assert (drawn > sidak(1.96, 20)).mean() == pytest.approx(0.05, abs=0.006)
+
+
+def test_no_quantile_is_too_small_or_too_large_to_correct() -> None:
+    assert sidak(0.0, 150) == 0
+    assert 8 < sidak(8.0, 150) < 9
+    assert sidak(60.0, 150) == 60
+
+
+def test_the_best_of_none_is_an_error() -> None:
+    with pytest.raises(ValueError, match="the best of 0"):
+        sidak(1.96, 0)

@@ -67,7 +67,8 @@ def test_fields_keep_their_order(program: Any, scored: Submission, alice: User) 
         *("rank", "rank_low", "rank_high", "change", "team", "team_name", "ineligible_for_prizes", "submission"),
         *("title", "value", "low", "high", "samples", "failures", "met", "opponents", "value_all"),
         "samples_not_broken",
-        *("clean_wrong", "worst_opponent", "median_seconds", "rules", "pool", "provisional", "chosen", "scored_at"),
+        *("clean_wrong", "worst_opponent", "median_seconds", "rules", "pool", "provisional", "chosen"),
+        *("tried", "expected_gain", "scored_at"),
     ]
     public = program().get(f"/api/submissions/{scored.pk}").json()
     assert list(public) == [

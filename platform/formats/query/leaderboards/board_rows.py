@@ -12,8 +12,10 @@ from django.db.models.functions import Coalesce
 
 from competitions.models import Track
 from core.rank_interval_text import rank_range
+from evaluation.domain.players import Side
 from formats.query.leaderboards.evaluation_basis import EvaluationBasis, key_in_force, measured_under
 from formats.query.leaderboards.models import Evaluation, PoolPlace, Standing
+from formats.query.leaderboards.selection_effect import chance_of
 from formats.query.matches.models import Match
 
 
@@ -62,6 +64,17 @@ class BoardRow:
     """The match against the hardest opponent."""
     chosen: bool = False
     """Whether the team chose this submission; otherwise it is the newest scored one."""
+    tried: int | None = None
+    """How many submissions the team could choose from, with a score on the same samples; None where the newest one
+    counts."""
+
+    @property
+    def expected_gain(self) -> float | None:
+        """Share by which the best of `tried` equally strong submissions is expected to look better than it is."""
+        if self.tried is None:
+            return None
+        side = Side.ATTACK if self.clean_wrong is None else Side.MODEL
+        return chance_of(side, self.tried, self.samples).gain
 
     @property
     def tries(self) -> int:
@@ -126,7 +139,7 @@ def standings_of(track: Track, basis: EvaluationBasis | None = None) -> QuerySet
 def standing_values(rows: QuerySet[Standing], in_force: Q, *columns: str) -> QuerySet[Standing, Any]:
     """Return standings as values for `standing_row`, with further `columns`; `in_force` marks those with a rank."""
     provisional = Case(When(in_force, then=Value(False)), default=Value(True))
-    ranks = ("rank", "previous_rank", "rank_low", "rank_high", "separated", "chosen")
+    ranks = ("rank", "previous_rank", "rank_low", "rank_high", "separated", "chosen", "tried")
     paths = {name: F(path) for name, path in _PATHS.items()} | _derived("evaluation__")
     values: QuerySet[Standing, Any] = rows.values(*columns, *ranks, provisional=provisional, **paths)
     return values.order_by("place", "entry__team__slug")

@@ -223,6 +223,9 @@ class Standing(models.Model):
     """Whether the data separate it from all of the next rank."""
     chosen = models.BooleanField(default=False)
     """Whether the team chose this submission; otherwise it is the newest scored one."""
+    tried = models.PositiveIntegerField(null=True, blank=True)
+    """How many submissions the team could choose from, with a score on the same samples; None where the newest one
+    counts. The rank interval allows for it."""
 
     class Meta:
         ordering = ["track", "place", "entry"]

@@ -14,7 +14,7 @@ from formats.query.leaderboards.evaluation_basis import counted_at, scored_rows
 from formats.query.leaderboards.history import basis_changes
 from formats.query.leaderboards.models import Evaluation
 from formats.query.leaderboards.ranking import BoardPlace, places
-from formats.query.leaderboards.submission_choices import choice_changes
+from formats.query.leaderboards.submission_choices import choice_changes, submissions_tried
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,9 @@ def board_at(track: Track, at: datetime) -> PastBoard:
     """Return the leaderboard of a track as of `at`, in a number of queries that does not depend on its rows."""
     changes = basis_changes(track, at)
     key = changes[-1].key if changes else None
-    board = places(scored_rows(track, counted_at(at)), track.name, key, choice_changes(track, at))
+    seen = counted_at(at)
+    rows, tried = scored_rows(track, seen), submissions_tried(track, seen, at)
+    board = places(rows, track.name, key, choice_changes(track, at), tried)
     slugs = dict(Entry.objects.filter(competition=track.competition_id).values_list("pk", "team__slug"))
     return PastBoard(sorted(board.values(), key=lambda place: (place.place, slugs[place.entry])))
 
@@ -62,4 +64,5 @@ def _ranks(place: BoardPlace) -> dict[str, object]:
         "separated": None,
         "provisional": place.rank is None,
         "chosen": place.chosen,
+        "tried": place.tried,
     }

@@ -14,8 +14,8 @@ def with_intervals(
 ) -> dict[int, BoardPlace]:
     """Return the board with the rank intervals of its first `COMPARED` ranked rows.
 
-    Intervals of the stored rows `standing` are reused where they compare the same scores. There are none if the
-    resamples of one of them are missing: older scores have none until `leaderboards verify --repair`.
+    Intervals of the stored rows `standing` are reused where they compare the same scores, selected from as many. There
+    are none if the resamples of one of them are missing: older scores have none until `leaderboards verify --repair`.
     """
     ranked = sorted((row for row in board.values() if row.rank is not None), key=lambda row: (row.place, row.entry))
     compared = {row.evaluation: row for row in ranked[:COMPARED]}
@@ -23,8 +23,10 @@ def with_intervals(
         compared = {}
     more = len(compared) < len(ranked)
     known = {row.evaluation: row for row in standing.values() if row.rank_low is not None}
+    selected = {evaluation: row.tried for evaluation, row in compared.items()}
     # the last compared row has an open interval if there are more rows; otherwise no row has one
-    if known.keys() != compared.keys() or any(row.rank_high is None for row in known.values()) != more:
+    alike = {evaluation: row.tried for evaluation, row in known.items()} == selected
+    if not alike or any(row.rank_high is None for row in known.values()) != more:
         known = _derived(compared, track_name, more=more)
     return {
         entry: row._replace(rank_low=same.rank_low, rank_high=same.rank_high, separated=same.separated)
@@ -38,9 +40,8 @@ def _derived(compared: Mapping[int, BoardPlace], track_name: str, *, more: bool)
     if not compared:
         return {}
     rows = Resamples.objects.filter(evaluation__in=compared).values_list("evaluation", "evaluation__value", "medians")
-    ranks = {evaluation: row.place for evaluation, row in compared.items()}
     scores = [
-        RankedEvaluation(evaluation, ranks[evaluation], value, bytes(medians))
+        RankedEvaluation(evaluation, compared[evaluation].place, value, bytes(medians), compared[evaluation].tried or 1)
         for evaluation, value, medians in rows
         if value is not None
     ]

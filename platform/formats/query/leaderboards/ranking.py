@@ -47,6 +47,9 @@ Chosen: TypeAlias = Mapping[int, int | None]
 
 NOTHING_CHOSEN: Chosen = MappingProxyType({})
 
+Tried: TypeAlias = Mapping[tuple[int, int], int]
+"""Number of submissions of an entry with a score on a sample set, by the keys of both."""
+
 
 class BoardPlace(NamedTuple):
     """One row of a leaderboard: `place` is where it is listed; equal scores share it.
@@ -55,7 +58,7 @@ class BoardPlace(NamedTuple):
     `previous_rank` is None where the entry had no rank on the same basis then. `rank_low` and `rank_high` are the 95 %
     rank interval, None where none is computed; `rank_high` alone is None if the interval reaches below the compared
     rows. `separated`: whether the data separate the row from all rows of the next rank. `chosen`: whether the entry
-    chose this submission.
+    chose this submission. `tried`: the number of submissions that it could choose from, None where the newest counts.
     """
 
     entry: int
@@ -67,6 +70,7 @@ class BoardPlace(NamedTuple):
     rank_high: int | None = None
     separated: bool | None = None
     chosen: bool = False
+    tried: int | None = None
 
 
 def chosen_by(choices: Iterable[Choice]) -> Chosen:
@@ -75,12 +79,17 @@ def chosen_by(choices: Iterable[Choice]) -> Chosen:
 
 
 def places(
-    rows: Iterable[ScoredEvaluation], track_name: str, in_force: BasisKey | None, choices: Sequence[Choice] = ()
+    rows: Iterable[ScoredEvaluation],
+    track_name: str,
+    in_force: BasisKey | None,
+    choices: Sequence[Choice] = (),
+    tried: Tried | None = None,
 ) -> dict[int, BoardPlace]:
     """Return the board of the track `track_name` by entry, from rows in any order and choices, oldest first.
 
     For each entry the chosen or else the newest scored submission counts, with its newest evaluation on the latest
-    basis. Only scores on the basis `in_force` have a rank; the others are listed below, the latest basis first.
+    basis. Only scores on the basis `in_force` have a rank; the others are listed below, the latest basis first. `tried`
+    is given where entries may choose.
     """
     rows = list(rows)
     if not rows:
@@ -103,6 +112,7 @@ def places(
             rank=now[entry] if ranked else None,
             previous_rank=then[entry] if comparable else None,
             chosen=row.submission == chosen.get(entry),
+            tried=None if tried is None else tried.get((entry, row.basis[2]), 1),
         )
     return board
 

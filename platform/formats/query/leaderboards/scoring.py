@@ -30,7 +30,7 @@ from formats.query.leaderboards.player_owners import left_out
 from formats.query.leaderboards.rank_intervals import with_intervals
 from formats.query.leaderboards.ranking import BoardPlace, places
 from formats.query.leaderboards.scoring_adapter import PlayedSample, PoolOpponent, Scores, score_columns
-from formats.query.leaderboards.submission_choices import choice_changes
+from formats.query.leaderboards.submission_choices import choice_changes, submissions_tried
 from formats.query.matches.models import Match, SampleResult
 from formats.query.tracks import MODEL
 from submissions import quota_ledger
@@ -279,7 +279,8 @@ def difference_of(track: Track, *, again: bool = False) -> tuple[list[BoardPlace
     """Return the places that are missing or wrong in the track's standings, and the entries to remove."""
     columns = Standing.objects.filter(track=track).values_list(*BoardPlace._fields)
     standing = {row[0]: BoardPlace(*row) for row in columns}
-    board = places(scored_rows(track), track.name, key_in_force(track), choice_changes(track))
+    rows, tried = scored_rows(track), submissions_tried(track, COUNTED)
+    board = places(rows, track.name, key_in_force(track), choice_changes(track), tried)
     board = with_intervals(board, {} if again else standing, track.name)
     changed = [place for entry, place in board.items() if standing.get(entry) != place]
     return changed, [entry for entry in standing if entry not in board]

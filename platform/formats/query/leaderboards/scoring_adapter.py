@@ -51,12 +51,16 @@ class Scores(NamedTuple):
 
 
 class RankedEvaluation(NamedTuple):
-    """A ranked row of a board: key of its evaluation, rank, score, and score in each resample."""
+    """A ranked row of a board: key of its evaluation, rank, score, and score in each resample.
+
+    `tried`: how many submissions its team could choose it from.
+    """
 
     evaluation: int
     rank: int
     value: float
     resampled: bytes
+    tried: int = 1
 
 
 class RankColumns(NamedTuple):
@@ -141,6 +145,7 @@ def rank_columns(rows: Sequence[RankedEvaluation], track_name: str) -> dict[int,
         {str(row.evaluation): row.value for row in rows},
         {str(row.evaluation): np.frombuffer(row.resampled, "<f8") for row in rows},
         TrackName(track_name).side,
+        best_of={str(row.evaluation): row.tried for row in rows},
     )
     by_rank: dict[int, list[RankedEvaluation]] = {}
     for row in sorted(rows, key=lambda row: row.rank):

@@ -88,7 +88,7 @@ def luck_on(track: Track, teams: Collection[str], *, until: datetime | None = No
     if not found:
         return None
     samples, side = found[0][1], TrackName(track.name).side
-    chances = tuple(_chance(side, count, samples) for count in EXAMPLES)
+    chances = tuple(chance_of(side, count, samples) for count in EXAMPLES)
     return BoardLuck(samples, chances, {team: measured for team, _, measured in found})
 
 
@@ -107,20 +107,21 @@ def luck_of(entry: Entry, *, inside: bool) -> list[TrackLuck]:
         count = own.filter(sample_set=basis.sample_set).values("submission").distinct().count()
         newest = own.order_by("-submission_id", *NEWEST).first() if inside else None
         if count or newest:
-            chance = _chance(side, count, basis.sample_set.count)
+            chance = chance_of(side, count, basis.sample_set.count)
             compared = _compared(newest, own, side) if newest else None
             number = newest.submission_id if newest else None
             found.append(TrackLuck(track, basis.sample_set.count, chance, number, compared))
     return found
 
 
+def chance_of(side: Side, submissions: int, samples: int) -> Chance:
+    """Return the expected gain of the best of `submissions`, 0 for none."""
+    return Chance(submissions, gain_by_luck(side, submissions, samples) if submissions else 0.0)
+
+
 def _scored(track: Track, until: datetime | None) -> QuerySet[Evaluation]:
     rows = Evaluation.objects.filter(COUNTED, submission__repository__track=track, state=Evaluation.State.SCORED)
     return rows if until is None else rows.filter(finished_at__lte=until)
-
-
-def _chance(side: Side, submissions: int, samples: int) -> Chance:
-    return Chance(submissions, gain_by_luck(side, submissions, samples) if submissions else 0.0)
 
 
 def _compared(newest: Evaluation, own: QuerySet[Evaluation], side: Side) -> SubmissionDifference | None:

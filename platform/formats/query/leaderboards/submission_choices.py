@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from datetime import datetime
 
-from django.db.models import Max, QuerySet
+from django.db.models import Count, Max, Q, QuerySet
 
 from competitions.models import Track
 from competitions.rules import teams_may_choose
-from formats.query.leaderboards.models import SubmissionChoice
-from formats.query.leaderboards.ranking import Choice, Chosen, chosen_by
+from formats.query.leaderboards.models import Evaluation, SubmissionChoice
+from formats.query.leaderboards.ranking import Choice, Chosen, Tried, chosen_by
 from repositories.models import Repository
 
 
@@ -47,6 +47,24 @@ def _while_allowed(choices: Iterable[Choice], allowed: Iterable[tuple[datetime, 
             may_choose = event
             found += [Choice(at, entry, submission if event else None) for entry, submission in chosen.items()]
     return found
+
+
+def submissions_tried(track: Track, seen: Q, until: datetime | None = None) -> Tried | None:
+    """Return how many submissions each team could choose from by their scores; None where the newest one counts.
+
+    They are counted by sample set, whatever the pool: a new pool measures only the chosen one again, and its score has
+    the luck of the same samples. Withdrawn ones were tried, too. `seen` selects the evaluations, `until` the rules.
+    """
+    versions = track.competition.rules_versions.order_by("-version")
+    if until is not None:
+        versions = versions.filter(created_at__lte=until)
+    rules = versions.values_list("values", flat=True).first()
+    if rules is None or not teams_may_choose(rules):
+        return None
+    scored = Evaluation.objects.filter(seen, submission__repository__track=track, state=Evaluation.State.SCORED)
+    by_set = scored.order_by().values_list("submission__repository__entry", "sample_set")
+    counts = by_set.annotate(tried=Count("submission", distinct=True))
+    return {(entry, sample_set): tried for entry, sample_set, tried in counts}
 
 
 def chosen_at(track: Track, at: datetime | None = None) -> Chosen:

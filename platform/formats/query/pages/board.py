@@ -22,7 +22,12 @@ from evaluation.domain.score_decimals import decimals
 from formats.query.leaderboards import visibility
 from formats.query.leaderboards.board_row_selection import BoardPage, view_of
 from formats.query.leaderboards.board_rows import BoardRow
-from formats.query.leaderboards.evaluation_basis import opposing_pool, opposing_pool_keys, ranking_basis
+from formats.query.leaderboards.evaluation_basis import (
+    EvaluationBasis,
+    opposing_pool,
+    opposing_pool_keys,
+    ranking_basis,
+)
 from formats.query.leaderboards.selection_effect import luck_on
 from formats.query.leaderboards.visibility import tops, whole_board
 from formats.query.matches.rules import query_rules
@@ -77,6 +82,7 @@ def board_content(request: HttpRequest, track: Track) -> BoardContent:
         "rules_in_force": rules.version if rules else None,
         "teams_choose": rules is not None and teams_may_choose(rules.values),
         "pool_in_force": basis.pool.number if basis else None,
+        "unequal_samples": _are_unequal(page, basis),
         "scale": scale(rules) if rules else "",
         "line": line,
         "separation": _separation(page) if view.whole else "",
@@ -108,6 +114,12 @@ def _separation(page: BoardPage) -> str:
     compared = [row for row in page.rows if row.rank_low is not None] if page.number == 1 else []
     ranked = [(row.value, row.rank_low) for row in compared if row.rank_low is not None]
     return distances_separated(ranked, compared[0].samples) if compared else ""
+
+
+def _are_unequal(page: BoardPage, basis: EvaluationBasis | None) -> bool:
+    """Return whether rows, of this or another page, were measured on different numbers of samples."""
+    ranked = {basis.sample_set.count} if basis and page.number > 1 and page.at is None else set()
+    return len({row.samples for row in page.rows} | ranked) > 1
 
 
 @dataclass(frozen=True)

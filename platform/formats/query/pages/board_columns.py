@@ -54,7 +54,8 @@ COLUMNS: Mapping[str, Callable[[BoardRow], Cell]] = {
     "value_all": lambda row: None if row.value_all is None else rounding.distance(row.value_all),
     "worst_opponent": attrgetter("worst_opponent"),
     "median_seconds": lambda row: rounding.seconds(row.median_seconds),
-    **{name: attrgetter(name) for name in ("rules", "pool", "provisional", "chosen")},
+    **{name: attrgetter(name) for name in ("rules", "pool", "provisional", "chosen", "tried")},
+    "expected_gain": lambda row: None if row.expected_gain is None else rounding.share(row.expected_gain),
     "scored_at": lambda row: rounding.moment(row.scored_at).isoformat(),
 }
 """The columns of the CSV, with the names and the precision of the API."""

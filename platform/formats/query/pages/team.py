@@ -42,7 +42,10 @@ def team_content(
         )
         if frozen
         else None,
-        below=Content(template="formats/query/parts/progress.html", context={"luck": luck_of(entry, inside=inside)}),
+        below=Content(
+            template="formats/query/parts/progress.html",
+            context={"luck": luck_of(entry, inside=inside), "teams_choose": teams_choose},
+        ),
     )
 
 

@@ -13,6 +13,7 @@ from formats.transfer.tournaments.boards import rows_of_entry
 from formats.transfer.tournaments.player_builds import has_legacy_environment
 from pages.formats import Content, StandingContent, SubmissionInList, TeamContent
 from submissions.models import Submission
+from submissions.selectors import tried_by_track
 
 
 def team_content(
@@ -25,11 +26,13 @@ def team_content(
     frozen = not sees_live(request.user, entry.competition)
     rows = {} if frozen and not inside else rows_of_entry(entry)
     counting = {row.submission: row for row in rows.values()}
+    tried = tried_by_track(entry)
     return TeamContent(
         which_counts="On each track the newest submission counts once it has met every opponent.",
         standings={
             track.pk: StandingContent(
-                template="formats/transfer/parts/standing.html", context={"row": rows.get(track.name)}
+                template="formats/transfer/parts/standing.html",
+                context={"row": rows.get(track.name), "tried": tried.get(track.pk, 0)},
             )
             for track in entry.competition.tracks.all()
         },

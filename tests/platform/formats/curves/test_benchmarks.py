@@ -312,5 +312,7 @@ def test_the_history_shows_the_best_model_so_far(stage: Stage, client: Client, t
         the_clock.forward(hours=1)
     table = client.get("/competitions/digits-curves/history/model/decision-untargeted-l2.csv").content.decode()
     assert [row.split(",")[1] for row in table.splitlines()[1:]] == ["0.5", "1.0", "1.0", "1.0"]
-    assert "<svg" in client.get("/teams/owls").content.decode()
+    team = client.get("/teams/owls").content.decode()
+    assert "<svg" in team
+    assert "1 submission tried. No selection by score takes place: the newest one counts." in team
     assert Benchmark.objects.filter(state="played").count() == 12

@@ -193,6 +193,7 @@ def test_a_team_has_a_standing_for_each_track(client: Client, played: Tournament
     page = text_of(client, "/teams/owls")
     assert "33.3 %" in page
     assert "counts since" in page
+    assert "1 submission tried. No selection by score takes place: the newest one counts." in page
     client.force_login(User.objects.get(username="captain-owls"))
     assert "metadata.json" in text_of(client, "/teams/owls")
     assert "gauntlet new targeted_attack ." in text_of(client, "/teams/owls")
