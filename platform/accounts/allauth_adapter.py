@@ -111,7 +111,7 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc] # allauth has
             raise ImmediateHttpResponse(redirect("account_login")) from error
 
     def _notify_organisers(self, user: User) -> None:
-        """Send who may approve one e-mail until all requests are decided, so that sign-ups cannot flood them."""
+        """Send one e-mail to those who may approve until all requests are decided, so that none floods them."""
         if waiting_requests().count() > 1:
             return
         staff = User.objects.filter(is_active=True, is_staff=True).exclude(email="")

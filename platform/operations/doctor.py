@@ -21,9 +21,9 @@ from core import clock, object_store
 from core.disk_space import LEAST_FREE, free_bytes
 from core.errors import GauntletError, Refusal
 from core.migration_state import require_migrated
-from core.models import Event
 from core.site_identity import require_identity
 from core.time_format import duration
+from operations.backups.services import last_backup
 from rounds.release import signing_keys
 from workers.host_health import problem_of_host
 from workers.selectors import MAX_SKEW, hosts_out_of_service, last_sweep, live_workers
@@ -224,7 +224,7 @@ def _mail() -> Iterator[CheckFinding]:
 
 
 def _backup() -> Iterator[CheckFinding]:
-    newest = Event.objects.filter(verb="back_up").first()
+    newest = last_backup()
     if newest is None or clock.now() - newest.at > LONGEST_BACKUP:
         text = "none was made with `manage.py backup`"
         if newest is not None:

@@ -24,7 +24,8 @@ from prometheus_client.registry import Collector
 
 from core import clock
 from core.disk_space import free_bytes
-from core.models import Event
+from operations.backups.services import last_backup
+from pages.formats import page_formats
 from pages.status.site_status import builds, formats_played, incidents, worker_lines
 from rounds.models import Round
 from submissions.models import Submission
@@ -34,7 +35,7 @@ from workers.selectors import last_sweep
 
 @require_safe
 def metrics(request: HttpRequest) -> HttpResponse:
-    """Return all metrics to who has the token GAUNTLET_METRICS_TOKEN; without the setting there is no such page."""
+    """Return all metrics to a client with the token GAUNTLET_METRICS_TOKEN; without the setting there is no page."""
     given = request.headers.get("Authorization", "").removeprefix("Bearer ").strip()
     if not settings.METRICS_TOKEN or not hmac.compare_digest(given.encode(), settings.METRICS_TOKEN.encode()):
         raise Http404
@@ -60,8 +61,10 @@ class SiteCollector(Collector):
             "gauntlet_state_free_bytes", "Free bytes of the disk of the state folder.", free_bytes()
         )
         yield from _age("gauntlet_last_sweep_age_seconds", "Since a scorer swept, as beat asks it to.", last_sweep())
-        backup = Event.objects.filter(verb="back_up").values_list("at", flat=True).first()
-        yield from _age("gauntlet_last_backup_age_seconds", "Since the site was backed up.", backup)
+        backup = last_backup()
+        yield from _age(
+            "gauntlet_last_backup_age_seconds", "Since the site was backed up.", backup.at if backup else None
+        )
 
 
 def _database() -> Metric:
@@ -73,12 +76,12 @@ def _database() -> Metric:
 
 
 def _queues() -> Iterator[Metric]:
-    items = GaugeMetricFamily("gauntlet_queue_items", "Items of work by queue and state.", labels=["queue", "state"])
+    items = GaugeMetricFamily(
+        "gauntlet_queue_items", "Items by queue (a format, or builds) and state.", labels=["queue", "state"]
+    )
     oldest = GaugeMetricFamily("gauntlet_queue_oldest_age_seconds", "Age of the oldest waiting item.", labels=["queue"])
-    formats = formats_played()
-    queues = [each.queue() for each in formats]
-    for queue in queues:
-        name = queue.title.removesuffix(" waiting").lower()
+    queues = {name: page_formats[name].queue() for name in page_formats}
+    for name, queue in queues.items():
         items.add_metric([name, "waiting"], queue.waiting)
         items.add_metric([name, "claimed"], queue.claimed)
         if queue.oldest_since is not None:
@@ -89,12 +92,13 @@ def _queues() -> Iterator[Metric]:
         oldest.add_metric(["builds"], _seconds_since(building.oldest_since))
     yield items
     yield oldest
+    formats = formats_played()
     lines = worker_lines(formats)
     live = GaugeMetricFamily("gauntlet_workers_live", "Workers with a recent heartbeat.", labels=["worker_class"])
     for worker_class in ("cpu", "gpu"):
         live.add_metric([worker_class], sum(each.live and each.worker.worker_class == worker_class for each in lines))
     yield live
-    found = incidents(formats, lines, queues)
+    found = incidents(formats, lines, list(queues.values()))
     yield GaugeMetricFamily("gauntlet_incidents", "Incidents that the status page shows.", len(found))
 
 

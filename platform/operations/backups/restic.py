@@ -62,8 +62,9 @@ def back_up(folder: Path, names: Sequence[str]) -> Stored:
     if done.returncode not in {0, _INCOMPLETE}:
         raise Fault(f"restic backup: {_ending(done)}")
     for message in messages:
-        if message.get("message_type") == "error" and (folder / str(message.get("item", ""))).exists():
-            raise Fault(f"restic backup: {message['item']} cannot be read: {message.get('error')}")
+        item = str(message.get("item", ""))
+        if message.get("message_type") == "error" and (folder / item).exists():
+            raise Fault(f"restic backup: {item or 'a file'} cannot be read: {message.get('error')}")
     summary = next((one for one in messages if one.get("message_type") == "summary"), None)
     if summary is None:
         raise Fault(f"restic backup made no snapshot: {_ending(done)}")

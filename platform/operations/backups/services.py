@@ -14,7 +14,7 @@ from django.conf import settings
 from core import clock, event_log
 from core.errors import Fault, Refusal
 from core.migration_state import require_migrated
-from core.models import SiteIdentity
+from core.models import Event, SiteIdentity
 from core.site_identity import require_identity
 from evaluation import __version__
 from operations.backups import database_dump, restic
@@ -29,6 +29,11 @@ from operations.backups.snapshots import (
     SnapshotManifest,
     entries,
 )
+
+
+def last_backup() -> Event | None:
+    """Return the event of the last backup, with its snapshot; None if there was none."""
+    return Event.objects.filter(verb="back_up").first()
 
 
 def back_up() -> restic.Stored:

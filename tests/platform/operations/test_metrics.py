@@ -16,6 +16,7 @@ from accounts.models import User
 from core import clock, event_log
 from core.models import SiteIdentity
 from core.site_identity import require_identity
+from pages.formats import page_formats
 from repositories.models import Repository
 from submissions.models import Submission
 from workers.models import Host, Worker
@@ -34,7 +35,10 @@ def scrape(client: Client) -> dict[tuple[str, ...], float]:
     answer = client.get("/metrics", headers={"Authorization": f"Bearer {TOKEN}"})
     assert answer.status_code == 200
     families = text_string_to_metric_families(answer.content.decode())
-    return {(each.name, *each.labels.values()): each.value for family in families for each in family.samples}
+    samples = [each for family in families for each in family.samples]
+    found = {(each.name, *each.labels.values()): each.value for each in samples}
+    assert len(found) == len(samples), "Prometheus rejects a sample that is there twice"
+    return found
 
 
 @pytest.fixture
@@ -61,6 +65,7 @@ def test_they_are_what_the_database_says(client: Client, running: Submission) ->
     assert found["gauntlet_workers_live", "gpu"] == 0
     assert found[("gauntlet_hosts_out_of_service",)] == 1
     assert found["gauntlet_submissions", running.state] == 1
+    assert {found["gauntlet_queue_items", name, "waiting"] for name in page_formats} == {0}
     assert found["gauntlet_queue_items", "builds", "waiting or claimed"] == 1
     assert 0 <= found[("gauntlet_last_sweep_age_seconds",)] < 600
     assert 0 <= found[("gauntlet_last_backup_age_seconds",)] < 600
