@@ -140,7 +140,10 @@ def export_competition(competition: Competition) -> dict[str, Any]:
 
 
 def enter(*, team: Team, competition: Competition) -> Entry:
-    """Enter the team. Raise `Refusal` after the end, for a second entry, and if a member is in another team."""
+    """Enter the team.
+
+    Raise `Refusal` after the end, for a second entry, and if a member is in another team or has a role here.
+    """
     if clock.now() >= competition.ends_at:
         raise Refusal(f"{competition} has ended", fix="enter another competition")
     with transaction.atomic():
@@ -152,6 +155,8 @@ def enter(*, team: Team, competition: Competition) -> Entry:
             raise Refusal(f"{team} already takes part in a competition", fix="create another team") from error
         for user in User.objects.filter(memberships__team=team).order_by("pk"):
             _require_no_other_team(user, entry)
+            if competition.organiser_roles.filter(user=user).exists():
+                raise Refusal(f"organisers of {competition} cannot compete in it", fix="enter another competition")
         event_log.record("enter", entry, team=team.pk, competition=competition.pk)
     return entry
 
