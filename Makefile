@@ -80,11 +80,11 @@ compatibility: setup ## play the submissions of 2017 and 2018 in DIR=... and pri
 base-image: setup ## make the image that submissions are built on (needs a Docker engine; the first time also root)
 	@.ci/docker-engine
 	@.ci/base-image
-	@.ci/builder-image
+	@$(BIN)/python -m evaluation.builder.builder_image
 
 legacy-image: base-image ## make the image that submissions of 2017 and 2018 run in (needs GAUNTLET_LEGACY_ENVIRONMENT)
 	@.ci/legacy-image
-	@GAUNTLET_BASE_IMAGE="$${GAUNTLET_LEGACY_IMAGE:-gauntlet-legacy:latest}" .ci/builder-image
+	@GAUNTLET_BASE_IMAGE="$${GAUNTLET_LEGACY_IMAGE:-gauntlet-legacy:latest}" $(BIN)/python -m evaluation.builder.builder_image
 
 clean: ## remove the virtual environment, the tools' caches and the demo's output
 	rm -rf .venv .venv-bench demo .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
