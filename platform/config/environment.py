@@ -21,14 +21,28 @@ MAX_CACHE_FILES = 10_000
 
 
 class Environment:
-    """Environment variables from `source`. A variable that is unset or empty has its default."""
+    """Environment variables from `source`. A variable that is unset or empty has its default.
+
+    `NAME_FILE` names a file that holds the variable NAME, as with the secrets of containers.
+    """
 
     def __init__(self, source: Mapping[str, str] = os.environ) -> None:
         self._source = source
 
     def text(self, name: str, default: str) -> str:
-        """Return the variable without surrounding whitespace."""
-        return self._source.get(name, "").strip() or default
+        """Return the variable without surrounding whitespace.
+
+        Raise `ImproperlyConfigured` if its file cannot be read, or both the variable and a file are set.
+        """
+        value, file = self._source.get(name, "").strip(), self._source.get(f"{name}_FILE", "").strip()
+        if file and value:
+            raise ImproperlyConfigured(f"{name} and {name}_FILE are both set. Set one of them.")
+        if file:
+            try:
+                value = Path(file).read_text(encoding="utf-8").strip()
+            except (OSError, UnicodeError) as error:
+                raise ImproperlyConfigured(f"{name}_FILE cannot be read ({error}). Name a file with {name}.") from error
+        return value or default
 
     def flag(self, name: str, *, default: bool) -> bool:
         """Return a yes or no. Raise `ImproperlyConfigured` for another value."""

@@ -20,6 +20,20 @@ def test_it_works(tmp_path: Path) -> None:
     assert env.text("NONE", "other") == "other"
 
 
+def test_a_file_holds_the_value_of_a_variable(tmp_path: Path) -> None:
+    (tmp_path / "address").write_text("sqlite:////srv/a.sqlite3\n")
+    env = Environment({"DATABASE_URL_FILE": str(tmp_path / "address")})
+    assert env.database("DATABASE_URL", "")["NAME"] == "/srv/a.sqlite3"
+
+
+def test_it_rejects_a_file_that_cannot_be_read_and_one_beside_the_variable(tmp_path: Path) -> None:
+    missing = str(tmp_path / "missing")
+    with pytest.raises(ImproperlyConfigured, match=r"NAME_FILE cannot be read .* Name a file with NAME"):
+        Environment({"NAME_FILE": missing}).text("NAME", "default")
+    with pytest.raises(ImproperlyConfigured, match="NAME and NAME_FILE are both set"):
+        Environment({"NAME_FILE": missing, "NAME": "value"}).text("NAME", "default")
+
+
 def test_it_rejects_a_flag_that_is_neither_yes_nor_no() -> None:
     with pytest.raises(ImproperlyConfigured, match=r"FLAG is 'maybe'\. Set it to true or false"):
         Environment({"FLAG": "maybe"}).flag("FLAG", default=False)
