@@ -89,7 +89,7 @@ def test_without_the_setting_there_is_no_such_page(client: Client, db: None, set
 
 
 def test_the_alerts_use_metrics_that_there_are(client: Client, running: Submission, root: Path) -> None:
-    rules = (root / "docs" / "monitoring" / "alerts.yml").read_text()
+    rules = (root / "deploy" / "monitoring" / "alerts.yml").read_text()
     used = set(re.findall(r"gauntlet_\w+", rules))
     assert len(used) >= 6
     assert used <= {name for name, *_ in scrape(client)}

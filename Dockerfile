@@ -1,0 +1,74 @@
+# The images of a site, which compose.yaml builds and starts:
+#   web     the web server and beat: no torch, no compiler, no need of a Docker engine
+#   worker  scorer, builder and player: the image that submissions are built on, and the packages of the site
+#   base    the image that submissions are built on, as `make base-image` makes it
+#
+# SYSTEM is a Debian; where packages come from private mirrors, it holds its /etc/pip.conf, sources and certificates.
+# BASE is another image to build submissions and workers on.
+ARG SYSTEM=debian:bookworm-slim
+ARG BASE=base
+
+FROM ${SYSTEM} AS python
+ENV LANG=C.UTF-8 PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_CACHE_DIR=1 PIP_NO_COMPILE=1 PIP_ROOT_USER_ACTION=ignore
+RUN apt-get -qq update \
+ && DEBIAN_FRONTEND=noninteractive apt-get -qq install -y --no-install-recommends \
+      ca-certificates python3 python3-pip python3-venv >/dev/null \
+ && rm -rf /var/lib/apt/lists/*
+
+FROM python AS base
+COPY constraints.txt /tmp/
+RUN python3 -m venv /usr/local/venv \
+ && /usr/local/venv/bin/pip install -q -c /tmp/constraints.txt numpy scipy foolbox safetensors torch \
+ && { /usr/local/venv/bin/python -m compileall -q -j 0 /usr/local/venv/lib >/dev/null || true; } \
+ && cp /tmp/constraints.txt /usr/local/venv/ \
+ && ln -sf python3 /usr/bin/python
+ENV PATH=/usr/local/venv/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin GIT_PYTHON_REFRESH=quiet
+CMD ["python3"]
+
+FROM python AS source
+RUN apt-get -qq update \
+ && DEBIAN_FRONTEND=noninteractive apt-get -qq install -y --no-install-recommends gcc libc6-dev >/dev/null \
+ && rm -rf /var/lib/apt/lists/*
+WORKDIR /srv/gauntlet
+COPY evaluation/formats/query/referee/distances.c ./
+RUN cc -O3 -shared -fPIC -o _distances.so distances.c
+COPY . .
+# readable by all, whatever the mask of who checked it out
+RUN mv _distances.so evaluation/formats/query/referee/ && chmod -R a+rX . && python3 -m compileall -q -j 0 evaluation platform
+
+FROM python AS requirements
+COPY pyproject.toml deploy/requirements.py constraints.txt /requirements/
+RUN cd /requirements && python3 requirements.py pyproject.toml >site.txt
+
+FROM requirements AS packages
+RUN python3 -m venv /opt/venv \
+ && /opt/venv/bin/pip install -q -c /requirements/constraints.txt -r /requirements/site.txt \
+ && { /opt/venv/bin/python -m compileall -q -j 0 /opt/venv/lib || true; }
+
+FROM python AS web
+RUN apt-get -qq update \
+ && DEBIAN_FRONTEND=noninteractive apt-get -qq install -y --no-install-recommends git git-lfs openssh-client postgresql-client restic >/dev/null \
+ && rm -rf /var/lib/apt/lists/* \
+ && useradd --uid 10001 --home-dir /var/lib/gauntlet --no-create-home gauntlet
+COPY --from=packages /opt/venv /opt/venv
+COPY --from=source /srv/gauntlet /srv/gauntlet
+WORKDIR /srv/gauntlet
+ENV PATH=/opt/venv/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin PYTHONUNBUFFERED=1 \
+    PYTHONPATH=/srv/gauntlet:/srv/gauntlet/platform:/srv/gauntlet/evaluation/sdk
+USER gauntlet
+CMD ["gunicorn", "--config", "python:config.web_server", "--bind", "0.0.0.0:8000"]
+
+FROM ${BASE} AS worker
+USER root
+RUN apt-get -qq update \
+ && DEBIAN_FRONTEND=noninteractive apt-get -qq install -y --no-install-recommends git git-lfs >/dev/null \
+ && rm -rf /var/lib/apt/lists/* \
+ && useradd --uid 10001 --home-dir /var/lib/gauntlet --no-create-home gauntlet
+COPY --from=requirements /requirements /requirements
+RUN pip install -q --no-cache-dir -c /requirements/constraints.txt -r /requirements/site.txt
+COPY --from=source /srv/gauntlet /srv/gauntlet
+WORKDIR /srv/gauntlet
+ENV PYTHONUNBUFFERED=1 PYTHONPATH=/srv/gauntlet:/srv/gauntlet/platform:/srv/gauntlet/evaluation/sdk
+# it starts as root and becomes the user of the site in the group of the engine's socket
+ENTRYPOINT ["deploy/with-engine"]
+CMD ["celery", "--app", "config", "worker", "--queues", "play", "--concurrency", "2", "--hostname", "player@%h"]

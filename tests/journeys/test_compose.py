@@ -1,0 +1,158 @@
+"""`compose.yaml` starts a whole site on one server: a push over TLS gets its score in the Docker sandbox."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import socket
+import ssl
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+import requests
+
+from demo.git_push import push_copy
+from demo.web_client import WebClient
+from tests.journeys.sites import free_port
+
+pytestmark = [pytest.mark.docker, pytest.mark.slow(150), pytest.mark.timeout(1800)]
+
+DEBIANS_CLIENT = Path("/usr/bin/docker")
+"""It builds with BuildKit without a plugin."""
+DOCKER = str(DEBIANS_CLIENT) if DEBIANS_CLIENT.exists() else "docker"
+COMPOSE = ["docker-compose"] if shutil.which("docker-compose") else ["docker", "compose"]
+SLOW_CLIENTS = 80
+"""More than the web server has threads."""
+
+
+class Server:
+    """The services of compose.yaml under a name of their own, on images that are built on the base image."""
+
+    def __init__(self, root: Path, folder: Path) -> None:
+        self._root = root
+        self._name = f"gauntlet-{os.getpid()}"
+        self.port = free_port()
+        self.url = f"https://localhost:{self.port}"
+        self.certificate = folder / "root.crt"
+        self.directory = folder / "site"
+        base = os.environ.get("GAUNTLET_BASE_IMAGE") or "gauntlet-base:latest"
+        self._images = {name: f"gauntlet-test-{name}" for name in ("web", "worker", "database", "broker", "proxy")}
+        self._environment = os.environ | {
+            f"GAUNTLET_{name.upper()}_IMAGE": image for name, image in self._images.items()
+        }
+        self._environment |= {
+            "DOCKER_BUILDKIT": "1", "GAUNTLET_BASE_IMAGE": base, "GAUNTLET_DIRECTORY": str(self.directory),
+            "GAUNTLET_DOMAIN": "localhost", "GAUNTLET_PROXY_OPTIONS": "skip_install_trust",
+            "GAUNTLET_HTTP_PORT": f"127.0.0.1:{free_port()}", "GAUNTLET_HTTPS_PORT": f"127.0.0.1:{self.port}",
+        }  # fmt: skip
+        self._file = folder / "compose.yaml"
+        # the first versions of Compose that know all the rest have no key for the name
+        text = (root / "compose.yaml").read_text(encoding="utf-8")
+        self._file.write_text(re.sub(r"^name:.*\n", "", text, flags=re.MULTILINE), encoding="utf-8")
+        self._base = base
+
+    def build(self) -> None:
+        """Build the images of the site, and those of services that cannot be pulled here."""
+        on = ["--network", "host", "--build-arg", f"SYSTEM={self._base}", "--build-arg", f"BASE={self._base}"]
+        for name, image in self._images.items():
+            of = [] if name in ("web", "worker") else ["--file", ".ci/services.Dockerfile"]
+            self._run(DOCKER, "build", "--quiet", *on, *of, "--target", name, "--tag", image, ".ci" if of else ".")
+
+    def compose(self, *arguments: str, given: Path | None = None) -> str:
+        """Return what a command of Compose printed. Fail where it fails."""
+        options = ["--project-directory", ".", "--project-name", self._name, "--file", str(self._file)]
+        return self._run(*COMPOSE, *options, *arguments, given=given)
+
+    def start(self) -> None:
+        """Start everything, and trust the certificate authority that the proxy made for itself."""
+        try:
+            self.compose("up", "--no-build", "--detach")
+        except AssertionError as failure:
+            raise AssertionError(f"{failure}\n{self.compose('logs', '--no-color', '--tail', '20')}") from failure
+        authority = "/data/caddy/pki/authorities/local/root.crt"
+        self.certificate.write_text(self.compose("exec", "-T", "proxy", "cat", authority))
+
+    def manage(self, *arguments: str, given: Path | None = None) -> str:
+        """Return what a command of `manage.py` printed."""
+        return self.compose("exec", "-T", "web", "python", "manage.py", *arguments, given=given)
+
+    def _run(self, *command: str, given: Path | None = None) -> str:
+        done = subprocess.run(
+            command, cwd=self._root, env=self._environment, input=given.read_text() if given else "",
+            capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        assert done.returncode == 0, f"{' '.join(command)}: {done.stdout[-4000:]}{done.stderr[-4000:]}"
+        return done.stdout
+
+
+@pytest.fixture
+def server(root: Path, tmp_path: Path) -> Iterator[Server]:
+    made = Server(root, tmp_path)
+    made.build()
+    try:
+        yield made
+    finally:
+        made.compose("down", "--volumes", "--timeout", "5")
+        shutil.rmtree(tmp_path / "site", ignore_errors=True)
+
+
+def test_one_command_starts_a_site_that_scores_a_push_over_tls(
+    server: Server, root: Path, monkeypatch: pytest.MonkeyPatch, wait: Callable[..., None]
+) -> None:
+    server.start()
+    monkeypatch.setenv("REQUESTS_CA_BUNDLE", str(server.certificate))
+    monkeypatch.setenv("GIT_SSL_CAINFO", str(server.certificate))
+    assert "imported small" in server.manage(
+        "competition", "import", "/dev/stdin", given=root / "tests" / "journeys" / "small.toml"
+    )
+    team = WebClient(server.url)
+    team.register("robin", "a long password 1")
+    team.make_team("small", "robins", "Robins")
+    address = server.url.replace("//", f"//robin:{team.make_token('laptop')}@") + "/git/robins/untargeted.git"
+    assert "received" in push_copy("gaussian-noise", address, author="robin").output
+
+    def is_scored() -> bool:
+        return "Robins" in requests.get(f"{server.url}/competitions/small/leaderboards/untargeted", timeout=30).text
+
+    wait("the score", is_scored, seconds=300)
+
+    doctor = server.manage("doctor")
+    assert "problem" not in doctor, doctor
+    # 1. the web server, which strangers talk to, has neither the engine nor what players need
+    assert server.compose("exec", "-T", "web", "sh", "-c", "ls /var/run/docker.sock 2>&1 || true").startswith("ls:")
+    assert "None" in server.compose(
+        "exec", "-T", "web", "python", "-c", "import importlib.util; print(importlib.util.find_spec('torch'))"
+    )
+    # 2. only the proxy listens outside, and its redirect leads to TLS
+    ports = re.findall(r"(\S+)->(\d+)/tcp", server.compose("ps"))
+    assert {inside for _, inside in ports} == {"80", "443"}
+    # 3. clients that send a form more slowly than anybody types hold no thread of the web server
+    slow = [slow_post(server) for _ in range(SLOW_CLIENTS)]
+    assert requests.get(server.url, timeout=20).ok
+    for connection in slow:
+        connection.close()
+    # 4. a backup has what pg_dump reads
+    repository = f"RESTIC_REPOSITORY={server.directory}/backups"
+    exec_restic = ["exec", "-T", "-e", repository, "-e", "RESTIC_PASSWORD=a password", "web"]
+    server.compose(*exec_restic, "restic", "init")
+    assert server.compose(*exec_restic, "python", "manage.py", "backup").startswith("snapshot ")
+    # 5. the same command again changes nothing
+    password = server.compose("exec", "-T", "broker", "cat", "/secrets/broker-password")
+    server.start()
+    assert server.compose("exec", "-T", "broker", "cat", "/secrets/broker-password") == password
+    assert is_scored()
+
+
+def slow_post(server: Server) -> ssl.SSLSocket:
+    """Begin a POST whose body never comes, with all that makes Django read it."""
+    trust = ssl.create_default_context(cafile=str(server.certificate))
+    connection = trust.wrap_socket(socket.create_connection(("127.0.0.1", server.port)), server_hostname="localhost")
+    head = [
+        *("POST /accounts/login/ HTTP/1.1", "Host: localhost", "Origin: https://localhost"),
+        *(f"Cookie: csrftoken={'a' * 32}", "Content-Type: application/x-www-form-urlencoded", "Content-Length: 1000"),
+    ]
+    connection.sendall("\r\n".join([*head, "", "login"]).encode())
+    return connection
