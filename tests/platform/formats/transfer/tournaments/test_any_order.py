@@ -51,6 +51,7 @@ from tests.platform.conftest import FakeClock
 from tests.platform.formats.transfer.tournaments.conftest import content
 from tests.platform.formats.transfer.tournaments.play_rounds import plan
 from tests.platform.formats.transfer.tournaments.results import is_right, true_result
+from workers import queue
 from workers.lease import LostClaimError
 from workers.models import Priority
 
@@ -219,6 +220,7 @@ class Site(RuleBasedStateMachine):
     def wait(self, seconds: int) -> None:
         """Workers without a heartbeat lose what they hold after 30 s."""
         self.clock.forward(seconds=seconds)
+        queue.expire()
 
     @rule()
     def sweep(self) -> None:
@@ -333,6 +335,7 @@ class Site(RuleBasedStateMachine):
         self.held.clear()
         for _ in range(50):
             self.clock.forward(seconds=180)
+            queue.expire()
             self.fail(0)
             tasks.sweep()
             while (run := self.claim()) is not None:
