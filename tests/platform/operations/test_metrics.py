@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from datetime import timedelta
 from pathlib import Path
@@ -93,6 +94,17 @@ def test_the_alerts_use_metrics_that_there_are(client: Client, running: Submissi
     used = set(re.findall(r"gauntlet_\w+", rules))
     assert len(used) >= 6
     assert used <= {name for name, *_ in scrape(client)}
+
+
+def test_the_dashboard_shows_each_metric(client: Client, running: Submission, root: Path) -> None:
+    panels = json.loads((root / "deploy" / "monitoring" / "grafana.json").read_text())["panels"]
+    shown = {
+        name for panel in panels for each in panel["targets"] for name in re.findall(r"gauntlet_\w+", each["expr"])
+    }
+    # absent where nothing of it has happened
+    later = {"gauntlet_last_sweep_age_seconds", "gauntlet_last_backup_age_seconds", "gauntlet_rounds"}
+    assert shown == {name for name, *_ in scrape(client) if name.startswith("gauntlet_")} | later
+    assert len({panel["id"] for panel in panels}) == len(panels)
 
 
 def test_a_scrape_takes_few_queries(
