@@ -107,6 +107,8 @@ class Competition(models.Model):
     seed_salt = models.CharField(max_length=64, default=new_seed_salt, editable=False)
     """Secret from which the seeds of matches and the pseudonyms of players are derived. Never shown or exported."""
     created_at = models.DateTimeField()
+    archived_at = models.DateTimeField(null=True, blank=True, editable=False)
+    """Since then nothing new is accepted, started or claimed in it, and lists leave it out; None for all others."""
     organisers = models.ManyToManyField(
         settings.AUTH_USER_MODEL, through="Organiser", related_name="organised_competitions"
     )

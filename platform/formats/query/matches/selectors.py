@@ -8,7 +8,7 @@ from datetime import datetime
 
 from django.db.models import Count, Prefetch, Q, QuerySet
 
-from competitions.models import SampleSet
+from competitions.models import RulesVersion, SampleSet
 from core import clock
 from formats.query.matches.models import Match, Piece
 from workers.models import Worker
@@ -147,10 +147,16 @@ def workers() -> list[WorkerStatus]:
 
 
 def waiting(now: datetime | None = None) -> QuerySet[Piece]:
-    """Return the pieces that may be claimed now (by the database's clock), by workers of the class that they need."""
+    """Return the pieces that may be claimed now (by the database's clock), by workers of the class that they need.
+
+    Those of archived competitions may not.
+    """
     rested = Q(paused_until__isnull=True) | Q(paused_until__lte=now or clock.database_now())
     # one state and no list of several, so that the index has them in the order of the queue
-    return Piece.objects.filter(_IN_OPEN_MATCHES, READY, rested, state=Piece.State.WAITING)
+    found = Piece.objects.filter(_IN_OPEN_MATCHES, READY, rested, state=Piece.State.WAITING)
+    # as keys, which are few: without archived competitions the query stays as it is
+    archived = list(RulesVersion.objects.filter(competition__archived_at__isnull=False).values_list("pk", flat=True))
+    return found.exclude(match__rules__in=archived) if archived else found
 
 
 def stuck_pieces() -> QuerySet[Piece]:
