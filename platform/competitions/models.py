@@ -17,7 +17,7 @@ from django.db import models
 from django.db.models import F, Q, UniqueConstraint
 
 from accounts.models import Team
-from competitions.data_set_models import UploadedDataSet
+from competitions.data_set_models import DataSetUpload, UploadedDataSet
 from competitions.formats import format_choices, track_choices
 from competitions.page_models import Announcement, Page, TermsAcceptance, TermsVersion
 from competitions.rules import rules_of
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Announcement",
     "Competition",
+    "DataSetUpload",
     "Entry",
     "FreezeWindow",
     "FrozenLeaderboards",
