@@ -154,9 +154,9 @@ def waiting(now: datetime | None = None) -> QuerySet[Piece]:
     rested = Q(paused_until__isnull=True) | Q(paused_until__lte=now or clock.database_now())
     # one state and no list of several, so that the index has them in the order of the queue
     found = Piece.objects.filter(_IN_OPEN_MATCHES, READY, rested, state=Piece.State.WAITING)
-    # as keys, which are few: without archived competitions the query stays as it is
-    archived = list(RulesVersion.objects.filter(competition__archived_at__isnull=False).values_list("pk", flat=True))
-    return found.exclude(match__rules__in=archived) if archived else found
+    # a list of keys that databases make once for a query: a join could change the order in which they read pieces
+    archived = RulesVersion.objects.filter(competition__archived_at__isnull=False).order_by()
+    return found.exclude(match__rules__in=archived.values("pk"))
 
 
 def stuck_pieces() -> QuerySet[Piece]:
