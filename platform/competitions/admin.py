@@ -79,9 +79,7 @@ class CompetitionAdmin(EditableAdmin):
     actions_detail: ClassVar[Sequence[str | Mapping[str, Any]]] = (
         "change_rules",
         "season_costs",
-        {"title": "Copy", "items": ("clone", "export")},
-        "end",
-        "unarchive",
+        {"title": "More", "items": ("clone", "export", "end", "unarchive")},
     )
 
     end = confirmed_action(removal_actions.END)

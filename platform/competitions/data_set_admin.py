@@ -9,6 +9,7 @@ from django.core.exceptions import PermissionDenied
 from django.forms import CharField, FileField, Form, SlugField
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
+from django.template.defaultfilters import linebreaksbr
 from django.template.response import TemplateResponse
 from unfold.widgets import UnfoldAdminFileFieldWidget, UnfoldAdminTextareaWidget, UnfoldAdminTextInputWidget
 
@@ -124,10 +125,10 @@ class DataSetUploadAdmin(ReadOnlyAdmin):
     list_select_related = ("data_set", "uploaded_by")
     search_fields = ("name", "problem")
     fields = (
-        *("name", "state", "progress", "problem", "data_set", "licence", "uploaded_by", "uploaded_at", "ended_at"),
+        *("name", "state", "progress", "why", "data_set", "licence", "uploaded_by", "uploaded_at", "ended_at"),
         "attempts",
     )
-    readonly_fields = ("progress",)
+    readonly_fields = ("progress", "why")
 
     @admin.display(description="images")
     def progress(self, row: DataSetUpload) -> str:
@@ -135,6 +136,11 @@ class DataSetUploadAdmin(ReadOnlyAdmin):
         if row.total is None:
             return "the archive is being unpacked" if row.state == DataSetUpload.State.RUNNING else ""
         return f"{row.images:,} of {row.total:,}"
+
+    @admin.display(description="problem", empty_value="")
+    def why(self, row: DataSetUpload) -> str:
+        """Return why it failed, and the fix, on the lines that they have."""
+        return linebreaksbr(row.problem)
 
     def change_view(
         self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Any = None

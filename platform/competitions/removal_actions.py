@@ -34,8 +34,8 @@ def _what_happens(row: Competition) -> Sequence[str]:
     kept = [counted(each.number, each.noun) for each in kept_records(row)]
     if kept:
         return [f"It is archived, because it has {', '.join(kept)}. Its short name: {row.slug}"]
-    teams = counted(row.entries.count(), "team")
-    return [f"It is deleted for good, with {teams}, because nobody pushed anything. Its short name: {row.slug}"]
+    teams = f", with {counted(entered, 'team')}" if (entered := row.entries.count()) else ""
+    return [f"It is deleted for good{teams}, because nobody pushed anything. Its short name: {row.slug}"]
 
 
 END = AdminAction(
