@@ -47,7 +47,8 @@ def end_competition(*, competition: Competition, slug: str, seen: str, by: User,
     """
     with transaction.atomic():
         # in the lock order; no row that refers to the competition can be added until the end of the transaction
-        teams = list(Team.objects.select_for_update().filter(entry__competition=competition.pk).order_by("pk"))
+        entered = Team.objects.filter(entry__competition=competition.pk)
+        teams = list(entered.select_for_update(of=("self",)).order_by("pk"))
         locked = Competition.objects.select_for_update().filter(pk=competition.pk).first()
         if locked is None:
             raise Refusal(f"{competition.title} has been deleted already", fix="no action needed")
@@ -59,8 +60,7 @@ def end_competition(*, competition: Competition, slug: str, seen: str, by: User,
             )
         if locked.archived_at is not None:
             raise Refusal(f"{locked.title} was archived at {in_words(locked.archived_at)}", fix="no action needed")
-        entered = set(Entry.objects.filter(competition=locked).values_list("team", flat=True))
-        if seen != end_of(locked) or entered != {team.pk for team in teams}:
+        if seen != end_of(locked) or set(entered) != set(teams):
             raise Refusal(
                 f"a team has entered {locked.title}, submitted or pushed since you opened the page, so nothing was "
                 "changed",

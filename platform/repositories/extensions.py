@@ -31,7 +31,7 @@ def pushed_repositories(competition: Competition) -> Records:
     """Return how many repositories of the competition have had a push, or have one now."""
     # locked: a push reserves its slot under the same lock
     repositories = Repository.objects.filter(entry__competition=competition)
-    list(repositories.select_for_update().order_by("pk").values_list("pk"))
+    list(repositories.select_for_update(of=("self",)).order_by("pk"))
     going_on = PushCost.objects.filter(ended_at=None).values("team")
     pushed = repositories.filter(Q(pushed_at__isnull=False) | Q(entry__team__in=going_on))
     return Records(pushed.count(), "repository with code of a team")

@@ -17,9 +17,11 @@ from core import clock
 from core.errors import Refusal
 from core.event_sentences import sentence
 from core.models import Event
+from formats.curves.models import Benchmark
 from formats.query.leaderboards.models import Pool, PoolPlace
 from formats.query.matches.models import Match
 from formats.transfer.tournaments.models import AttackRun, DefenceRun, Tournament
+from pages.formats import page_formats
 from repositories.models import Repository
 from rounds.models import Round
 from rounds.planning.freeze import freeze_due
@@ -141,12 +143,14 @@ def test_nothing_is_claimed_in_an_archived_competition_until_it_is_taken_back(
     received = rows.more()
     Match.objects.update(state="waiting")
     Submission.objects.filter(pk=received.pk).update(state="received")
+    Benchmark.objects.update(entry=received.repository.entry)
     items = [model for kind in kinds for model in kind.tables]
     for model in items:
         model._default_manager.update(state=WorkItem.State.WAITING)
     assert [kind.name for kind in kinds if not kind.waits()] == []
     archive(competition)
     assert [kind.name for kind in kinds if kind.waits()] == []
+    assert {name: page_formats[name].queue().waiting for name in page_formats} == dict.fromkeys(page_formats, 0)
     Competition.objects.update(archived_at=None)
     assert [kind.name for kind in kinds if not kind.waits()] == []
 

@@ -28,6 +28,13 @@ READY = Q(kind=Piece.Kind.PLAY) | Q(match__state=Match.State.AUDIT)
 """Audits follow all pieces of their match."""
 
 
+_RULES = RulesVersion.objects.filter(competition__archived_at__isnull=False).order_by()
+
+ARCHIVED = Q(match__rules__in=_RULES.values("pk"))
+"""The pieces of archived competitions, by keys that databases list once for a query: a join could change the order in
+which they read pieces."""
+
+
 @dataclass(frozen=True)
 class PieceProgress:
     """Played pieces of some matches, and all their pieces."""
@@ -153,15 +160,12 @@ def waiting(now: datetime | None = None) -> QuerySet[Piece]:
     """
     rested = Q(paused_until__isnull=True) | Q(paused_until__lte=now or clock.database_now())
     # one state and no list of several, so that the index has them in the order of the queue
-    found = Piece.objects.filter(_IN_OPEN_MATCHES, READY, rested, state=Piece.State.WAITING)
-    # a list of keys that databases make once for a query: a join could change the order in which they read pieces
-    archived = RulesVersion.objects.filter(competition__archived_at__isnull=False).order_by()
-    return found.exclude(match__rules__in=archived.values("pk"))
+    return Piece.objects.filter(_IN_OPEN_MATCHES, READY, rested, ~ARCHIVED, state=Piece.State.WAITING)
 
 
 def stuck_pieces() -> QuerySet[Piece]:
     """Return the waiting pieces that would have been given up, if their faults had been on two hosts."""
-    return Piece.objects.filter(_IN_OPEN_MATCHES, Piece.STUCK, state=Piece.State.WAITING)
+    return Piece.objects.filter(_IN_OPEN_MATCHES, ~ARCHIVED, Piece.STUCK, state=Piece.State.WAITING)
 
 
 def waiting_for_live() -> QuerySet[Piece]:
