@@ -257,6 +257,7 @@ CELERY_TASK_ROUTES = [
         "submissions.build": {"queue": "build"},
         "submissions.collect_images": {"queue": "build"},
         "competitions.prepare_data_sets": {"queue": "build"},
+        "rounds.copy_code": {"queue": "build"},
         "workers.play": {"queue": "play"},
     },
     "config.celery.route_of_apps",

@@ -201,7 +201,7 @@ def test_a_submission_that_arrives_while_the_page_is_open_prevents_the_deletion(
     assert QuotaSlot.objects.exists()
 
 
-def test_the_second_of_two_owners_is_told_what_the_first_one_did(
+def test_the_second_of_two_owners_reads_what_the_first_one_did(
     owner: Client, competition: Competition, rows: Any
 ) -> None:
     rows.more()
