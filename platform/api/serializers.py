@@ -18,7 +18,7 @@ class CompetitionSerializer(serializers.ModelSerializer[Competition]):
 
     class Meta:
         model = Competition
-        fields = ("slug", "title", "summary", "starts_at", "ends_at", "licence_policy")
+        fields = ("slug", "title", "summary", "starts_at", "ends_at", "archived_at", "licence_policy")
 
 
 class TrackSerializer(serializers.ModelSerializer[Track]):

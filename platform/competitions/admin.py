@@ -21,6 +21,7 @@ import competitions.data_set_admin
 import competitions.event_admin
 import competitions.role_admin  # noqa: F401 - registers its page
 from accounts.admin import MembershipAdmin, PersonAdmin, TeamAdmin
+from competitions import removal_actions
 from competitions.clone_page import clone_page
 from competitions.extension_points import owns_window, sets_in_use
 from competitions.forms import ChangeWindowForm, ExtendForm, SampleSetForm, WindowForm
@@ -71,15 +72,25 @@ class CompetitionAdmin(EditableAdmin):
         *("pages", "terms_versions", "announcements"),
     )
     list_display = ("title", "slug", "starts_at", "ends_at", "public", "licence_policy")
-    list_filter = ("public", "licence_policy")
+    list_filter = ("public", ("archived_at", EmptyFieldListFilter), "licence_policy")
     search_fields = ("slug", "title", "summary")
     date_hierarchy = "starts_at"
-    fixed = ("slug", "smoke_opponent", "created_at")
+    fixed = ("slug", "smoke_opponent", "created_at", "archived_at")
     actions_detail: ClassVar[Sequence[str | Mapping[str, Any]]] = (
         "change_rules",
         "season_costs",
-        {"title": "Copy", "items": ("clone", "export")},
+        {"title": "More", "items": ("clone", "export", "end", "unarchive")},
     )
+
+    end = confirmed_action(removal_actions.END)
+    unarchive = confirmed_action(removal_actions.UNARCHIVE)
+
+    def get_actions_detail(self, request: HttpRequest, object_id: Any) -> list[Any]:
+        """Return the actions that a competition offers, in the archive or outside."""
+        shown = self.get_object(request, object_id)
+        hidden = "end" if shown is not None and shown.archived_at is not None else "unarchive"
+        every = super().get_actions_detail(request, object_id)  # type: ignore[misc]
+        return [each for each in every if each.action_name != f"competitions_competition_{hidden}"]
 
     def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return is_superuser(request)

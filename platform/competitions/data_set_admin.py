@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from typing import Any
 
 from django.contrib import admin, messages
@@ -10,16 +9,15 @@ from django.core.exceptions import PermissionDenied
 from django.forms import CharField, FileField, Form, SlugField
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
+from django.template.defaultfilters import linebreaksbr
 from django.template.response import TemplateResponse
 from unfold.widgets import UnfoldAdminFileFieldWidget, UnfoldAdminTextareaWidget, UnfoldAdminTextInputWidget
 
-from competitions.data_sets import LIMITS, add_data_set, sample_sets_text
-from competitions.models import UploadedDataSet
-from core import platform_error_report
+from competitions.data_sets import LIMITS, request_data_set, sample_sets_text
+from competitions.models import DataSetUpload, UploadedDataSet
+from core.administration.columns import labelled, linked
 from core.administration.permissions import ReadOnlyAdmin, is_superuser
-from core.errors import Fault, Refusal
-
-log = logging.getLogger(__name__)
+from core.errors import Refusal
 
 
 class DataSetUploadForm(Form):
@@ -89,27 +87,66 @@ class UploadedDataSetAdmin(ReadOnlyAdmin):
         return is_superuser(request)
 
     def add_view(self, request: HttpRequest, form_url: str = "", extra_context: Any = None) -> HttpResponse:
-        """Show the form, or prepare the uploaded images."""
+        """Show the form, or have the uploaded images prepared."""
         by = request.user
         if not self.has_add_permission(request) or not by.is_authenticated:
             raise PermissionDenied
         form = DataSetUploadForm(request.POST or None, request.FILES or None)
         if form.is_valid():
             try:
-                made = add_data_set(**form.cleaned_data, by=by)
+                upload = request_data_set(**form.cleaned_data, by=by)
             except Refusal as refusal:
-                form.add_error("archive", [*refusal.problem.splitlines(), f"Fix: {refusal.fix}."])
-            except Fault as fault:
-                platform_error_report.report(log, fault, "a data set could not be prepared")
-                form.add_error(None, f"Platform error: {fault}. Try again later.")
+                form.add_error("name", f"{refusal.problem}. Fix: {refusal.fix}.")
             else:
-                messages.success(request, f"{made.name} is uploaded: {made.images:,} images.")
-                for name, number in made.shared.items():
-                    messages.warning(request, f"{number:,} of its images are also in {name}.")
-                return redirect("admin:competitions_uploadeddataset_change", made.pk)
+                messages.success(request, f"{upload.name} is uploaded. A worker prepares its images; you can leave.")
+                return redirect("admin:competitions_datasetupload_change", upload.pk)
         context = self.admin_site.each_context(request) | {
             "opts": self.opts,
             "title": "Upload a data set",
             "form": form,
         }
         return TemplateResponse(request, "admin/competitions/upload_data_set.html", context)
+
+
+@admin.register(DataSetUpload)
+class DataSetUploadAdmin(ReadOnlyAdmin):
+    """Uploads of data sets: how far workers are with them, and why some failed."""
+
+    list_display = (
+        "name",
+        labelled("state", {"queued": "info", "running": "warning", "done": "success", "failed": "danger"}),
+        "progress",
+        linked("data_set"),
+        "uploaded_by",
+        "uploaded_at",
+        "ended_at",
+    )
+    list_filter = ("state",)
+    list_select_related = ("data_set", "uploaded_by")
+    search_fields = ("name", "problem")
+    fields = (
+        *("name", "state", "progress", "why", "data_set", "licence", "uploaded_by", "uploaded_at", "ended_at"),
+        "attempts",
+    )
+    readonly_fields = ("progress", "why")
+
+    @admin.display(description="images")
+    def progress(self, row: DataSetUpload) -> str:
+        """Return how many images were read, of how many."""
+        if row.total is None:
+            return "the archive is being unpacked" if row.state == DataSetUpload.State.RUNNING else ""
+        return f"{row.images:,} of {row.total:,}"
+
+    @admin.display(description="problem", empty_value="")
+    def why(self, row: DataSetUpload) -> str:
+        """Return why it failed, and the fix, on the lines that they have."""
+        return linebreaksbr(row.problem)
+
+    def change_view(
+        self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Any = None
+    ) -> HttpResponse:
+        """Show the upload, on a page that refreshes itself until the upload has ended."""
+        response: HttpResponse = super().change_view(request, object_id, form_url, extra_context)
+        if DataSetUpload.objects.filter(pk=object_id, state__in=DataSetUpload.OPEN).exists():
+            response.headers["Refresh"] = "3"
+        return response

@@ -1,4 +1,4 @@
-"""Data sets that were uploaded to the site."""
+"""Data sets that were uploaded to the site, and their uploads."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from pathlib import Path
 
 from django.conf import settings
 from django.db import models
+from django.db.models import Q, UniqueConstraint
 
 PREFIX = "uploaded:"
 """Of the source of a sample set whose images are taken from an uploaded data set."""
@@ -51,3 +52,50 @@ class UploadedDataSet(models.Model):
     def images(self) -> int:
         """The number of images of all splits."""
         return sum(self.splits.values())
+
+
+class DataSetUpload(models.Model):
+    """An uploaded archive of images, and how far a worker is with it."""
+
+    class State(models.TextChoices):
+        QUEUED = "queued", "queued"
+        RUNNING = "running", "running"
+        DONE = "done", "done"
+        FAILED = "failed", "failed"
+
+    OPEN = (State.QUEUED, State.RUNNING)
+
+    name = models.SlugField(max_length=40)
+    licence = models.TextField()
+    state = models.CharField(max_length=7, choices=State.choices, default=State.QUEUED, db_index=True)
+    images = models.PositiveIntegerField(default=0)
+    """Number of images that were read."""
+    total = models.PositiveIntegerField(null=True, blank=True)
+    """Number of all images; None until the archive is unpacked."""
+    attempts = models.PositiveSmallIntegerField(default=0)
+    """How often a worker began it: once more after each that was stopped."""
+    problem = models.TextField(blank=True)
+    """Why it failed, and what to do; empty for all others."""
+    file_name = models.CharField(max_length=40)
+    uploaded_by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+")
+    uploaded_at = models.DateTimeField()
+    ended_at = models.DateTimeField(null=True, blank=True)
+    data_set = models.ForeignKey(
+        UploadedDataSet, null=True, blank=True, on_delete=models.SET_NULL, related_name="uploads"
+    )
+
+    class Meta:
+        ordering = ["-pk"]
+        constraints = [
+            UniqueConstraint(
+                fields=["name"], condition=Q(state__in=["queued", "running"]), name="one_open_upload_per_name"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"upload {self.pk} of {self.name}"
+
+    @property
+    def archive(self) -> Path:
+        """The uploaded archive, on hosts with the state folder, until the upload has ended."""
+        return Path(settings.STATE) / "data-set-uploads" / self.file_name

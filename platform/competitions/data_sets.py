@@ -1,19 +1,26 @@
-"""Adapter: data sets that superusers upload as archives of images, prepared for competitions."""
+"""Adapter: data sets that superusers upload as archives of images, which workers prepare for competitions."""
 
 from __future__ import annotations
 
+import fcntl
+import logging
+import secrets
+import shutil
 import tempfile
+import time
+from collections.abc import Callable
+from datetime import timedelta
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 from django.conf import settings
 from django.db import IntegrityError, transaction
 
-from competitions.data_set_models import UploadedDataSet
+from competitions.data_set_models import DataSetUpload, UploadedDataSet
 from competitions.models import SampleSet
 from competitions.sample_store import UPLOADED, image_hash, image_hashes
 from competitions.toml_text import written
-from core import clock, event_log
+from core import clock, event_log, platform_error_report, worker_notifications
 from core.errors import Refusal
 from evaluation.datasets.base import Dataset
 from evaluation.datasets.folder import folder as read_folder
@@ -24,24 +31,96 @@ from evaluation.domain.errors import DatasetRefusal
 if TYPE_CHECKING:
     from accounts.models import User
 
+State = DataSetUpload.State
+
+log = logging.getLogger(__name__)
+
 LIMITS = ArchiveLimits()
 MOST_DECODED = 16 << 30
 """Bytes of the pixels of all images. A small file can hold a large image of one colour, and this disk is the site's."""
+MOST_ATTEMPTS = 3
+"""Workers that begin an upload: one that is stopped again and again is given up."""
+MOST_WAITING = timedelta(days=1)
+"""How long an upload waits for a host that has its archive."""
 
 
-def add_data_set(*, name: str, licence: str, archive: IO[bytes], by: User) -> UploadedDataSet:
-    """Prepare the images of an uploaded archive, and record them as `name`. Nothing is left of a refused one.
+def request_data_set(*, name: str, licence: str, archive: IO[bytes], by: User) -> DataSetUpload:
+    """Keep an uploaded archive, and have a worker prepare its images as the data set `name`.
+
+    Raise `Refusal` if the name is taken, also by an upload that has not ended.
+    """
+    _require_free(name)
+    upload = DataSetUpload(name=name, licence=licence, uploaded_by=by, uploaded_at=clock.now())
+    upload.file_name = f"{secrets.token_hex(16)}.zip"
+    upload.archive.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        with upload.archive.open("xb") as file:
+            shutil.copyfileobj(archive, file)
+        with transaction.atomic():
+            upload.save()
+            worker_notifications.notify("competitions.prepare_data_sets")
+    except BaseException as error:
+        upload.archive.unlink(missing_ok=True)
+        if isinstance(error, IntegrityError):  # uploaded twice at once
+            raise _is_being_prepared(name) from error
+        raise
+    return upload
+
+
+def prepare_data_sets() -> None:
+    """Prepare the uploads whose archives are on this host, unless another process does so now.
+
+    The lock of an archive ends with its process: what a stopped worker left begins again with the next call.
+    """
+    for upload in DataSetUpload.objects.filter(state__in=DataSetUpload.OPEN).order_by("pk"):
+        try:
+            with upload.archive.open("rb") as archive:
+                fcntl.flock(archive, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                upload.refresh_from_db()
+                if upload.state in DataSetUpload.OPEN:
+                    _prepare(upload, archive)
+        except FileNotFoundError:  # another host has it, or it has ended
+            if upload.uploaded_at < clock.now() - MOST_WAITING:
+                _fail(upload, "No host that has the archive prepared it within a day. Fix: upload it again.")
+        except BlockingIOError:
+            continue
+
+
+def _prepare(upload: DataSetUpload, archive: IO[bytes]) -> None:
+    """Prepare an upload under its lock, and record how that ended."""
+    if upload.attempts >= MOST_ATTEMPTS:
+        _fail(upload, f"{MOST_ATTEMPTS} workers were stopped while they prepared it. Fix: ask an operator.")
+        return
+    upload.state, upload.attempts, upload.images, upload.total = State.RUNNING, upload.attempts + 1, 0, None
+    upload.save()
+    try:
+        _make_data_set(upload, archive)
+    except Refusal as refusal:
+        _fail(upload, f"{refusal.problem}\nFix: {refusal.fix}.")
+    except Exception as error:
+        platform_error_report.report(log, error, "%s could not be prepared", upload)
+        _fail(upload, "Platform error. The operators know of it. Fix: upload it again later.")
+    upload.archive.unlink(missing_ok=True)
+
+
+def _fail(upload: DataSetUpload, problem: str) -> None:
+    ended = {"state": State.FAILED, "problem": problem, "ended_at": clock.now()}
+    DataSetUpload.objects.filter(pk=upload.pk, state__in=DataSetUpload.OPEN).update(**ended)
+    upload.archive.unlink(missing_ok=True)
+
+
+def _make_data_set(upload: DataSetUpload, archive: IO[bytes]) -> None:
+    """Prepare the images of an archive, and record them as a data set. Nothing is left of a refused one.
 
     Raise `Refusal` that lists what is wrong with the archive, or if the name is taken.
     """
-    taken = Refusal(f"there is a data set {name!r} already", fix="choose another name")
-    if UploadedDataSet.objects.filter(name=name).exists():
-        raise taken
-    made = UploadedDataSet(name=name, licence=licence, uploaded_by=by, uploaded_at=clock.now())
+    made = UploadedDataSet(
+        name=upload.name, licence=upload.licence, uploaded_by=upload.uploaded_by, uploaded_at=upload.uploaded_at
+    )
     place = Path(settings.STATE) / "data-sets"
     place.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=".upload-", dir=place, ignore_cleanup_errors=True) as folder:
-        store, prepared = _prepared(archive, Path(folder))
+        store, prepared = _prepared(archive, Path(folder), _Progress(upload))
         dataset = open_store(prepared, UPLOADED)
         made.splits, made.class_names, made.shape = store.splits, list(dataset.class_names), list(store.shape)
         made.bytes, made.digest, made.repeated = store.bytes, store.sha256, store.repeated
@@ -51,13 +130,45 @@ def add_data_set(*, name: str, licence: str, archive: IO[bytes], by: User) -> Up
         except OSError:
             if not made.folder.is_dir():  # else equal images were prepared before, or just now by somebody else
                 raise
-    try:
-        with transaction.atomic():
-            made.save()
-            event_log.record("upload", made, by=by, name=name, images=made.images, digest=made.digest)
-    except IntegrityError as error:  # the name was taken meanwhile
-        raise taken from error
-    return made
+    with transaction.atomic():
+        _require_no_data_set(made.name)
+        made.save()
+        event_log.record("upload", made, by=made.uploaded_by, name=made.name, images=made.images, digest=made.digest)
+        upload.state, upload.data_set, upload.ended_at = State.DONE, made, clock.now()
+        upload.images = upload.total = made.images
+        upload.save()
+
+
+class _Progress:
+    """Records the progress of an upload, at most once in `SECONDS`."""
+
+    SECONDS = 1.0
+
+    def __init__(self, upload: DataSetUpload) -> None:
+        self._rows = DataSetUpload.objects.filter(pk=upload.pk)
+        self._images, self._recorded = 0, -self.SECONDS
+
+    def __call__(self, split: str, total: int) -> None:
+        """Count an image of a split; `total` is the number of those of all splits."""
+        self._images += 1
+        if time.monotonic() >= self._recorded + self.SECONDS:
+            self._recorded = time.monotonic()
+            self._rows.update(images=self._images, total=total)
+
+
+def _require_free(name: str) -> None:
+    _require_no_data_set(name)
+    if DataSetUpload.objects.filter(name=name, state__in=DataSetUpload.OPEN).exists():
+        raise _is_being_prepared(name)
+
+
+def _require_no_data_set(name: str) -> None:
+    if UploadedDataSet.objects.filter(name=name).exists():
+        raise Refusal(f"there is a data set {name!r} already", fix="choose another name")
+
+
+def _is_being_prepared(name: str) -> Refusal:
+    return Refusal(f"an upload of {name!r} is being prepared already", fix="wait for it, or choose another name")
 
 
 def sample_sets_text(made: UploadedDataSet) -> str:
@@ -83,7 +194,7 @@ def sample_sets_text(made: UploadedDataSet) -> str:
     return written({"rules": {"shape": made.shape, "classes": len(made.class_names)}, "sample_sets": sets})
 
 
-def _prepared(archive: IO[bytes], folder: Path) -> tuple[Store, Path]:
+def _prepared(archive: IO[bytes], folder: Path, on_image: Callable[[str, int], None]) -> tuple[Store, Path]:
     """Unpack the archive below `folder`, and prepare its images there; return their store, and where it is."""
     unpacked, prepared = folder / "archive", folder / "prepared"
     unpacked.mkdir()
@@ -96,7 +207,7 @@ def _prepared(archive: IO[bytes], folder: Path) -> tuple[Store, Path]:
                 f"the images have {pixels:,} bytes of pixels, at most {MOST_DECODED:,} are allowed",
                 fix="make them smaller, or leave images out",
             )
-        return prepare(dataset, UPLOADED, prepared, on_image=lambda split, total: None), prepared
+        return prepare(dataset, UPLOADED, prepared, on_image=on_image), prepared
     except DatasetRefusal as refusal:  # nobody needs to know the site's folder
         raise DatasetRefusal(refusal.problem.replace(str(unpacked), "the archive"), fix=refusal.fix) from refusal
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.db.models import QuerySet
 
@@ -11,6 +11,14 @@ from accounts.models import User
 from competitions.models import Competition, FreezeWindow, SampleSet
 from competitions.round_tables import RoundTable
 from core.extension_point import ExtensionPoint
+
+
+class Records(NamedTuple):
+    """Rows that are kept for good: their number, and the noun for one, e.g. "submission"."""
+
+    number: int
+    noun: str
+
 
 sets_in_use: ExtensionPoint[[], QuerySet[SampleSet]] = ExtensionPoint()
 """Which sample sets have been used to measure players?"""
@@ -23,6 +31,15 @@ checked_schedules: ExtensionPoint[[str, Sequence[RoundTable]], None] = Extension
 
 planned_rounds: ExtensionPoint[[Competition, Sequence[RoundTable], User | None], None] = ExtensionPoint()
 """Plan the rounds of a competition's file that are not planned yet, in the transaction of its import."""
+
+records_of: ExtensionPoint[[Competition], Records] = ExtensionPoint()
+"""How many rows of a kind have to be kept of a competition? In a transaction; the answer holds until it ends."""
+
+check_before_archiving: ExtensionPoint[[Competition], None] = ExtensionPoint()
+"""Raise `Refusal` where something goes on that has to end before the competition is archived."""
+
+deleted_with: ExtensionPoint[[Competition], Sequence[QuerySet[Any]]] = ExtensionPoint()
+"""Rows to delete before a competition without records, in this order: those of later apps first."""
 
 described_rounds: ExtensionPoint[[Competition], list[dict[str, Any]]] = ExtensionPoint()
 """Return the tables of the planned rounds that a competition's file has."""

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from django.db import transaction
 
 from competitions.models import Competition, FreezeWindow
-from competitions.selectors import effective_windows, require
+from competitions.selectors import effective_windows, require, require_not_archived
 from core import clock, event_log
 from core.errors import Refusal
 from core.roles import Right
@@ -183,7 +183,7 @@ def _checked_reason(reason: str) -> str:
 
 
 def _lock(competition: Competition) -> None:
-    Competition.objects.select_for_update(no_key=True).get(pk=competition.pk)
+    require_not_archived(Competition.objects.select_for_update(no_key=True).get(pk=competition.pk))
 
 
 def _times(window: FreezeWindow) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from django.db import models
 from django.db.models import F, Q, UniqueConstraint
 
 from accounts.models import Team
-from competitions.data_set_models import UploadedDataSet
+from competitions.data_set_models import DataSetUpload, UploadedDataSet
 from competitions.formats import format_choices, track_choices
 from competitions.page_models import Announcement, Page, TermsAcceptance, TermsVersion
 from competitions.rules import rules_of
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Announcement",
     "Competition",
+    "DataSetUpload",
     "Entry",
     "FreezeWindow",
     "FrozenLeaderboards",
@@ -107,6 +108,8 @@ class Competition(models.Model):
     seed_salt = models.CharField(max_length=64, default=new_seed_salt, editable=False)
     """Secret from which the seeds of matches and the pseudonyms of players are derived. Never shown or exported."""
     created_at = models.DateTimeField()
+    archived_at = models.DateTimeField(null=True, blank=True, editable=False)
+    """Since then nothing new is accepted, started or claimed in it, and lists leave it out; None for all others."""
     organisers = models.ManyToManyField(
         settings.AUTH_USER_MODEL, through="Organiser", related_name="organised_competitions"
     )

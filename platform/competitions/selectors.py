@@ -25,6 +25,7 @@ from competitions.sample_store import image_hashes
 from core import clock
 from core.errors import Fault, Refusal
 from core.roles import Right, roles_with
+from core.time_format import in_words
 
 SHOWN = (SampleSet.Purpose.DEVELOPMENT, SampleSet.Purpose.VALIDATION)
 """Purposes of sets that are public or played all the time."""
@@ -45,8 +46,10 @@ def may_in(user: User | AnonymousUser, right: Right) -> QuerySet[Competition]:
 
 
 def require(by: User | AnonymousUser, competition: Competition, right: Right) -> None:
-    """Raise `Refusal` unless the person's role in the competition allows it."""
+    """Raise `Refusal` unless the person's role in the competition allows it. Nothing runs in an archived one."""
     if may(by, competition, right):
+        if right is Right.RUN:
+            require_not_archived(competition)
         return
     role = Organiser.objects.filter(competition=competition, user=by.pk).first()
     if role is None or not by.is_active:
@@ -55,6 +58,15 @@ def require(by: User | AnonymousUser, competition: Competition, right: Right) ->
         f"your role in {competition.title}, {role.get_role_display().lower()}, does not allow this",
         fix=f"ask somebody who is {' or '.join(roles_with(right))}",
     )
+
+
+def require_not_archived(competition: Competition) -> None:
+    """Raise `Refusal` if the competition is archived."""
+    if competition.archived_at is not None:
+        raise Refusal(
+            f"{competition.title} was archived at {in_words(competition.archived_at)}",
+            fix="ask an owner of the competition to take it back; until then it can only be read",
+        )
 
 
 def sees_everything_of(user: User | AnonymousUser, entry: Entry) -> bool:
@@ -76,13 +88,13 @@ def other_team(user: User, entry: Entry) -> Team | None:
 def invitations_of(user: User | AnonymousUser) -> QuerySet[Invitation]:
     """Return the invitations that the person can accept now, with their teams.
 
-    They are open, and to competitions that the person sees, that have not ended, and in which the person neither is an
-    organiser nor has a team.
+    They are open, and to competitions that the person sees, that have not ended and are not archived, and in which the
+    person neither is an organiser nor has a team.
     """
     if not user.is_authenticated or user.is_superuser:
         return Invitation.objects.none()
     now = clock.now()
-    competitions = visible_competitions(user).filter(ends_at__gt=now)
+    competitions = visible_competitions(user).filter(ends_at__gt=now, archived_at=None)
     competitions = competitions.exclude(organisers=user).exclude(entries__team__memberships__user=user)
     return Invitation.objects.filter(
         user=user, state=Invitation.State.OPEN, expires_at__gt=now, team__entry__competition__in=competitions

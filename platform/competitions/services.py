@@ -29,7 +29,7 @@ from competitions.models import (
 from competitions.page_import import save_pages, written_pages
 from competitions.rules_changes import add_rules_version, require_fitting_rules
 from competitions.sample_store import keep_samples
-from competitions.selectors import described_sets, effective_windows, other_team, overlapping
+from competitions.selectors import described_sets, effective_windows, other_team, overlapping, require_not_archived
 from competitions.terms import accept_terms
 from core import clock, event_log
 from core.errors import Refusal
@@ -67,6 +67,7 @@ def import_competition(
         competition, _ = Competition.objects.update_or_create(
             slug=read.slug, defaults=about, create_defaults=about | {"created_at": now, "seed_salt": salt}
         )
+        require_not_archived(competition)
         if competition.seed_salt != salt:  # the parts of two secret orders would overlap
             raise Refusal(f"{read.slug} was imported by somebody else at the same time", fix="import the file again")
         if read.rounds:  # their sample sets are locked before tracks, which an update locks
@@ -142,10 +143,12 @@ def export_competition(competition: Competition) -> dict[str, Any]:
 def enter(*, team: Team, competition: Competition) -> Entry:
     """Enter the team.
 
-    Raise `Refusal` after the end, for a second entry, and if a member is in another team or has a role here.
+    Raise `Refusal` after the end, in an archived competition, for a second entry, and if a member is in another team or
+    has a role here.
     """
     if clock.now() >= competition.ends_at:
         raise Refusal(f"{competition} has ended", fix="enter another competition")
+    require_not_archived(competition)
     with transaction.atomic():
         Team.objects.select_for_update(no_key=True).get(pk=team.pk)
         try:

@@ -47,6 +47,7 @@ _FIRST: Groups = {
         AdminPage("Rules", "gavel", "competitions_rulesversion"),
         AdminPage("Sample sets", "photo_library", "competitions_sampleset"),
         AdminPage("Data sets", "folder_data", "competitions_uploadeddataset"),
+        AdminPage("Data set uploads", "upload", "competitions_datasetupload"),
         AdminPage("Freeze windows", "ac_unit", "competitions_freezewindow"),
         AdminPage("Frozen leaderboards", "lock_clock", "competitions_frozenleaderboards"),
         AdminPage("Organisers", "badge", "competitions_organiser"),

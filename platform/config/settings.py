@@ -256,6 +256,8 @@ CELERY_TASK_ROUTES = [
     {
         "submissions.build": {"queue": "build"},
         "submissions.collect_images": {"queue": "build"},
+        "competitions.prepare_data_sets": {"queue": "build"},
+        "rounds.copy_code": {"queue": "build"},
         "workers.play": {"queue": "play"},
     },
     "config.celery.route_of_apps",
@@ -265,6 +267,11 @@ CELERY_BEAT_SCHEDULE = {  # formats add theirs, see `config.celery`
     "submissions.sweep": {"task": "submissions.sweep", "schedule": 10.0, "options": {"expires": 10.0}},
     "workers.sweep": {"task": "workers.sweep", "schedule": 10.0, "options": {"expires": 10.0}},
     "rounds.sweep": {"task": "rounds.sweep", "schedule": 10.0, "options": {"expires": 10.0}},
+    "competitions.prepare_data_sets": {
+        "task": "competitions.prepare_data_sets",
+        "schedule": 30.0,
+        "options": {"expires": 30.0},
+    },
     "submissions.settle_late_tags": {
         "task": "submissions.settle_late_tags",
         "schedule": 60.0,

@@ -26,11 +26,12 @@ class Right(StrEnum):
     JUDGE = auto()
     RUN = auto()
     GRANT = auto()
+    ARCHIVE = auto()
 
 
 RIGHTS: Mapping[OrganiserRole, frozenset[Right]] = {
     OrganiserRole.OWNER: frozenset(Right),
-    OrganiserRole.ORGANISER: frozenset(Right) - {Right.GRANT},
+    OrganiserRole.ORGANISER: frozenset(Right) - {Right.GRANT, Right.ARCHIVE},
     OrganiserRole.JUDGE: frozenset({Right.SEE, Right.SEE_SECRETS, Right.JUDGE}),
     OrganiserRole.HELPER: frozenset({Right.SEE, Right.ANSWER}),
 }
@@ -42,6 +43,7 @@ IN_WORDS: Mapping[Right, str] = {
     Right.JUDGE: "judges: answers objections, disqualifies, decides on licences and overrides audits",
     Right.RUN: "runs it: changes settings, rules, pages and freeze windows, plays and publishes rounds, replays",
     Right.GRANT: "grants roles, takes them away, and hands the competition over",
+    Right.ARCHIVE: "deletes or archives the competition, and takes it back from the archive",
 }
 """What each right allows, as the admin says it."""
 

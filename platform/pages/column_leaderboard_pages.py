@@ -204,7 +204,7 @@ class PlainPages(WithoutHistory):
         return RoundFigures()
 
     def queue(self) -> WorkQueue:
-        waiting = self._items(WorkItem.State.WAITING).aggregate(count=Count("pk"), since=Min("queued_at"))
+        waiting = self._waiting().aggregate(count=Count("pk"), since=Min("queued_at"))
         claimed = self._items(WorkItem.State.CLAIMED).count()
         count = waiting["count"] + claimed
         waits = "item waits" if count == 1 else "items wait"
@@ -267,8 +267,11 @@ class PlainPages(WithoutHistory):
     def _items(self, state: WorkItem.State) -> QuerySet[Any]:
         return self.items._default_manager.filter(state=state)
 
+    def _waiting(self) -> QuerySet[Any]:
+        return self._items(WorkItem.State.WAITING).exclude(entry__competition__archived_at__isnull=False)
+
     def _stuck(self) -> QuerySet[Any]:
-        return self._items(WorkItem.State.WAITING).filter(WorkItem.STUCK)
+        return self._waiting().filter(WorkItem.STUCK)
 
 
 def _card_row(row: PlainRow) -> CardRow:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from django.db.models import QuerySet
 
-from competitions.extension_points import owns_window
-from competitions.models import FreezeWindow
+from competitions.extension_points import Records, check_before_archiving, deleted_with, owns_window, records_of
+from competitions.models import Competition, FreezeWindow
+from core.errors import Refusal
 from rounds.models import Round
 from submissions.extension_points import players_in_records, players_in_use
 from submissions.models import Player
@@ -15,6 +16,27 @@ from submissions.models import Player
 def is_of_round(window: FreezeWindow) -> bool:
     """Return whether the freeze window is a round's."""
     return Round.objects.filter(window=window).exists()
+
+
+@records_of.add
+def frozen_rounds(competition: Competition) -> Records:
+    """Return how many rounds of the competition were frozen."""
+    return Records(competition.rounds.exclude(rules=None).count(), "round")
+
+
+@check_before_archiving.add
+def require_none_under_way(competition: Competition) -> None:
+    """Raise `Refusal` while a round is under way."""
+    if round_ := competition.rounds.filter(state__in=Round.UNDER_WAY).first():
+        raise Refusal(
+            f"{round_.title} is {round_.get_state_display()}", fix="publish or cancel it, then archive the competition"
+        )
+
+
+@deleted_with.add
+def planned_rounds_of(competition: Competition) -> list[QuerySet[Round]]:
+    """Return the rounds that were only planned."""
+    return [competition.rounds.all()]
 
 
 @players_in_use.add

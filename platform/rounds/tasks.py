@@ -12,6 +12,7 @@ from rounds import site_verification
 from rounds.formats import format_of
 from rounds.models import Round
 from rounds.planning.freeze import freeze_due, words
+from rounds.release import released_parts
 from rounds.running.transitions import record_problem
 
 CONFIRM_SECONDS = 180
@@ -46,6 +47,12 @@ def verify(*, confirm: bool = True) -> None:
         log.critical("%s", difference)
     if differences:
         log.critical("%d differences: run `manage.py leaderboards verify --repair`", len(differences))
+
+
+@shared_task(name="rounds.copy_code")  # type: ignore[untyped-decorator]
+def copy_code(*, round: int) -> None:  # noqa: A002 - the key of a message
+    """Make the public copies of the code of a released round. A lost message costs the first clones a moment."""
+    released_parts.copy_code(Round.objects.get(pk=round))
 
 
 @shared_task(name="rounds.sweep")  # type: ignore[untyped-decorator]

@@ -8,6 +8,7 @@ from accounts.models import User
 from accounts.selectors import is_member
 from competitions.formats import track_title
 from competitions.models import Competition, FreezeWindow
+from competitions.selectors import require_not_archived
 from competitions.terms import require_accepted_terms
 from core import clock
 from core.errors import Refusal, RefusedForNow
@@ -35,7 +36,8 @@ def check_may_submit(repository: Repository, user: User, commit: str, *, site_ur
 
 
 def check_calendar(competition: Competition) -> None:
-    """Raise `Refusal` before the start, after the end and in a freeze window."""
+    """Raise `Refusal` before the start, after the end, in a freeze window and in an archived competition."""
+    require_not_archived(competition)
     now = clock.database_now()
     if now < competition.starts_at:
         raise _not_yet(

@@ -59,7 +59,8 @@ def turns(now: datetime) -> list[Turn]:
 
     Takes one probe of the index per repository, however many submissions wait.
     """
-    rows = Repository.objects.order_by().values_list("entry", _first("received_at", now), "entry__low_priority")
+    open_ones = Repository.objects.filter(track__competition__archived_at=None).order_by()
+    rows = open_ones.values_list("entry", _first("received_at", now), "entry__low_priority")
     oldest: dict[int, Turn] = {}
     for entry, received_at, low_priority in rows:
         if received_at is not None:
@@ -87,7 +88,8 @@ def held_builds() -> list[Held]:
 
 
 def _received() -> QuerySet[Submission]:
-    return Submission.objects.filter(state=Submission.State.RECEIVED).order_by("pk")
+    received = Submission.objects.filter(state=Submission.State.RECEIVED)
+    return received.filter(repository__track__competition__archived_at=None).order_by("pk")
 
 
 def _first(column: str, now: datetime) -> Subquery:

@@ -13,6 +13,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from django.db import transaction
+from django.db.models import Q
 
 from competitions.models import Competition
 from core import clock, event_log, platform_error_report
@@ -152,13 +153,18 @@ def stop(submission: Submission) -> None:
 
 
 def sweep() -> None:
-    """Handle overdue states and waiting submissions, from the database alone."""
+    """Handle overdue states and waiting submissions, from the database alone.
+
+    Those that wait in an archived competition wait on.
+    """
     now = clock.database_now()
-    for submission in Submission.objects.filter(state__in=Submission.UNDER_WAY, deadline__lt=now):
+    archived = Q(state=Submission.State.RECEIVED, repository__track__competition__archived_at__isnull=False)
+    late = Submission.objects.filter(state__in=Submission.UNDER_WAY, deadline__lt=now).exclude(archived)
+    for submission in late:
         with _isolated(submission):
             _overdue(submission, now)
     waiting = Submission.objects.filter(state=Submission.State.RECEIVED, state_since__lte=now - NOTIFY_AGAIN)
-    free = waiting.exclude(pk__in=paused_submissions(now)).order_by("state_since")
+    free = waiting.exclude(archived).exclude(pk__in=paused_submissions(now)).order_by("state_since")
     for submission in free[:NOTIFIED_AT_ONCE]:
         notify("submissions.build", submission=submission.pk)
 

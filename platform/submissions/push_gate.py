@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
+from competitions.models import Competition
+from competitions.selectors import require_not_archived
 from core.errors import Refusal, RefusedForNow
 from core.time_format import in_words
 from repositories.git_reader import GitReader
@@ -20,7 +22,12 @@ from submissions.selectors import next_tag_of
 
 
 def submission_gate(push: Push, reader: GitReader) -> AcceptedPush:
-    """Check the submission of a push, if any, and reserve its slot; a rejected push uses no slot."""
+    """Check the submission of a push, if any, and reserve its slot; a rejected push uses no slot.
+
+    An archived competition accepts no push.
+    """
+    # read again: a long push began before
+    require_not_archived(Competition.objects.get(pk=push.repository.entry.competition_id))
     # the ref rules ensure that there is at most one, and that it is new
     update = next((update for update in push.updates if update.ref.startswith(SUBMISSION) and update.creates), None)
     if update is None:

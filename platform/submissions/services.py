@@ -8,7 +8,7 @@ from django.db import transaction
 
 from accounts.models import User
 from accounts.selectors import is_member
-from competitions.selectors import require
+from competitions.selectors import require, require_not_archived
 from core import clock, event_log, worker_notifications
 from core.errors import Fault, Refusal
 from core.roles import Right
@@ -90,6 +90,7 @@ def withdraw(*, submission: Submission, by: User) -> None:
 def retry(*, submission: Submission, by: User, reason: str) -> None:
     """Build and check a rejected submission again, with a new deadline. Organisers only."""
     require(by, submission.repository.entry.competition, Right.ANSWER)
+    require_not_archived(submission.repository.entry.competition)
     with transaction.atomic():
         held = _locked(submission)
         newest = held.builds.last()

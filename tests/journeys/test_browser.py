@@ -211,15 +211,58 @@ def problems_of(page: Page) -> list[str]:
     return problems
 
 
+def sign_in(page: Page, site: Site, name: str) -> None:
+    """Sign in as somebody of the demo."""
+    password = json.loads((site.state / "demo.json").read_text())[name]["password"]
+    page.goto("/accounts/login/")
+    page.fill("input[name=login]", name)
+    page.fill("input[name=password]", password)
+    page.press("input[name=password]", "Enter")
+    page.wait_for_url(lambda address: "/login" not in address)
+
+
+def test_an_organiser_acts_with_the_scripts_of_the_admin(site: Site, browser: Browser) -> None:
+    """Lists, menus and confirmations; `platform/rounds/test_organiser_journey.py` has the acts. All are taken back."""
+    with opened(browser, site) as page:
+        sign_in(page, site, "olga")
+        page.goto("/admin/submissions/submission/?state__exact=ready")
+        page.locator("input.action-select").first.check()
+        page.select_option("select[name=action]", "disqualify")  # shown by a script, once a row is checked
+        page.get_by_role("button", name="Run").click()
+        confirm(page, "Disqualify", "It reads the clock.")
+        expect(page.get_by_text("1 of 1 disqualified.")).to_be_visible()
+        page.goto("/admin/submissions/submission/?disqualified_at__isempty=0")
+        page.locator("#result_list tbody a[href*='/submissions/submission/']").first.click()
+        page.get_by_role("link", name="Reinstate").click()
+        confirm(page, "Reinstate", "It does not.")
+        expect(page.get_by_text("1 of 1 reinstated.")).to_be_visible()
+
+        page.goto("/admin/competitions/competition/")
+        page.locator("#result_list tbody a[href*='/competitions/competition/']").first.click()
+        page.get_by_role("link", name="Change the rules").click()
+        budget = page.locator("input[name=query_budget]")
+        budget.fill(str(int(budget.input_value()) + 1))
+        page.get_by_role("button", name="Preview").click()
+        expect(page.get_by_text("evaluated again")).to_be_visible()  # nothing is stored before the reason
+        page.go_back()
+        page.go_back()
+        page.locator("a:visible").filter(has_text="More").first.click()
+        page.get_by_role("link", name="Delete or archive").click()
+        page.fill("input[name=slug]", "another-one")
+        confirm(page, "Delete or archive", "It is over.")
+        expect(page.get_by_text("is not the short name of")).to_be_visible()
+
+
+def confirm(page: Page, title: str, reason: str) -> None:
+    """Give the reason that an action asks for, and confirm."""
+    page.fill("textarea[name=reason]", reason)
+    page.get_by_role("button", name=title).click()
+
+
 def test_a_team_replays_the_path_of_its_attack(site: Site, browser: Browser) -> None:
     """On the pictures of its smoke test, under the site's own policies: the page runs no inline script or style."""
-    password = json.loads((site.state / "demo.json").read_text())["olga"]["password"]
     with opened(browser, site) as page:
-        page.goto("/accounts/login/")
-        page.fill("input[name=login]", "olga")
-        page.fill("input[name=password]", password)
-        page.press("input[name=password]", "Enter")
-        page.wait_for_url(lambda address: "/login" not in address)
+        sign_in(page, site, "olga")
         page.goto(BOARD)
         links = page.locator("table.board a[href^='/submissions/']").evaluate_all("all => all.map(each => each.href)")
         for link in dict.fromkeys(links):

@@ -114,7 +114,10 @@ def confirmed_action(definition: AdminAction) -> Callable[..., HttpResponse | No
         if not form.is_valid():
             return _confirmation_page(page, request, definition, _previews(definition, rows, request.user), form)
         _run(request, definition, rows, form.cleaned_data)
-        return HttpResponseRedirect("../change/") if object_id else None
+        if object_id is None:
+            return None
+        deleted = not page.model._default_manager.filter(pk=object_id).exists()
+        return HttpResponseRedirect("../../" if deleted else "../change/")
 
     attributes = {"short_description": definition.title, "allowed_permissions": [definition.needs]}
     vars(action).update(attributes, attrs={}, variant=ActionVariant.DEFAULT)

@@ -249,6 +249,10 @@ class ReadOnlyAdmin(Page):
         """Return whether the user may run the actions on roles."""
         return self.may(Right.GRANT, request, obj)
 
+    def has_archive_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """Return whether the user may delete or archive a competition, and take it back."""
+        return self.may(Right.ARCHIVE, request, obj)
+
     def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return False
 

@@ -52,11 +52,13 @@ def request(submission: Submission, measure: Measure, round_: Round | None = Non
 
 
 def sweep() -> None:
-    """Request what leaderboards lack, and score what is complete."""
+    """Request what leaderboards lack, except in archived competitions, and score what is complete."""
     for competition in Competition.objects.filter(format=NAME):
         measure = measure_of(competition)
         ready = ready_submissions().filter(repository__track__competition=competition)
         known = Benchmark.objects.filter(sample_set=measure.samples, rules=measure.rules)
+        if competition.archived_at is not None:
+            ready = ready.none()
         missing = ready.exclude(pk__in=known.values("submission")).select_related("repository__entry").order_by("pk")
         rows = [row for each in missing for row in request(each, measure)]
         Benchmark.objects.bulk_create(rows, ignore_conflicts=True)

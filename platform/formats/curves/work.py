@@ -27,7 +27,9 @@ class BenchmarkWork(RowWork[Benchmark]):
 
     def playable(self) -> QuerySet[Benchmark]:
         needed = Q(round=None, submission__state=Submission.State.READY)  # not of one that was withdrawn
-        running = Benchmark.objects.filter(needed | Q(round__state=Round.State.PLAYING))
+        running = Benchmark.objects.filter(
+            needed | Q(round__state=Round.State.PLAYING), rules__competition__archived_at=None
+        )
         return running.select_related("sample_set", "rules__competition", "submission__player__repository")
 
     def waiting_for(self, worker: Worker, now: datetime) -> QuerySet[Benchmark]:

@@ -40,7 +40,7 @@ def account(request: HttpRequest) -> HttpResponse:
         "teams": teams_of(user),
         "invitations": invitations_of(user),
         "competitions": visible_competitions(user)
-        .filter(ends_at__gt=clock.now())
+        .filter(ends_at__gt=clock.now(), archived_at=None)
         .exclude(entries__team__in=teams_of(user)),
         "tokens": user.tokens.all(),
         "form": form,

@@ -41,7 +41,7 @@ def competition(request: HttpRequest, slug: str) -> HttpResponse:
         "examples": examples(shown),
         "calendar": calendar(shown),
         "own": own_entry(request.user, shown),
-        "open": clock.now() < shown.ends_at,
+        "open": clock.now() < shown.ends_at and shown.archived_at is None,
         "news": announcements_of(shown)[:NEWS],
         "written": shown.pages.all(),
         "terms": terms_in_force(shown),

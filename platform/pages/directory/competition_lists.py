@@ -45,15 +45,16 @@ class CompetitionSummary:
 
 @dataclass(frozen=True)
 class CompetitionLists:
-    """Open competitions, the most active first; coming ones, the next first; ended ones, the last first."""
+    """Open competitions, the most active first; coming ones, the next first; ended and archived ones, last first."""
 
     open: Sequence[CompetitionSummary]
     coming: Sequence[CompetitionSummary]
     ended: Sequence[CompetitionSummary]
+    archived: Sequence[CompetitionSummary]
 
     @property
     def any(self) -> bool:
-        """Whether there is a competition."""
+        """Whether there is a competition that is not archived."""
         return bool(self.open or self.coming or self.ended)
 
 
@@ -76,12 +77,14 @@ def competition_lists(user: User | AnonymousUser) -> CompetitionLists:
             submissions=each.submissions,
             recent=each.recent,
             newest_at=each.newest_at,
-            next=next_date(each, list(each.freeze_windows.all()), now),
+            next=next_date(each, list(each.freeze_windows.all()), now) if each.archived_at is None else None,
             own=own.get(each.pk),
             cards=cards[each.pk],
         )
         for each in competitions
     ]
+    archived = [each for each in found if each.competition.archived_at is not None]
+    found = [each for each in found if each.competition.archived_at is None]
     under_way = [each for each in found if each.competition.starts_at <= now < each.competition.ends_at]
     coming = [each for each in found if now < each.competition.starts_at]
     ended = [each for each in found if each.competition.ends_at <= now]
@@ -89,13 +92,14 @@ def competition_lists(user: User | AnonymousUser) -> CompetitionLists:
         sorted(under_way, key=_activity, reverse=True),
         sorted(coming, key=lambda each: each.competition.starts_at),
         sorted(ended, key=lambda each: each.competition.ends_at, reverse=True),
+        sorted(archived, key=lambda each: each.competition.ends_at, reverse=True),
     )
 
 
 def open_formats(user: User | AnonymousUser) -> set[str]:
     """Return the formats of the open competitions that the user sees."""
     now = clock.now()
-    under_way = visible_competitions(user).filter(starts_at__lte=now, ends_at__gt=now)
+    under_way = visible_competitions(user).filter(starts_at__lte=now, ends_at__gt=now, archived_at=None)
     return set(under_way.order_by().values_list("format", flat=True).distinct())
 
 

@@ -70,7 +70,7 @@ def worker_lines(formats: Collection[PageFormat]) -> list[WorkerLine]:
 
 def builds() -> Builds:
     """Return the submissions that are not built and checked."""
-    waiting = Submission.objects.filter(state__in=Submission.UNDER_WAY)
+    waiting = _under_way()
     found = waiting.aggregate(all=Count("pk"), since=Min("received_at"))
     return Builds(found["all"], found["since"])
 
@@ -125,7 +125,12 @@ def incidents(
 
 def late_submissions() -> QuerySet[Submission]:
     """Return the submissions that have been neither ready nor rejected for too long."""
-    return Submission.objects.filter(state__in=Submission.UNDER_WAY, received_at__lt=clock.now() - LONGEST_BUILD)
+    return _under_way().filter(received_at__lt=clock.now() - LONGEST_BUILD)
+
+
+def _under_way() -> QuerySet[Submission]:
+    """Return the submissions that workers build, or are to build: those of archived competitions wait for nobody."""
+    return Submission.objects.filter(state__in=Submission.UNDER_WAY, repository__track__competition__archived_at=None)
 
 
 def _builds() -> list[Incident]:

@@ -64,8 +64,9 @@ def freeze(*, round_: Round, by: User | None = None, reason: str = "") -> None:
 
 
 def freeze_due() -> None:
-    """Freeze every round whose window has begun; record a problem once, on the round."""
-    due = Round.objects.filter(state=Round.State.PLANNED, window__starts_at__lte=clock.database_now())
+    """Freeze every round whose window has begun, unless its competition is archived; record a problem once, on it."""
+    planned = Round.objects.filter(state=Round.State.PLANNED, competition__archived_at=None)
+    due = planned.filter(window__starts_at__lte=clock.database_now())
     for round_ in due.select_related("competition").order_by("pk"):
         try:
             freeze(round_=round_)

@@ -13,7 +13,7 @@ from competitions.freeze_windows import plan_window
 from competitions.models import MAX_OBJECTION_DAYS, Competition, SampleSet
 from competitions.round_tables import PURPOSES
 from competitions.sample_draw import commitment_of, draw_samples, keep_draw
-from competitions.selectors import require, rules_in_force
+from competitions.selectors import require, require_not_archived, rules_in_force
 from core import clock, event_log
 from core.errors import Refusal
 from core.roles import Right
@@ -66,7 +66,7 @@ def plan_round(
     drawn = draw_samples(source=source, count=samples, salt=salt)
     commitment = commitment_of(drawn.sample_set, salt)
     with transaction.atomic():
-        Competition.objects.select_for_update(no_key=True).get(pk=competition.pk)
+        require_not_archived(Competition.objects.select_for_update(no_key=True).get(pk=competition.pk))
         source = SampleSet.objects.select_for_update(no_key=True).get(pk=source.pk)
         _check_samples(competition, round_format, kind, source, samples)
         number = (competition.rounds.aggregate(newest=Max("number"))["newest"] or 0) + 1

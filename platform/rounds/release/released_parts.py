@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import IO, TYPE_CHECKING
@@ -13,10 +13,11 @@ from django.db.models import QuerySet
 
 from competitions.models import Competition, SampleSet
 from competitions.selectors import require
-from core import clock, event_log, object_store
-from core.errors import Refusal
+from core import clock, event_log, object_store, worker_notifications
+from core.errors import Fault, Refusal
 from core.roles import Right
 from core.time_format import in_words
+from repositories.git_reader import GitReader
 from repositories.models import Repository
 from repositories.public_copies import drop_copies, public_copy
 from rounds.formats import format_of
@@ -94,6 +95,7 @@ def release(*, round_: Round, part: str, by: User, reason: str) -> Release:
             # also of disqualified entries, as one may be reinstated: each request checks which tags are released
             opened = [entry.submission.repository_id for entry in _open_source(RoundEntry.objects.filter(round=round_))]
             Repository.objects.filter(pk__in=opened, public_since=None).update(public_since=row.released_at)
+            worker_notifications.notify("rounds.copy_code", round=round_.pk)
         event_log.record("release", row, by=by, reason=reason, round=round_.pk, part=part, content=content)
     return row
 
@@ -218,8 +220,7 @@ def _made(round_: Round, part: str) -> str:
     """Make the released content before the transaction, as it is slow; return its digest if it is a file."""
     if part == Release.Part.CODE:
         for repository in _repositories(round_):
-            if tags := released_tags(repository, also=round_):
-                public_copy(repository, tags)
+            _require_commits(repository, released_tags(repository, also=round_))
         return ""
     if part == Release.Part.BUNDLE:
         return object_store.put_open(bundle_of(round_))
@@ -230,6 +231,30 @@ def _made(round_: Round, part: str) -> str:
         Release.Part.PERTURBED: format_of(round_).perturbed_table,
     }
     return object_store.put(makers[Release.Part(part)](round_))
+
+
+def copy_code(round_: Round) -> None:
+    """Make the public copies of the repositories of a round, as far as they are released and on this host.
+
+    Each takes seconds. The first clone of one that is missing makes it, too, so that nobody has to wait for this.
+    """
+    for repository in _repositories(round_):
+        tags = released_tags(repository)
+        if not tags or not repository.path.exists():
+            continue
+        public_copy(repository, tags)
+        if (current := released_tags(repository)) != tags:  # withdrawn or disqualified meanwhile
+            drop_copies(repository, but=current)
+
+
+def _require_commits(repository: Repository, tags: Mapping[str, str]) -> None:
+    """Raise `Fault` where the repository lacks a commit of `tags`."""
+    if not tags:
+        return
+    with GitReader(repository.path) as reader:
+        missing = [commit for commit in tags.values() if reader.resolve(commit) is None]
+    if missing:
+        raise Fault(f"{repository} lacks the commits {', '.join(missing)}")
 
 
 def _repositories(round_: Round) -> list[Repository]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from django.db import transaction
 
 from competitions.models import Competition
+from competitions.selectors import require_not_archived
 from core import clock, event_log
 from core.errors import Refusal
 from rounds.models import Round
@@ -60,8 +61,11 @@ def require_reason(reason: str, act: str) -> str:
 
 
 def lock_competition(round_: Round) -> None:
-    """Serialise actions that change what is under way or on the calendar. Lock it before the round."""
-    Competition.objects.select_for_update(no_key=True).get(pk=round_.competition_id)
+    """Serialise actions that change what is under way or on the calendar. Lock it before the round.
+
+    Raise `Refusal` if the competition is archived.
+    """
+    require_not_archived(Competition.objects.select_for_update(no_key=True).get(pk=round_.competition_id))
 
 
 def locked(round_: Round) -> Round:

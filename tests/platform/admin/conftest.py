@@ -11,6 +11,7 @@ from django.test import Client
 from accounts.models import AccessToken, AccountRequest, Invitation, SignUpLink, User
 from competitions.models import (
     Announcement,
+    DataSetUpload,
     FreezeWindow,
     FrozenLeaderboards,
     Page,
@@ -97,6 +98,7 @@ class Rows:
                 uploaded_by=self.by,
                 uploaded_at=self.at,
             )
+            DataSetUpload.objects.create(name="herons", licence="CC BY 4.0", file_name="f.zip", uploaded_at=self.at)
             repository = submission.repository
             FrozenLeaderboards.objects.create(competition=repository.track.competition, since=self.at)
             Standing.objects.create(track=repository.track, entry=repository.entry, evaluation=evaluation, rank=1)

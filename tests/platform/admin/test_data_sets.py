@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import fcntl
 import io
 import tomllib
 import zipfile
 from collections.abc import Mapping
 from copy import deepcopy
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -20,12 +21,16 @@ from pytest_django import Settings
 
 import demo
 from competitions import data_sets
-from competitions.data_sets import sample_sets_text
-from competitions.models import Competition, UploadedDataSet
+from competitions.data_sets import prepare_data_sets, sample_sets_text
+from competitions.models import Competition, DataSetUpload, UploadedDataSet
 from competitions.sample_store import samples_of
 from competitions.services import import_competition
 from core.errors import Refusal
 from core.models import Event
+from evaluation.datasets.prepared_store import prepare
+
+if TYPE_CHECKING:
+    from tests.platform.conftest import FakeClock
 
 DIGITS = tomllib.loads(Path(demo.__file__).with_name("digits.toml").read_text(encoding="utf-8"))
 ADD = "admin:competitions_uploadeddataset_add"
@@ -50,19 +55,34 @@ def packed(files: Mapping[str, bytes]) -> bytes:
     return file.getvalue()
 
 
-def upload(client: Client, archive: bytes, name: str = "birds", licence: str = "CC BY 4.0, from us") -> Any:
+def send(client: Client, archive: bytes, name: str = "birds", licence: str = "CC BY 4.0, from us") -> Any:
     fields = {"name": name, "licence": licence, "archive": SimpleUploadedFile("images.zip", archive)}
     return client.post(reverse(ADD), fields)
 
 
+def upload(client: Client, archive: bytes, name: str = "birds", licence: str = "CC BY 4.0, from us") -> Any:
+    """Upload, and prepare as a worker does."""
+    answer = send(client, archive, name, licence)
+    prepare_data_sets()
+    return answer
+
+
 def problem(answer: Any) -> str:
-    assert answer.status_code == 200
-    return " ".join(error for errors in answer.context["form"].errors.values() for error in errors)
+    """Return why the form or, where it was accepted, the worker refused an upload."""
+    if answer.status_code == 200:
+        return " ".join(error for errors in answer.context["form"].errors.values() for error in errors)
+    failed = DataSetUpload.objects.latest("pk")
+    assert (failed.state, failed.data_set) == ("failed", None)
+    return failed.problem
 
 
 def folders(settings: Settings) -> list[str]:
     place = Path(settings.STATE) / "data-sets"
     return sorted(each.name for each in place.iterdir()) if place.exists() else []
+
+
+def leftovers(settings: Settings) -> list[Path]:
+    return list((Path(settings.STATE) / "data-set-uploads").iterdir())
 
 
 def document(made: UploadedDataSet, slug: str = "birds") -> dict[str, Any]:
@@ -78,14 +98,23 @@ def document(made: UploadedDataSet, slug: str = "birds") -> dict[str, Any]:
 
 
 def test_a_competition_takes_its_samples_from_uploaded_images(as_superuser: Client, settings: Settings) -> None:
-    answer = upload(as_superuser, packed(images()))
+    answer = send(as_superuser, packed(images()))
+    assert not UploadedDataSet.objects.exists()
+    waiting = as_superuser.get(answer["Location"])
+    assert (waiting["Refresh"], "queued" in waiting.content.decode()) == ("3", True)
+    prepare_data_sets()
     made = UploadedDataSet.objects.get()
-    assert answer["Location"] == reverse("admin:competitions_uploadeddataset_change", args=[made.pk])
+    done = as_superuser.get(answer["Location"])
+    assert "Refresh" not in done
+    assert "80 of 80" in done.content.decode()
+    address = reverse("admin:competitions_uploadeddataset_change", args=[made.pk])
+    assert address in done.content.decode()
+    assert leftovers(settings) == []
     assert (made.images, made.class_names, made.shape, made.repeated) == (80, ["heron", "owl"], [8, 8, 3], 0)
     assert folders(settings) == [made.digest]
     event = Event.objects.get(verb="upload")
     assert (event.by, event.data["images"]) == (made.uploaded_by, 80)
-    page = as_superuser.get(answer["Location"]).content.decode()
+    page = as_superuser.get(address).content.decode()
     assert "source = &quot;uploaded:birds&quot;" in page
     competition = import_competition(document(made))
     sets = [samples_of(each) for each in competition.sample_sets.order_by("pk")]
@@ -122,6 +151,7 @@ def test_a_refused_archive_leaves_nothing(
     assert expected in said
     assert str(settings.STATE) not in said
     assert folders(settings) == []
+    assert leftovers(settings) == []
     assert not UploadedDataSet.objects.exists()
 
 
@@ -171,3 +201,66 @@ def test_only_superusers_upload(as_organiser: Client, competition: Competition) 
     assert upload(as_organiser, packed(images(2))).status_code == 403
     assert as_organiser.get(reverse("admin:competitions_uploadeddataset_changelist")).status_code == 403
     assert not UploadedDataSet.objects.exists()
+
+
+def test_uploaded_twice_it_is_prepared_once(as_superuser: Client, settings: Settings) -> None:
+    send(as_superuser, packed(images(2)))
+    said = problem(send(as_superuser, packed(images(2))))
+    assert "an upload of 'birds' is being prepared already. Fix: wait for it, or choose another name." in said
+    assert len(leftovers(settings)) == 1
+    prepare_data_sets()
+    prepare_data_sets()
+    assert UploadedDataSet.objects.count() == Event.objects.filter(verb="upload").count() == 1
+
+
+class Killed(BaseException):
+    """Ends the process of a worker."""
+
+
+def test_after_a_killed_worker_the_next_one_begins_again_and_the_third_is_the_last(
+    as_superuser: Client, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def killed(*_: Any, **__: Any) -> None:
+        raise Killed
+
+    send(as_superuser, packed(images(2)))
+    monkeypatch.setattr("competitions.data_sets.prepare", killed)
+    with pytest.raises(Killed):
+        prepare_data_sets()
+    upload = DataSetUpload.objects.get()
+    assert (upload.state, upload.archive.is_file(), folders(settings)) == ("running", True, [])
+    with monkeypatch.context() as restarted:
+        restarted.setattr("competitions.data_sets.prepare", prepare)
+        prepare_data_sets()
+    upload.refresh_from_db()
+    assert (upload.state, upload.attempts, upload.images) == ("done", 2, 4)
+    send(as_superuser, packed(images(3)), "more")
+    for _ in range(data_sets.MOST_ATTEMPTS):
+        with pytest.raises(Killed):
+            prepare_data_sets()
+    prepare_data_sets()
+    assert "3 workers were stopped while they prepared it" in DataSetUpload.objects.get(name="more").problem
+    assert leftovers(settings) == []
+
+
+def test_another_process_leaves_an_upload_that_is_being_prepared(as_superuser: Client) -> None:
+    send(as_superuser, packed(images(2)))
+    upload = DataSetUpload.objects.get()
+    with upload.archive.open("rb") as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        prepare_data_sets()
+    upload.refresh_from_db()
+    assert (upload.state, upload.attempts) == ("queued", 0)
+
+
+def test_one_whose_archive_is_on_no_host_fails_after_a_day(as_superuser: Client, the_clock: FakeClock) -> None:
+    send(as_superuser, packed(images(2)))
+    upload = DataSetUpload.objects.get()
+    upload.archive.unlink()
+    prepare_data_sets()
+    upload.refresh_from_db()
+    assert upload.state == "queued"
+    the_clock.forward(hours=25)
+    prepare_data_sets()
+    upload.refresh_from_db()
+    assert (upload.state, "upload it again" in upload.problem) == ("failed", True)

@@ -27,6 +27,7 @@ SUPERUSERS_ONLY = {
     "hostcomparison",
     "signingkey",
     "uploadeddataset",
+    "datasetupload",
 }
 
 

@@ -19,7 +19,7 @@ from core.roles import RIGHTS, OrganiserRole, Right
 from rounds.models import Objection
 from submissions.models import Submission
 
-SEE, SECRETS, ANSWER, JUDGE, RUN, GRANT = Right
+SEE, SECRETS, ANSWER, JUDGE, RUN, GRANT, ARCHIVE = Right
 ADDED, CHANGED, DELETED = "add", "change", "delete"
 
 PAGES: dict[str, tuple[Right | None, Right | None, set[str]]] = {
@@ -28,7 +28,7 @@ PAGES: dict[str, tuple[Right | None, Right | None, set[str]]] = {
         [
             *("core.siteidentity", "auth.group", "account.emailaddress", "accounts.user", "accounts.accesstoken"),
             *("accounts.invitation", "workers.worker", "workers.host", "workers.hostcomparison", "rounds.signingkey"),
-            "competitions.uploadeddataset",
+            *("competitions.uploadeddataset", "competitions.datasetupload"),
         ],
         (None, None, set()),
     ),
@@ -86,6 +86,7 @@ ACTIONS: dict[str, Right | None] = {
         [f"rounds.roundentry.{name}" for name in ("confirm_licence", "refuse_licence", "override_audit")], JUDGE
     ),
     "competitions.organiser.hand_over": GRANT,
+    **dict.fromkeys([f"competitions.competition.{name}" for name in ("end", "unarchive")], ARCHIVE),
     **dict.fromkeys(
         [
             *(f"competitions.competition.{name}" for name in ("change_rules", "export", "season_costs")),

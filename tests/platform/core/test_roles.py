@@ -14,6 +14,7 @@ TABLE = {
     Right.JUDGE: (True, True, True, False),
     Right.RUN: (True, True, False, False),
     Right.GRANT: (True, False, False, False),
+    Right.ARCHIVE: (True, False, False, False),
 }
 
 

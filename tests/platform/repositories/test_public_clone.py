@@ -22,6 +22,7 @@ from repositories.models import Repository
 from repositories.public_copies import drop_copies, public_copy
 from rounds.models import Release, Round, RoundEntry
 from rounds.release.released_parts import release, released_tags, withdraw
+from rounds.tasks import copy_code
 from submissions.models import Player, Submission
 
 
@@ -234,14 +235,23 @@ def test_nothing_is_cloned_while_it_is_disqualified(served: Repository, client: 
     assert b"".join(client.get(ADVERTISED)).startswith(b"001e# service=git-upload-pack\n")
 
 
-def test_it_rejects_a_release_of_a_commit_that_is_gone(
-    served: Repository, boss: User, make_round: MakeRound, settings: Settings
-) -> None:
-    before = list((settings.REPOSITORIES / "public").iterdir())
-    with pytest.raises(Fault, match="cannot be copied"):
+def test_it_rejects_a_release_of_a_commit_that_is_gone(served: Repository, boss: User, make_round: MakeRound) -> None:
+    with pytest.raises(Fault, match=f"owls/model lacks the commits {'a' * 40}"):
         release(round_=make_round(2, "a" * 40, "submission-2"), part="code", by=boss, reason="the end")
     assert Release.objects.count() == 1
-    assert list((settings.REPOSITORIES / "public").iterdir()) == before
+
+
+def test_a_worker_copies_what_is_released_and_nothing_that_was_withdrawn_meanwhile(
+    served: Repository, boss: User, settings: Settings
+) -> None:
+    public, made = settings.REPOSITORIES / "public", Release.objects.get()
+    drop_copies(served, but={})
+    copy_code(round=made.round_id)
+    copy_code(round=made.round_id)
+    assert list(public.iterdir()) == [public_copy(served, released_tags(served))]
+    withdraw(release=made, by=boss, reason="A team asked for it.")
+    copy_code(round=made.round_id)
+    assert list(public.iterdir()) == []
 
 
 def test_a_copy_is_created_once_under_concurrent_calls(served: Repository) -> None:

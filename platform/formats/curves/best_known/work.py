@@ -23,14 +23,15 @@ _MARGIN = timedelta(minutes=10)
 class ProofWork(RowWork[Proof]):
     """One proof. It belongs to no team, and all proofs share the workers as one team does.
 
-    A proof that was accepted is verified whatever becomes of its model and its round meanwhile.
+    A proof that was accepted is verified whatever becomes of its model and its round meanwhile; while the competition
+    is archived, it waits.
     """
 
     name = "proofs"
     tables = (Proof,)
 
     def playable(self) -> QuerySet[Proof]:
-        return Proof.objects.select_related(
+        return Proof.objects.filter(round_entry__round__competition__archived_at=None).select_related(
             "round_entry__player__repository", "round_entry__round__sample_set",
             "round_entry__round__rules__competition",
         )  # fmt: skip

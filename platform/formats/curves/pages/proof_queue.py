@@ -15,7 +15,8 @@ from pages.formats import WorkQueue
 
 def with_proofs(benchmarks: WorkQueue) -> WorkQueue:
     """Return the queue of benchmarks with the proofs that wait or are being verified."""
-    waiting = Proof.objects.filter(state=Proof.State.WAITING).aggregate(count=Count("pk"), since=Min("queued_at"))
+    open_ones = Proof.objects.filter(round_entry__round__competition__archived_at=None)
+    waiting = open_ones.filter(state=Proof.State.WAITING).aggregate(count=Count("pk"), since=Min("queued_at"))
     claimed = benchmarks.claimed + Proof.objects.filter(state=Proof.State.CLAIMED).count()
     since = [each for each in (benchmarks.oldest_since, waiting["since"]) if each]
     count = benchmarks.waiting + waiting["count"] + claimed

@@ -50,6 +50,11 @@ def measured_tracks() -> QuerySet[Track]:
     return Track.objects.filter(competition__format=NAME)
 
 
+def evaluated_tracks() -> QuerySet[Track]:
+    """Return those of `measured_tracks` in which evaluations begin: no competition is archived."""
+    return measured_tracks().filter(competition__archived_at=None)
+
+
 def pool_in_force(track: Track) -> Pool | None:
     """Return the newest pool of a track's own players, None before the first one."""
     return track.pools.order_by("-number").first()
@@ -243,7 +248,7 @@ def unresolved() -> QuerySet[Evaluation]:
     provisional. Attacks that met only models of their own team are excluded: the next pool measures them again.
     """
     found, chosen = Q(pk__in=[]), set[int]()
-    for track in measured_tracks().filter(repositories__isnull=False).select_related("competition").distinct():
+    for track in evaluated_tracks().filter(repositories__isnull=False).select_related("competition").distinct():
         chosen |= chosen_submissions(track)
         if basis := ranking_basis(track):
             found |= Q(submission__repository__track=track, **basis._asdict())
@@ -293,7 +298,7 @@ def _by_track() -> Iterator[tuple[Track, EvaluationBasis, QuerySet[Any]]]:
     and `needs_gpu` (for its matches).
     """
     of_it = Evaluation.objects.filter(COUNTED, submission=OuterRef("pk"))
-    for track in measured_tracks().filter(repositories__isnull=False).select_related("competition").distinct():
+    for track in evaluated_tracks().filter(repositories__isnull=False).select_related("competition").distinct():
         try:
             basis = basis_in_force(track)
         except Fault as fault:

@@ -8,12 +8,12 @@ from django.db.models import QuerySet
 from django.dispatch import receiver
 from django.utils.html import format_html
 
-from competitions.extension_points import sets_in_use
-from competitions.models import SampleSet
+from competitions.extension_points import deleted_with, sets_in_use
+from competitions.models import Competition, SampleSet
 from core import worker_notifications
 from core.administration.columns import count_column
 from formats.query.leaderboards.evaluation_basis import COUNTED
-from formats.query.leaderboards.models import Evaluation
+from formats.query.leaderboards.models import Evaluation, Pool, Snapshot
 from formats.query.leaderboards.submission_choices import newest_choices
 from formats.query.matches.extension_points import replay_notes
 from formats.query.matches.models import Match
@@ -42,6 +42,12 @@ def score(**signal: Any) -> None:
 def evaluated_sets() -> QuerySet[SampleSet]:
     """Return the sample sets of evaluations."""
     return SampleSet.objects.filter(evaluations__isnull=False)
+
+
+@deleted_with.add
+def pools_of_baselines(competition: Competition) -> list[QuerySet[Any]]:
+    """Return the pools of a competition without submissions, and the copies of its empty leaderboards."""
+    return [each.objects.filter(track__competition=competition) for each in (Pool, Snapshot)]
 
 
 @void_by_platform.add

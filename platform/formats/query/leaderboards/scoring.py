@@ -90,8 +90,9 @@ def mark_overdue() -> int:
     now = clock.database_now()
     # rejudgings have no limit: no score waits for them, and organisers can discard them
     late = Evaluation.objects.filter(
-        COUNTED, state=Evaluation.State.PLAYING, overdue_at=None, created_at__lt=now - OVERDUE
-    )
+        COUNTED, state=Evaluation.State.PLAYING, overdue_at=None, created_at__lt=now - OVERDUE,
+        rules__competition__archived_at=None,
+    )  # fmt: skip
     return sum(_note_overdue(evaluation, late, now) for evaluation in late.order_by("pk"))
 
 

@@ -26,7 +26,7 @@ from formats.query.leaderboards.evaluation_basis import (
     COUNTED,
     EvaluationBasis,
     basis_in_force,
-    measured_tracks,
+    evaluated_tracks,
     unresolved,
 )
 from formats.query.leaderboards.models import Evaluation, Pool, PoolPlace
@@ -110,12 +110,14 @@ def _opponents(track: Track) -> int:
 def make_first_pools() -> list[Pool]:
     """Make the first pool of every track with baselines, in competitions that are public or have started.
 
+    Archived ones are left out.
+
     Builds missing baselines, so it runs on a worker. A failed build affects only its own track, and the next sweep
     tries again.
     """
     started = Q(competition__public=True) | Q(competition__starts_at__lte=clock.now())
     made = []
-    for track in measured_tracks().filter(started, pools__isnull=True).select_related("competition"):
+    for track in evaluated_tracks().filter(started, pools__isnull=True).select_related("competition"):
         if not track.baselines:
             continue
         try:
@@ -140,7 +142,7 @@ def _first_pool(track: Track, players: Sequence[Player], *, grows: bool) -> Pool
 
 def fill_first_pools() -> list[Pool]:
     """Run `fill_first_pool` for every track: a model was scored, a notification was lost, or a player left."""
-    filled = [fill_first_pool(track) for track in measured_tracks().select_related("competition")]
+    filled = [fill_first_pool(track) for track in evaluated_tracks().select_related("competition")]
     return [pool for pool in filled if pool is not None]
 
 
@@ -166,12 +168,13 @@ def fill_first_pool(track: Track) -> Pool | None:
 def evaluate(submission: Submission) -> Evaluation | None:
     """Start to measure a ready submission under the current pool, rules and validation samples.
 
-    Return None where nothing is started: no pool yet, already started, not ready, or disqualified. Safe to repeat.
+    Return None where nothing is started: no pool yet, already started, not ready, disqualified, or the
+    competition is archived. Safe to repeat.
     """
     with transaction.atomic():
         submission = _locked(submission)
         basis = basis_in_force(submission.repository.track)
-        if not _counts(submission) or basis is None:
+        if not _counts(submission) or basis is None or submission.repository.track.competition.archived_at:
             return None
         if submission.evaluations.filter(COUNTED, **basis._asdict()).exists():
             return None

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from django.db.models import Q, QuerySet
 
-from competitions.extension_points import sets_in_use
-from competitions.models import SampleSet
+from competitions.extension_points import Records, records_of, sets_in_use
+from competitions.models import Competition, SampleSet
 from formats.query.matches.models import Match
 from formats.query.matches.piece_work import pieces
 from submissions.extension_points import players_in_use
@@ -21,6 +21,12 @@ UNFINISHED = (Match.State.WAITING, Match.State.PLAYING, Match.State.AUDIT, Match
 def played_sets() -> QuerySet[SampleSet]:
     """Return the sample sets that matches play."""
     return SampleSet.objects.filter(matches__isnull=False)
+
+
+@records_of.add
+def requested_matches(competition: Competition) -> Records:
+    """Return how many matches the competition has."""
+    return Records(Match.objects.filter(rules__competition=competition).count(), "match")
 
 
 @players_in_use.add

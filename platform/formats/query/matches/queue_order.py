@@ -23,7 +23,8 @@ def waiting_turns(pieces: QuerySet[Piece], now: datetime) -> list[Turn]:
     board = pieces.filter(priority=Priority.BOARD).order_by(*IN_ORDER)
     own = board.filter(entry=OuterRef("pk")).values("queued_at")[:1]
     firsts: list[tuple[Priority, int | None, datetime | None]] = [
-        (Priority.BOARD, *row) for row in Entry.objects.order_by().values_list("pk", Subquery(own))
+        (Priority.BOARD, *row)
+        for row in Entry.objects.filter(competition__archived_at=None).order_by().values_list("pk", Subquery(own))
     ]
     of_rounds = pieces.filter(priority=Priority.ROUND).order_by(*IN_ORDER)
     for priority, of_nobody in ((Priority.ROUND, of_rounds), (Priority.BOARD, board.filter(entry=None))):

@@ -8,7 +8,7 @@ from datetime import datetime
 
 from django.db.models import Count, Prefetch, Q, QuerySet
 
-from competitions.models import SampleSet
+from competitions.models import RulesVersion, SampleSet
 from core import clock
 from formats.query.matches.models import Match, Piece
 from workers.models import Worker
@@ -26,6 +26,13 @@ OPEN_PIECES = Q(state__in=[Piece.State.WAITING, Piece.State.CLAIMED]) & _IN_OPEN
 
 READY = Q(kind=Piece.Kind.PLAY) | Q(match__state=Match.State.AUDIT)
 """Audits follow all pieces of their match."""
+
+
+_RULES = RulesVersion.objects.filter(competition__archived_at__isnull=False).order_by()
+
+ARCHIVED = Q(match__rules__in=_RULES.values("pk"))
+"""The pieces of archived competitions, by keys that databases list once for a query: a join could change the order in
+which they read pieces."""
 
 
 @dataclass(frozen=True)
@@ -147,15 +154,18 @@ def workers() -> list[WorkerStatus]:
 
 
 def waiting(now: datetime | None = None) -> QuerySet[Piece]:
-    """Return the pieces that may be claimed now (by the database's clock), by workers of the class that they need."""
+    """Return the pieces that may be claimed now (by the database's clock), by workers of the class that they need.
+
+    Those of archived competitions may not.
+    """
     rested = Q(paused_until__isnull=True) | Q(paused_until__lte=now or clock.database_now())
     # one state and no list of several, so that the index has them in the order of the queue
-    return Piece.objects.filter(_IN_OPEN_MATCHES, READY, rested, state=Piece.State.WAITING)
+    return Piece.objects.filter(_IN_OPEN_MATCHES, READY, rested, ~ARCHIVED, state=Piece.State.WAITING)
 
 
 def stuck_pieces() -> QuerySet[Piece]:
     """Return the waiting pieces that would have been given up, if their faults had been on two hosts."""
-    return Piece.objects.filter(_IN_OPEN_MATCHES, Piece.STUCK, state=Piece.State.WAITING)
+    return Piece.objects.filter(_IN_OPEN_MATCHES, ~ARCHIVED, Piece.STUCK, state=Piece.State.WAITING)
 
 
 def waiting_for_live() -> QuerySet[Piece]:

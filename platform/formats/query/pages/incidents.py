@@ -15,7 +15,7 @@ from formats.query.leaderboards.models import Evaluation
 from formats.query.leaderboards.replaced_matches import evaluations_using
 from formats.query.matches.models import Match, Piece
 from formats.query.matches.repeated_pieces import doubtful_pieces
-from formats.query.matches.selectors import OPEN_PIECES, stuck_pieces
+from formats.query.matches.selectors import ARCHIVED, OPEN_PIECES, stuck_pieces
 from pages.formats import WorkQueue
 from pages.status.incidents import REPLAY, RETRY, Incident, RowsToFix, Urgency
 from rounds.models import Round
@@ -28,8 +28,8 @@ _NOT_ENDED = (Round.State.PLANNED, *Round.UNDER_WAY)
 
 
 def queue() -> WorkQueue:
-    """Return the pieces that are not played."""
-    found = Piece.objects.filter(OPEN_PIECES).aggregate(
+    """Return the pieces that are not played, except those of archived competitions."""
+    found = Piece.objects.filter(OPEN_PIECES, ~ARCHIVED).aggregate(
         all=Count("pk"),
         claimed=Count("pk", filter=Q(state=Piece.State.CLAIMED)),
         since=Min("match__created_at", filter=Q(state=Piece.State.WAITING)),
@@ -64,7 +64,7 @@ def last_score_at() -> datetime | None:
 def incidents(live: Collection[str]) -> list[Incident]:
     """Return what delays results; `live` are the classes of the workers that play now."""
     found = []
-    needs_gpu = Piece.objects.filter(OPEN_PIECES, match__needs_gpu=True)
+    needs_gpu = Piece.objects.filter(OPEN_PIECES, ~ARCHIVED, match__needs_gpu=True)
     if live and Worker.Class.GPU not in live and (count := needs_gpu.count()):
         found.append(
             Incident(

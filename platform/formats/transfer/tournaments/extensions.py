@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from django.db.models import Q, QuerySet
 
-from competitions.extension_points import sets_in_use
-from competitions.models import SampleSet
+from competitions.extension_points import deleted_with, sets_in_use
+from competitions.models import Competition, SampleSet
 from core import worker_notifications
 from formats.transfer.tournaments.engine_adapter import remove_leftovers
-from formats.transfer.tournaments.models import Entrant, Run
+from formats.transfer.tournaments.models import Entrant, Run, Tournament
 from formats.transfer.tournaments.run_work import runs
 from submissions.extension_points import players_in_use
 from submissions.models import Player, Submission
@@ -28,6 +28,12 @@ def advance(submission: Submission) -> None:
 def played_sets() -> QuerySet[SampleSet]:
     """Return the sample sets of which a worker has held a batch."""
     return SampleSet.objects.filter(tournaments__attack_runs__fence__gt=0)
+
+
+@deleted_with.add
+def tournaments_of_baselines(competition: Competition) -> list[QuerySet[Tournament]]:
+    """Return the tournaments of a competition without submissions, with the runs of its baselines."""
+    return [Tournament.objects.filter(competition=competition)]
 
 
 @players_in_use.add

@@ -57,7 +57,7 @@ def turns(now: datetime) -> list[Turn]:
         if kind is RepeatRun:  # of no team
             continue
         own = waiting(kind, now).filter(priority=Priority.BOARD, entry=OuterRef("pk")).order_by("queued_at")
-        entries = Entry.objects.filter(competition__format=NAME).order_by()
+        entries = Entry.objects.filter(competition__format=NAME, competition__archived_at=None).order_by()
         rows = entries.values_list("pk", Subquery(own.values("queued_at")[:1]), "low_priority")
         found += [(Priority.BOARD, *row) for row in rows]
     oldest: dict[tuple[int, int | None], Turn] = {}

@@ -282,9 +282,10 @@ def run_queue() -> RunQueue:
 
 
 def open_runs(kind: type[AnyRun]) -> QuerySet[Any]:
-    """Return the runs of tournaments that are neither suspended nor ended."""
+    """Return the runs of tournaments that are neither suspended nor ended nor of an archived competition."""
     tournament = "attack_run__tournament" if kind is DefenceRun else "tournament"
-    return kind.objects.filter(**{f"{tournament}__suspended": False, f"{tournament}__ended_at": None})
+    open_ones = {"suspended": False, "ended_at": None, "competition__archived_at": None}
+    return kind.objects.filter(**{f"{tournament}__{name}": value for name, value in open_ones.items()})
 
 
 def repeat_counts(tournament: Tournament, defences: Collection[int] | None = None) -> dict[int, RepeatCounts]:

@@ -37,8 +37,8 @@ log = logging.getLogger(__name__)
 
 
 def advance_all() -> None:
-    """Advance the leaderboard of every competition of the format; a failure affects only its own."""
-    for competition in Competition.objects.filter(format=NAME).order_by("pk"):
+    """Advance the leaderboard of every competition of the format that is not archived; a failure affects its own."""
+    for competition in Competition.objects.filter(format=NAME, archived_at=None).order_by("pk"):
         try:
             advance(make_tournament(competition))
         except Exception as error:
@@ -80,10 +80,10 @@ def _is_in_force(tournament: Tournament, competition: Competition) -> bool:
 
 
 def missing_baselines() -> list[tuple[Track, str]]:
-    """Return the baselines that are to be built, of competitions that are public or have started."""
+    """Return the baselines that are to be built, of competitions that are public or have started, and not archived."""
     started = Q(public=True) | Q(starts_at__lte=clock.now())
     missing = []
-    for competition in Competition.objects.filter(started, format=NAME).order_by("pk"):
+    for competition in Competition.objects.filter(started, format=NAME, archived_at=None).order_by("pk"):
         built = {(track.name, player.baseline) for track, player in baseline_players(competition)}
         missing += [
             (track, name)

@@ -302,3 +302,19 @@ def _see_worker(worker_class: str, the_clock: FakeClock) -> None:
     record_worker(
         name=f"arena/{worker_class}/0", worker_class=worker_class, device="", calibration=1.0, started_at=the_clock.at
     )
+
+
+def test_an_archived_competition_rejects_every_push_and_uses_no_slot(
+    send: Send, copy: Copy, alice: User, competition: Competition
+) -> None:
+    Competition.objects.update(archived_at=competition.starts_at)
+    commit = copy.commit()
+    with pytest.raises(Refusal, match="Digits was archived at 2025-11-21 12:00 UTC") as refused:
+        send("submission-1", commit)
+    assert "take it back" in refused.value.fix
+    push = Push(
+        copy.repository, alice, [RefUpdate(NULL_OBJECT, commit, "refs/heads/idea")], {}, "https://arena.example"
+    )
+    with GitReader(copy.repository.path) as reader, pytest.raises(Refusal, match="Digits was archived"):
+        submission_gate(push, reader)
+    assert not QuotaSlot.objects.exists()
