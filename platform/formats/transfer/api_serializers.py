@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Any
 
 from rest_framework import serializers
@@ -31,6 +32,13 @@ class StandingSerializer(serializers.Serializer[Any]):
     changed = serializers.IntegerField(source="repeats.changed")
     inconsistent = serializers.BooleanField(source="repeats.inconsistent")
     entered_at = MomentField()
+
+
+class RunsSerializer(serializers.Serializer[Any]):
+    """How many runs of a submission are `played`, of those `needed`, as far as known."""
+
+    played = serializers.IntegerField()
+    needed = serializers.IntegerField()
 
 
 class TransferBoardRowSerializer(StandingSerializer):
@@ -66,9 +74,10 @@ class TransferBoardSerializer(serializers.Serializer[Any]):
     rows = TransferBoardRowSerializer(many=True)
     under_way = UnderWaySerializer(many=True)
 
-    def get_frozen_since(self, board: object) -> object:
+    def get_frozen_since(self, board: object) -> datetime | None:
         """Return the time of the freeze that hides the rows, or None."""
-        return self.context["frozen_since"]
+        since: datetime | None = self.context["frozen_since"]
+        return since
 
 
 class TransferPlaceSerializer(serializers.Serializer[Any]):

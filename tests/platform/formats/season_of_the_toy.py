@@ -211,7 +211,7 @@ def _result(client: Client, round_: Round) -> None:
     }
     assert places == {team: 1 + sum(other > own for other in share.values()) for team, own in share.items()}
     assert "Bob" in client.get("/competitions/toy/rounds/1").content.decode()
-    shown = client.get("/api/competitions/toy/rounds/1").json()["standings"]["solver"]
+    shown = client.get("/api/v1/competitions/toy/rounds/1").json()["standings"]["solver"]
     assert {row["team"]: row["place"] for row in shown} == places
     bundle = b"".join(client.get("/competitions/toy/rounds/1/files/bundle"))
     report = verify_signed(bundle, public_key(), None, None, lambda lines: Checked((), (f"{len(list(lines))} lines",)))

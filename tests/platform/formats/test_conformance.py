@@ -225,10 +225,10 @@ def test_an_imported_competition_has_the_tracks_of_its_file(root: Path, played: 
 
 @each_format
 def test_the_api_answers_of_leaderboards_without_rows(client: Client, played: dict[str, Played], name: str) -> None:
-    shown = client.get(f"/api/competitions/{name}").json()
+    shown = client.get(f"/api/v1/competitions/{name}").json()
     for track in shown["tracks"]:
-        assert client.get(f"/api/competitions/{name}/leaderboards/{track['name']}").json()["rows"] == []
-    assert client.get(f"/api/competitions/{name}/rounds").json() == []
+        assert client.get(f"/api/v1/competitions/{name}/leaderboards/{track['name']}").json()["rows"] == []
+    assert client.get(f"/api/v1/competitions/{name}/rounds").json()["results"] == []
 
 
 @each_format
@@ -241,7 +241,7 @@ def test_the_api_shows_a_submission_with_the_fields_of_all_formats(
     for reader, inside in ((None, False), (submission.submitted_by, True)):
         if reader:
             client.force_login(reader)
-        shown = client.get(f"/api/submissions/{submission.pk}").json()
+        shown = client.get(f"/api/v1/submissions/{submission.pk}").json()
         assert {*every} <= {*shown}
         assert {field: shown[field] for field in others} == dict.fromkeys(others)
         assert set(api_formats[name].submission(submission, inside=inside)) == {*api_formats[name].submission_fields}

@@ -75,7 +75,7 @@ def test_an_anonymous_visitor_finds_no_digest_of_a_player(finished: Round, clien
     for part in ("files/bundle", "files/perturbed", "files/images", "pair.json", "pieces/00000.npz", "open/model.git"):
         assert any(address.endswith(part) for address in seen), f"{part} was not looked at"
     submission = f"/submissions/{Submission.objects.earliest('pk').pk}"
-    for page in ("/api/competitions/digits/rounds/1", "/competitions/digits/rounds/1", "/teams/open", submission):
+    for page in ("/api/v1/competitions/digits/rounds/1", "/competitions/digits/rounds/1", "/teams/open", submission):
         assert page in seen, f"{page} was not looked at"
     for address, content in seen.items():
         for start in starts:
@@ -90,7 +90,7 @@ def test_every_file_calls_a_player_the_same(finished: Round, client: Client) -> 
     (bundle,) = (content for address, content in seen.items() if address.endswith("files/bundle"))
     entrants = {line["player"] for line in parts.decode(bundle.partition(b"\n")[2]) if line["kind"] == "entrant"}
     pairs = [json.loads(content) for address, content in seen.items() if address.endswith("pair.json")]
-    reported = json.loads(seen["/api/competitions/digits/rounds/1"])
+    reported = json.loads(seen["/api/v1/competitions/digits/rounds/1"])
     assert entrants == names == {pair[side] for pair in pairs for side in ("model", "attack")}
     assert [(warned["model"], warned["attack"]) for warned in reported["warnings"]] == [
         (public_name(competition, warning.model.digest), public_name(competition, warning.attack.digest))

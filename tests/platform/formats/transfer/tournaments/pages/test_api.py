@@ -32,7 +32,7 @@ TEAM = [
 def test_a_leaderboard_has_its_rows_and_who_is_under_way(client: Client, played: Tournament, send: Send) -> None:
     send("bats", "attack", "Darker")
     services.advance(played)
-    board = client.get("/api/competitions/transfer/leaderboards/attack").json()
+    board = client.get("/api/v1/competitions/transfer/leaderboards/attack").json()
     assert list(board) == ["frozen_since", "rows", "under_way"]
     about = ["team", "team_name", "ineligible_for_prizes", "baseline", "submission", "title"]
     assert [list(row) for row in board["rows"]] == [[*STANDING, *about]] * 2
@@ -51,12 +51,12 @@ def test_a_leaderboard_has_its_rows_and_who_is_under_way(client: Client, played:
 def test_a_submission_has_its_standing_or_its_runs(client: Client, played: Tournament, send: Send) -> None:
     newer = send("bats", "attack", "Darker")
     services.advance(played)
-    counted = client.get(f"/api/submissions/{Submission.objects.get(title='Brighter').pk}").json()
+    counted = client.get(f"/api/v1/submissions/{Submission.objects.get(title='Brighter').pk}").json()
     assert list(counted) == PUBLIC
     assert (counted["evaluation"], counted["runs"]) == (None, None)
     assert list(counted["standing"]) == STANDING
     client.force_login(newer.submitted_by)
-    shown = client.get(f"/api/submissions/{newer.pk}").json()
+    shown = client.get(f"/api/v1/submissions/{newer.pk}").json()
     assert list(shown) == [*PUBLIC, *TEAM]
     assert (shown["evaluation"], shown["standing"], shown["runs"]) == (None, None, {"played": 0, "needed": 2})
 
@@ -84,7 +84,7 @@ def published(played: Tournament, sent: dict[str, Submission]) -> Round:
 
 
 def test_a_published_round_has_shares_and_no_warnings(client: Client, published: Round) -> None:
-    shown = client.get("/api/competitions/transfer/rounds/1").json()
+    shown = client.get("/api/v1/competitions/transfer/rounds/1").json()
     assert list(shown)[-5:] == ["outcome", "provisional", "standings", "warnings", "releases"]
     assert list(shown["standings"]) == ["attack", "targeted_attack", "defence"]
     (row,) = shown["standings"]["attack"]
