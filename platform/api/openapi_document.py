@@ -26,6 +26,10 @@ class Operation(AutoSchema):
         """Return what the view shows or does."""
         return get_doc(type(self.view))
 
+    def get_summary(self) -> str:
+        """Return the first sentence of it."""
+        return self.get_description().partition(". ")[0].partition(".\n")[0].rstrip(".")
+
     def get_tags(self) -> list[str]:
         """Return the kind of object that the address begins with."""
         return [self.path.removeprefix(VERSION).split("/")[0] or "index"]

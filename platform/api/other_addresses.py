@@ -26,6 +26,8 @@ class PermanentRedirect(HttpResponseRedirect):
 @csrf_exempt  # it does nothing but name the new address
 def moved(request: HttpRequest, rest: str = "") -> HttpResponse:
     """Answer an address without a version with the same one of version 1, or with a problem document."""
+    if rest == VERSION.split("/")[-2]:
+        rest = ""
     if rest and rest.split("/")[0] not in _MOVED:
         unknown: HttpResponse = UnknownAddress.as_view()(request)
         return unknown

@@ -45,7 +45,7 @@ class ShowIndex(ApiView):
                 "version": __version__,
                 "openapi": request.build_absolute_uri(reverse("api:openapi")),
                 "documentation": request.build_absolute_uri(reverse("api:docs")),
-                "addresses": [path.rstrip("/") for path in paths],
+                "addresses": paths,
             }
         )
 

@@ -70,7 +70,7 @@ def test_it_is_valid_and_complete(client: APIClient, tmp_path: Path, db: None) -
     described = document(client)
     index = client.get("/api/v1/").json()
     pages = {"/api/v1/openapi.json", "/api/v1/docs"}
-    assert set(index["addresses"]) - pages == {path.rstrip("/") for path in described["paths"]}
+    assert set(index["addresses"]) - pages == set(described["paths"])
     assert index["openapi"] == "http://testserver/api/v1/openapi.json"
     assert all(each["description"] for methods in described["paths"].values() for each in methods.values())
 
@@ -117,7 +117,7 @@ def test_old_addresses_name_the_new_ones(client: Any, program: Any, alice: User,
     response = client.get("/api/competitions/digits/leaderboards/model?page=2")
     assert response.status_code == 308
     assert response.headers["Location"] == "/api/v1/competitions/digits/leaderboards/model?page=2"
-    assert client.get("/api/").headers["Location"] == "/api/v1/"
+    assert {client.get(each).headers["Location"] for each in ("/api/", "/api/v1")} == {"/api/v1/"}
     old = program(alice).post("/api/repositories/owls/model/submissions", {"commit": commit}, format="json")
     assert (old.status_code, Submission.objects.count()) == (308, 0)
     made = program(alice).post(old.headers["Location"], {"commit": commit}, format="json")

@@ -98,6 +98,11 @@ TABLE = [
     Row("/api/v1/submissions/{new}", "3.87", ("bob", "olga")),
     Row("/api/v1/submissions/{theirs}", "2.125", ("anonymous", "charlie", "bob")),
     Row("/api/v1/submissions/{theirs}", "4.62", ("dora", "olga")),
+    Row("/api/v1/submissions/{new}/evaluations", "3.87", ("bob", "olga")),
+    Row("/api/v1/submissions/{theirs}/evaluations", "2.125", ROLES),
+    Row("/api/v1/submissions/{theirs}/evaluations", "4.62", ("dora", "olga")),
+    Row("/api/v1/submissions?team=owls", "3.87", ()),
+    Row("/api/v1/competitions/digits/leaderboards/model?at=2026-11-21T13:30Z", "3.87", ()),
     Row("/api/v1/competitions/digits", "3.87", ()),
     Row("/status", "3.87", ()),
 ]

@@ -21,7 +21,7 @@ STANDING = [
 ]
 PUBLIC = [
     *("number", "competition", "team", "track", "title", "state", "received_at", "disqualified_at"),
-    *("evaluation", "standing", "runs", "best_known"),
+    *("progress", "evaluation", "standing", "runs", "best_known"),
 ]
 TEAM = [
     *("commit", "tag", "licence", "submitted_by", "state_since", "cause", "reason", "problem", "fix"),
@@ -55,10 +55,15 @@ def test_a_submission_has_its_standing_or_its_runs(client: Client, played: Tourn
     assert list(counted) == PUBLIC
     assert (counted["evaluation"], counted["runs"]) == (None, None)
     assert list(counted["standing"]) == STANDING
+    progress = counted["progress"]
+    assert (progress["final"], progress["score"], progress["rank"]) == (
+        True, counted["standing"]["score"], counted["standing"]["rank"],
+    )  # fmt: skip
     client.force_login(newer.submitted_by)
     shown = client.get(f"/api/v1/submissions/{newer.pk}").json()
-    assert list(shown) == [*PUBLIC, *TEAM]
+    assert {*shown} == {*PUBLIC, *TEAM}
     assert (shown["evaluation"], shown["standing"], shown["runs"]) == (None, None, {"played": 0, "needed": 2})
+    assert shown["progress"] == {"final": False, "score": None, "rank": None}
 
 
 @pytest.fixture
