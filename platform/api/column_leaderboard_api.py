@@ -10,7 +10,7 @@ from django.contrib.auth.models import AnonymousUser
 from rest_framework import serializers
 
 from accounts.models import User
-from api.formats import AnswerShapes, RoundResult, SubmissionProgress, WithoutMatches, only_now
+from api.formats import AnswerShapes, NewestCounts, RoundResult, SubmissionProgress, WithoutMatches, only_now
 from competitions.board_freezes import frozen_since, sees_live
 from competitions.models import Track
 from rounds.models import Round
@@ -53,7 +53,7 @@ class ColumnScoreSerializer(serializers.Serializer[Any]):
     values = serializers.DictField()
 
 
-class PlainApi(WithoutMatches):
+class PlainApi(WithoutMatches, NewestCounts):
     """See `api.formats.ApiFormat`."""
 
     shapes = AnswerShapes(ColumnBoardSerializer, ColumnPlaceSerializer, ColumnScoreSerializer)

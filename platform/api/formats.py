@@ -93,8 +93,13 @@ class ApiFormat(Protocol):
     def matches(self, submission: Submission, user: User | AnonymousUser) -> Sequence[MatchAnswer]:
         """Return the matches that its newest score is made of, without samples, as far as the person sees them."""
 
-    def match(self, competition: Competition, key: str, user: User | AnonymousUser) -> MatchAnswer | None:
-        """Return a match with its samples, as far as the person sees it; None for an unknown or hidden one."""
+    def match(
+        self, competition: Competition, key: str, user: User | AnonymousUser, *, played: Round | None
+    ) -> MatchAnswer | None:
+        """Return a match with its samples, as far as the person sees it; None for an unknown or hidden one.
+
+        It is behind the leaderboards, or one of a round (`played`), where a key may name another one.
+        """
 
     def choose(self, submission: Submission, by: User) -> None:
         """Let a submission count instead of the newest one of its team. Raise `Refusal`."""
@@ -115,13 +120,19 @@ class ApiFormat(Protocol):
 
 
 class WithoutMatches:
-    """The answers of a format in which entries meet nobody, the newest submission counts, and rounds have no stages."""
+    """The answers of a format in which entries meet nobody."""
 
     def matches(self, submission: Submission, user: User | AnonymousUser) -> Sequence[MatchAnswer]:
         return ()
 
-    def match(self, competition: Competition, key: str, user: User | AnonymousUser) -> MatchAnswer | None:
+    def match(
+        self, competition: Competition, key: str, user: User | AnonymousUser, *, played: Round | None
+    ) -> MatchAnswer | None:
         return None
+
+
+class NewestCounts:
+    """The answers of a format in which the newest submission counts, and rounds have no stages."""
 
     def decisions(self, published: Round, user: User | AnonymousUser) -> Sequence[Mapping[str, Any]]:
         return ()

@@ -7,11 +7,13 @@ from rest_framework.exceptions import NotFound
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from api.access import competition_of, submission_of
+from api.access import competition_of, one_of, submission_of
 from api.base_views import ApiView
 from api.formats import api_formats
 from api.pagination import list_of, whole_list
 from api.serializers import MatchSerializer, WholeMatchSerializer
+from competitions.models import Competition
+from rounds.models import Round
 
 
 class ListMatches(ApiView):
@@ -26,13 +28,28 @@ class ListMatches(ApiView):
 
 
 class ShowMatch(ApiView):
-    """A match, with a row for each sample where these are public: on development samples, or once they are released."""
+    """A match behind the leaderboards, with a row for each sample where these are public."""
 
     @extend_schema(responses=WholeMatchSerializer)
     def get(self, request: Request, slug: str, key: str) -> Response:
         """Return the match with this key."""
         competition = competition_of(request, slug)
-        found = api_formats.of(competition).match(competition, key, request.user)
-        if found is None:
-            raise NotFound("there is no such match")
-        return Response(WholeMatchSerializer(found).data)
+        return _shown(request, competition, key, None)
+
+
+class ShowRoundMatch(ApiView):
+    """A match of a round, once the round shows who met whom. An objection names it by its key."""
+
+    @extend_schema(responses=WholeMatchSerializer)
+    def get(self, request: Request, slug: str, number: int, key: str) -> Response:
+        """Return the match with this key."""
+        competition = competition_of(request, slug)
+        rounds = competition.rounds.select_related("window", "competition")
+        return _shown(request, competition, key, one_of(rounds, "round", number=number))
+
+
+def _shown(request: Request, competition: Competition, key: str, played: Round | None) -> Response:
+    found = api_formats.of(competition).match(competition, key, request.user, played=played)
+    if found is None:
+        raise NotFound("there is no such match")
+    return Response(WholeMatchSerializer(found).data)

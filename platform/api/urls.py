@@ -28,7 +28,9 @@ version_1 = [
     path(_round, rounds.ShowRound.as_view(), name="round"),
     path(f"{_round}/decisions", rounds.ListDecisions.as_view(), name="decisions"),
     path(f"{_round}/objections", rounds.ListObjections.as_view(), name="objections"),
-    path("competitions/<slug:slug>/matches/<str:key>", matches.ShowMatch.as_view(), name="match"),
+    # the key of a pair has a slash
+    path(f"{_round}/matches/<path:key>", matches.ShowRoundMatch.as_view(), name="round_match"),
+    path("competitions/<slug:slug>/matches/<path:key>", matches.ShowMatch.as_view(), name="match"),
     path("signing-keys", rounds.ListSigningKeys.as_view(), name="signing_keys"),
     path("submissions", submission_views.ListSubmissions.as_view(), name="submissions"),
     path("submissions/<int:number>", submission_views.ShowSubmission.as_view(), name="submission"),

@@ -84,12 +84,15 @@ class QueryApi:
             return ()
         return list(_answers(newest.matches.select_related("model", "attack").order_by("pk")))
 
-    def match(self, competition: Competition, key: str, user: User | AnonymousUser) -> MatchAnswer | None:
+    def match(
+        self, competition: Competition, key: str, user: User | AnonymousUser, *, played: Round | None
+    ) -> MatchAnswer | None:
         """Return a match as its page shows it, with a row for each sample where these are public."""
         if not key.isdecimal() or len(key) > _MOST_DIGITS:
             return None
         related = Match.objects.select_related(*_SIGHT, "model", "attack")
-        match = related.filter(rules__competition=competition, pk=int(key)).first()
+        of_round = {"round_match__round": played} if played else {}
+        match = related.filter(rules__competition=competition, pk=int(key), **of_round).first()
         sight = sight_of(match, user) if match else None
         return next(_answers([match], sight)) if match and sight else None
 

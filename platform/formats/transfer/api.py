@@ -10,10 +10,12 @@ from django.contrib.auth.models import AnonymousUser
 from rest_framework import serializers
 
 from accounts.models import User
-from api.formats import AnswerShapes, RoundResult, SubmissionProgress, WithoutMatches, only_now
+from api.formats import AnswerShapes, MatchAnswer, NewestCounts, RoundResult, SubmissionProgress, only_now
 from competitions.board_freezes import frozen_since, sees_live
-from competitions.models import Track
+from competitions.models import Competition, Track
+from competitions.selectors import sees_everything_of
 from core.rounding import share
+from formats.transfer.api_pairs import pair_of_entrants, pairs_of_submission
 from formats.transfer.api_serializers import (
     RunsSerializer,
     StandingSerializer,
@@ -21,6 +23,7 @@ from formats.transfer.api_serializers import (
     TransferPlaceSerializer,
 )
 from formats.transfer.rounds import standings as transfer_standings
+from formats.transfer.rounds.round_advancement import frozen_tournament
 from formats.transfer.tournaments.boards import (
     TransferBoard,
     board_of,
@@ -29,11 +32,12 @@ from formats.transfer.tournaments.boards import (
     tournament_in_force,
 )
 from rounds.models import Round
+from rounds.publishing.visibility import pairs_public
 from submissions.models import Submission
 
 
-class TransferApi(WithoutMatches):
-    """See `api.formats.ApiFormat`. Pairs of an attack and a defence are on the pages alone."""
+class TransferApi(NewestCounts):
+    """See `api.formats.ApiFormat`. A match is a pair of an attack and a defence."""
 
     shapes = AnswerShapes(TransferBoardSerializer, TransferPlaceSerializer, StandingSerializer)
     submission_fields: Mapping[str, serializers.Field[Any, Any, Any, Any]] = {
@@ -61,6 +65,25 @@ class TransferApi(WithoutMatches):
         """Return the standing that counts; the public sees none in a freeze."""
         row = None if _hidden(submission, inside=inside) else row_of_submission(submission)
         return [StandingSerializer(row).data] if row else []
+
+    def matches(self, submission: Submission, user: User | AnonymousUser) -> Sequence[MatchAnswer]:
+        """Return its pairs with the opponents that count; in a freeze only its team and the organisers see them."""
+        entry = submission.repository.entry
+        tournament = tournament_in_force(entry.competition)
+        hidden = not (sees_live(user, entry.competition) or sees_everything_of(user, entry))
+        if tournament is None or hidden or submission.state != Submission.State.READY:
+            return ()
+        return pairs_of_submission(tournament, submission)
+
+    def match(
+        self, competition: Competition, key: str, user: User | AnonymousUser, *, played: Round | None
+    ) -> MatchAnswer | None:
+        """Return a pair of entrants that count, or of a published round."""
+        if played is not None:
+            public = played.state == Round.State.PUBLISHED and pairs_public(played, user)
+            return pair_of_entrants(frozen_tournament(played), key) if public else None
+        tournament = tournament_in_force(competition) if sees_live(user, competition) else None
+        return pair_of_entrants(tournament, key) if tournament else None
 
     def leaderboard(
         self, track: Track, user: User | AnonymousUser, page: str, at: datetime | None

@@ -41,6 +41,23 @@ class RunsSerializer(serializers.Serializer[Any]):
     needed = serializers.IntegerField()
 
 
+class PairNumbersSerializer(serializers.Serializer[Any]):
+    """An attack against a defence, as counts of images, and the share with a point for the attack with its interval.
+
+    Of `images` the attack made `made`, of which the defence labelled `labelled`: `correct` with the true class, `hits`
+    with the target class.
+    """
+
+    images = serializers.IntegerField()
+    made = serializers.IntegerField()
+    labelled = serializers.IntegerField()
+    correct = serializers.IntegerField()
+    hits = serializers.IntegerField()
+    success = ShareField(allow_null=True)
+    low = ShareField(allow_null=True)
+    high = ShareField(allow_null=True)
+
+
 class TransferBoardRowSerializer(StandingSerializer):
     """A row of a leaderboard, with shares from 0 to 1.
 

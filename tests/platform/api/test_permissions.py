@@ -41,6 +41,7 @@ TABLE = [
     *(Row(name, EVERYONE) for name in ("competition", "tracks", "rules", "leaderboard", "rounds", "round")),
     *(Row(name, EVERYONE) for name in ("decisions", "objections", "match")),
     *(Row(name, EVERYONE) for name in ("submission", "evaluations", "matches")),
+    Row("round_match", (404, 404, 404, 404), hidden=(404, 404, 404, 404)),  # it is behind a leaderboard
     Row("log", INSIDE),
     Row("quota", MEMBERS, hidden=HIDDEN_MEMBERS),
     Row("submit", MEMBERS, hidden=HIDDEN_MEMBERS),
@@ -81,7 +82,7 @@ def address(name: str, places: dict[str, Any]) -> str:
     pattern = next(each.pattern for each in version_1 if each.name == name)
     path = f"/api/v1/{pattern}"
     number = 1 if "/rounds/" in path else places["submission"]
-    for converter in ("slug:slug", "slug:team", "slug:track_name", "str:key", "int:number"):
+    for converter in ("slug:slug", "slug:team", "slug:track_name", "path:key", "int:number"):
         argument = converter.partition(":")[2]
         path = path.replace(f"<{converter}>", str(number if argument == "number" else places[argument]))
     return path

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from competitions.models import FreezeWindow
+from accounts.models import User
+from competitions.models import FreezeWindow, FrozenLeaderboards
 from formats.transfer.tournaments import services
 from formats.transfer.tournaments.models import Tournament
 from rounds.models import Round, RoundEntry
@@ -99,3 +100,49 @@ def test_a_published_round_has_shares_and_no_warnings(client: Client, published:
     ]
     assert (row["place"], row["team"], row["score"], row["opponents"]) == (1, "owls", 0.333333, 1)
     assert shown["warnings"] == []
+
+
+def test_pairs_are_matches_as_far_as_the_reader_sees_them(
+    client: Client, played: Tournament, sent: dict[str, Submission], rita: User
+) -> None:
+    address = f"/api/v1/submissions/{sent['attack'].pk}/matches"
+    pair, *_ = client.get(address).json()["results"]
+    assert (pair["track"], pair["attack"], pair["attack_submission"]) == ("attack", "Brighter", sent["attack"].pk)
+    assert pair["model_submission"] == sent["defence"].pk
+    assert set(pair["numbers"]) == {"images", "made", "labelled", "correct", "hits", "success", "low", "high"}
+    shown = f"/api/v1/competitions/transfer/matches/{pair['key']}"
+    assert client.get(shown).json() == {**pair, "samples": None}
+    attack, _, defence = pair["key"].partition("/")
+    for other in (f"{defence}/{attack}", f"{attack}/0", f"{attack}", "x/y"):
+        assert client.get(f"/api/v1/competitions/transfer/matches/{other}").status_code == 404
+    assert client.get("/api/v1/competitions/transfer/leaderboards/attack?at=2026-11-01").json()["code"] == "rejected"
+    assert [row["rank"] for row in client.get(f"/api/v1/submissions/{sent['attack'].pk}/evaluations").json()["results"]]
+
+    FrozenLeaderboards.objects.create(competition=played.competition, since=played.made_at)
+    assert client.get(address).json()["results"] == []
+    assert client.get(shown).status_code == 404
+    assert client.get(f"/api/v1/submissions/{sent['attack'].pk}/evaluations").json()["results"] == []
+    progress = client.get(f"/api/v1/submissions/{sent['attack'].pk}").json()["progress"]
+    assert progress == {"final": True, "score": None, "rank": None}
+    client.force_login(sent["attack"].submitted_by)
+    assert pair in client.get(address).json()["results"]
+    assert client.get(shown).status_code == 404, "the page of a pair is hidden from teams, too"
+    client.force_login(rita)
+    assert client.get(shown).status_code == 200
+
+
+def test_pairs_of_a_round_are_shown_after_its_publication(
+    client: Client, published: Round, sent: dict[str, Submission]
+) -> None:
+    attack, defence = sent["attack"].player_id, sent["defence"].player_id
+    address = f"/api/v1/competitions/transfer/rounds/1/matches/{attack}/{defence}"
+    assert client.get(address).json()["attack"] == "Brighter"
+    Round.objects.update(state=Round.State.SCORED)
+    assert client.get(address).status_code == 404
+
+
+def test_it_rejects_a_choice_where_the_newest_counts(client: Client, played: Tournament, sent: Any) -> None:
+    client.force_login(sent["attack"].submitted_by)
+    answer = client.post(f"/api/v1/submissions/{sent['attack'].pk}/choose")
+    assert (answer.status_code, answer.json()["code"]) == (400, "rejected")
+    assert "the newest submission of a team counts" in answer.json()["detail"]
