@@ -17,6 +17,7 @@ from evaluation.domain.errors import GauntletError, Refusal
 
 _SECONDS = 60
 _MOST_BYTES = 16 << 20
+_ATTEMPTS = 3
 _LONGEST_PAUSE = 120
 """How many seconds of `Retry-After` a request waits for."""
 
@@ -199,15 +200,19 @@ class SiteClient:
             headers["Content-Type"] = "application/json"
         # the scheme is checked by `site_login.site_address`
         request = urllib.request.Request(f"{self.site}/api/v1/{path}", data, headers, method=method)  # noqa: S310
+        for _ in range(_ATTEMPTS - 1):
+            try:
+                return self._sent(request)
+            except _ThrottledError as throttled:
+                time.sleep(throttled.seconds)
+        return self._sent(request)
+
+    def _sent(self, request: urllib.request.Request) -> Any:
         try:
             with self._opener.open(request, timeout=_SECONDS) as answer:
                 return json.loads(answer.read(_MOST_BYTES))
         except urllib.error.HTTPError as error:
             with error:
-                seconds = error.headers.get("Retry-After", "")
-                if error.code == HTTPStatus.TOO_MANY_REQUESTS and seconds.isdecimal() and int(seconds) < _LONGEST_PAUSE:
-                    time.sleep(int(seconds) + 1)
-                    return self._answer(method, path, body)
                 raise _problem(request.full_url, error) from None
         except (OSError, ValueError) as error:
             reason = getattr(error, "reason", error)
@@ -218,6 +223,14 @@ def read_submission(data: Mapping[str, Any]) -> SiteSubmission:
     """Return a submission from an answer of the API."""
     progress = data.get("progress")
     return _read(SiteSubmission, {**data, "progress": _read(SiteProgress, progress) if progress else None})
+
+
+class _ThrottledError(SiteRefusal):
+    """Too many requests: the same one is accepted in a moment."""
+
+    def __init__(self, code: str, detail: str, *, fix: str, seconds: int) -> None:
+        super().__init__(code, detail, fix=fix)
+        self.seconds = seconds
 
 
 class _NoRedirects(urllib.request.HTTPRedirectHandler):
@@ -236,6 +249,9 @@ def _problem(address: str, error: urllib.error.HTTPError) -> GauntletError:
             fix = f"try again from {data['accepted_from']} on"
     except (ValueError, LookupError, TypeError):
         code, detail, fix = "unknown", f"{address} answers {error.code}", "check the address of the site"
+    seconds = error.headers.get("Retry-After", "")
+    if error.code == HTTPStatus.TOO_MANY_REQUESTS and seconds.isdecimal() and int(seconds) < _LONGEST_PAUSE:
+        return _ThrottledError(code, detail, fix=fix, seconds=int(seconds) + 1)
     if error.code >= HTTPStatus.INTERNAL_SERVER_ERROR:
         return UnavailableSiteError(f"{detail}\n  fix: {fix}" if fix else detail)
     return SiteRefusal(code, detail, fix=fix)

@@ -8,7 +8,7 @@ import os
 import subprocess
 import tomllib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -105,7 +105,7 @@ class _Remote:
 
     address: str
     user: str
-    token: str
+    token: str = field(repr=False)
 
     def tags(self, repository: _Repository) -> Sequence[str]:
         """Return the tags that it has."""
@@ -122,10 +122,14 @@ class _Remote:
 
     def _git(self, repository: _Repository, *words: str, quiet: bool = False) -> subprocess.CompletedProcess[str]:
         login = base64.b64encode(f"{self.user}:{self.token}".encode()).decode()
-        settings = {"GIT_CONFIG_COUNT": "2", "GIT_TERMINAL_PROMPT": "0"}
-        settings |= {"GIT_CONFIG_KEY_0": f"http.{self.address}.extraHeader"}
-        settings |= {"GIT_CONFIG_VALUE_0": f"Authorization: Basic {login}"}
-        settings |= {"GIT_CONFIG_KEY_1": f"http.{self.address}.followRedirects", "GIT_CONFIG_VALUE_1": "false"}
+        configuration = {
+            f"http.{self.address}.extraHeader": f"Authorization: Basic {login}",
+            f"http.{self.address}.followRedirects": "false",  # another site would get the token
+            "credential.helper": "",
+        }
+        settings = {"GIT_TERMINAL_PROMPT": "0", "GIT_CONFIG_COUNT": str(len(configuration))}
+        for number, (key, value) in enumerate(configuration.items()):
+            settings |= {f"GIT_CONFIG_KEY_{number}": key, f"GIT_CONFIG_VALUE_{number}": value}
         return subprocess.run(
             ["git", *words],
             cwd=repository.folder,

@@ -7,15 +7,21 @@ from functools import lru_cache
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
-from django.views.decorators.http import conditional_page, require_safe
+from django.views.decorators.http import require_safe
 from drf_spectacular.generators import SchemaGenerator
+from drf_spectacular.utils import extend_schema
+from rest_framework.request import Request
+
+from api.base_views import ApiView
 
 
-@conditional_page
-@require_safe
-def openapi(request: HttpRequest) -> HttpResponse:
-    """Return the OpenAPI document, which is the same for everybody."""
-    return HttpResponse(_document(), content_type="application/json")
+@extend_schema(exclude=True)
+class ShowOpenApi(ApiView):
+    """The OpenAPI document, which is the same for everybody."""
+
+    def get(self, request: Request) -> HttpResponse:
+        """Return the document."""
+        return HttpResponse(_document(), content_type="application/json")
 
 
 @require_safe

@@ -15,7 +15,7 @@ _repository = "repositories/<slug:team>/<slug:track_name>"
 
 version_1 = [
     path("", views.ShowIndex.as_view(), name="index"),
-    path("openapi.json", schema.openapi, name="openapi"),
+    path("openapi.json", schema.ShowOpenApi.as_view(), name="openapi"),
     path("docs", schema.documentation, name="docs"),
     path("profile", people.ShowProfile.as_view(), name="profile"),
     path("profile/teams", people.ListOwnTeams.as_view(), name="own_teams"),

@@ -14,9 +14,10 @@ from competitions.models import Competition
 from competitions.pseudonyms import public_name
 from core import clock, object_store
 from core.time_format import to_minute
+from formats.query.rounds.models import Decision, RoundStage
 from rounds.models import Objection, Release, Round, RoundEntry
 from rounds.release.signing_keys import public_key, rotate
-from submissions.models import Submission
+from submissions.models import Player, Submission
 
 ROUND = "/api/v1/competitions/digits/rounds/1"
 
@@ -116,3 +117,20 @@ def test_it_rejects_missing_rounds(program: Any, played: Round) -> None:
     Competition.objects.update(public=False)
     for address in (ROUND, "/api/v1/competitions/digits/rounds"):
         assert program().get(address).status_code == 404
+
+
+def test_decisions_are_listed_after_the_publication(program: Any, played: Round, scored: Submission) -> None:
+    address, player = f"{ROUND}/decisions", Player.objects.get()
+    stage = RoundStage.objects.create(
+        round=played, bracket="untargeted", number=1, samples=16, ordered_by="mean_rank", loop=0, renewed=False,
+        panel={"models": [player.digest], "attacks": []}, counted={"models": [], "attacks": []},
+    )  # fmt: skip
+    Decision.objects.create(
+        stage=stage, track=scored.repository.track, player=player, place=3, value=31.23456, cut_line=24.5, kept=False
+    )
+    assert program().get(address).json()["results"] == []
+    Round.objects.update(state=Round.State.PUBLISHED)
+    (line,) = program().get(address).json()["results"]
+    assert (line["stage"], line["track"], line["teams"], line["kept"]) == (1, "model", ["The Owls"], False)
+    assert (line["value"], line["cut_line"]) == (31.235, 24.5)
+    assert line["why"].startswith("cut in stage 1 on 16 samples: mean rank 31.2")
