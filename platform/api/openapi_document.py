@@ -53,6 +53,14 @@ class TokenScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-ca
         return {"type": "http", "scheme": "bearer", "description": "An access token of your account page."}
 
 
+def any_of(result: dict[str, Any], generator: object, request: object, public: bool) -> dict[str, Any]:
+    """Let an answer fit several formats, of which one may extend another; a hook of the settings."""
+    for shape in result["components"]["schemas"].values():
+        if shape.keys() == {"oneOf"}:
+            shape["anyOf"] = shape.pop("oneOf")
+    return result
+
+
 def of_version_1(endpoints: list[Any]) -> list[Any]:
     """Return the endpoints that the document describes; a hook of the settings."""
     return [endpoint for endpoint in endpoints if endpoint[0].startswith(VERSION)]

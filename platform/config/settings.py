@@ -315,7 +315,8 @@ SPECTACULAR_SETTINGS = {
     "VERSION": "1",
     "OAS_VERSION": "3.1.0",
     "PREPROCESSING_HOOKS": ["api.openapi_document.of_version_1"],
-    "POSTPROCESSING_HOOKS": [],  # enumerations stay where they are used: `state` is another one for each object
+    # without the library's own: enumerations stay where they are used, `state` is another one for each object
+    "POSTPROCESSING_HOOKS": ["api.openapi_document.any_of"],
     "ENABLE_LIST_MECHANICS_ON_NON_2XX": False,
 }
 

@@ -9,8 +9,6 @@ from typing import Any, NamedTuple
 
 import pytest
 from django.core.management import call_command
-from django.urls import reverse
-from jsonschema import Draft202012Validator
 from rest_framework.test import APIClient
 
 from accounts.models import AccessToken, User
@@ -18,44 +16,19 @@ from api import errors
 from formats.query.matches.models import Match
 from rounds.models import Round
 from submissions.models import Submission
+from tests.platform.api.openapi import check_answer, document
 
 
 class Operation(NamedTuple):
-    """An operation of the document: its address, its method, and the schema of each answer by its status."""
+    """An operation of the document: its method and its address."""
 
-    path: str
     method: str
-    answers: dict[str, Any]
-
-
-def document(client: APIClient) -> dict[str, Any]:
-    """Return the document that the site serves."""
-    response = client.get(reverse("api:openapi"))
-    assert (response.status_code, response.headers["Content-Type"]) == (200, "application/json")
-    found: dict[str, Any] = response.json()
-    return found
+    path: str
 
 
 def operations(described: dict[str, Any]) -> Iterator[Operation]:
     """Yield every operation; those that change something come last, and the withdrawal after all others."""
-    found = [
-        Operation(path, method, each["responses"])
-        for path, methods in described["paths"].items()
-        for method, each in methods.items()
-    ]
-    yield from sorted(found, key=lambda each: (each.method, each.path))
-
-
-def check(described: dict[str, Any], operation: Operation, response: Any) -> None:
-    """Check an answer against what the document says of its status."""
-    name = f"{operation.method} {operation.path}"
-    answer = operation.answers.get(str(response.status_code), operation.answers["default"])
-    ((media_type, content),) = answer["content"].items()
-    assert response.headers["Content-Type"] == media_type, name
-    schema = {**content["schema"], "components": described["components"]}
-    found = Draft202012Validator(schema).iter_errors(response.json())
-    problems = [f"{name}: {each.json_path}: {each.message}" for each in found]
-    assert problems == []
+    yield from sorted(Operation(method, path) for path, methods in described["paths"].items() for method in methods)
 
 
 @pytest.fixture
@@ -87,7 +60,7 @@ def test_it_works(program: Any, arguments: dict[str, str], charlie: User, olga: 
         body = {"commit": commit} if operation.method == "post" else None
         response = getattr(client, operation.method)(path, body, format="json")
         assert response.status_code < 500, path
-        check(described, operation, response)
+        check_answer(described, operation.path, operation.method, response)
         statuses.add(response.status_code)
     assert (201 in statuses) == (name == "alice")
     assert statuses <= {200, 201, 400, 401, 403, 404}
@@ -134,10 +107,10 @@ def test_it_rejects_an_unknown_address(client: Any, db: None, address: str) -> N
 
 def test_a_wrong_method_and_a_wrong_body_are_problems(program: Any, alice: User, commit: str) -> None:
     client = program(alice)
-    wrong = client.delete("/api/v1/competitions")
-    assert (wrong.status_code, wrong.json()["code"], wrong.headers["Allow"]) == (
-        405, "method-not-allowed", "GET, HEAD, OPTIONS",
-    )  # fmt: skip
+    for address in ("/api/v1/competitions", "/api/v1/openapi.json"):
+        wrong = client.delete(address)
+        allowed = wrong.headers["Allow"]
+        assert (wrong.status_code, wrong.json()["code"], allowed) == (405, "method-not-allowed", "GET, HEAD, OPTIONS")
     address = "/api/v1/repositories/owls/model/submissions"
     form = client.post(address, "commit=1", content_type="application/x-www-form-urlencoded")
     assert (form.status_code, form.json()["code"]) == (415, "unsupported-media-type")

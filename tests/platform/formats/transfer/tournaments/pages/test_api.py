@@ -14,6 +14,7 @@ from formats.transfer.tournaments import services
 from formats.transfer.tournaments.models import Tournament
 from rounds.models import Round, RoundEntry
 from submissions.models import Submission
+from tests.platform.api.openapi import check_answer, document
 from tests.platform.formats.transfer.tournaments.pages.conftest import Send
 
 STANDING = [
@@ -139,6 +140,16 @@ def test_pairs_of_a_round_are_shown_after_its_publication(
     assert client.get(address).json()["attack"] == "Brighter"
     Round.objects.update(state=Round.State.SCORED)
     assert client.get(address).status_code == 404
+
+
+def test_answers_are_as_the_document_says(client: Client, published: Round, sent: dict[str, Submission]) -> None:
+    described, number = document(client), sent["attack"].pk
+    for path in (
+        "competitions/{slug}/leaderboards/{track_name}", "competitions/{slug}/rounds/{number}",
+        "submissions/{number}", "submissions/{number}/evaluations", "submissions/{number}/matches",
+    ):  # fmt: skip
+        named = {"slug": "transfer", "track_name": "attack", "number": 1 if "rounds" in path else number}
+        check_answer(described, f"/api/v1/{path}", "get", client.get(f"/api/v1/{path.format(**named)}"))
 
 
 def test_it_rejects_a_choice_where_the_newest_counts(client: Client, played: Tournament, sent: Any) -> None:
