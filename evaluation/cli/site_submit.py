@@ -46,16 +46,17 @@ def run(given: argparse.Namespace) -> int:
     if changed := repository.git("status", "--porcelain").splitlines():
         say(f"{len(changed)} changed files are not committed, so they are not submitted.")
     user = client.profile().username
-    remote = _Remote(track.repository, user, client.token)
+    # whatever host the site calls itself: the token goes to the one that was named
+    remote = _Remote(f"{client.site}{urlsplit(track.repository).path}", user, client.token)
     tag = next_tag([*repository.git("tag", "--list").splitlines(), *remote.tags(repository)])
     say(f"Submitting {repository.git('rev-parse', '--short', 'HEAD')} as {tag} to {team.slug}/{track.name}")
     repository.git("tag", tag, "HEAD")
     if not remote.push(repository, tag):
         repository.git("tag", "--delete", tag)
-        raise SiteRefusal("rejected", f"{tag} is not submitted; the lines above say why", fix="see above")
+        raise SiteRefusal("rejected", f"{tag} is not submitted; the lines above say why")
     made = next((each for each in client.submissions_of(team.slug, track.name) if each.tag == tag), None)
     if made is None:
-        raise SiteRefusal("rejected", f"{tag} is stored, but is no submission", fix="the lines above say why")
+        raise SiteRefusal("rejected", f"{tag} is stored, but is no submission; the lines above say why")
     number = made.number
     try:
         shown = client.submission(number) if given.no_wait else followed(client, number)
@@ -66,6 +67,8 @@ def run(given: argparse.Namespace) -> int:
         print_json(client.get(f"submissions/{number}"))
     else:
         print_submission(shown)
+    if shown.progress and shown.progress.final and shown.progress.score is None and shown.state == "ready":
+        say(f"It has no score. Its page says why: {client.site}/submissions/{number}")
     return 3 if shown.state == "rejected" else 0
 
 
