@@ -169,7 +169,7 @@ def _board(client: Client, rows: list[str]) -> None:
     """The leaderboard has these rows: as a page, as CSV and in the API."""
     address = "/competitions/toy/leaderboards/solver"
     assert client.get(f"{address}.csv").content.decode().splitlines() == ["rank,team,submission,share", *rows]
-    answer = client.get(f"/api{address}").json()
+    answer = client.get(f"/api/v1{address}").json()
     assert answer["columns"] == [{"name": "share", "unit": "%", "larger_is_better": True}]
     assert [f"{row['rank']},{row['team'].title()}" for row in answer["rows"]] == [
         row[: row.index(",Always")] for row in rows
