@@ -84,9 +84,9 @@ class Season:
     def read(self, path: str, team: VirtualTeam | None = None) -> Any:
         """Return what the API answers at `path`, as to a member of the team; raise `Fault` if it is an error."""
         headers = {"Authorization": f"Bearer {self.credentials.token_of(self.name(team))}"} if team else {}
-        answer = requests.get(f"{self.site}/api/{path}", headers=headers, timeout=60)
+        answer = requests.get(f"{self.site}/api/v1/{path}", headers=headers, timeout=60)
         if not answer.ok:
-            raise Fault(f"/api/{path} answered {answer.status_code}")
+            raise Fault(f"/api/v1/{path} answered {answer.status_code}")
         return answer.json()
 
     def _fits(self, entry: VirtualPush) -> bool:

@@ -144,7 +144,7 @@ def read_competition(text: str) -> GivenCompetition:
     if address is None:
         raise Refusal(f"{text} is no address of a competition", fix="write it as SITE/competitions/SLUG")
     site, slug = address.groups()
-    return of_answer(_fetched(f"{site}/api/competitions/{slug}"), f"{site}/competitions/{slug}/development.zip")
+    return of_answer(_fetched(f"{site}/api/v1/competitions/{slug}"), f"{site}/competitions/{slug}/development.zip")
 
 
 def _of_file(path: Path) -> GivenCompetition:

@@ -2,7 +2,7 @@
 
 Exit status: 0 done, 2 wrong usage (invalid options, data or directories), 3 refused (a submission, or this host
 because it lacks a guard; the message names the cause), 4 internal error, 5 a bundle that is valid but was verified
-without the organisers' key (`verify`), 130 interrupted.
+without the organisers' key (`verify`), 6 a site does not answer or has an error of its own, 130 interrupted.
 """
 
 from __future__ import annotations
@@ -30,14 +30,19 @@ from evaluation.cli import (
     new,
     play,
     simulate,
+    site_login,
+    site_logs,
+    site_status,
+    site_submit,
     tournament,
     train,
     verify,
 )
 from evaluation.cli.output import print_error
+from evaluation.cli.site_client import SiteRefusal, UnavailableSiteError
 from evaluation.domain.errors import BuildRefusal, Fault, HostRefusal, ManifestRefusal, Refusal
 
-DONE, USAGE, REFUSED, FAULT, INTERRUPTED = 0, 2, 3, 4, 130
+DONE, USAGE, REFUSED, FAULT, UNAVAILABLE, INTERRUPTED = 0, 2, 3, 4, 6, 130
 
 _COMMANDS = (
     play,
@@ -56,6 +61,10 @@ _COMMANDS = (
     verify,
     legacy_environment,
     compatibility,
+    site_login,
+    site_submit,
+    site_status,
+    site_logs,
     completion,
 )
 
@@ -76,7 +85,7 @@ def parser() -> argparse.ArgumentParser:
         prog="gauntlet",
         description="Play adversarial attacks against image classifiers, with a referee and scores.",
         epilog="Exit status: 0 done, 2 wrong usage, 3 refused, 4 internal error, 5 a valid bundle without the "
-        "organisers' key, 130 interrupted.",
+        "organisers' key, 6 a site does not answer, 130 interrupted.",
     )
     top.add_argument("--version", action="version", version=f"gauntlet {__version__}")
     subcommands = top.add_subparsers(metavar="COMMAND", required=True)
@@ -93,7 +102,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = parser().parse_args(words, argparse.Namespace(arguments=words))
     try:
         status: int = given.run(given)
-    except (ManifestRefusal, BuildRefusal, HostRefusal) as refusal:
+    except (ManifestRefusal, BuildRefusal, HostRefusal, SiteRefusal) as refusal:
         print_error(str(refusal))
         return REFUSED
     except Refusal as refusal:
@@ -102,6 +111,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except Fault as fault:
         print_error(f"internal error: {fault}")
         return FAULT
+    except UnavailableSiteError as error:
+        print_error(str(error))
+        return UNAVAILABLE
     except KeyboardInterrupt:
         print_error("interrupted; all players were ended")
         return INTERRUPTED

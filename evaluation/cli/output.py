@@ -12,6 +12,7 @@ from rich import box
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
+from rich.text import Text
 
 _FILE_WIDTH = 132
 """The width of tables in a file or a pipe."""
@@ -40,7 +41,14 @@ def print_json(value: Any) -> None:
     sys.stdout.write(json.dumps(value, indent=1) + "\n")
 
 
-def print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]], *, text: Sequence[int] = ()) -> None:
+def as_it_is(text: str) -> Text:
+    """Return a text of other people for a cell of a table, without control characters and without markup."""
+    return Text(printable(text))
+
+
+def print_table(
+    title: str, columns: Sequence[str], rows: Sequence[Sequence[str | Text]], *, text: Sequence[int] = ()
+) -> None:
     """Print a table on standard output. Columns in `text` contain words and may wrap; the others contain numbers."""
     table = Table(title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, pad_edge=False)
     for index, column in enumerate(columns):
@@ -50,6 +58,16 @@ def print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]
             table.add_column(column, justify="right", no_wrap=True)
     for row in rows:
         table.add_row(*row)
+    OUT.print(table)
+
+
+def print_facts(rows: Sequence[tuple[str, str]]) -> None:
+    """Print names and what they have, one below the other, on standard output."""
+    table = Table(box=None, show_header=False, pad_edge=False)
+    table.add_column(style="bold", no_wrap=True)
+    table.add_column(overflow="fold")
+    for name, value in rows:
+        table.add_row(name, as_it_is(value))
     OUT.print(table)
 
 

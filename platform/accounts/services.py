@@ -15,12 +15,26 @@ from accounts.models import RESERVED_SLUGS, AccessToken, Membership, Team, User
 from accounts.name_rules import clean_team_name, skeleton
 from core import clock, event_log
 from core.errors import Refusal
+from core.time_format import in_words
 
 TOKEN_PREFIX = "gtl_"  # noqa: S105 - lets secret scanners find leaked tokens
 MAX_TOKENS = 20
 MAX_DAYS = 366
 _SHOWN_CHARACTERS = 8
 _USE_RECORDED_EVERY = timedelta(minutes=1)
+
+TOKEN_UNKNOWN, TOKEN_REVOKED, TOKEN_EXPIRED = "token-unknown", "token-revoked", "token-expired"
+ACCOUNT_INACTIVE, SCOPE_MISSING = "account-inactive", "scope-missing"
+
+_CREATE = "create another one on your account page"
+
+
+class TokenRefusal(Refusal):
+    """A token that is not valid for what it was sent for; `code` says why, for programs."""
+
+    def __init__(self, code: str, problem: str, *, fix: str) -> None:
+        super().__init__(problem, fix=fix)
+        self.code = code
 
 
 def create_team(*, slug: str, name: str, captain: User) -> Team:
@@ -145,14 +159,36 @@ def revoke_tokens(*, user: User, by: User | None = None) -> int:
 
 def use_token(plain: str, scope: str) -> AccessToken | None:
     """Return the row of a token valid for `scope`, else None. Record the use, at most once a minute."""
-    now = clock.now()
-    token = (
-        AccessToken.objects.select_related("user")
-        .filter(digest=_digest(plain), revoked_at=None, expires_at__gt=now, user__is_active=True)
-        .first()
-    )
-    if token is None or scope not in token.scopes:
+    try:
+        return check_token(plain, scope)
+    except TokenRefusal:
         return None
+
+
+def check_token(plain: str, scope: str) -> AccessToken:
+    """Return the row of a token valid for `scope`. Record the use, at most once a minute. Raise `TokenRefusal`.
+
+    The reason is for the holder of the token: nobody else can name it.
+    """
+    now = clock.now()
+    token = AccessToken.objects.select_related("user").filter(digest=_digest(plain)).first()
+    if token is None:
+        raise TokenRefusal(
+            TOKEN_UNKNOWN, "the site does not know this token", fix="copy the whole token, or create one"
+        )
+    if token.revoked_at is not None:
+        raise TokenRefusal(TOKEN_REVOKED, f"the token {token.name!r} is revoked", fix=_CREATE)
+    if token.expires_at <= now:
+        when = in_words(token.expires_at)
+        raise TokenRefusal(TOKEN_EXPIRED, f"the token {token.name!r} expired at {when}", fix=_CREATE)
+    if not token.user.is_active:
+        raise TokenRefusal(ACCOUNT_INACTIVE, "the account of this token is not active", fix="ask the organisers")
+    if scope not in token.scopes:
+        raise TokenRefusal(
+            SCOPE_MISSING,
+            f"the token {token.name!r} lacks the scope {scope!r}; it has: {', '.join(token.scopes)}",
+            fix=f"create a token with the scope {scope!r} on your account page",
+        )
     if token.last_used_at is None or token.last_used_at <= now - _USE_RECORDED_EVERY:
         not_recorded = Q(last_used_at=None) | Q(last_used_at__lte=now - _USE_RECORDED_EVERY)
         AccessToken.objects.filter(not_recorded, pk=token.pk).update(last_used_at=now)

@@ -10,6 +10,7 @@ from rest_framework.request import Request
 
 from accounts.models import User
 from accounts.selectors import is_member
+from api.described_error import DescribedError
 from competitions.models import Competition, Entry
 from competitions.selectors import sees_everything_of, visible_competitions
 from repositories.models import Repository
@@ -54,13 +55,36 @@ def own_repository(request: Request, team: str, track_name: str) -> Repository:
     return repository_of(entry=entry, track=track)
 
 
-def check_member(request: Request, entry: Entry) -> User:
-    """Return the user if they are a member of the team. Raise 401 or 403 otherwise."""
+class NotAMemberError(DescribedError, PermissionDenied):
+    """The user is not, or no longer, in the team that a request is about."""
+
+    code = "not-a-member"
+
+    def __init__(self, entry: Entry) -> None:
+        super().__init__(f"only members of {entry.team.name} can do this")
+        self.fix = f"ask the captain of {entry.team.name} to invite you, or send a token of a member"
+
+
+def signed_in(request: Request) -> User:
+    """Return the user. Raise 401 without one."""
     if not isinstance(request.user, User):
         raise NotAuthenticated("authentication required")
-    if not is_member(request.user, entry.team):
-        raise PermissionDenied(f"only members of {entry.team.name} can do this")
     return request.user
+
+
+def check_member(request: Request, entry: Entry) -> User:
+    """Return the user if they are a member of the team. Raise 401 or 403 otherwise."""
+    user = signed_in(request)
+    if not is_member(user, entry.team):
+        raise NotAMemberError(entry)
+    return user
+
+
+def check_inside(request: Request, entry: Entry) -> None:
+    """Raise 401 or 403 unless the user sees what only the team and its organisers see."""
+    if not sees_inside(request, entry):
+        signed_in(request)
+        raise NotAMemberError(entry)
 
 
 def sees_inside(request: Request, entry: Entry) -> bool:

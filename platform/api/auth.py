@@ -1,28 +1,48 @@
-"""Authentication by access token."""
+"""Authentication by access token, and by the session of a browser."""
 
 from __future__ import annotations
 
 from rest_framework.authentication import BaseAuthentication
-from rest_framework.exceptions import AuthenticationFailed
+from rest_framework.exceptions import AuthenticationFailed, PermissionDenied
 from rest_framework.permissions import SAFE_METHODS
 from rest_framework.request import Request
 
 from accounts.models import AccessToken, User
-from accounts.services import use_token
+from accounts.services import SCOPE_MISSING, TokenRefusal, check_token
+from api.described_error import DescribedError
+
+
+class RefusedTokenError(DescribedError, AuthenticationFailed):
+    """The token is unknown, revoked or expired, or of an account that is closed."""
+
+    def __init__(self, refusal: TokenRefusal) -> None:
+        super().__init__(refusal.problem)
+        self.code, self.fix = refusal.code, refusal.fix
+
+
+class MissingScopeError(DescribedError, PermissionDenied):
+    """The token is valid, but not for this request."""
+
+    def __init__(self, refusal: TokenRefusal) -> None:
+        super().__init__(refusal.problem)
+        self.code, self.fix = refusal.code, refusal.fix
 
 
 class TokenAuthentication(BaseAuthentication):
     """`Authorization: Bearer gtl_...`. Read requests need the scope `read`, all others `submit`."""
 
     def authenticate(self, request: Request) -> tuple[User, AccessToken] | None:
-        """Return the owner and the token, None without a token. Raise `AuthenticationFailed` for an invalid one."""
+        """Return the owner and the token, None without a token. Raise the error of an invalid one."""
         scheme, _, plain = request.headers.get("Authorization", "").partition(" ")
         if scheme.lower() != "bearer":
             return None
         scope = AccessToken.Scope.READ if request.method in SAFE_METHODS else AccessToken.Scope.SUBMIT
-        token = use_token(plain.strip(), scope)
-        if token is None:
-            raise AuthenticationFailed(f"the token is unknown, expired or revoked, or lacks the scope {scope.value!r}")
+        try:
+            token = check_token(plain.strip(), scope.value)
+        except TokenRefusal as refusal:
+            if refusal.code == SCOPE_MISSING:
+                raise MissingScopeError(refusal) from refusal
+            raise RefusedTokenError(refusal) from refusal
         return token.user, token
 
     def authenticate_header(self, request: Request) -> str:

@@ -1,10 +1,11 @@
-"""Error responses of the API: {"problem": ..., "fix": ..., "accepted_from": a time or null}."""
+"""Error responses of the API: problem documents, see `core.problem_details`."""
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Iterator
 from datetime import datetime, timedelta
+from math import ceil
 from typing import Any
 
 from django.http import Http404
@@ -12,62 +13,85 @@ from rest_framework import status
 from rest_framework.exceptions import (
     APIException,
     AuthenticationFailed,
+    MethodNotAllowed,
     NotAuthenticated,
     NotFound,
     ParseError,
     PermissionDenied,
     Throttled,
+    UnsupportedMediaType,
     ValidationError,
 )
 from rest_framework.response import Response
 from rest_framework.views import exception_handler
 
+from api.described_error import DescribedError
 from core import clock, platform_error_report
 from core.errors import Fault, Refusal, RefusedForNow
+from core.problem_details import CONTENT_TYPE, problem_details
 
 log = logging.getLogger(__name__)
 
-_FIXES: dict[type[APIException], str] = {
-    NotAuthenticated: "send the header Authorization: Bearer TOKEN with an access token",
-    AuthenticationFailed: "create a token with this scope on your account page",
-    PermissionDenied: "ask a member of the team",
-    NotFound: "check the address; /api/competitions lists the competitions, /api/competitions/SLUG the tracks of one",
-    ParseError: "send JSON",
-    ValidationError: "correct the value and send the request again",
-    Throttled: "wait, then send the request again",
+REJECTED, REJECTED_FOR_NOW, PLATFORM_ERROR = "rejected", "rejected-for-now", "platform-error"
+RETRY_SECONDS = 60
+"""When to try again after a platform error."""
+
+KINDS: dict[type[APIException], tuple[str, str]] = {
+    NotAuthenticated: ("unauthenticated", "send the header Authorization: Bearer TOKEN with an access token"),
+    AuthenticationFailed: ("unauthenticated", "sign in again, or send an access token of your account page"),
+    PermissionDenied: ("forbidden", "sign in with an account that may do this, or send one of its access tokens"),
+    NotFound: (
+        "not-found",
+        "check the address; /api/v1/competitions lists the competitions, /api/v1/competitions/SLUG the tracks of one",
+    ),
+    MethodNotAllowed: ("method-not-allowed", "use a method that the header Allow names"),
+    UnsupportedMediaType: ("unsupported-media-type", "send JSON, with the header Content-Type: application/json"),
+    ParseError: ("invalid", "send JSON"),
+    ValidationError: ("invalid", "correct the value and send the request again"),
+    Throttled: ("throttled", "wait as long as the header Retry-After says, then send the request again"),
 }
+"""The code of each kind of error, and what to do about it."""
 
 
 def answer(error: Exception, context: dict[str, Any]) -> Response | None:
     """Return the response to `error`: 409 for `RefusedForNow`, 400 for other refusals, 503 for platform errors."""
     if isinstance(error, RefusedForNow):
-        return _response(status.HTTP_409_CONFLICT, error.problem, error.fix, error.accepted_from)
+        return _response(status.HTTP_409_CONFLICT, REJECTED_FOR_NOW, error.problem, error.fix, error.accepted_from)
     if isinstance(error, Refusal):
-        return _response(status.HTTP_400_BAD_REQUEST, error.problem, error.fix)
+        return _response(status.HTTP_400_BAD_REQUEST, REJECTED, error.problem, error.fix)
     if isinstance(error, Fault):
         platform_error_report.report(log, error, "a request to the API failed")
-        return _response(
-            status.HTTP_503_SERVICE_UNAVAILABLE,
-            "platform error",
-            "wait a minute and check the team page before you try again",
-        )
+        fix = "wait a minute and check the team page before you try again"
+        found = _response(status.HTTP_503_SERVICE_UNAVAILABLE, PLATFORM_ERROR, "platform error", fix)
+        found.headers["Retry-After"] = str(RETRY_SECONDS)
+        return found
     if isinstance(error, Http404):  # its text is of Django, for developers
         error = NotFound("not found")
     response = exception_handler(error, context)
-    if response is not None:
-        fix = next((fix for error_class, fix in _FIXES.items() if isinstance(error, error_class)), "")
-        wait = getattr(error, "wait", None)
-        accepted_from = clock.now() + timedelta(seconds=wait) if wait else None
-        response.data = _content("; ".join(_texts(response.data)), fix, accepted_from)
+    if response is None:
+        return None
+    wait = getattr(error, "wait", None)
+    accepted_from = clock.now() + timedelta(seconds=wait) if wait else None
+    detail = "; ".join(_texts(response.data))
+    response.data = problem_details(response.status_code, *_kind(error, detail), accepted_from)
+    response.content_type = CONTENT_TYPE
     return response
 
 
-def _response(code: int, problem: str, fix: str, accepted_from: datetime | None = None) -> Response:
-    return Response(_content(problem, fix, accepted_from), status=code)
+def _kind(error: Exception, detail: str) -> tuple[str, str, str]:
+    """Return the code of an error, its text, and what to do about it."""
+    if isinstance(error, DescribedError):
+        return error.code, detail, error.fix
+    code, fix = next((kind for error_class, kind in KINDS.items() if isinstance(error, error_class)), ("invalid", ""))
+    return code, detail, fix
 
 
-def _content(problem: str, fix: str, accepted_from: datetime | None) -> dict[str, Any]:
-    return {"problem": problem, "fix": fix, "accepted_from": accepted_from}
+def _response(code: int, kind: str, problem: str, fix: str, accepted_from: datetime | None = None) -> Response:
+    content = problem_details(code, kind, problem, fix, accepted_from)
+    response = Response(content, status=code, content_type=CONTENT_TYPE)
+    if accepted_from is not None:
+        response.headers["Retry-After"] = str(max(1, ceil((accepted_from - clock.now()).total_seconds())))
+    return response
 
 
 def _texts(data: Any, place: str = "") -> Iterator[str]:

@@ -4,15 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, Protocol
 
 from django.contrib.auth.models import AnonymousUser
+from rest_framework import serializers
 
 from accounts.models import User
-from competitions.models import Track
+from competitions.models import Competition, Track
+from core.errors import Refusal
 from core.parts_by_format import ByFormat
 from rounds.models import Round
 from submissions.models import Submission
+
+JsonSerializer = type[serializers.Serializer[Any]]
+
+
+@dataclass(frozen=True)
+class AnswerShapes:
+    """The serializers of what a format answers, for the OpenAPI document."""
+
+    leaderboard: JsonSerializer
+    place: JsonSerializer
+    evaluation: JsonSerializer
 
 
 @dataclass(frozen=True)
@@ -23,12 +37,46 @@ class RoundResult:
     warnings: Collection[Any] = ()
 
 
+@dataclass(frozen=True)
+class SubmissionProgress:
+    """How far a submission is: its score and rank where it has them.
+
+    `final`: it does not change any more unless the submission is measured again.
+    """
+
+    final: bool
+    score: float | None = None
+    rank: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class MatchAnswer:
+    """A match as a person sees it. Players are named by their titles, and by their submissions if they have any.
+
+    `numbers` are null before it is played, `samples` has a row for each sample where these are public.
+    """
+
+    key: str
+    track: str
+    state: str
+    model: str
+    model_submission: int | None
+    attack: str
+    attack_submission: int | None
+    numbers: Mapping[str, Any] | None
+    samples: Sequence[Mapping[str, Any]] | None = None
+
+
 class ApiFormat(Protocol):
     """What the API answers of competitions of a format. All values are plain ones for JSON."""
 
     @property
-    def submission_fields(self) -> Sequence[str]:
-        """The names of the fields that say how a submission scored, or how far its evaluation is.
+    def shapes(self) -> AnswerShapes:
+        """The serializers of its answers."""
+
+    @property
+    def submission_fields(self) -> Mapping[str, serializers.Field[Any, Any, Any, Any]]:
+        """The fields that say how a submission scored, or how far its evaluation is.
 
         Every submission of the site has them; they are null for those of other formats.
         """
@@ -36,11 +84,71 @@ class ApiFormat(Protocol):
     def submission(self, submission: Submission, *, inside: bool) -> Mapping[str, Any]:
         """Return the `submission_fields` of a submission, as the public sees them, or its team and the organisers."""
 
-    def leaderboard(self, track: Track, user: User | AnonymousUser, page: str) -> Mapping[str, Any]:
-        """Return the requested page of a track's leaderboard as the person sees it, or the nearest one."""
+    def progress(self, submission: Submission, *, inside: bool) -> SubmissionProgress:
+        """Return how far a submission is that is not rejected or withdrawn, for the same people."""
+
+    def evaluations(self, submission: Submission, *, inside: bool) -> Sequence[Mapping[str, Any]]:
+        """Return what a submission was measured on, the newest first, for the same people."""
+
+    def matches(self, submission: Submission, user: User | AnonymousUser) -> Sequence[MatchAnswer]:
+        """Return the matches that its newest score is made of, without samples, as far as the person sees them."""
+
+    def match(
+        self, competition: Competition, key: str, user: User | AnonymousUser, *, played: Round | None
+    ) -> MatchAnswer | None:
+        """Return a match with its samples, as far as the person sees it; None for an unknown or hidden one.
+
+        It is behind the leaderboards, or one of a round (`played`), where a key may name another one.
+        """
+
+    def choose(self, submission: Submission, by: User) -> None:
+        """Let a submission count instead of the newest one of its team. Raise `Refusal`."""
+
+    def leaderboard(
+        self, track: Track, user: User | AnonymousUser, page: str, at: datetime | None
+    ) -> Mapping[str, Any]:
+        """Return the requested page of a track's leaderboard as the person sees it, or the nearest one.
+
+        `at` is a past time, None for now. Raise `Refusal` in a format that keeps no past leaderboards.
+        """
 
     def round_result(self, published: Round) -> RoundResult:
         """Return the result of a published round."""
+
+    def decisions(self, published: Round, user: User | AnonymousUser) -> Sequence[Mapping[str, Any]]:
+        """Return what the stages of a published round decided, in order, as far as the person sees it."""
+
+
+class WithoutMatches:
+    """The answers of a format in which entries meet nobody."""
+
+    def matches(self, submission: Submission, user: User | AnonymousUser) -> Sequence[MatchAnswer]:
+        return ()
+
+    def match(
+        self, competition: Competition, key: str, user: User | AnonymousUser, *, played: Round | None
+    ) -> MatchAnswer | None:
+        return None
+
+
+class NewestCounts:
+    """The answers of a format in which the newest submission counts, and rounds have no stages."""
+
+    def decisions(self, published: Round, user: User | AnonymousUser) -> Sequence[Mapping[str, Any]]:
+        return ()
+
+    def choose(self, submission: Submission, by: User) -> None:
+        """Raise `Refusal`: there is no choice."""
+        raise Refusal(
+            "in this competition the newest submission of a team counts",
+            fix="withdraw newer submissions to make an older one count",
+        )
+
+
+def only_now(at: datetime | None) -> None:
+    """Raise `Refusal` for a past time, in a format that keeps no past leaderboards."""
+    if at is not None:
+        raise Refusal("this competition keeps no past leaderboards", fix="leave at= out")
 
 
 api_formats: ByFormat[ApiFormat] = ByFormat()

@@ -5,14 +5,18 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
+from django.db.models import QuerySet
 from django.urls import reverse
+from drf_spectacular.utils import PolymorphicProxySerializer, extend_schema, extend_schema_field
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
-from rest_framework.views import APIView
 
 from api.access import competition_of, one_of
+from api.base_views import ApiView, ListView
 from api.formats import api_formats
+from api.pagination import list_of, whole_list
+from api.serializers import AnswerSerializer, shape_of_each_format
 from core.time_format import for_programs
 from rounds.models import Release, Round
 from rounds.objections.period import period_end, result_state
@@ -21,7 +25,7 @@ from rounds.release.released_parts import released
 from rounds.release.signing_keys import all_keys, key_id
 
 
-class RoundSerializer(serializers.ModelSerializer[Round]):
+class RoundSerializer(AnswerSerializer[Round]):
     """A round in a list. No submission is accepted from `starts_at` to `ends_at`.
 
     `field_commitment` is the salted hash of the entrants, "" until the round is frozen. `objections_until` is when the
@@ -31,12 +35,12 @@ class RoundSerializer(serializers.ModelSerializer[Round]):
     samples = serializers.IntegerField(source="sample_set.count")
     starts_at = serializers.DateTimeField(source="window.starts_at")
     ends_at = serializers.DateTimeField(source="window.ends_at")
-    rules = serializers.IntegerField(source="rules.version", default=None)
+    rules = serializers.IntegerField(source="rules.version", default=None, allow_null=True)
     objections_until = serializers.SerializerMethodField()
 
     class Meta:
         model = Round
-        fields = (
+        fields: tuple[str, ...] = (
             *("number", "title", "kind", "schedule", "guard", "state", "state_since", "planned_at"),
             *("starts_at", "ends_at", "samples", "commitment", "field_commitment", "rules"),
             *("objection_days", "objections_until"),
@@ -47,23 +51,117 @@ class RoundSerializer(serializers.ModelSerializer[Round]):
         return period_end(shown)
 
 
-class ListRounds(APIView):
-    """GET: the rounds of a competition, including planned and cancelled ones."""
-
-    def get(self, request: Request, slug: str) -> Response:
-        """Return all rounds, newest first."""
-        rounds = competition_of(request, slug).rounds.select_related("window", "sample_set", "rules")
-        return Response(RoundSerializer(rounds.order_by("-number"), many=True).data)
+@extend_schema_field(
+    PolymorphicProxySerializer("Place", lambda: shape_of_each_format("place"), resource_type_field_name=None, many=True)
+)
+class PlacesField(serializers.JSONField):
+    """The places of a track, the best first."""
 
 
-class ShowRound(APIView):
-    """GET: a round and, after it is published, its standings, warnings and files."""
+class ReleaseSerializer(serializers.Serializer[Any]):
+    """A released part; `address` and `sha256` are null if it is not a file, `key` if it is not signed."""
 
+    part = serializers.CharField()
+    released_at = serializers.DateTimeField()
+    address = serializers.URLField(allow_null=True)
+    sha256 = serializers.CharField(allow_null=True)
+    key = serializers.CharField(allow_null=True)
+
+
+class WholeRoundSerializer(RoundSerializer):
+    """A round with its result, whose fields are null or empty before the publication.
+
+    `outcome` is the digest of the whole result. It is `provisional` while teams may object or an objection is open.
+    """
+
+    outcome = serializers.CharField(allow_null=True)
+    provisional = serializers.BooleanField(allow_null=True)
+    standings = serializers.DictField(child=PlacesField(), help_text="By the name of the track.")
+    warnings = serializers.ListField(child=serializers.DictField())
+    releases = ReleaseSerializer(many=True)
+
+    class Meta(RoundSerializer.Meta):
+        fields = (*RoundSerializer.Meta.fields, "outcome", "provisional", "standings", "warnings", "releases")
+
+
+class DecisionSerializer(serializers.Serializer[Any]):
+    """What a stage of a bracket decided on a player: `kept` or not, by its `value` and the line at which it cut."""
+
+    bracket = serializers.CharField()
+    stage = serializers.IntegerField()
+    samples = serializers.IntegerField()
+    track = serializers.CharField()
+    player = serializers.CharField()
+    teams = serializers.ListField(child=serializers.CharField())
+    place = serializers.IntegerField()
+    ordered_by = serializers.CharField()
+    value = serializers.FloatField(allow_null=True)
+    cut_line = serializers.FloatField(allow_null=True)
+    kept = serializers.BooleanField()
+    spared = serializers.BooleanField()
+    inconsistent = serializers.BooleanField()
+    why = serializers.CharField()
+
+
+class ObjectionSerializer(serializers.Serializer[Any]):
+    """An objection and its answer. `submission` is that of the entry that it concerns, `match` the key of the match."""
+
+    number = serializers.IntegerField()
+    team = serializers.CharField()
+    to = serializers.CharField()
+    submission = serializers.IntegerField(allow_null=True)
+    match = serializers.CharField(allow_null=True)
+    text = serializers.CharField()
+    made_at = serializers.DateTimeField()
+    state = serializers.CharField()
+    answer = serializers.CharField()
+    closed_at = serializers.DateTimeField(allow_null=True)
+
+
+class SigningKeySerializer(serializers.Serializer[Any]):
+    """A public key for result bundles; after a rotation with its successor and the signed statement."""
+
+    id = serializers.CharField()
+    key = serializers.CharField()
+    date = serializers.DateTimeField()
+    successor = serializers.CharField(allow_null=True)
+    statement = serializers.CharField(allow_null=True)
+
+
+class ListRounds(ListView[Round]):
+    """The rounds of a competition, including planned and cancelled ones, newest first."""
+
+    serializer_class = RoundSerializer
+
+    def get_queryset(self) -> QuerySet[Round]:
+        """Return all rounds of the competition."""
+        competition = competition_of(self.request, self.kwargs["slug"])
+        return competition.rounds.select_related("window", "sample_set", "rules")
+
+
+class ShowRound(ApiView):
+    """A round and, after it is published, its standings, warnings and files."""
+
+    @extend_schema(responses=WholeRoundSerializer)
     def get(self, request: Request, slug: str, number: int) -> Response:
         """Return the round with `number`."""
         rounds = competition_of(request, slug).rounds.select_related("window", "sample_set", "rules")
         shown = one_of(rounds, "round", number=number)
         return Response({**RoundSerializer(shown).data, **_result(request, slug, shown)})
+
+
+class ListDecisions(ApiView):
+    """What the stages of a published round decided, in order. Formats without stages have none."""
+
+    @extend_schema(responses=list_of(DecisionSerializer))
+    def get(self, request: Request, slug: str, number: int) -> Response:
+        """Return every decision; none before the publication."""
+        rounds = competition_of(request, slug).rounds.select_related("window", "competition")
+        shown = one_of(rounds, "round", number=number)
+        if shown.state != Round.State.PUBLISHED:
+            return whole_list([])
+        rows = api_formats.of(shown.competition).decisions(shown, request.user)
+        return whole_list(DecisionSerializer(rows, many=True).data)
 
 
 def _result(request: Request, slug: str, shown: Round) -> dict[str, Any]:
@@ -81,7 +179,7 @@ def _result(request: Request, slug: str, shown: Round) -> dict[str, Any]:
 
 
 def _release(request: Request, slug: str, shown: Round, release: Release) -> dict[str, Any]:
-    """Return a released part; `address` and `sha256` are null if it is not a file, `key` if it is not signed."""
+    """Return a released part as values for JSON."""
     address = reverse("pages:round_file", args=[slug, shown.number, release.part]) if release.content else None
     return {
         "part": release.part,
@@ -92,18 +190,19 @@ def _release(request: Request, slug: str, shown: Round, release: Release) -> dic
     }
 
 
-class ListObjections(APIView):
-    """GET: the objections to the result of a round that the user sees, with their answers."""
+class ListObjections(ApiView):
+    """The objections to the result of a round that you may see, with their answers."""
 
+    @extend_schema(responses=list_of(ObjectionSerializer))
     def get(self, request: Request, slug: str, number: int) -> Response:
         """Return them, the oldest first: those with an answer, those of the own team, and for organisers all."""
         rounds = competition_of(request, slug).rounds.select_related("window", "competition")
         shown = one_of(rounds, "round", number=number)
-        return Response([_objection(each) for each in shown_objections(shown, request.user)])
+        return whole_list([_objection(each) for each in shown_objections(shown, request.user)])
 
 
 def _objection(shown: ShownObjection) -> dict[str, Any]:
-    """Return an objection; `submission` is that of the entry that it concerns, `match` the key of the match."""
+    """Return an objection as values for JSON."""
     row = shown.row
     return {
         "number": row.pk,
@@ -119,12 +218,13 @@ def _objection(shown: ShownObjection) -> dict[str, Any]:
     }
 
 
-class ListSigningKeys(APIView):
-    """GET: the current and former public keys for result bundles, oldest first."""
+class ListSigningKeys(ApiView):
+    """The current and former public keys for result bundles, oldest first."""
 
+    @extend_schema(responses=list_of(SigningKeySerializer))
     def get(self, request: Request) -> Response:
-        """Return each key with its identifier and, after a rotation, its successor and the signed statement."""
-        return Response(
+        """Return each key with its identifier."""
+        return whole_list(
             [
                 {
                     "id": key_id(key.public),

@@ -2,18 +2,37 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any, TypeVar
 
+from django.db.models import Model
+from drf_spectacular.drainage import set_override
+from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
-from api.formats import api_formats
+from accounts.models import AccessToken, Membership
+from api.formats import JsonSerializer, api_formats
 from competitions.models import Competition, FreezeWindow, RulesVersion, SampleSet, Track
 from competitions.selectors import effective_windows, imported_sets
 from submissions.local_check import published_smoke_test
-from submissions.models import Build, Submission
+from submissions.models import Build, LogChunk, Submission
+
+Row = TypeVar("Row", bound=Model)
 
 
-class CompetitionSerializer(serializers.ModelSerializer[Competition]):
+class AnswerSerializer(serializers.ModelSerializer[Row]):
+    """Fields of a row, which are in every answer."""
+
+    def get_fields(self) -> dict[str, serializers.Field[Any, Any, Any, Any]]:
+        """Return the fields; nobody sends one."""
+        fields = super().get_fields()
+        for field in fields.values():
+            field.read_only = True
+        return fields
+
+
+class CompetitionSerializer(AnswerSerializer[Competition]):
     """A competition in a list."""
 
     class Meta:
@@ -21,7 +40,7 @@ class CompetitionSerializer(serializers.ModelSerializer[Competition]):
         fields = ("slug", "title", "summary", "starts_at", "ends_at", "archived_at", "licence_policy")
 
 
-class TrackSerializer(serializers.ModelSerializer[Track]):
+class TrackSerializer(AnswerSerializer[Track]):
     """A track."""
 
     class Meta:
@@ -29,7 +48,7 @@ class TrackSerializer(serializers.ModelSerializer[Track]):
         fields = ("name", "title", "text", "quota")
 
 
-class RulesSerializer(serializers.ModelSerializer[RulesVersion]):
+class RulesSerializer(AnswerSerializer[RulesVersion]):
     """The rules as values; a missing value has the default of the format."""
 
     class Meta:
@@ -37,7 +56,7 @@ class RulesSerializer(serializers.ModelSerializer[RulesVersion]):
         fields = ("version", "values", "note", "created_at")
 
 
-class WindowSerializer(serializers.ModelSerializer[FreezeWindow]):
+class WindowSerializer(AnswerSerializer[FreezeWindow]):
     """A freeze window."""
 
     class Meta:
@@ -45,7 +64,7 @@ class WindowSerializer(serializers.ModelSerializer[FreezeWindow]):
         fields = ("starts_at", "ends_at", "reason")
 
 
-class SampleSetSerializer(serializers.ModelSerializer[SampleSet]):
+class SampleSetSerializer(AnswerSerializer[SampleSet]):
     """Public data of a sample set: name, purpose and size."""
 
     class Meta:
@@ -53,11 +72,11 @@ class SampleSetSerializer(serializers.ModelSerializer[SampleSet]):
         fields = ("name", "purpose", "count")
 
 
-class WholeCompetitionSerializer(serializers.ModelSerializer[Competition]):
+class WholeCompetitionSerializer(AnswerSerializer[Competition]):
     """A competition with its tracks, rules, freeze windows and sample sets."""
 
     tracks = TrackSerializer(many=True)
-    rules = RulesSerializer(source="rules_versions.first")
+    rules = RulesSerializer(source="rules_versions.first", allow_null=True)
     freeze_windows = serializers.SerializerMethodField()
     sample_sets = serializers.SerializerMethodField()
     smoke_test = serializers.SerializerMethodField()
@@ -74,10 +93,12 @@ class WholeCompetitionSerializer(serializers.ModelSerializer[Competition]):
             "smoke_test",
         )
 
+    @extend_schema_field(WindowSerializer(many=True))
     def get_freeze_windows(self, competition: Competition) -> object:
         """Return the freeze windows that were not called off."""
         return WindowSerializer(effective_windows(competition), many=True).data
 
+    @extend_schema_field(SampleSetSerializer(many=True))
     def get_sample_sets(self, competition: Competition) -> object:
         """Return the imported sets, without the sets drawn for rounds."""
         return SampleSetSerializer(imported_sets(competition), many=True).data
@@ -87,41 +108,91 @@ class WholeCompetitionSerializer(serializers.ModelSerializer[Competition]):
         return published_smoke_test(competition) if competition.sample_sets.exists() else None
 
 
-class SubmissionSerializer(serializers.ModelSerializer[Submission]):
-    """Public data of a submission. Where `result` stands are the fields of every format, null but for its own."""
+class FieldOfFormat(serializers.Field[Any, Any, Any, Any]):
+    """A field that only the submissions of one format have; `shape` describes it in the OpenAPI document."""
+
+    def __init__(self, shape: serializers.Field[Any, Any, Any, Any]) -> None:
+        super().__init__(source="*", read_only=True, allow_null=True)
+        set_override(self, "field", shape)
+
+    def to_representation(self, value: Submission) -> Any:
+        """Return what the format of the submission answered, None in another format."""
+        parent: SubmissionSerializer = self.parent  # type: ignore[assignment]
+        return parent.of_format.get(str(self.field_name))
+
+
+class ProgressSerializer(serializers.Serializer[Any]):
+    """How far a submission is. `final`: nothing changes any more, unless it is measured again.
+
+    `score` and `rank` are those that the leaderboard shows, null without them.
+    """
+
+    final = serializers.BooleanField()
+    score = serializers.FloatField(allow_null=True)
+    rank = serializers.IntegerField(allow_null=True)
+
+
+class ListedSubmissionSerializer(AnswerSerializer[Submission]):
+    """A submission in a list."""
 
     number = serializers.IntegerField(source="pk")
     competition = serializers.CharField(source="repository.entry.competition.slug")
     team = serializers.CharField(source="repository.entry.team.slug")
     track = serializers.CharField(source="repository.track.name")
-    result = serializers.SerializerMethodField()
-    inside = False
-    """Whether it is for its team and the organisers."""
 
     class Meta:
         model = Submission
         fields: tuple[str, ...] = (
-            *("number", "competition", "team", "track", "title", "state", "received_at"),
-            *("disqualified_at", "result"),
+            *("number", "competition", "team", "track", "title", "state", "received_at", "disqualified_at"),
         )
 
-    def get_result(self, submission: Submission) -> dict[str, Any]:
-        """Return how it scored or how far its evaluation is, in the fields of all formats."""
-        nothing = {field: None for name in api_formats for field in api_formats[name].submission_fields}
-        own = api_formats.of(submission.repository.entry.competition)
-        return {**nothing, **own.submission(submission, inside=self.inside)}
 
-    def to_representation(self, instance: Submission) -> dict[str, Any]:
-        """Return the data with the fields of `result` in its place."""
-        data = super().to_representation(instance)
+class OwnListedSubmissionSerializer(ListedSubmissionSerializer):
+    """A submission in a list of its own team."""
+
+    submitted_by = serializers.CharField(source="submitted_by.username")
+
+    class Meta(ListedSubmissionSerializer.Meta):
+        fields = (*ListedSubmissionSerializer.Meta.fields, "commit", "tag", "submitted_by")
+
+
+class SubmissionSerializer(ListedSubmissionSerializer):
+    """Public data of a submission. The fields of every format are null but for those of its own."""
+
+    progress = serializers.SerializerMethodField()
+    inside = False
+    """Whether it is for its team and the organisers."""
+    of_format: Mapping[str, Any] = {}
+
+    class Meta(ListedSubmissionSerializer.Meta):
+        fields = (*ListedSubmissionSerializer.Meta.fields, "progress")
+
+    def get_fields(self) -> dict[str, serializers.Field[Any, Any, Any, Any]]:
+        """Return the fields of all submissions, and those of each format."""
+        shapes = (api_formats[name].submission_fields for name in api_formats)
         return {
-            name: value
-            for field, content in data.items()
-            for name, value in (content.items() if field == "result" else [(field, content)])
+            **super().get_fields(),
+            **{field: FieldOfFormat(shape) for shape_of in shapes for field, shape in shape_of.items()},
         }
 
+    @extend_schema_field(ProgressSerializer)
+    def get_progress(self, submission: Submission) -> dict[str, Any]:
+        """Return how far it is; a rejected or withdrawn one has no score."""
+        if submission.state in {Submission.State.REJECTED, Submission.State.WITHDRAWN}:
+            return {"final": True, "score": None, "rank": None}
+        if submission.state != Submission.State.READY:
+            return {"final": False, "score": None, "rank": None}
+        own = api_formats.of(submission.repository.entry.competition)
+        return asdict(own.progress(submission, inside=self.inside))
 
-class BuildSerializer(serializers.ModelSerializer[Build]):
+    def to_representation(self, instance: Submission) -> dict[str, Any]:
+        """Return the data, with how it scored or how far its evaluation is."""
+        own = api_formats.of(instance.repository.entry.competition)
+        self.of_format = own.submission(instance, inside=self.inside)
+        return super().to_representation(instance)
+
+
+class BuildSerializer(AnswerSerializer[Build]):
     """An attempt to build a submission."""
 
     class Meta:
@@ -133,7 +204,7 @@ class WholeSubmissionSerializer(SubmissionSerializer):
     """Data of a submission for its team and the organisers."""
 
     submitted_by = serializers.CharField(source="submitted_by.username")
-    slot = serializers.CharField(source="quota_slot.state", default=None)
+    slot = serializers.CharField(source="quota_slot.state", default=None, allow_null=True)
     builds = BuildSerializer(many=True)
     inside = True
 
@@ -143,6 +214,21 @@ class WholeSubmissionSerializer(SubmissionSerializer):
             *("commit", "tag", "licence", "submitted_by", "state_since", "cause", "reason", "problem", "fix"),
             *("disqualified_for", "slot", "builds"),
         )
+
+
+class ShownSubmissionSerializer(WholeSubmissionSerializer):
+    """A submission as you may see it. The fields for its team and the organisers are missing for others.
+
+    The fields of every format are null but for those of its own.
+    """
+
+    def get_fields(self) -> dict[str, serializers.Field[Any, Any, Any, Any]]:
+        """Return all fields; those that not everybody sees are optional."""
+        fields = super().get_fields()
+        public = SubmissionSerializer().get_fields()
+        for name in fields.keys() - public.keys():
+            fields[name].read_only, fields[name].required = False, False
+        return fields
 
 
 class AllowanceSerializer(serializers.Serializer[Any]):
@@ -159,3 +245,131 @@ class CommitSerializer(serializers.Serializer[Any]):
     """The commit to submit."""
 
     commit = serializers.CharField(max_length=64)
+
+
+class LogLineSerializer(serializers.Serializer[Any]):
+    """A line of a log. `number` never changes; `stage` is `build` or `smoke`."""
+
+    number = serializers.IntegerField()
+    stage = serializers.ChoiceField(choices=LogChunk.Stage.choices)
+    text = serializers.CharField()
+
+
+class LogSerializer(serializers.Serializer[Any]):
+    """Lines of the log of a build and its smoke test, in order.
+
+    The next request has `after` = `last`; no line follows once it is `over`. `attempt` is null before the first build.
+    """
+
+    attempt = serializers.IntegerField(allow_null=True)
+    lines = LogLineSerializer(many=True)
+    last = serializers.IntegerField()
+    over = serializers.BooleanField()
+
+
+class MatchSerializer(serializers.Serializer[Any]):
+    """A match as you see it. Players are named by their titles, and by their submissions if they have any.
+
+    `numbers` are null before it is played.
+    """
+
+    key = serializers.CharField()
+    track = serializers.CharField()
+    state = serializers.CharField()
+    model = serializers.CharField()
+    model_submission = serializers.IntegerField(allow_null=True)
+    attack = serializers.CharField()
+    attack_submission = serializers.IntegerField(allow_null=True)
+    numbers = serializers.DictField(allow_null=True)
+
+
+class WholeMatchSerializer(MatchSerializer):
+    """A match with a row for each sample, null where its samples are secret."""
+
+    samples = serializers.ListField(child=serializers.DictField(), allow_null=True)
+
+
+class TokenSerializer(AnswerSerializer[AccessToken]):
+    """The token of the request."""
+
+    scopes = serializers.ListField(child=serializers.ChoiceField(choices=AccessToken.Scope.choices))
+
+    class Meta:
+        model = AccessToken
+        fields = ("name", "scopes", "created_at", "expires_at")
+
+
+class OwnTeamTrackSerializer(serializers.Serializer[Any]):
+    """A track that a team may submit to, and the address of its repository for git."""
+
+    name = serializers.CharField()
+    title = serializers.CharField()
+    quota = serializers.IntegerField()
+    repository = serializers.URLField()
+
+
+class OwnTeamSerializer(AnswerSerializer[Membership]):
+    """A team of yours, and your role in it."""
+
+    slug = serializers.CharField(source="team.slug")
+    name = serializers.CharField(source="team.name")
+    competition = serializers.CharField(source="team.entry.competition.slug")
+    members = serializers.SerializerMethodField()
+    tracks = serializers.SerializerMethodField()
+
+    class Meta:
+        model = Membership
+        fields = ("slug", "name", "role", "competition", "members", "tracks")
+
+    @extend_schema_field(serializers.ListField(child=serializers.CharField()))
+    def get_members(self, membership: Membership) -> list[str]:
+        """Return the user names of its members."""
+        return [each.user.username for each in membership.team.memberships.all()]
+
+    @extend_schema_field(OwnTeamTrackSerializer(many=True))
+    def get_tracks(self, membership: Membership) -> list[dict[str, Any]]:
+        """Return the tracks of its competition."""
+        team, site = membership.team, self.context["site"]
+        return [
+            {
+                "name": each.name,
+                "title": each.title,
+                "quota": each.quota,
+                "repository": f"{site}/git/{team.slug}/{each.name}.git",
+            }
+            for each in team.entry.competition.tracks.all()
+        ]
+
+
+class ProfileSerializer(serializers.Serializer[Any]):
+    """Who sent the request: `token` is null in the session of a browser."""
+
+    username = serializers.CharField()
+    token = TokenSerializer(allow_null=True)
+    teams = serializers.ListField(child=serializers.CharField(), help_text="The short names of your teams.")
+
+
+class IndexSerializer(serializers.Serializer[Any]):
+    """The version of the program and of the API, and where everything is."""
+
+    version = serializers.CharField()
+    openapi = serializers.URLField()
+    documentation = serializers.URLField()
+    addresses = serializers.ListField(child=serializers.CharField())
+
+
+class ProblemSerializer(serializers.Serializer[Any]):
+    """A problem document (RFC 9457)."""
+
+    type = serializers.CharField(help_text="The page that explains the code.")
+    title = serializers.CharField()
+    status = serializers.IntegerField()
+    code = serializers.CharField(help_text="The kind of problem, for programs.")
+    detail = serializers.CharField(help_text="The cause, for people.")
+    fix = serializers.CharField(help_text="What to do.")
+    accepted_from = serializers.DateTimeField(allow_null=True, help_text="When the same request is accepted.")
+
+
+def shape_of_each_format(part: str) -> list[JsonSerializer]:
+    """Return the serializers of one part of `api.formats.AnswerShapes`, of all formats."""
+    return [getattr(api_formats[name].shapes, part) for name in api_formats]

@@ -1,115 +1,111 @@
-"""Views of the API, one class per operation. Permissions and services are in the apps below."""
+"""Competitions, their rules and leaderboards in the API. Permissions and services are in the apps below."""
 
 from __future__ import annotations
 
 import re
 
-from django.urls import get_resolver
-from rest_framework import status
+from django.db.models import QuerySet
+from django.urls import URLPattern, get_resolver, reverse
+from drf_spectacular.utils import OpenApiParameter, PolymorphicProxySerializer, extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
-from rest_framework.views import APIView
 
-from api.access import check_member, competition_of, one_of, own_repository, sees_inside, submission_of
+from api.access import competition_of, one_of
+from api.addresses import VERSION
+from api.base_views import ApiView, ListView
 from api.formats import api_formats
+from api.pagination import list_of, whole_list
 from api.serializers import (
-    AllowanceSerializer,
-    CommitSerializer,
     CompetitionSerializer,
-    SubmissionSerializer,
+    IndexSerializer,
+    RulesSerializer,
+    TrackSerializer,
     WholeCompetitionSerializer,
-    WholeSubmissionSerializer,
+    shape_of_each_format,
 )
+from competitions.models import Competition
 from competitions.selectors import visible_competitions
+from core.past_time import past_time
 from evaluation import __version__
-from submissions import services
-from submissions.models import Submission
-from submissions.quota import allowance_of
 
 _NAMED = re.compile(r"<(?:[a-z]+:)?([a-z_]+)>")
 """A part of an address that a converter reads."""
 
 
-class ListAddresses(APIView):
-    """GET: the version of the program, and the addresses of the API."""
+class ShowIndex(ApiView):
+    """The version of the program, the OpenAPI document, its page, and all addresses."""
 
+    @extend_schema(responses=IndexSerializer)
     def get(self, request: Request) -> Response:
         """Return each address once, with the names of what stands in it."""
-        paths = ["/api/" + _NAMED.sub(r"{\1}", str(each.pattern)) for each in get_resolver("api.urls").url_patterns]
-        return Response({"version": __version__, "addresses": [path.rstrip("/") for path in paths]})
+        (resolver,) = (each for each in get_resolver("api.urls").url_patterns if not isinstance(each, URLPattern))
+        paths = [VERSION + _NAMED.sub(r"{\1}", str(each.pattern)) for each in resolver.url_patterns]
+        return Response(
+            {
+                "version": __version__,
+                "openapi": request.build_absolute_uri(reverse("api:openapi")),
+                "documentation": request.build_absolute_uri(reverse("api:docs")),
+                "addresses": paths,
+            }
+        )
 
 
-class ListCompetitions(APIView):
-    """GET: the competitions that the user may see."""
+class ListCompetitions(ListView[Competition]):
+    """The competitions that you may see, newest first."""
 
-    def get(self, request: Request) -> Response:
-        """Return all of them, newest first."""
-        return Response(CompetitionSerializer(visible_competitions(request.user), many=True).data)
+    serializer_class = CompetitionSerializer
+
+    def get_queryset(self) -> QuerySet[Competition]:
+        """Return those that the user sees."""
+        return visible_competitions(self.request.user)
 
 
-class ShowCompetition(APIView):
-    """GET: a competition with tracks, rules in force, freeze windows and sample sets."""
+class ShowCompetition(ApiView):
+    """A competition with tracks, rules in force, freeze windows and sample sets.
 
+    `smoke_test` is what `gauntlet check --competition` needs.
+    """
+
+    @extend_schema(responses=WholeCompetitionSerializer)
     def get(self, request: Request, slug: str) -> Response:
         """Return the competition with `slug`."""
         return Response(WholeCompetitionSerializer(competition_of(request, slug)).data)
 
 
-class ShowLeaderboard(APIView):
-    """GET: a page (`?page=2`) of a track's leaderboard."""
+class ListTracks(ApiView):
+    """The tracks of a competition, in their order."""
 
+    @extend_schema(responses=list_of(TrackSerializer))
+    def get(self, request: Request, slug: str) -> Response:
+        """Return all tracks."""
+        return whole_list(TrackSerializer(competition_of(request, slug).tracks.all(), many=True).data)
+
+
+class ListRules(ApiView):
+    """The versions of the rules of a competition, newest first. The first one is in force."""
+
+    @extend_schema(responses=list_of(RulesSerializer))
+    def get(self, request: Request, slug: str) -> Response:
+        """Return all versions."""
+        versions = competition_of(request, slug).rules_versions.order_by("-version")
+        return whole_list(RulesSerializer(versions, many=True).data)
+
+
+class ShowLeaderboard(ApiView):
+    """A page of the leaderboard of a track: now, or as of a past time in formats that keep it."""
+
+    @extend_schema(
+        parameters=[
+            OpenApiParameter("page", int, description="The number of the page, from 1."),
+            OpenApiParameter("at", str, description="A past time: 2026-11-23, or 2026-11-23T12:00Z."),
+        ],
+        responses=PolymorphicProxySerializer(
+            "Leaderboard", lambda: shape_of_each_format("leaderboard"), resource_type_field_name=None
+        ),
+    )
     def get(self, request: Request, slug: str, track_name: str) -> Response:
         """Return the requested page, or the nearest one."""
         competition = competition_of(request, slug)
         track = one_of(competition.tracks.all(), "track", name=track_name)
-        page = request.query_params.get("page", "1")
-        return Response(api_formats.of(competition).leaderboard(track, request.user, page))
-
-
-class ShowSubmission(APIView):
-    """GET: a submission. Everyone sees how it scored; the rest is for its team and the organisers."""
-
-    def get(self, request: Request, number: int) -> Response:
-        """Return the submission with `number`."""
-        return Response(_shown(request, submission_of(request, number)))
-
-
-class WithdrawSubmission(APIView):
-    """POST: withdraw a submission permanently."""
-
-    def post(self, request: Request, number: int) -> Response:
-        """Withdraw the submission with `number` and return it."""
-        submission = submission_of(request, number)
-        by = check_member(request, submission.repository.entry)
-        services.withdraw(submission=submission, by=by)
-        return Response(_shown(request, submission_of(request, number)))
-
-
-class ShowQuota(APIView):
-    """GET: the quota of a team in a track."""
-
-    def get(self, request: Request, team: str, track_name: str) -> Response:
-        """Return the quota, for members only."""
-        return Response(AllowanceSerializer(allowance_of(own_repository(request, team, track_name))).data)
-
-
-class Submit(APIView):
-    """POST {"commit": ...}: submit a commit of the repository, with the same checks as a push."""
-
-    def post(self, request: Request, team: str, track_name: str) -> Response:
-        """Submit the commit and return the submission, for members only."""
-        repository = own_repository(request, team, track_name)
-        serializer = CommitSerializer(data=request.data)
-        serializer.is_valid(raise_exception=True)
-        submission = services.submit(
-            repository=repository,
-            commit=serializer.validated_data["commit"],
-            by=check_member(request, repository.entry),
-        )
-        return Response(_shown(request, submission_of(request, submission.pk)), status=status.HTTP_201_CREATED)
-
-
-def _shown(request: Request, submission: Submission) -> object:
-    inside = sees_inside(request, submission.repository.entry)
-    serializer = WholeSubmissionSerializer if inside else SubmissionSerializer
-    return serializer(submission).data
+        page, at = (request.query_params.get(name, default) for name, default in (("page", "1"), ("at", "")))
+        return Response(api_formats.of(competition).leaderboard(track, request.user, page, past_time(at)))

@@ -11,6 +11,7 @@ import socket
 from datetime import timedelta
 from pathlib import Path
 
+import drf_spectacular_sidecar
 from celery.schedules import crontab
 from csp.constants import NONCE, SELF
 from django.core.exceptions import ImproperlyConfigured
@@ -56,6 +57,7 @@ INSTALLED_APPS = [
     "allauth",
     "allauth.account",
     "rest_framework",
+    "drf_spectacular",
     "core.apps.CoreConfig",
     "accounts.apps.AccountsConfig",
     "competitions.apps.CompetitionsConfig",
@@ -134,7 +136,12 @@ STATIC_URL = "static/"
 STATIC_ROOT = STATE / "static"
 STATIC_ROOT.mkdir(exist_ok=True)
 # the engine draws charts, so it has their style sheet
-STATICFILES_DIRS = [ROOT / "static", ("css", ROOT / "evaluation" / "charts" / "static")]
+# of the sidecar the site serves the program that draws the API, not the other one
+STATICFILES_DIRS = [
+    ROOT / "static",
+    ("css", ROOT / "evaluation" / "charts" / "static"),
+    ("swagger-ui", Path(drf_spectacular_sidecar.__file__).parent / "static/drf_spectacular_sidecar/swagger-ui-dist"),
+]
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
     # hosts that share work share these files
@@ -303,8 +310,21 @@ REST_FRAMEWORK = {
         "rest_framework.throttling.UserRateThrottle",
     ],
     "DEFAULT_THROTTLE_RATES": {"anon": "60/min", "user": "300/min"},
+    "DEFAULT_CONTENT_NEGOTIATION_CLASS": "api.negotiation.AlwaysJson",
+    "DEFAULT_PAGINATION_CLASS": "api.pagination.NewestFirst",
+    "DEFAULT_SCHEMA_CLASS": "api.openapi_document.Operation",
     "NUM_PROXIES": PROXIES,
     "EXCEPTION_HANDLER": "api.errors.answer",
+}
+SPECTACULAR_SETTINGS = {
+    "TITLE": "Gauntlet",
+    "DESCRIPTION": "What the pages of the site show and do, for programs.",
+    "VERSION": "1",
+    "OAS_VERSION": "3.1.0",
+    "PREPROCESSING_HOOKS": ["api.openapi_document.of_version_1"],
+    # without the library's own: enumerations stay where they are used, `state` is another one for each object
+    "POSTPROCESSING_HOOKS": ["api.openapi_document.any_of"],
+    "ENABLE_LIST_MECHANICS_ON_NON_2XX": False,
 }
 
 CONTENT_SECURITY_POLICY = {

@@ -35,4 +35,5 @@ urlpatterns = [
     path("metrics", metrics, name="metrics"),
     path("", include("pages.urls")),
 ]
+handler404 = "pages.site.error_views.page_not_found"
 handler500 = "pages.site.error_views.server_error"

@@ -21,6 +21,10 @@ SAME_WORD = {
     ("workers/models.py", "round"),  # the label of a priority
     ("api/rounds.py", "standings"),  # of a round, in any format
     ("api/rounds.py", "warnings"),
+    ("api/rounds.py", "decisions"),  # methods of a format, and the addresses of what they answer
+    ("api/submission_views.py", "evaluations"),
+    ("api/matches.py", "matches"),
+    *(("api/urls.py", name) for name in ("decisions", "evaluations", "matches")),
     ("pages/team/team_page.py", "standings"),
     ("pages/team/views.py", "standings"),
     *(

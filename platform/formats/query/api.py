@@ -2,40 +2,109 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
 from typing import Any
 
 from django.contrib.auth.models import AnonymousUser
+from rest_framework import serializers
 
 from accounts.models import User
-from api.formats import RoundResult
+from api.formats import AnswerShapes, MatchAnswer, RoundResult, SubmissionProgress
 from competitions.board_freezes import sees_live
-from competitions.models import Track
+from competitions.models import Competition, Track
+from core import rounding
 from formats.query.api_serializers import (
     EvaluationSerializer,
+    MatchNumbersSerializer,
+    MatchSampleSerializer,
     QueryBoardSerializer,
     QueryPlaceSerializer,
     WarningSerializer,
 )
-from formats.query.leaderboards.visibility import board, evaluation_of, public_evaluation_of
+from formats.query.leaderboards import choose_submission
+from formats.query.leaderboards.models import Evaluation
+from formats.query.leaderboards.visibility import (
+    board,
+    evaluation_of,
+    public_evaluation_of,
+    row_of,
+    shown_evaluations_of,
+)
+from formats.query.matches.curves import rows_of, summary
+from formats.query.matches.models import Match
+from formats.query.rounds.decision_text import why
+from formats.query.rounds.match_visibility import Sight, scores_seen, sight_of
+from formats.query.rounds.stages_and_decisions import stages
+from formats.query.tracks import MODEL
 from rounds.models import Round
 from rounds.selectors import standings
 from submissions.models import Submission
+
+_SIGHT = ("rules__competition", "sample_set", "round_match__round__window", "round_match__round__competition")
+"""What `sight_of` needs of a match."""
+
+_MOST_DIGITS = 18
 
 
 class QueryApi:
     """See `api.formats.ApiFormat`."""
 
-    submission_fields: Sequence[str] = ("evaluation",)
+    shapes = AnswerShapes(QueryBoardSerializer, QueryPlaceSerializer, EvaluationSerializer)
+    submission_fields: Mapping[str, serializers.Field[Any, Any, Any, Any]] = {"evaluation": EvaluationSerializer()}
 
     def submission(self, submission: Submission, *, inside: bool) -> Mapping[str, Any]:
         """Return the newest evaluation; while leaderboards are frozen, the public sees the one before the freeze."""
         evaluation = evaluation_of(submission) if inside else public_evaluation_of(submission)
         return {"evaluation": EvaluationSerializer(evaluation).data if evaluation else None}
 
-    def leaderboard(self, track: Track, user: User | AnonymousUser, page: str) -> Mapping[str, Any]:
+    def progress(self, submission: Submission, *, inside: bool) -> SubmissionProgress:
+        """Return the score of the same evaluation, and the rank where the submission is the one that counts.
+
+        The rank is that of the public leaderboard.
+        """
+        evaluation = evaluation_of(submission) if inside else public_evaluation_of(submission)
+        if evaluation is None or evaluation.state == Evaluation.State.PLAYING:
+            return SubmissionProgress(final=False)
+        if evaluation.value is None:
+            return SubmissionProgress(final=True)
+        row = row_of(submission.repository.track, submission.repository.entry)
+        rank = row.rank if row and row.submission == submission.pk else None
+        return SubmissionProgress(final=True, score=rounding.distance(evaluation.value), rank=rank)
+
+    def evaluations(self, submission: Submission, *, inside: bool) -> Sequence[Mapping[str, Any]]:
+        """Return the evaluations that count; while leaderboards are frozen, the public sees those before the freeze."""
+        return list(EvaluationSerializer(shown_evaluations_of(submission, inside=inside), many=True).data)
+
+    def matches(self, submission: Submission, user: User | AnonymousUser) -> Sequence[MatchAnswer]:
+        """Return the matches of the newest evaluation whose score the person sees."""
+        competition = submission.repository.entry.competition
+        newest = submission.evaluations.filter(scores_seen(competition, user)).order_by("-pk").first()
+        if newest is None:
+            return ()
+        return list(_answers(newest.matches.select_related("model", "attack").order_by("pk")))
+
+    def match(
+        self, competition: Competition, key: str, user: User | AnonymousUser, *, played: Round | None
+    ) -> MatchAnswer | None:
+        """Return a match as its page shows it, with a row for each sample where these are public."""
+        if not key.isdecimal() or len(key) > _MOST_DIGITS:
+            return None
+        related = Match.objects.select_related(*_SIGHT, "model", "attack")
+        of_round = {"round_match__round": played} if played else {}
+        match = related.filter(rules__competition=competition, pk=int(key), **of_round).first()
+        sight = sight_of(match, user) if match else None
+        return next(_answers([match], sight)) if match and sight else None
+
+    def choose(self, submission: Submission, by: User) -> None:
+        """Make the submission count, where the rules let teams choose."""
+        choose_submission.choose(submission=submission, by=by)
+
+    def leaderboard(
+        self, track: Track, user: User | AnonymousUser, page: str, at: datetime | None
+    ) -> Mapping[str, Any]:
         """Return a page of at most 100 rows."""
-        shown = board(track, page, frozen=not sees_live(user, track.competition))
+        shown = board(track, page, frozen=not sees_live(user, track.competition), at=at)
         return QueryBoardSerializer(shown).data
 
     def round_result(self, published: Round) -> RoundResult:
@@ -43,3 +112,52 @@ class QueryApi:
         warnings = published.warnings.select_related("attack", "model")
         places = {name: QueryPlaceSerializer(rows, many=True).data for name, rows in standings(published).items()}
         return RoundResult(places, WarningSerializer(warnings, many=True).data)
+
+    def decisions(self, published: Round, user: User | AnonymousUser) -> Sequence[Mapping[str, Any]]:
+        """Return the decision log, without panels: the first one may show the order of frozen leaderboards."""
+        return [
+            {
+                "bracket": bracket.track_name,
+                "stage": stage.number,
+                "samples": stage.samples,
+                "track": track,
+                "player": line.name.title,
+                "teams": line.name.teams,
+                "place": line.place,
+                "ordered_by": stage.ordered_by,
+                "value": None if line.value is None else rounding.distance(line.value),
+                "cut_line": None if line.cut_line is None else rounding.distance(line.cut_line),
+                "kept": line.kept,
+                "spared": line.spared,
+                "inconsistent": line.inconsistent,
+                "why": "" if line.kept else why(stage, line),
+            }
+            for bracket in stages(published)
+            for stage in bracket.stages
+            for track, lines in ((MODEL, stage.models), (bracket.track_name, stage.attacks))
+            for line in lines
+        ]
+
+
+def _answers(matches: Iterable[Match], sight: Sight | None = None) -> Iterator[MatchAnswer]:
+    """Yield matches, with their samples as far as `sight` says; without one, none."""
+    found = list(matches)
+    players = {player for each in found for player in (each.model, each.attack)}
+    sent = Submission.objects.filter(player__in=[each for each in players if not each.baseline]).order_by("-pk")
+    submissions = dict(sent.values_list("player", "pk"))  # the first one that submitted it
+    for match in found:
+        rows = rows_of(match, sight.samples if sight else None)
+        numbers = summary(rows)
+        yield MatchAnswer(
+            key=str(match.pk),
+            track=match.attack.track_name,
+            state=match.state,
+            model=match.model.title,
+            model_submission=submissions.get(match.model_id),
+            attack=match.attack.title,
+            attack_submission=submissions.get(match.attack_id),
+            numbers=MatchNumbersSerializer(numbers).data if numbers else None,
+            samples=list(MatchSampleSerializer([row._asdict() for row in rows], many=True).data)
+            if sight and sight.rows
+            else None,
+        )

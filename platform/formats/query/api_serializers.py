@@ -7,6 +7,7 @@ from typing import Any
 from rest_framework import serializers
 
 from api.rounded_fields import DistanceField, MomentField, QueriesField, SecondsField, ShareField
+from api.serializers import AnswerSerializer
 from competitions.pseudonyms import public_name
 from core import rounding
 from formats.query.leaderboards.models import Evaluation
@@ -59,32 +60,36 @@ class QueryBoardRowSerializer(serializers.Serializer[Any]):
 
 
 class QueryBoardSerializer(serializers.Serializer[Any]):
-    """A page of a leaderboard. `frozen_since` and `frozen_reason` are null if the leaderboard is not frozen."""
+    """A page of a leaderboard, as of the past time `at`, which is null for the current one.
+
+    `frozen_since` and `frozen_reason` are null if the leaderboard is not frozen.
+    """
 
     page = serializers.IntegerField(source="number")
     pages = serializers.IntegerField()
     total = serializers.IntegerField()
-    frozen_since = serializers.DateTimeField(source="frozen.since", default=None)
-    frozen_reason = serializers.CharField(source="frozen.reason", default=None)
+    at = serializers.DateTimeField(allow_null=True)
+    frozen_since = serializers.DateTimeField(source="frozen.since", default=None, allow_null=True)
+    frozen_reason = serializers.CharField(source="frozen.reason", default=None, allow_null=True)
     rows = QueryBoardRowSerializer(many=True)
 
 
-class EvaluationSerializer(serializers.ModelSerializer[Evaluation]):
+class EvaluationSerializer(AnswerSerializer[Evaluation]):
     """An evaluation of a submission, finished or not. Numbers are rounded as on the pages."""
 
-    value = DistanceField()
-    low = DistanceField()
-    high = DistanceField()
-    value_all = DistanceField()
-    samples_not_broken = serializers.IntegerField(source="held")
-    median_seconds = SecondsField()
-    mean_queries = QueriesField()
+    value = DistanceField(allow_null=True)
+    low = DistanceField(allow_null=True)
+    high = DistanceField(allow_null=True)
+    value_all = DistanceField(allow_null=True)
+    samples_not_broken = serializers.IntegerField(source="held", allow_null=True)
+    median_seconds = SecondsField(allow_null=True)
+    mean_queries = QueriesField(allow_null=True)
     per_opponent = serializers.SerializerMethodField()
-    finished_at = MomentField()
+    finished_at = MomentField(allow_null=True)
     pool = serializers.IntegerField(source="pool.number")
     sample_set = serializers.CharField(source="sample_set.name")
     rules = serializers.IntegerField(source="rules.version")
-    worst_opponent = serializers.CharField(source="worst_opponent.title", default=None)
+    worst_opponent = serializers.CharField(source="worst_opponent.title", default=None, allow_null=True)
 
     class Meta:
         model = Evaluation
@@ -94,7 +99,7 @@ class EvaluationSerializer(serializers.ModelSerializer[Evaluation]):
             *("worst_opponent", "per_opponent", "median_seconds", "mean_queries", "created_at", "finished_at"),
         )
 
-    def get_per_opponent(self, evaluation: Evaluation) -> object:
+    def get_per_opponent(self, evaluation: Evaluation) -> list[dict[str, Any]]:
         """Return a row for each opponent, in the order of the pool."""
         return [{**row, "median": rounding.distance(row["median"])} for row in evaluation.per_opponent]
 
@@ -135,7 +140,7 @@ class QueryPlaceSerializer(serializers.Serializer[Any]):
     audit_override_reason = serializers.CharField()
 
 
-class WarningSerializer(serializers.ModelSerializer[RoundWarning]):
+class WarningSerializer(AnswerSerializer[RoundWarning]):
     """An eliminated attack that came nearer to a winning model than all counted attacks, on `nearer` of `samples`.
 
     `median`: the model's score on these samples if the attack counted, too; null for rounds of earlier versions. Both
@@ -157,3 +162,25 @@ class WarningSerializer(serializers.ModelSerializer[RoundWarning]):
     def get_model(self, warning: RoundWarning) -> str:
         """Return the pseudonym of the model."""
         return public_name(warning.round.competition, warning.model.digest)
+
+
+class MatchNumbersSerializer(serializers.Serializer[Any]):
+    """The numbers of a match: its samples by `outcomes`, and what is typical for one of them."""
+
+    samples = serializers.IntegerField()
+    outcomes = serializers.DictField(child=serializers.IntegerField())
+    median = DistanceField()
+    mean_queries = QueriesField()
+    median_seconds = SecondsField()
+
+
+class MatchSampleSerializer(serializers.Serializer[Any]):
+    """The result of a sample. Only matches on public or released samples show it."""
+
+    sample = serializers.IntegerField()
+    outcome = serializers.CharField()
+    distance = serializers.FloatField()
+    queries = serializers.IntegerField()
+    seconds = serializers.FloatField()
+    reason = serializers.CharField()
+    found_label = serializers.IntegerField(allow_null=True)

@@ -3,16 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from typing import Any
 
 from django.contrib.auth.models import AnonymousUser
+from rest_framework import serializers
 
 from accounts.models import User
-from api.formats import RoundResult
+from api.formats import AnswerShapes, MatchAnswer, NewestCounts, RoundResult, SubmissionProgress, only_now
 from competitions.board_freezes import frozen_since, sees_live
-from competitions.models import Track
-from formats.transfer.api_serializers import StandingSerializer, TransferBoardSerializer, TransferPlaceSerializer
+from competitions.models import Competition, Track
+from competitions.selectors import sees_everything_of
+from core.rounding import share
+from formats.transfer.api_pairs import pair_of_entrants, pairs_of_submission
+from formats.transfer.api_serializers import (
+    RunsSerializer,
+    StandingSerializer,
+    TransferBoardSerializer,
+    TransferPlaceSerializer,
+)
 from formats.transfer.rounds import standings as transfer_standings
+from formats.transfer.rounds.round_advancement import frozen_tournament
 from formats.transfer.tournaments.boards import (
     TransferBoard,
     board_of,
@@ -21,23 +32,64 @@ from formats.transfer.tournaments.boards import (
     tournament_in_force,
 )
 from rounds.models import Round
+from rounds.publishing.visibility import pairs_public
 from submissions.models import Submission
 
 
-class TransferApi:
-    """See `api.formats.ApiFormat`."""
+class TransferApi(NewestCounts):
+    """See `api.formats.ApiFormat`. A match is a pair of an attack and a defence."""
 
-    submission_fields: Sequence[str] = ("standing", "runs")
+    shapes = AnswerShapes(TransferBoardSerializer, TransferPlaceSerializer, StandingSerializer)
+    submission_fields: Mapping[str, serializers.Field[Any, Any, Any, Any]] = {
+        "standing": StandingSerializer(),
+        "runs": RunsSerializer(),
+    }
 
     def submission(self, submission: Submission, *, inside: bool) -> Mapping[str, Any]:
         """Return the standing if it counts, or how many runs are played; the public sees neither in a freeze."""
-        if not inside and frozen_since(submission.repository.entry.competition) is not None:
+        if _hidden(submission, inside=inside):
             return {"standing": None, "runs": None}
         row = row_of_submission(submission)
         return {"standing": StandingSerializer(row).data if row else None, "runs": _runs(submission)}
 
-    def leaderboard(self, track: Track, user: User | AnonymousUser, page: str) -> Mapping[str, Any]:
+    def progress(self, submission: Submission, *, inside: bool) -> SubmissionProgress:
+        """Return rank and score where the submission counts; the public sees neither in a freeze."""
+        if _hidden(submission, inside=inside):
+            return SubmissionProgress(final=True)
+        row = row_of_submission(submission)
+        if row is None:
+            return SubmissionProgress(final=False)
+        return SubmissionProgress(final=True, score=None if row.score is None else share(row.score), rank=row.rank)
+
+    def evaluations(self, submission: Submission, *, inside: bool) -> Sequence[Mapping[str, Any]]:
+        """Return the standing that counts; the public sees none in a freeze."""
+        row = None if _hidden(submission, inside=inside) else row_of_submission(submission)
+        return [StandingSerializer(row).data] if row else []
+
+    def matches(self, submission: Submission, user: User | AnonymousUser) -> Sequence[MatchAnswer]:
+        """Return its pairs with the opponents that count; in a freeze only its team and the organisers see them."""
+        entry = submission.repository.entry
+        tournament = tournament_in_force(entry.competition)
+        hidden = not (sees_live(user, entry.competition) or sees_everything_of(user, entry))
+        if tournament is None or hidden or submission.state != Submission.State.READY:
+            return ()
+        return pairs_of_submission(tournament, submission)
+
+    def match(
+        self, competition: Competition, key: str, user: User | AnonymousUser, *, played: Round | None
+    ) -> MatchAnswer | None:
+        """Return a pair of entrants that count, or of a published round."""
+        if played is not None:
+            public = played.state == Round.State.PUBLISHED and pairs_public(played, user)
+            return pair_of_entrants(frozen_tournament(played), key) if public else None
+        tournament = tournament_in_force(competition) if sees_live(user, competition) else None
+        return pair_of_entrants(tournament, key) if tournament else None
+
+    def leaderboard(
+        self, track: Track, user: User | AnonymousUser, page: str, at: datetime | None
+    ) -> Mapping[str, Any]:
         """Return the whole leaderboard on every page; while it is frozen, the public sees no rows."""
+        only_now(at)
         live = sees_live(user, track.competition)
         found = board_of(track) if live else TransferBoard()
         since = None if live else frozen_since(track.competition)
@@ -47,6 +99,10 @@ class TransferApi:
         """Return the places."""
         found = transfer_standings.standings(published)
         return RoundResult({name: TransferPlaceSerializer(rows, many=True).data for name, rows in found.items()})
+
+
+def _hidden(submission: Submission, *, inside: bool) -> bool:
+    return not inside and frozen_since(submission.repository.entry.competition) is not None
 
 
 def _runs(submission: Submission) -> dict[str, int] | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Any
 
 from rest_framework import serializers
@@ -31,6 +32,30 @@ class StandingSerializer(serializers.Serializer[Any]):
     changed = serializers.IntegerField(source="repeats.changed")
     inconsistent = serializers.BooleanField(source="repeats.inconsistent")
     entered_at = MomentField()
+
+
+class RunsSerializer(serializers.Serializer[Any]):
+    """How many runs of a submission are `played`, of those `needed`, as far as known."""
+
+    played = serializers.IntegerField()
+    needed = serializers.IntegerField()
+
+
+class PairNumbersSerializer(serializers.Serializer[Any]):
+    """An attack against a defence, as counts of images, and the share with a point for the attack with its interval.
+
+    Of `images` the attack made `made`, of which the defence labelled `labelled`: `correct` with the true class, `hits`
+    with the target class.
+    """
+
+    images = serializers.IntegerField()
+    made = serializers.IntegerField()
+    labelled = serializers.IntegerField()
+    correct = serializers.IntegerField()
+    hits = serializers.IntegerField()
+    success = ShareField(allow_null=True)
+    low = ShareField(allow_null=True)
+    high = ShareField(allow_null=True)
 
 
 class TransferBoardRowSerializer(StandingSerializer):
@@ -66,9 +91,10 @@ class TransferBoardSerializer(serializers.Serializer[Any]):
     rows = TransferBoardRowSerializer(many=True)
     under_way = UnderWaySerializer(many=True)
 
-    def get_frozen_since(self, board: object) -> object:
+    def get_frozen_since(self, board: object) -> datetime | None:
         """Return the time of the freeze that hides the rows, or None."""
-        return self.context["frozen_since"]
+        since: datetime | None = self.context["frozen_since"]
+        return since
 
 
 class TransferPlaceSerializer(serializers.Serializer[Any]):

@@ -12,9 +12,11 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import render
 from django.template.loader import render_to_string
+from django.views import defaults as default_views
 
 from core.errors import Refusal
 from core.migration_state import require_migrated
+from core.problem_details import CONTENT_TYPE, problem_details
 
 RETRY_SECONDS = 60
 PROGRAMS = ("/api/", "/git/")
@@ -33,6 +35,14 @@ def server_error(request: HttpRequest) -> HttpResponse:
         response.headers["Retry-After"] = str(RETRY_SECONDS)
         return response
     return _answer(request, HTTPStatus.INTERNAL_SERVER_ERROR, "platform error", "try again; the error was logged")
+
+
+def page_not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
+    """Answer an address that names nothing."""
+    if request.path.startswith("/api/"):
+        content = problem_details(HTTPStatus.NOT_FOUND, "not-found", "not found", "check the address")
+        return JsonResponse(content, status=HTTPStatus.NOT_FOUND, content_type=CONTENT_TYPE)
+    return default_views.page_not_found(request, exception)
 
 
 def explain_wrong_method(
@@ -68,7 +78,8 @@ def _is_unavailable() -> bool:
 
 def _answer(request: HttpRequest, status: HTTPStatus, problem: str, fix: str) -> HttpResponse:
     if request.path.startswith("/api/"):
-        return JsonResponse({"problem": problem, "fix": fix, "accepted_from": None}, status=status)
+        content = problem_details(status, "platform-error", problem, fix)
+        return JsonResponse(content, status=status, content_type=CONTENT_TYPE)
     if request.path.startswith("/git/"):
         return HttpResponse(f"Gauntlet: {problem}; {fix}\n", content_type="text/plain; charset=utf-8", status=status)
     return HttpResponse(render_to_string(f"{status}.html", {"site_name": settings.SITE_NAME}), status=status)

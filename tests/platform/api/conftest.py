@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 from collections.abc import Callable
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +15,13 @@ from rest_framework.test import APIClient
 
 from accounts.models import User
 from accounts.services import issue_token
-from competitions.models import RulesVersion, SampleSet, Track
+from competitions.models import Competition, FreezeWindow, RulesVersion, SampleSet, Track
 from formats.query.leaderboards.models import Evaluation, Pool, Standing
+from formats.query.matches.models import Match, Piece, SampleResult
+from formats.query.rounds.models import RoundWarning
 from repositories.models import Repository
 from repositories.services import repository_of
+from rounds.models import Round, RoundEntry
 from submissions.models import Player, Submission
 
 MANIFEST = '[submission]\ntrack = "model"\nrun = "python main.py"\ntitle = "Wise owl"\nlicence = "MIT"\n'
@@ -114,3 +118,64 @@ def scored(
     )
     Standing.objects.create(track=repository.track, entry=repository.entry, evaluation=evaluation, rank=1)
     return submission
+
+
+@pytest.fixture
+def played(scored: Submission, sample_sets: dict[str, SampleSet], competition: Competition) -> Round:
+    """A round won by the Owls' model, not published yet."""
+    at, player = competition.created_at, Player.objects.get(track_name="model")
+    made = Round.objects.create(
+        competition=competition,
+        number=1,
+        title="Round 1",
+        kind=Round.Kind.FINAL,
+        window=FreezeWindow.objects.create(
+            competition=competition, starts_at=at, ends_at=at + timedelta(days=3), reason="the final"
+        ),
+        sample_set=sample_sets["validation"],
+        salt="the secret salt",
+        commitment="c0ffee" * 10,
+        planned_at=at,
+        state_since=at,
+        state=Round.State.SCORED,
+        outcome="0dd" * 21,
+    )
+    score = {"place": 1, "stage": 1, "value": 0.5, "low": 0.4, "high": 0.6, "failures": 0, "worst_opponent": player}
+    RoundEntry.objects.create(
+        round=made,
+        track=scored.repository.track,
+        submission=scored,
+        player=player,
+        order=1,
+        prior=1,
+        eligible=False,
+        ineligible_because="its licence is not open source",
+        **score,
+    )
+    RoundWarning.objects.create(round=made, model=player, attack=player, nearer=5, samples=8, median=0.25)
+    return made
+
+
+@pytest.fixture
+def match(scored: Submission) -> Match:
+    """The match behind the score: an attack found an adversarial of one of two samples, which are secret."""
+    evaluation, model = Evaluation.objects.get(), Player.objects.get(track_name="model")
+    attack = Player.objects.create(
+        competition=model.competition, track_name="untargeted", digest="sha256:2", title="Boundary attack",
+        command=["python"], baseline="boundary", created_at=model.created_at,
+    )  # fmt: skip
+    made = Match.objects.create(
+        rules=evaluation.rules, sample_set=evaluation.sample_set, model=model, attack=attack, seed=987654321,
+        state=Match.State.PLAYED, created_at=model.created_at, finished_at=model.created_at,
+    )  # fmt: skip
+    Submission.objects.filter(pk=scored.pk).update(player=model)
+    evaluation.matches.add(made)
+    piece = Piece.objects.create(match=made, number=0, first=0, count=2, state=Piece.State.PLAYED)
+    SampleResult.objects.bulk_create(
+        SampleResult(
+            match=made, piece=piece, sample=number, outcome=outcome, distance=distance, worst_case=30.0, queries=50,
+            seconds=0.25, reason=reason,
+        )
+        for number, (outcome, distance, reason) in enumerate([("adversarial", 1.25, ""), ("failed", 30.0, "limit")])
+    )  # fmt: skip
+    return made

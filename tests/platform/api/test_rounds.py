@@ -10,52 +10,16 @@ from typing import Any
 import pytest
 
 from accounts.models import User
-from competitions.models import Competition, FreezeWindow, SampleSet
+from competitions.models import Competition
 from competitions.pseudonyms import public_name
 from core import clock, object_store
 from core.time_format import to_minute
-from formats.query.rounds.models import RoundWarning
+from formats.query.rounds.models import Decision, RoundStage
 from rounds.models import Objection, Release, Round, RoundEntry
 from rounds.release.signing_keys import public_key, rotate
 from submissions.models import Player, Submission
 
-ROUND = "/api/competitions/digits/rounds/1"
-
-
-@pytest.fixture
-def played(scored: Submission, sample_sets: dict[str, SampleSet], competition: Competition) -> Round:
-    """A round won by the Owls' model, not published yet."""
-    at, player = competition.created_at, Player.objects.get()
-    made = Round.objects.create(
-        competition=competition,
-        number=1,
-        title="Round 1",
-        kind=Round.Kind.FINAL,
-        window=FreezeWindow.objects.create(
-            competition=competition, starts_at=at, ends_at=at + timedelta(days=3), reason="the final"
-        ),
-        sample_set=sample_sets["validation"],
-        salt="the secret salt",
-        commitment="c0ffee" * 10,
-        planned_at=at,
-        state_since=at,
-        state=Round.State.SCORED,
-        outcome="0dd" * 21,
-    )
-    score = {"place": 1, "stage": 1, "value": 0.5, "low": 0.4, "high": 0.6, "failures": 0, "worst_opponent": player}
-    RoundEntry.objects.create(
-        round=made,
-        track=scored.repository.track,
-        submission=scored,
-        player=player,
-        order=1,
-        prior=1,
-        eligible=False,
-        ineligible_because="its licence is not open source",
-        **score,
-    )
-    RoundWarning.objects.create(round=made, model=player, attack=player, nearer=5, samples=8, median=0.25)
-    return made
+ROUND = "/api/v1/competitions/digits/rounds/1"
 
 
 def test_it_works(program: Any, played: Round, olga: User, scored: Submission) -> None:
@@ -64,7 +28,7 @@ def test_it_works(program: Any, played: Round, olga: User, scored: Submission) -
         round=played, part="bundle", released_at=played.planned_at, released_by=olga, content=object_store.put(b"{}\n")
     )
     anyone = program()
-    listed = anyone.get("/api/competitions/digits/rounds").json()
+    listed = anyone.get("/api/v1/competitions/digits/rounds").json()["results"]
     assert [(each["number"], each["state"], each["samples"]) for each in listed] == [(1, "published", 6)]
     shown = anyone.get(ROUND).json()
     assert shown["commitment"] == "c0ffee" * 10
@@ -92,14 +56,15 @@ def test_objections_are_listed_as_the_reader_sees_them(
         **common, text="All is wrong.", state="rejected", answer="It is not.", closed_at=clock.now(), closed_by=olga
     )
     address = f"{ROUND}/objections"
-    (shown,) = program().get(address).json()
+    (shown,) = program().get(address).json()["results"]
     assert (shown["to"], shown["state"], shown["answer"]) == ("the whole result", "rejected", "It is not.")
     assert (shown["team"], shown["submission"], shown["match"]) == (team.slug, None, None)
     seen = {
-        who: [each["number"] for each in program(who, "read").get(address).json()] for who in (alice, charlie, olga)
+        who: [each["number"] for each in program(who, "read").get(address).json()["results"]]
+        for who in (alice, charlie, olga)
     }
     assert seen == {alice: [first.pk, shown["number"]], charlie: [shown["number"]], olga: [first.pk, shown["number"]]}
-    assert program(alice, "read").get(address).json()[0]["submission"] == scored.pk
+    assert program(alice, "read").get(address).json()["results"][0]["submission"] == scored.pk
     assert program().post(address, {}).status_code == 405
     found = program().get(ROUND).json()
     until = to_minute(Round.objects.get().state_since + timedelta(days=2))
@@ -130,10 +95,10 @@ def test_an_inconsistent_model_is_shown_without_a_score(program: Any, played: Ro
 
 def test_the_signing_keys_are_listed(program: Any, db: None, settings: Any, tmp_path: Path) -> None:
     settings.STATE = tmp_path
-    (only,) = program().get("/api/signing-keys").json()
+    (only,) = program().get("/api/v1/signing-keys").json()["results"]
     assert (only["key"], only["successor"]) == (public_key(), None)
     rotate(by=None, reason="It is a year old.")
-    old, new = program().get("/api/signing-keys").json()
+    old, new = program().get("/api/v1/signing-keys").json()["results"]
     assert (old["successor"], new["key"], len(old["statement"])) == (new["key"], public_key(), 128)
     assert old["id"] == hashlib.sha256(bytes.fromhex(old["key"])).hexdigest()[:16]
 
@@ -148,7 +113,24 @@ def test_it_shows_no_result_before_publication(program: Any, played: Round, olga
 
 
 def test_it_rejects_missing_rounds(program: Any, played: Round) -> None:
-    assert program().get("/api/competitions/digits/rounds/2").status_code == 404
+    assert program().get("/api/v1/competitions/digits/rounds/2").status_code == 404
     Competition.objects.update(public=False)
-    for address in (ROUND, "/api/competitions/digits/rounds"):
+    for address in (ROUND, "/api/v1/competitions/digits/rounds"):
         assert program().get(address).status_code == 404
+
+
+def test_decisions_are_listed_after_the_publication(program: Any, played: Round, scored: Submission) -> None:
+    address, player = f"{ROUND}/decisions", Player.objects.get()
+    stage = RoundStage.objects.create(
+        round=played, bracket="untargeted", number=1, samples=16, ordered_by="mean_rank", loop=0, renewed=False,
+        panel={"models": [player.digest], "attacks": []}, counted={"models": [], "attacks": []},
+    )  # fmt: skip
+    Decision.objects.create(
+        stage=stage, track=scored.repository.track, player=player, place=3, value=31.23456, cut_line=24.5, kept=False
+    )
+    assert program().get(address).json()["results"] == []
+    Round.objects.update(state=Round.State.PUBLISHED)
+    (line,) = program().get(address).json()["results"]
+    assert (line["stage"], line["track"], line["teams"], line["kept"]) == (1, "model", ["The Owls"], False)
+    assert (line["value"], line["cut_line"]) == (31.235, 24.5)
+    assert line["why"].startswith("cut in stage 1 on 16 samples: mean rank 31.2")

@@ -14,7 +14,7 @@ from core.errors import Fault
 from submissions import services
 from submissions.models import QuotaSlot, Submission
 
-ADDRESS = "/api/repositories/owls/model/submissions"
+ADDRESS = "/api/v1/repositories/owls/model/submissions"
 
 
 def test_it_works(program: Any, alice: User, commit: str) -> None:
@@ -24,10 +24,10 @@ def test_it_works(program: Any, alice: User, commit: str) -> None:
     made = response.json()
     assert (made["team"], made["track"], made["state"], made["commit"]) == ("owls", "model", "received", commit)
     assert made["slot"] == "used"
-    assert client.get("/api/repositories/owls/model/quota").json()["left"] == 4
-    withdrawn = client.post(f"/api/submissions/{made['number']}/withdraw")
+    assert client.get("/api/v1/repositories/owls/model/quota").json()["left"] == 4
+    withdrawn = client.post(f"/api/v1/submissions/{made['number']}/withdraw")
     assert (withdrawn.status_code, withdrawn.json()["state"]) == (200, "withdrawn")
-    assert client.get("/api/repositories/owls/model/quota").json()["left"] == 5
+    assert client.get("/api/v1/repositories/owls/model/quota").json()["left"] == 5
 
 
 MAY = {"nobody": 401, "charlie": 403, "olga": 403, "bob": 201}
@@ -39,21 +39,21 @@ def test_it_rejects_people_who_are_not_members(
 ) -> None:
     client = program(User.objects.filter(username=name).first())
     assert client.post(ADDRESS, {"commit": commit}, format="json").status_code == MAY[name]
-    assert client.post(f"/api/submissions/{scored.pk}/withdraw").status_code == {201: 200}.get(MAY[name], MAY[name])
+    assert client.post(f"/api/v1/submissions/{scored.pk}/withdraw").status_code == {201: 200}.get(MAY[name], MAY[name])
     assert QuotaSlot.objects.count() == (MAY[name] == 201)
 
 
 def test_it_rejects_a_read_only_token(program: Any, alice: User, commit: str) -> None:
     response = program(alice, "read").post(ADDRESS, {"commit": commit}, format="json")
-    assert response.status_code == 401
-    assert "'submit'" in response.json()["problem"]
+    assert (response.status_code, response.json()["code"]) == (403, "scope-missing")
+    assert "'submit'" in response.json()["detail"]
 
 
 @pytest.mark.parametrize("body", [{}, {"commit": ""}, {"commit": "0" * 40}, {"commit": "--all"}, {"commit": ["a"]}, []])
 def test_it_rejects_an_invalid_commit(program: Any, alice: User, commit: str, body: Any) -> None:
     response = program(alice).post(ADDRESS, body, format="json")
     assert response.status_code == 400
-    assert response.json()["problem"]
+    assert response.json()["detail"]
     assert response.json()["fix"]
     assert not Submission.objects.exists()
 
@@ -80,8 +80,8 @@ def test_a_fault_is_a_platform_error(program: Any, alice: User, commit: str, mon
     monkeypatch.setattr(services, "submit", fail)
     response = program(alice).post(ADDRESS, {"commit": commit}, format="json")
     assert response.status_code == 503
-    assert "disk" not in response.json()["problem"]
-    assert "used up" not in response.json()["problem"]
+    assert "disk" not in response.json()["detail"]
+    assert "used up" not in response.json()["detail"]
     assert "check the team page" in response.json()["fix"]
 
 

@@ -82,7 +82,7 @@ def test_it_rejects_a_planted_pickle_without_running_it(
     mark = tmp_path / "unpickled"
     bomb = pickle.dumps(Planted(mark))
     plant(KEY, bomb, header=bomb if header is None else header)
-    assert client.get("/api/competitions").status_code == 200
+    assert client.get("/api/v1/competitions").status_code == 200
     assert not mark.exists()
     assert len(caches["default"].get(KEY)) == 1  # a new counter
 

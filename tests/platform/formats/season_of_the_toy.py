@@ -169,7 +169,7 @@ def _board(client: Client, rows: list[str]) -> None:
     """The leaderboard has these rows: as a page, as CSV and in the API."""
     address = "/competitions/toy/leaderboards/solver"
     assert client.get(f"{address}.csv").content.decode().splitlines() == ["rank,team,submission,share", *rows]
-    answer = client.get(f"/api{address}").json()
+    answer = client.get(f"/api/v1{address}").json()
     assert answer["columns"] == [{"name": "share", "unit": "%", "larger_is_better": True}]
     assert [f"{row['rank']},{row['team'].title()}" for row in answer["rows"]] == [
         row[: row.index(",Always")] for row in rows
@@ -211,7 +211,7 @@ def _result(client: Client, round_: Round) -> None:
     }
     assert places == {team: 1 + sum(other > own for other in share.values()) for team, own in share.items()}
     assert "Bob" in client.get("/competitions/toy/rounds/1").content.decode()
-    shown = client.get("/api/competitions/toy/rounds/1").json()["standings"]["solver"]
+    shown = client.get("/api/v1/competitions/toy/rounds/1").json()["standings"]["solver"]
     assert {row["team"]: row["place"] for row in shown} == places
     bundle = b"".join(client.get("/competitions/toy/rounds/1/files/bundle"))
     report = verify_signed(bundle, public_key(), None, None, lambda lines: Checked((), (f"{len(list(lines))} lines",)))

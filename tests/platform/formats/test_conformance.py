@@ -33,6 +33,7 @@ from rounds.models import Round
 from submissions import services
 from submissions.formats import submission_formats
 from submissions.models import Player, Submission
+from tests.platform.api.openapi import check_answer, document
 from tests.platform.formats.signatures import differences
 
 REGISTRIES: dict[str, ByFormat[Any]] = {
@@ -225,10 +226,10 @@ def test_an_imported_competition_has_the_tracks_of_its_file(root: Path, played: 
 
 @each_format
 def test_the_api_answers_of_leaderboards_without_rows(client: Client, played: dict[str, Played], name: str) -> None:
-    shown = client.get(f"/api/competitions/{name}").json()
+    shown = client.get(f"/api/v1/competitions/{name}").json()
     for track in shown["tracks"]:
-        assert client.get(f"/api/competitions/{name}/leaderboards/{track['name']}").json()["rows"] == []
-    assert client.get(f"/api/competitions/{name}/rounds").json() == []
+        assert client.get(f"/api/v1/competitions/{name}/leaderboards/{track['name']}").json()["rows"] == []
+    assert client.get(f"/api/v1/competitions/{name}/rounds").json()["results"] == []
 
 
 @each_format
@@ -241,10 +242,26 @@ def test_the_api_shows_a_submission_with_the_fields_of_all_formats(
     for reader, inside in ((None, False), (submission.submitted_by, True)):
         if reader:
             client.force_login(reader)
-        shown = client.get(f"/api/submissions/{submission.pk}").json()
+        shown = client.get(f"/api/v1/submissions/{submission.pk}").json()
         assert {*every} <= {*shown}
         assert {field: shown[field] for field in others} == dict.fromkeys(others)
         assert set(api_formats[name].submission(submission, inside=inside)) == {*api_formats[name].submission_fields}
+
+
+@each_format
+def test_the_api_answers_as_its_document_says(client: Client, played: dict[str, Played], name: str) -> None:
+    described, submission = document(client), played[name].submission
+    client.force_login(submission.submitted_by)
+    named = {"slug": name, "track_name": submission.repository.track.name, "number": str(submission.pk)}
+    named |= {"team": submission.repository.entry.team.slug}
+    for path in (
+        "competitions/{slug}", "competitions/{slug}/rules", "competitions/{slug}/leaderboards/{track_name}",
+        "submissions/{number}", "submissions/{number}/evaluations", "submissions/{number}/matches",
+        "repositories/{team}/{track_name}/submissions",
+    ):  # fmt: skip
+        response = client.get(f"/api/v1/{path.format(**named)}")
+        assert response.status_code == 200, path
+        check_answer(described, f"/api/v1/{path}", "get", response)
 
 
 @each_format

@@ -225,7 +225,7 @@ def _objections(client: Client, opened: Open, round_: Round, the_clock: FakeCloc
     shown = client.get(page).content.decode()
     assert "Final: objections were accepted until" in shown
     assert shown.count("Answer of the organisers") == len(subjects)
-    assert len(client.get(reverse("api:objections", args=[name, 1])).json()) == len(subjects)
+    assert len(client.get(reverse("api:objections", args=[name, 1])).json()["results"]) == len(subjects)
     release(round_=round_, part="objections", by=opened.olga, reason="It is final.")
     content = b"".join(client.get(f"{page}/files/objections"))
     signed = verify_signed(content, public_key(), None, None, lambda lines: Checked((), (f"{len(list(lines))} lines",)))

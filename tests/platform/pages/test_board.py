@@ -124,7 +124,7 @@ def test_a_snapshot_without_newer_columns_is_shown(
     page = client.get(BOARD).content.decode()
     assert 'data-name="Held">2<' in page
     assert ">provisional<" in page
-    assert client.get(f"/api{BOARD}").json()["rows"][0]["rank"] == 1, "the rank in the snapshot"
+    assert client.get(f"/api/v1{BOARD}").json()["rows"][0]["rank"] == 1, "the rank in the snapshot"
 
 
 @pytest.mark.parametrize(("kind", "words"), [("model", "Strongest opponent"), ("untargeted", "Hardest opponent")])

@@ -68,7 +68,7 @@ def test_everybody_sees_that_it_was_chosen_and_only_the_team_by_whom(
     assert "chosen by bob" not in team
     assert "It counts because the team chose it." in text_of(client, f"/submissions/{pair[1].pk}")
     assert ",chosen," in client.get("/competitions/digits/leaderboards/model.csv").content.decode().split("\n")[0]
-    assert client.get("/api/competitions/digits/leaderboards/model").json()["rows"][0]["chosen"] is True
+    assert client.get("/api/v1/competitions/digits/leaderboards/model").json()["rows"][0]["chosen"] is True
 
 
 def test_a_choice_that_is_withdrawn_says_that_the_newest_counts(

@@ -58,7 +58,7 @@ def test_an_error_of_a_database_that_answers_is_a_platform_error(
 
 
 @pytest.mark.parametrize(
-    ("path", "kind"), [("/api/x", "application/json"), ("/git/x", "text/plain"), ("/x", "text/html")]
+    ("path", "kind"), [("/api/x", "application/problem+json"), ("/git/x", "text/plain"), ("/x", "text/html")]
 )
 def test_programs_get_no_page(path: str, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     answer = errors.server_error(RequestFactory().get(path))

@@ -13,7 +13,7 @@ from datetime import datetime
 from typing import Any
 
 from django.core.paginator import Paginator
-from django.db.models import Count, F, Max, OuterRef, Q, Subquery
+from django.db.models import Count, F, Max, OuterRef, Q, QuerySet, Subquery
 
 from competitions.board_freezes import frozen_since
 from competitions.models import Competition, Entry, Track
@@ -232,6 +232,18 @@ def evaluations_of(
         return _newest_of(submissions, Q())
     known, playing = _public_at(since)
     return _newest_of(submissions, playing) | _newest_of(submissions, known)
+
+
+def shown_evaluations_of(submission: Submission, *, inside: bool) -> QuerySet[Evaluation]:
+    """Return all evaluations of a submission that count, the newest first, as `evaluation_of` for its team and the
+    organisers (`inside`) or `public_evaluation_of` for the public.
+    """
+    rows = submission.evaluations.filter(COUNTED).select_related("pool", "sample_set", "rules", "worst_opponent")
+    since = frozen_since(submission.repository.entry.competition)
+    if since is not None and not inside:
+        known, playing = _public_at(since)
+        rows = rows.filter(known) if rows.filter(known).exists() else rows.filter(playing)
+    return rows.order_by(*NEWEST)
 
 
 def _public_at(since: datetime) -> tuple[Q, Q]:

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, time
 from http import HTTPStatus
 
 from django.http import HttpRequest
-from django.utils.dateparse import parse_date, parse_datetime
 
 from competitions.board_freezes import sees_live
 from competitions.models import Track
 from competitions.rules import teams_may_choose
-from core import clock, rounding
+from core import rounding
 from core.errors import Refusal
+from core.past_time import past_time
 from core.resolution_text import distances_separated
 from evaluation.charts.chart_table import ChartTable
 from evaluation.charts.interval_bar_axis import axis_to
@@ -50,9 +49,6 @@ EVERY = 10
 _VIEW = {"sort": "sort", "text": "q", "show": "show"}
 """Names of the parameters of a view in the address."""
 
-_FIRST_YEAR = 1970
-"""Times before it are no times of a leaderboard, and the first ones cannot be written in every zone."""
-
 
 def board_content(request: HttpRequest, track: Track) -> BoardContent:
     """Return the leaderboard of a track, 50 rows on a page.
@@ -62,7 +58,7 @@ def board_content(request: HttpRequest, track: Track) -> BoardContent:
     competition = track.competition
     problem = ""
     try:
-        at = _past_time(request)
+        at = past_time(request.GET.get("at", ""))
     except Refusal as refusal:
         at, problem = None, flash_messages.refusal_text(refusal)
     view = view_of(**{name: request.GET.get(key, "") for name, key in _VIEW.items()})
@@ -104,7 +100,7 @@ def board_content(request: HttpRequest, track: Track) -> BoardContent:
 
 def board_table(request: HttpRequest, track: Track) -> ChartTable:
     """Return the whole leaderboard of a track, now or at a past time (`?at=`). Raise `Refusal` for another text."""
-    at = _past_time(request)
+    at = past_time(request.GET.get("at", ""))
     _, rows, _ = whole_board(track, frozen=not sees_live(request.user, track.competition), at=at)
     return table_of(rows, COLUMNS)
 
@@ -140,22 +136,6 @@ def _pool_line(page: BoardPage, place: int) -> PoolLine | None:
     if upper.rank == lower.rank:
         return PoolLine(place, separated=False)
     return None if upper.separated is None else PoolLine(place, upper.separated)
-
-
-def _past_time(request: HttpRequest) -> datetime | None:
-    """Return the time `?at=`, in UTC if it names no zone; None without one and for times to come."""
-    text = request.GET.get("at", "").strip()
-    if not text:
-        return None
-    try:
-        day = parse_date(text)
-        at = datetime.combine(day, time()) if day else parse_datetime(text)
-    except ValueError:
-        at = None
-    if at is None or at.year < _FIRST_YEAR:
-        raise Refusal(f"the time {text} cannot be read", fix="write it as 2026-11-23 or 2026-11-23T12:00Z")
-    at = at if at.tzinfo else at.replace(tzinfo=UTC)
-    return at if at < clock.now() else None
 
 
 def cards(tracks: Sequence[Track], freezes: Mapping[int, Freeze]) -> list[TrackCard]:

@@ -154,7 +154,7 @@ def test_a_distance_that_nobody_found_is_empty_in_files_and_null_in_the_api(stag
     stage.submit("owls", {"l2": [np.inf] * 3 + [1.0], "linf": [np.inf] * 4})
     stage.play()
     assert stage.board(client, "l2") == ["1,Owls,owls 1,75.0,100.0,"]
-    assert client.get(f"/api{BOARD}").json()["rows"][0]["median_distance"] is None
+    assert client.get(f"/api/v1{BOARD}").json()["rows"][0]["median_distance"] is None
     assert "\N{INFINITY}" in client.get(BOARD).content.decode()
 
 
@@ -258,7 +258,7 @@ def test_a_frozen_leaderboard_hides_scores_but_from_the_team(stage: Stage, clien
     submission = stage.submit("owls", ALL)
     stage.play()
     FrozenLeaderboards.objects.create(competition=stage.competition, since=clock.now() - timedelta(hours=1))
-    answer = client.get(f"/api{BOARD}").json()
+    answer = client.get(f"/api/v1{BOARD}").json()
     assert [answer["rows"], *(each["rows"] for each in answer["threat_models"])] == [[]] * 4
     assert stage.board(client) == []
     pages = (BOARD, "/competitions/digits-curves/curves/model", f"/submissions/{submission.pk}", "/teams/owls")

@@ -195,7 +195,7 @@ def test_a_proof_lowers_what_is_best_known_and_leaves_the_round_as_it_is(release
         ("5", "linf", "", "0.4"), ("1", "l2", "2.0", "0.2"), ("5", "l2", "", "0.4"),
     ]  # fmt: skip
     assert {row["by"] for row in rows if row["image"] == "3"} == {"boundary", "hop-skip-jump"}
-    (shown,) = client.get(f"/api/submissions/{released.entry.submission_id}").json()["best_known"]
+    (shown,) = client.get(f"/api/v1/submissions/{released.entry.submission_id}").json()["best_known"]
     l2 = shown["norms"][1]
     assert l2["contest"] == {"accuracy": 0.5, "median_distance": 3.25}
     assert l2["best_known"] == {"accuracy": 2 / 6, "median_distance": 1.2}
@@ -374,7 +374,7 @@ def test_nothing_is_taken_or_shown_of_a_model_that_is_not_released(
     assert statuses() == {404}
     with pytest.raises(Refusal, match="the model is not released"):
         hidden.upload(hidden.ann, hidden.npz({1: 51}))
-    assert client.get(f"/api/submissions/{hidden.entry.submission_id}").json()["best_known"] == []
+    assert client.get(f"/api/v1/submissions/{hidden.entry.submission_id}").json()["best_known"] == []
     bundle = release(round_=published, part="bundle", by=olga, reason="It is over.")
     assert client.get(hidden.address).status_code == 200
     assert client.get(hidden.address.replace("digits-curves", "digits")).status_code == 404

@@ -166,7 +166,7 @@ def test_boards_and_charts_of_all_knowledge_follow_from_one_submission(
     submission = stage.submit("owls", {})
     stage.play()
     assert {(row.state, row.reason, row.fault) for row in submission.benchmarks.all()} == {("played", "", "")}
-    boards = client.get("/api/competitions/digits-white-box/leaderboards/model").json()["threat_models"]
+    boards = client.get("/api/v1/competitions/digits-white-box/leaderboards/model").json()["threat_models"]
     assert [(each["threat_model"], len(each["rows"])) for each in boards] == [(key, 1) for key in KEYS]
     page = client.get(f"/submissions/{submission.pk}").content.decode()
     assert page.count("Accuracy by iterations") >= 2

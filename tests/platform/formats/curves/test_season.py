@@ -107,7 +107,7 @@ def _the_crash_is_shown(client: Client, crashing: Submission) -> None:
 
 def _board(client: Client, good: Submission) -> None:
     """The leaderboards of all threat models: as pages, as CSV and in the API."""
-    answer = client.get(f"/api{BOARD}").json()
+    answer = client.get(f"/api/v1{BOARD}").json()
     assert [each["threat_model"] for each in answer["threat_models"]] == [
         "decision-untargeted-l2", "decision-untargeted-linf", "decision-targeted-l2",
     ]  # fmt: skip

@@ -24,6 +24,7 @@ from evaluation.bundle import parts
 from evaluation.formats.query.bundle.verify import verify
 from evaluation.formats.query.results import PieceResult, Trace
 from formats.query.matches.engine_adapter import pack
+from formats.query.matches.models import Match
 from formats.query.matches.piece_queue import Claim
 from formats.query.matches.piece_result import PlayedPiece
 from formats.query.rounds.models import RoundWarning
@@ -75,7 +76,7 @@ def test_an_anonymous_visitor_finds_no_digest_of_a_player(finished: Round, clien
     for part in ("files/bundle", "files/perturbed", "files/images", "pair.json", "pieces/00000.npz", "open/model.git"):
         assert any(address.endswith(part) for address in seen), f"{part} was not looked at"
     submission = f"/submissions/{Submission.objects.earliest('pk').pk}"
-    for page in ("/api/competitions/digits/rounds/1", "/competitions/digits/rounds/1", "/teams/open", submission):
+    for page in ("/api/v1/competitions/digits/rounds/1", "/competitions/digits/rounds/1", "/teams/open", submission):
         assert page in seen, f"{page} was not looked at"
     for address, content in seen.items():
         for start in starts:
@@ -90,7 +91,7 @@ def test_every_file_calls_a_player_the_same(finished: Round, client: Client) -> 
     (bundle,) = (content for address, content in seen.items() if address.endswith("files/bundle"))
     entrants = {line["player"] for line in parts.decode(bundle.partition(b"\n")[2]) if line["kind"] == "entrant"}
     pairs = [json.loads(content) for address, content in seen.items() if address.endswith("pair.json")]
-    reported = json.loads(seen["/api/competitions/digits/rounds/1"])
+    reported = json.loads(seen["/api/v1/competitions/digits/rounds/1"])
     assert entrants == names == {pair[side] for pair in pairs for side in ("model", "attack")}
     assert [(warned["model"], warned["attack"]) for warned in reported["warnings"]] == [
         (public_name(competition, warning.model.digest), public_name(competition, warning.attack.digest))
@@ -184,7 +185,7 @@ def _everything(client: Client, round_: Round) -> Iterator[tuple[str, bytes]]:
 def _files(client: Client, round_: Round) -> Iterator[tuple[str, bytes]]:
     """The API's answers, the bundle, and the archives with what is in them."""
     bundle = f"/competitions/digits/rounds/{round_.number}/files/bundle"
-    for address in (bundle, *_archives(round_), *(f"/api{path}" for path in _api(round_))):
+    for address in (bundle, *_archives(round_), *(f"/api/v1{path}" for path in _api(round_))):
         content = client.get(address).getvalue()
         yield address, content
         if content.startswith(b"PK"):
@@ -200,7 +201,11 @@ def _inside(address: str, content: bytes) -> Iterator[tuple[str, bytes]]:
 
 
 def _api(round_: Round) -> Iterator[str]:
-    yield from ("/competitions", "/competitions/digits", "/signing-keys")
-    yield from ("/competitions/digits/rounds", f"/competitions/digits/rounds/{round_.number}")
+    yield from ("/", "/competitions", "/competitions/digits", "/signing-keys", "/submissions")
+    yield from (f"/competitions/digits/{name}" for name in ("tracks", "rules", "rounds"))
+    of_round = f"/competitions/digits/rounds/{round_.number}"
+    yield from (of_round, f"{of_round}/decisions", f"{of_round}/objections")
+    yield from (f"/competitions/digits/matches/{number}" for number in Match.objects.values_list("pk", flat=True))
     yield from (f"/competitions/digits/leaderboards/{kind}" for kind in ("model", "untargeted", "targeted"))
-    yield from (f"/submissions/{number}" for number in Submission.objects.values_list("pk", flat=True))
+    for number in Submission.objects.values_list("pk", flat=True):
+        yield from (f"/submissions/{number}{part}" for part in ("", "/evaluations", "/matches", "/log"))

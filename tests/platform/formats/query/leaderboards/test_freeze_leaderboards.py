@@ -75,7 +75,7 @@ PUBLIC_BOARDS = (
     "/competitions/digits",
     "/competitions/digits/leaderboards/model",
     "/competitions/digits/leaderboards/model?seen=0",
-    "/api/competitions/digits/leaderboards/model",
+    "/api/v1/competitions/digits/leaderboards/model",
 )
 TABLE = [
     *(Row(page, text, ("anonymous", "charlie", "bob", "dora")) for page in PUBLIC_BOARDS for text in ("1.25", "2.125")),
@@ -95,10 +95,15 @@ TABLE = [
     Row("/submissions/{old}", "Only the team can see newer scores", ()),
     Row("/submissions/{theirs}", "2.125", ("anonymous", "charlie", "bob", "olga")),  # she reads what the new pool did
     Row("/submissions/{theirs}", "4.62", ("dora", "olga")),
-    Row("/api/submissions/{new}", "3.87", ("bob", "olga")),
-    Row("/api/submissions/{theirs}", "2.125", ("anonymous", "charlie", "bob")),
-    Row("/api/submissions/{theirs}", "4.62", ("dora", "olga")),
-    Row("/api/competitions/digits", "3.87", ()),
+    Row("/api/v1/submissions/{new}", "3.87", ("bob", "olga")),
+    Row("/api/v1/submissions/{theirs}", "2.125", ("anonymous", "charlie", "bob")),
+    Row("/api/v1/submissions/{theirs}", "4.62", ("dora", "olga")),
+    Row("/api/v1/submissions/{new}/evaluations", "3.87", ("bob", "olga")),
+    Row("/api/v1/submissions/{theirs}/evaluations", "2.125", ROLES),
+    Row("/api/v1/submissions/{theirs}/evaluations", "4.62", ("dora", "olga")),
+    Row("/api/v1/submissions?team=owls", "3.87", ()),
+    Row("/api/v1/competitions/digits/leaderboards/model?at=2026-11-21T13:30Z", "3.87", ()),
+    Row("/api/v1/competitions/digits", "3.87", ()),
     Row("/status", "3.87", ()),
 ]
 
@@ -129,7 +134,7 @@ def test_it_works(scenario: Scenario, client: Client, olga: User) -> None:
     assert page.frozen is not None
     assert (page.frozen.reason, live.frozen) == ("The final is near", None)
     assert Snapshot.objects.count() == 3, "one of each track"
-    answer = client.get("/api/competitions/digits/leaderboards/model").json()
+    answer = client.get("/api/v1/competitions/digits/leaderboards/model").json()
     assert (answer["frozen_since"], answer["frozen_reason"]) == ("2026-11-21T13:00:00Z", "The final is near")
 
     unfreeze_leaderboards(competition=scenario.env.competition, by=olga, reason="It is over")
@@ -144,7 +149,7 @@ def test_it_works(scenario: Scenario, client: Client, olga: User) -> None:
 
 
 def test_a_score_does_not_vanish_while_it_is_measured_again(scenario: Scenario, client: Client) -> None:
-    address = f"/api/submissions/{scenario.old.pk}"
+    address = f"/api/v1/submissions/{scenario.old.pk}"
     before = client.get(address).json()
     assert before["evaluation"]["value"] == 1.25
     scenario.env.pool("untargeted", "strongest")
@@ -187,8 +192,8 @@ def test_clocks_of_hosts_that_differ_leak_and_hide_nothing(
     the_clock.forward(seconds=-2)
     new = env.submission(entry, "model", alice)
     env.score(new, 3.875)
-    assert client.get(f"/api/submissions/{old.pk}").json()["evaluation"]["value"] == 1.25
-    assert "3.87" not in client.get(f"/api/submissions/{new.pk}").content.decode()
+    assert client.get(f"/api/v1/submissions/{old.pk}").json()["evaluation"]["value"] == 1.25
+    assert "3.87" not in client.get(f"/api/v1/submissions/{new.pk}").content.decode()
 
 
 def test_a_snapshot_is_the_board_to_the_last_bit_and_never_changes(

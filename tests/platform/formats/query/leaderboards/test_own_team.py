@@ -66,7 +66,7 @@ def test_an_attack_leaves_out_models_of_its_own_team(
     assert (row.met, row.opponents, row.value, row.value_all) == (1, 2, 1.5, 3.5)
     assert "met 1 of 2; all 2: 3.5" in client.get("/competitions/digits/leaderboards/untargeted").content.decode()
     assert "same team, does not count" in client.get(f"/submissions/{attack.pk}").content.decode()
-    line = client.get("/api/competitions/digits/leaderboards/untargeted").json()["rows"][0]
+    line = client.get("/api/v1/competitions/digits/leaderboards/untargeted").json()["rows"][0]
     assert (line["met"], line["opponents"], line["value_all"]) == (1, 2, 3.5)
 
 

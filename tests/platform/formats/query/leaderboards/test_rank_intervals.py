@@ -55,7 +55,7 @@ def test_it_works(three: BoardFixture, client: Client) -> None:
     assert "(2 to 3)" in page
     assert ">(1)<" in page
     assert "With 6 samples, scores closer than about" in page
-    rows = client.get(f"/api{BOARD}").json()["rows"]
+    rows = client.get(f"/api/v1{BOARD}").json()["rows"]
     assert [(row["rank_low"], row["rank_high"]) for row in rows] == [(1, 1), (2, 3), (2, 3)]
 
 

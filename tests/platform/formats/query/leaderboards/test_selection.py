@@ -152,7 +152,7 @@ def test_the_pages_say_it(
     rows = [dict(zip(lines[0].split(","), line.split(","), strict=True)) for line in lines[1:]]
     assert {row["team"]: (row["tried"], float(row["expected_gain"])) for row in rows} == {
         row["team"]: (str(row["tried"]), row["expected_gain"])
-        for row in client.get("/api/competitions/digits/leaderboards/model").json()["rows"]
+        for row in client.get("/api/v1/competitions/digits/leaderboards/model").json()["rows"]
     }
     team = text_of(client, "/teams/owls")
     assert "3 submissions measured on the current validation set" in team
@@ -165,7 +165,7 @@ def test_the_page_of_a_team_says_that_the_newest_counts(
 ) -> None:
     assert "No selection by score takes place: the newest one counts." in text_of(client, "/teams/owls")
     assert "tried" not in text_of(client, "/competitions/digits/leaderboards/model")
-    row = client.get("/api/competitions/digits/leaderboards/model").json()["rows"][0]
+    row = client.get("/api/v1/competitions/digits/leaderboards/model").json()["rows"][0]
     assert (row["tried"], row["expected_gain"]) == (None, None)
 
 

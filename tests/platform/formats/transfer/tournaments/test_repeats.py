@@ -123,7 +123,7 @@ def test_the_board_the_csv_the_api_and_the_submission_say_it(
     assert "inconsistent" in client.get("/competitions/transfer/leaderboards/defence").content.decode()
     csv = client.get("/competitions/transfer/leaderboards/defence.csv").content.decode().splitlines()
     assert dict(zip(csv[0].split(","), csv[1].split(","), strict=True))["inconsistent"] == "True"
-    [row] = client.get("/api/competitions/transfer/leaderboards/defence").json()["rows"]
+    [row] = client.get("/api/v1/competitions/transfer/leaderboards/defence").json()["rows"]
     assert (row["repeated"], row["changed"], row["inconsistent"]) == (20, 12, True)
     page = client.get(f"/submissions/{Submission.objects.get(repository__track__name='defence').pk}").content.decode()
     assert "20 images were labelled again later" in page

@@ -59,7 +59,7 @@ def test_the_board_has_scores_and_marks_baselines(client: Client, played: Tourna
         "1 opponent.",
     ):
         assert text in page
-    answer = client.get("/api/competitions/transfer/leaderboards/attack").json()
+    answer = client.get("/api/v1/competitions/transfer/leaderboards/attack").json()
     assert [row["score"] for row in answer["rows"]] == [round(FOOLED / 6, 6), 0.0]
     assert answer["frozen_since"] is None
 
@@ -322,7 +322,7 @@ def test_a_freeze_hides_scores_from_the_public(
         "/leaderboards",
         pair_address(sent),
     }
-    shared |= {"/competitions/transfer", "/api/competitions/transfer/leaderboards/attack"}
+    shared |= {"/competitions/transfer", "/api/v1/competitions/transfer/leaderboards/attack"}
 
     def seen() -> set[str]:
         pages = {address: text_of(client, address) for address in shared | own}

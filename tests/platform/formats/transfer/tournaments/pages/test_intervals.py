@@ -114,7 +114,7 @@ def test_a_leaderboard_shows_intervals_and_what_they_separate(client: Client, pl
         "With 24 images, scores closer than about 25.0 percentage",
     ):
         assert text in page
-    rows = client.get("/api/competitions/transfer/leaderboards/defence").json()["rows"]
+    rows = client.get("/api/v1/competitions/transfer/leaderboards/defence").json()["rows"]
     assert [(row["score"], row["rank_low"], row["rank_high"]) for row in rows] == [
         (1.0, 1, 1), (0.75, 2, 2), (0.25, 3, 3),
     ]  # fmt: skip

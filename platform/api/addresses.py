@@ -1,0 +1,5 @@
+"""Where the API is."""
+
+from __future__ import annotations
+
+VERSION = "/api/v1/"

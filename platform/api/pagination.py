@@ -1,0 +1,46 @@
+"""Lists of the API: `results`, and the addresses of the `next` and the `previous` page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from rest_framework import serializers
+from rest_framework.pagination import CursorPagination
+from rest_framework.response import Response
+
+
+class NewestFirst(CursorPagination):
+    """Pages behind a cursor, so that none repeats or misses a row while others are added."""
+
+    ordering = "-pk"
+    page_size = 50
+    page_size_query_param = "page_size"
+    max_page_size = 200
+
+    def get_paginated_response_schema(self, schema: dict[str, Any]) -> dict[str, Any]:
+        """Return the schema of a page: without a neighbour its address is null."""
+        address = {"type": ["string", "null"], "format": "uri", "description": "The address of this page, or null."}
+        return {
+            "type": "object",
+            "required": ["next", "previous", "results"],
+            "properties": {"next": address, "previous": address, "results": schema},
+        }
+
+
+def whole_list(rows: Iterable[Any]) -> Response:
+    """Return a short list as its only page."""
+    return Response({"next": None, "previous": None, "results": rows})
+
+
+class WholeListSerializer(serializers.Serializer[Any]):
+    """A short list, which is its only page."""
+
+    next = serializers.CharField(allow_null=True, help_text="The address of the next page; here always null.")
+    previous = serializers.CharField(allow_null=True)
+
+
+def list_of(row: type[serializers.BaseSerializer[Any]]) -> type[WholeListSerializer]:
+    """Return the serializer of a list that `whole_list` answers with, for the OpenAPI document."""
+    name = row.__name__.removesuffix("Serializer")
+    return type(f"{name}ListSerializer", (WholeListSerializer,), {"results": row(many=True)})

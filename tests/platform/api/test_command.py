@@ -1,0 +1,282 @@
+"""The commands of `gauntlet` for teams, against a site that runs."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import re
+import stat
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pytest_django.live_server_helper import LiveServer
+
+from accounts.models import AccessToken, Membership, User
+from accounts.services import issue_token
+from competitions.models import Competition, RulesVersion, SampleSet, Track
+from core import worker_notifications
+from evaluation.cli import main, site_logs
+from evaluation.cli.site_client import SiteClient
+from formats.query.leaderboards.models import Evaluation, Pool, Standing
+from repositories.models import Repository
+from submissions.models import Build, LogChunk, Player, QuotaSlot, Submission
+from tests.platform.api.conftest import MANIFEST
+
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("_signed_out")]
+
+Run = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def _signed_out(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Nobody is signed in, news are asked for at once, and no worker is woken."""
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    for name in ("GAUNTLET_SITE", "GAUNTLET_TOKEN"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(site_logs, "EVERY", 0.01)
+    monkeypatch.setattr(worker_notifications, "notify", lambda task, **keys: None)
+
+
+@pytest.fixture
+def gauntlet(capsys: pytest.CaptureFixture[str]) -> Run:
+    """Run a command; return its exit status and what it printed on both streams."""
+
+    def run(*words: object) -> tuple[int, str, str]:
+        capsys.readouterr()
+        status = main([str(word) for word in words])
+        out, err = capsys.readouterr()
+        return status, out, err
+
+    return run
+
+
+@pytest.fixture
+def login(gauntlet: Run, live_server: LiveServer, monkeypatch: pytest.MonkeyPatch) -> Callable[..., str]:
+    """Sign a person in with a new token, and return it."""
+
+    def sign_in(user: User, *scopes: str) -> str:
+        _, plain = issue_token(user=user, name="laptop", scopes=scopes or ("read", "submit"), days=9)
+        monkeypatch.setattr("sys.stdin", io.StringIO(f"{plain}\n"))
+        status, _, err = gauntlet("login", f"{live_server.url}/")
+        assert status == 0, err
+        return plain
+
+    return sign_in
+
+
+@pytest.fixture
+def copy(repositories: dict[str, Repository], tmp_path: Path) -> Path:
+    """A working copy with a commit, which the site does not have yet."""
+    folder = tmp_path / "copy"
+    folder.mkdir()
+    subprocess.run(["git", "init", "--quiet", "--bare", str(repositories["model"].path)], check=True)
+    (folder / "submission.toml").write_text(MANIFEST)
+    (folder / "main.py").write_text("print('plays')\n")
+    for words in (
+        ["init", "--quiet", "--initial-branch=main"],
+        ["add", "--all"],
+        ["-c", "user.name=Alice", "-c", "user.email=alice@example.org", "commit", "--quiet", "--message=First"],
+    ):
+        subprocess.run(["git", *words], cwd=folder, check=True)
+    return folder
+
+
+def build_and_score(rules: RulesVersion, samples: SampleSet, tracks: dict[str, Track]) -> Callable[..., None]:
+    """Return a worker that builds and scores each submission at once."""
+
+    def work(task: str, **keys: int) -> None:
+        if task != "submissions.build":
+            return
+        submission, at = Submission.objects.get(pk=keys["submission"]), rules.created_at
+        build = Build.objects.create(
+            submission=submission, attempt=1, worker="w", started_at=at, finished_at=at, outcome="ready"
+        )
+        LogChunk.objects.create(build=build, stage="build", first_line=1, lines=2, text="one\ntwo", at=at)
+        submission.player = Player.objects.create(
+            competition=rules.competition, track_name="model", digest="sha256:7", title="Wise owl", command=["x"],
+            repository=submission.repository, created_at=at,
+        )  # fmt: skip
+        submission.state = Submission.State.READY
+        submission.save()
+        evaluation = Evaluation.objects.create(
+            submission=submission, pool=Pool.objects.create(track=tracks["untargeted"], number=1, made_at=at),
+            sample_set=samples, rules=rules, state="scored", created_at=at, finished_at=at, value=0.75, low=0.5, high=1,
+            samples=6, failures=0, worst_opponent=submission.player, median_seconds=0.1,
+        )  # fmt: skip
+        repository = submission.repository
+        Standing.objects.create(track=repository.track, entry=repository.entry, evaluation=evaluation, rank=1)
+
+    return work
+
+
+def test_a_commit_is_submitted_and_followed_to_its_score(
+    gauntlet: Run,
+    login: Callable[..., str],
+    copy: Path,
+    alice: User,
+    rules: RulesVersion,
+    sample_sets: dict[str, SampleSet],
+    tracks: dict[str, Track],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(worker_notifications, "notify", build_and_score(rules, sample_sets["validation"], tracks))
+    login(alice)
+    (copy / "notes").write_text("not committed")
+    status, out, err = gauntlet("submit", copy)
+    assert status == 0, err
+    made = Submission.objects.get()
+    assert (made.tag, made.commit) == ("submission-1", _git(copy, "rev-parse", "HEAD"))
+    assert f"submission {made.pk} is ready" in err
+    assert "  one\n  two\n" in err
+    assert "1 changed files are not committed" in err
+    assert re.search(r"score +0\.75", out)
+    assert re.search(r"rank +1\b", out)
+    assert _git(copy, "log", "--oneline").count("\n") == 0, "it commits nothing"
+    assert "submission-1" in _git(copy, "tag", "--list")
+    status, out, err = gauntlet("submit", copy, "--json")
+    assert (status, out) == (3, ""), "the same commit again"
+    assert "submission-2 is not submitted" in err
+    assert _git(copy, "tag", "--list") == "submission-1"
+    board = json.loads(gauntlet("board", "digits", "model", "--json")[1])
+    assert [row["team"] for row in board["rows"]] == ["owls"]
+    assert "Wise owl" in gauntlet("board", "digits", "model")[1]
+
+
+def _git(folder: Path, *words: str) -> str:
+    return subprocess.run(["git", *words], cwd=folder, check=True, capture_output=True, text=True).stdout.strip()
+
+
+def test_the_token_is_stored_for_its_owner_alone(
+    gauntlet: Run, login: Callable[..., str], alice: User, repositories: dict[str, Repository], tmp_path: Path
+) -> None:
+    plain = login(alice)
+    kept = tmp_path / "config" / "gauntlet" / "sites.json"
+    assert stat.S_IMODE(kept.stat().st_mode) == 0o600
+    assert plain in kept.read_text()
+    status, out, _ = gauntlet("whoami", "--json")
+    shown = json.loads(out)
+    assert (status, shown["username"], shown["teams"]) == (0, "alice", ["owls"])
+    assert shown["token"]["scopes"] == ["read", "submit"]
+    assert "alice" in gauntlet("whoami")[1]
+    assert gauntlet("logout")[0] == 0
+    assert plain not in kept.read_text()
+    status, _, err = gauntlet("whoami")
+    assert (status, "gauntlet login" in err) == (2, True)
+    assert AccessToken.objects.get().last_used_at is not None
+
+
+def test_it_shows_submissions_quota_and_logs(
+    gauntlet: Run, login: Callable[..., str], scored: Submission, alice: User
+) -> None:
+    login(alice, "read")
+    build = Build.objects.create(submission=scored, attempt=1, worker="w", started_at=scored.received_at)
+    LogChunk.objects.create(build=build, stage="build", first_line=1, lines=2, text="one\ntwo", at=scored.received_at)
+    status, out, _ = gauntlet("status")
+    assert (status, "Wise owl" in out, "ready" in out) == (0, True, True)
+    assert [row["number"] for row in json.loads(gauntlet("status", "--json")[1])] == [scored.pk]
+    assert re.search(r"score +0\.5\b", gauntlet("status", scored.pk)[1])
+    assert json.loads(gauntlet("status", scored.pk, "--json")[1])["evaluation"]["value"] == 0.5
+    assert "5 of 5" in gauntlet("quota")[1]
+    assert {row["left"] for row in json.loads(gauntlet("quota", "--json")[1])} == {5}
+    assert gauntlet("logs", scored.pk)[1] == "one\ntwo\n"
+    Build.objects.update(finished_at=scored.received_at)
+    assert gauntlet("logs", "-f", scored.pk)[1] == "one\ntwo\n"
+    lines = [json.loads(line) for line in gauntlet("logs", scored.pk, "--json")[1].splitlines()]
+    assert lines[1] == {"number": 2, "stage": "build", "text": "two"}
+    status, _, err = gauntlet("withdraw", scored.pk)
+    assert (status, "lacks the scope 'submit'" in err) == (3, True)
+    login(alice)
+    status, _, err = gauntlet("withdraw", scored.pk)
+    assert (status, f"Submission {scored.pk}, Wise owl, is withdrawn." in err) == (0, True)
+    scored.refresh_from_db()
+    assert scored.state == Submission.State.WITHDRAWN
+
+
+def test_a_rejected_push_uses_no_slot_and_leaves_no_tag(
+    gauntlet: Run, login: Callable[..., str], copy: Path, alice: User, rules: RulesVersion
+) -> None:
+    login(alice)
+    (copy / "submission.toml").write_text(MANIFEST.replace("title", "titel"))
+    _git(copy, "-c", "user.name=A", "-c", "user.email=a@example.org", "commit", "--quiet", "--all", "--message=Worse")
+    status, _, err = gauntlet("submit", copy)
+    assert (status, "submission-1 is not submitted" in err) == (3, True)
+    assert _git(copy, "tag", "--list") == ""
+    assert not QuotaSlot.objects.exists()
+
+
+def test_the_token_is_in_no_argument_of_git(
+    gauntlet: Run, login: Callable[..., str], copy: Path, alice: User, rules: RulesVersion, tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    plain = login(alice)
+    seen, real = tmp_path / "arguments", _git(copy, "--exec-path")
+    program = tmp_path / "bin" / "git"
+    program.parent.mkdir()
+    program.write_text(f'#!/bin/sh\necho "$@" >> {seen}\nexec {real}/git "$@"\n')
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{program.parent}{os.pathsep}{os.environ['PATH']}")
+    assert gauntlet("submit", copy, "--no-wait")[0] == 0
+    arguments = seen.read_text()
+    assert "push --atomic" in arguments
+    assert plain not in arguments
+
+
+@pytest.mark.parametrize(
+    ("words", "fix"),
+    [
+        (["status"], "gauntlet login SITE"),
+        (["login", "ftp://arena.example"], "https://arena.example"),
+        (["whoami", "--site", "https://arena.example"], "gauntlet login https://arena.example"),
+    ],
+)
+def test_it_rejects_a_person_who_is_not_signed_in(gauntlet: Run, words: list[str], fix: str) -> None:
+    status, _, err = gauntlet(*words)
+    assert status == 2
+    assert fix in err
+
+
+def test_problems_of_the_site_are_its_own_words(
+    gauntlet: Run, login: Callable[..., str], alice: User, owls: Any, competition: Competition, scored: Submission
+) -> None:
+    login(alice)
+    status, _, err = gauntlet("board", "digits", "nothing")
+    assert (status, "there is no such track" in err) == (3, True)
+    status, _, err = gauntlet("board", "digits", "model", "--at", "soon")
+    assert (status, "write it as 2026-11-23" in err) == (3, True)
+    Membership.objects.filter(user=alice).delete()
+    status, _, err = gauntlet("withdraw", scored.pk)
+    assert (status, "ask the captain of The Owls" in err) == (3, True)
+    status, _, err = gauntlet("status")
+    assert (status, "you are in no team" in err) == (2, True)
+    AccessToken.objects.update(revoked_at=competition.created_at)
+    status, _, err = gauntlet("whoami")
+    assert (status, "is revoked" in err, "create another one" in err) == (3, True, True)
+
+
+def test_a_site_that_does_not_answer_has_its_own_exit_status(
+    gauntlet: Run, monkeypatch: pytest.MonkeyPatch, unused_address: str
+) -> None:
+    monkeypatch.setenv("GAUNTLET_SITE", unused_address)
+    monkeypatch.setenv("GAUNTLET_TOKEN", "gtl_x")
+    status, _, err = gauntlet("whoami")
+    assert (status, "does not answer" in err) == (6, True)
+
+
+@pytest.fixture
+def unused_address() -> str:
+    """The address of a port of this host on which nothing listens: 1 needs rights that no test has."""
+    return "http://127.0.0.1:1"
+
+
+def test_lists_are_read_page_by_page(live_server: LiveServer, scored: Submission, alice: User) -> None:
+    for number in range(2, 5):
+        scored.pk, scored.commit, scored.tag = None, str(number) * 40, f"submission-{number}"
+        scored.save()
+    client = SiteClient(live_server.url)
+    listed = [row["number"] for row in client.rows("submissions", page_size="1", team="owls")]
+    assert listed == sorted(Submission.objects.values_list("pk", flat=True), reverse=True)
+    assert len(listed) == 4
