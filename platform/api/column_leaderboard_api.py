@@ -70,7 +70,7 @@ class PlainApi(WithoutMatches, NewestCounts):
         """Return rank and score where the submission counts; the public sees neither in a freeze."""
         row = self._own_row(submission, inside=inside)
         if row is None:
-            return SubmissionProgress(final=self._hidden(submission, inside=inside))
+            return SubmissionProgress(final=self._hidden(submission, inside=inside) or self.counts_no_more(submission))
         return SubmissionProgress(final=True, score=row.scored.values[0], rank=row.rank)
 
     def evaluations(self, submission: Submission, *, inside: bool) -> Sequence[Mapping[str, Any]]:

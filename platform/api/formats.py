@@ -134,6 +134,17 @@ class WithoutMatches:
 class NewestCounts:
     """The answers of a format in which the newest submission counts, and rounds have no stages."""
 
+    @staticmethod
+    def counts_no_more(submission: Submission) -> bool:
+        """Return whether it gets no score any more: it is disqualified, or a newer one of its team took its place."""
+        newer = Submission.objects.filter(
+            repository=submission.repository_id,
+            pk__gt=submission.pk,
+            state=Submission.State.READY,
+            disqualified_at=None,
+        )
+        return submission.disqualified_at is not None or newer.exists()
+
     def decisions(self, published: Round, user: User | AnonymousUser) -> Sequence[Mapping[str, Any]]:
         return ()
 

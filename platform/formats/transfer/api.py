@@ -58,7 +58,7 @@ class TransferApi(NewestCounts):
             return SubmissionProgress(final=True)
         row = row_of_submission(submission)
         if row is None:
-            return SubmissionProgress(final=False)
+            return SubmissionProgress(final=self.counts_no_more(submission))
         return SubmissionProgress(final=True, score=None if row.score is None else share(row.score), rank=row.rank)
 
     def evaluations(self, submission: Submission, *, inside: bool) -> Sequence[Mapping[str, Any]]:

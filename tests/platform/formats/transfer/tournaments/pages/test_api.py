@@ -68,6 +68,15 @@ def test_a_submission_has_its_standing_or_its_runs(client: Client, played: Tourn
     assert shown["progress"] == {"final": False, "score": None, "rank": None}
 
 
+def test_a_submission_that_a_newer_one_replaced_is_final_without_a_score(
+    client: Client, played: Tournament, send: Send
+) -> None:
+    replaced, newest = send("bats", "attack", "Darker"), send("bats", "attack", "Darkest")
+    services.advance(played)
+    progress = [client.get(f"/api/v1/submissions/{each.pk}").json()["progress"] for each in (replaced, newest)]
+    assert [each["final"] for each in progress] == [True, False]
+
+
 @pytest.fixture
 def published(played: Tournament, sent: dict[str, Submission]) -> Round:
     """A published round that the Owls' attack won."""
