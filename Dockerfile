@@ -4,7 +4,8 @@
 #   base    the image that submissions are built on, as `make base-image` makes it
 #
 # SYSTEM is a Debian; where packages come from private mirrors, it holds its /etc/pip.conf, sources and certificates.
-# BASE is another image to build submissions and workers on.
+# BASE is another image to build submissions and workers on. PIP_EXTRA_INDEX_URL is another index of packages, such as
+# https://download.pytorch.org/whl/cpu, whose PyTorch has no CUDA and is several gigabytes smaller.
 ARG SYSTEM=debian:bookworm-slim
 ARG BASE=base
 
@@ -16,6 +17,7 @@ RUN apt-get -qq update \
  && rm -rf /var/lib/apt/lists/*
 
 FROM python AS base
+ARG PIP_EXTRA_INDEX_URL
 COPY constraints.txt /tmp/
 RUN python3 -m venv /usr/local/venv \
  && /usr/local/venv/bin/pip install -q -c /tmp/constraints.txt numpy scipy foolbox safetensors torch \

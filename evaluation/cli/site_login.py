@@ -103,11 +103,17 @@ def run_whoami(given: argparse.Namespace) -> int:
 def site_client(given: argparse.Namespace) -> SiteClient:
     """Return the client of the chosen site. Raise `Refusal` if nobody is signed in there."""
     kept = _stored()
-    site = given.site or os.environ.get(SITE_VARIABLE, "") or kept.get("default", "")
+    variable = os.environ.get(SITE_VARIABLE, "")
+    site = given.site or variable or kept.get("default", "")
     if not site:
         raise Refusal("no site is known", fix="run: gauntlet login SITE")
     site = site_address(site)
-    token = os.environ.get(TOKEN_VARIABLE, "") or kept.get("sites", {}).get(site, {}).get("token", "")
+    token = os.environ.get(TOKEN_VARIABLE, "")
+    if token and not (variable and site_address(variable) == site):
+        raise Refusal(
+            f"{TOKEN_VARIABLE} is a token of no known site", fix=f"set {SITE_VARIABLE} to its site, or unset the token"
+        )
+    token = token or kept.get("sites", {}).get(site, {}).get("token", "")
     if not token:
         raise Refusal(f"you are not signed in to {site}", fix=f"run: gauntlet login {site}")
     return SiteClient(site, token)

@@ -37,11 +37,14 @@ def add_parser(subcommands: Any) -> None:
 
 
 def run(given: argparse.Namespace) -> int:
-    client, after = site_client(given), 0
+    client, after, attempt = site_client(given), 0, given.attempt
     while True:
-        page = _patiently(lambda: client.log(given.number, after, given.attempt))  # noqa: B023 - called at once
+        page = patiently(lambda: client.log(given.number, after, given.attempt))  # noqa: B023 - called at once
+        if attempt is not None and page.attempt != attempt:  # another attempt has lines of its own
+            attempt, after = page.attempt, 0
+            continue
         _print_lines(page, as_json=given.json)
-        after = page.last
+        after, attempt = page.last, page.attempt
         if page.over or not (page.lines or given.follow):
             return 0
         if not page.lines:
@@ -52,14 +55,14 @@ def followed(client: SiteClient, number: int) -> SiteSubmission:
     """Print the log of a submission and its states on standard error until it is final, and return it."""
     state, after, attempt, over = "", 0, None, False
     while True:
-        shown = _patiently(lambda: client.submission(number))
+        shown = patiently(lambda: client.submission(number))
         if shown.state != state:
             state = shown.state
             say(f"submission {number} is {state}")
-        page = _patiently(lambda: client.log(number, after)) if not over else None  # noqa: B023 - called at once
+        page = patiently(lambda: client.log(number, after)) if not over else None  # noqa: B023 - called at once
         if page and page.attempt != attempt:  # another attempt has a log of its own
             attempt, after = page.attempt, 0
-            page = _patiently(lambda: client.log(number, 0))
+            page = patiently(lambda: client.log(number, 0))
         if page:
             for line in page.lines:
                 say(f"  {line.text}")
@@ -79,7 +82,7 @@ def _print_lines(page: SiteLog, *, as_json: bool) -> None:
     sys.stdout.flush()
 
 
-def _patiently(ask: Callable[[], Result]) -> Result:
+def patiently(ask: Callable[[], Result]) -> Result:
     """Return the answer of the site, which may be away for a minute."""
     for _ in range(_ATTEMPTS - 1):
         try:

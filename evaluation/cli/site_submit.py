@@ -17,7 +17,7 @@ from evaluation.builder.manifest import MANIFEST_NAME
 from evaluation.cli.output import print_json, say
 from evaluation.cli.site_client import OwnTeam, SiteClient, SiteRefusal, SiteTrack
 from evaluation.cli.site_login import add_json, add_site, site_client
-from evaluation.cli.site_logs import followed
+from evaluation.cli.site_logs import followed, patiently
 from evaluation.cli.site_status import print_submission, require_teams
 from evaluation.domain.errors import Refusal
 from evaluation.domain.submission_tags import next_tag
@@ -50,16 +50,19 @@ def run(given: argparse.Namespace) -> int:
     remote = _Remote(f"{client.site}{urlsplit(track.repository).path}", user, client.token)
     tag = next_tag([*repository.git("tag", "--list").splitlines(), *remote.tags(repository)])
     say(f"Submitting {repository.git('rev-parse', '--short', 'HEAD')} as {tag} to {team.slug}/{track.name}")
-    repository.git("tag", tag, "HEAD")
-    if not remote.push(repository, tag):
+    repository.git("-c", "tag.gpgSign=false", "tag", "--no-sign", tag, "HEAD")
+    pushed = remote.push(repository, tag)
+    # asked in any case: the answer to a push that arrived may be lost
+    sent = patiently(lambda: client.submissions_of(team.slug, track.name))
+    made = next((each for each in sent if each.tag == tag), None)
+    if made is None and not pushed:
         repository.git("tag", "--delete", tag)
         raise SiteRefusal("rejected", f"{tag} is not submitted; the lines above say why")
-    made = next((each for each in client.submissions_of(team.slug, track.name) if each.tag == tag), None)
     if made is None:
         raise SiteRefusal("rejected", f"{tag} is stored, but is no submission; the lines above say why")
     number = made.number
     try:
-        shown = client.submission(number) if given.no_wait else followed(client, number)
+        shown = patiently(lambda: client.submission(number)) if given.no_wait else followed(client, number)
     except KeyboardInterrupt:
         say(f"Submission {number} goes on without this command. Follow it with: gauntlet logs -f {number}")
         return 130
@@ -67,9 +70,11 @@ def run(given: argparse.Namespace) -> int:
         print_json(client.get(f"submissions/{number}"))
     else:
         print_submission(shown)
-    if shown.progress and shown.progress.final and shown.progress.score is None and shown.state == "ready":
+    if not shown.progress or not shown.progress.final or shown.progress.score is not None:
+        return 0  # without waiting, or with its score
+    if shown.state == "ready":
         say(f"It has no score. Its page says why: {client.site}/submissions/{number}")
-    return 3 if shown.state == "rejected" else 0
+    return 3
 
 
 @dataclass(frozen=True)
@@ -96,7 +101,9 @@ class _Repository:
 
     def git(self, *words: str, check: bool = True) -> str:
         """Return what git prints. Raise `Refusal` if it fails."""
-        done = subprocess.run(["git", *words], cwd=self.folder, capture_output=True, text=True, check=False)
+        done = subprocess.run(
+            ["git", *words], cwd=self.folder, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
+        )
         if check and done.returncode:
             raise Refusal(f"git {words[0]} failed: {done.stderr.strip()}", fix="see the message of git")
         return done.stdout.strip()

@@ -136,14 +136,14 @@ class NewestCounts:
 
     @staticmethod
     def counts_no_more(submission: Submission) -> bool:
-        """Return whether it gets no score any more: it is disqualified, or a newer one of its team took its place."""
+        """Return whether a newer submission took its place, so that it gets no score any more."""
         newer = Submission.objects.filter(
             repository=submission.repository_id,
             pk__gt=submission.pk,
             state=Submission.State.READY,
             disqualified_at=None,
         )
-        return submission.disqualified_at is not None or newer.exists()
+        return newer.exists()
 
     def decisions(self, published: Round, user: User | AnonymousUser) -> Sequence[Mapping[str, Any]]:
         return ()

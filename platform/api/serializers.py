@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any, TypeVar
 
 from django.db.models import Model
@@ -12,7 +12,7 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from accounts.models import AccessToken, Membership
-from api.formats import JsonSerializer, api_formats
+from api.formats import JsonSerializer, SubmissionProgress, api_formats
 from competitions.models import Competition, FreezeWindow, RulesVersion, SampleSet, Track
 from competitions.selectors import effective_windows, imported_sets
 from submissions.local_check import published_smoke_test
@@ -177,13 +177,14 @@ class SubmissionSerializer(ListedSubmissionSerializer):
 
     @extend_schema_field(ProgressSerializer)
     def get_progress(self, submission: Submission) -> dict[str, Any]:
-        """Return how far it is; a rejected or withdrawn one has no score."""
-        if submission.state in {Submission.State.REJECTED, Submission.State.WITHDRAWN}:
-            return {"final": True, "score": None, "rank": None}
+        """Return how far it is; nothing more comes of one that is rejected, withdrawn, disqualified or archived."""
+        competition = submission.repository.entry.competition
+        ended = submission.state in {Submission.State.REJECTED, Submission.State.WITHDRAWN}
+        ended = ended or submission.disqualified_at is not None or competition.archived_at is not None
         if submission.state != Submission.State.READY:
-            return {"final": False, "score": None, "rank": None}
-        own = api_formats.of(submission.repository.entry.competition)
-        return asdict(own.progress(submission, inside=self.inside))
+            return asdict(SubmissionProgress(final=ended))
+        found = api_formats.of(competition).progress(submission, inside=self.inside)
+        return asdict(replace(found, final=found.final or ended))
 
     def to_representation(self, instance: Submission) -> dict[str, Any]:
         """Return the data, with how it scored or how far its evaluation is."""

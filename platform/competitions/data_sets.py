@@ -74,7 +74,7 @@ def prepare_data_sets() -> None:
     """
     for upload in DataSetUpload.objects.filter(state__in=DataSetUpload.OPEN).order_by("pk"):
         try:
-            with upload.archive.open("rb") as archive:
+            with upload.archive.open("r+b") as archive:  # NFS locks only what is open for writing
                 fcntl.flock(archive, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 upload.refresh_from_db()
                 if upload.state in DataSetUpload.OPEN:
@@ -84,6 +84,8 @@ def prepare_data_sets() -> None:
                 _fail(upload, "No host that has the archive prepared it within a day. Fix: upload it again.")
         except BlockingIOError:
             continue
+        except OSError as error:
+            platform_error_report.report(log, error, "the archive of %s cannot be read", upload)
 
 
 def _prepare(upload: DataSetUpload, archive: IO[bytes]) -> None:

@@ -45,10 +45,13 @@ def may_in(user: User | AnonymousUser, right: Right) -> QuerySet[Competition]:
     return Competition.objects.filter(organiser_roles__user=user.pk, organiser_roles__role__in=roles_with(right))
 
 
-def require(by: User | AnonymousUser, competition: Competition, right: Right) -> None:
-    """Raise `Refusal` unless the person's role in the competition allows it. Nothing runs in an archived one."""
+def require(by: User | AnonymousUser, competition: Competition, right: Right, *, archived: bool = False) -> None:
+    """Raise `Refusal` unless the person's role in the competition allows it.
+
+    Nothing runs in an archived one, unless `archived` allows it.
+    """
     if may(by, competition, right):
-        if right is Right.RUN:
+        if right is Right.RUN and not archived:
             require_not_archived(competition)
         return
     role = Organiser.objects.filter(competition=competition, user=by.pk).first()

@@ -10,6 +10,8 @@ from django.db import transaction
 from django.db.models import Exists, OuterRef, QuerySet
 
 from accounts.models import User
+from competitions.models import Competition
+from competitions.selectors import require_not_archived
 from core import clock, event_log, platform_error_report, worker_notifications
 from core.errors import Refusal, RefusedForNow
 from core.time_format import in_words
@@ -47,7 +49,8 @@ def reserve(*, repository: Repository, commit: str, tag: str, by: User, title: s
         lock(repository)
         if slot := _reserved(repository, commit, tag):
             return slot
-        # again, since other pushes may have passed the same checks meanwhile
+        # again, since other pushes may have passed the same checks meanwhile, or the competition be archived
+        require_not_archived(Competition.objects.get(pk=repository.entry.competition_id))
         check_commit_is_new(repository, commit)
         check_quota(repository)
         return QuotaSlot.objects.create(

@@ -8,6 +8,8 @@ import shutil
 import socket
 import ssl
 import subprocess
+import sys
+import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -68,10 +70,7 @@ class Server:
 
     def start(self) -> None:
         """Start everything, and trust the certificate authority that the proxy made for itself."""
-        try:
-            self.compose("up", "--no-build", "--detach")
-        except AssertionError as failure:
-            raise AssertionError(f"{failure}\n{self.compose('logs', '--no-color', '--tail', '20')}") from failure
+        self.compose("up", "--no-build", "--detach")
         authority = "/data/caddy/pki/authorities/local/root.crt"
         self.certificate.write_text(self.compose("exec", "-T", "proxy", "cat", authority))
 
@@ -89,14 +88,16 @@ class Server:
 
 
 @pytest.fixture
-def server(root: Path, tmp_path: Path) -> Iterator[Server]:
-    made = Server(root, tmp_path)
+def server(root: Path) -> Iterator[Server]:
+    folder = Path(tempfile.mkdtemp(prefix="server-"))  # short: paths of sockets are in it
+    made = Server(root, folder)
     made.build()
     try:
         yield made
     finally:
+        sys.stdout.write(made.compose("logs", "--no-color", "--tail", "30"))  # shown where it fails
         made.compose("down", "--volumes", "--timeout", "5")
-        shutil.rmtree(tmp_path / "site", ignore_errors=True)
+        shutil.rmtree(folder)
 
 
 def test_one_command_starts_a_site_that_scores_a_push_over_tls(

@@ -22,6 +22,7 @@ from formats.curves.best_known.json_values import as_values
 from formats.curves.best_known.released_models import released_entries
 from formats.curves.board import CurvesBoard, threat_models_of
 from formats.curves.models import Benchmark
+from formats.curves.scores import newest_benchmarks
 from submissions.column_leaderboard import PlainRow
 from submissions.models import Submission
 
@@ -75,12 +76,12 @@ class CurvesApi(PlainApi):
         return {"best_known": [as_values(best_known(each)) for each in released_entries(submission)]}
 
     def progress(self, submission: Submission, *, inside: bool) -> SubmissionProgress:
-        """Return rank and score as on the leaderboard; a submission that failed in an attack stays without them."""
+        """Return rank and score as on the leaderboard; one that failed in an attack, or was given up, has none."""
         found = super().progress(submission, inside=inside)
         if found.final:
             return found
-        failed = submission.benchmarks.filter(round=None).exclude(reason="").exists()
-        return SubmissionProgress(final=failed)
+        rows = [] if self._hidden(submission, inside=inside) else newest_benchmarks(submission)
+        return SubmissionProgress(final=any(each.reason or each.state == Benchmark.State.FAILED for each in rows))
 
     def evaluations(self, submission: Submission, *, inside: bool) -> Sequence[Mapping[str, Any]]:
         """Return the benchmarks for the leaderboard, for its team also those that are not played."""

@@ -37,6 +37,13 @@ def measure_of(competition: Competition) -> Measure:
     return Measure(rules_in_force(competition), sample_set_for(competition, SampleSet.Purpose.VALIDATION))
 
 
+def newest_benchmarks(submission: Submission) -> list[Benchmark]:
+    """Return the benchmarks for the leaderboard, under the newest rules that a submission met."""
+    measure = measure_of(submission.repository.track.competition)
+    own = submission.benchmarks.filter(round=None).order_by("pk")
+    return list(own.filter(rules=measure.rules, sample_set=measure.samples))
+
+
 def request(submission: Submission, measure: Measure, round_: Round | None = None) -> list[Benchmark]:
     """Return the rows of all attacks of the rules against a submission, not stored."""
     return [

@@ -1,4 +1,4 @@
-"""Error pages that need more than a template: platform errors, maintenance, and wrong methods."""
+"""Error pages that need more than a template: platform errors, maintenance, wrong methods, and large bodies."""
 
 from __future__ import annotations
 
@@ -19,6 +19,9 @@ from core.migration_state import require_migrated
 from core.problem_details import CONTENT_TYPE, problem_details
 
 RETRY_SECONDS = 60
+MOST_BYTES = 4 << 20
+"""The most bytes of a body of people who are not signed in: they send forms alone."""
+
 PROGRAMS = ("/api/", "/git/")
 """Addresses below which programs read the answers."""
 
@@ -62,6 +65,25 @@ def explain_wrong_method(
     return middleware
 
 
+def refuse_large_bodies(
+    get_response: Callable[[HttpRequest], HttpResponseBase],
+) -> Callable[[HttpRequest], HttpResponseBase]:
+    """Middleware that refuses large bodies of people who are not signed in, before anything reads or stores them.
+
+    Pushes have limits of their own.
+    """
+
+    def middleware(request: HttpRequest) -> HttpResponseBase:
+        length = request.META.get("CONTENT_LENGTH") or "0"
+        large = not length.isdecimal() or int(length) > MOST_BYTES
+        if large and not request.path.startswith("/git/") and not request.user.is_authenticated:
+            problem = f"the request has more than {MOST_BYTES >> 20} MiB"
+            return _answer(request, HTTPStatus.REQUEST_ENTITY_TOO_LARGE, problem, "sign in first", code="invalid")
+        return get_response(request)
+
+    return middleware
+
+
 def missing_page(request: HttpRequest, explanation: str) -> HttpResponse:
     """Answer 404 with a text that says why a page that others have is missing here."""
     return render(request, "404.html", {"explanation": explanation}, status=HTTPStatus.NOT_FOUND)
@@ -76,9 +98,11 @@ def _is_unavailable() -> bool:
     return False
 
 
-def _answer(request: HttpRequest, status: HTTPStatus, problem: str, fix: str) -> HttpResponse:
+def _answer(
+    request: HttpRequest, status: HTTPStatus, problem: str, fix: str, code: str = "platform-error"
+) -> HttpResponse:
     if request.path.startswith("/api/"):
-        content = problem_details(status, "platform-error", problem, fix)
+        content = problem_details(status, code, problem, fix)
         return JsonResponse(content, status=status, content_type=CONTENT_TYPE)
     if request.path.startswith("/git/"):
         return HttpResponse(f"Gauntlet: {problem}; {fix}\n", content_type="text/plain; charset=utf-8", status=status)

@@ -101,12 +101,15 @@ def release(*, round_: Round, part: str, by: User, reason: str) -> Release:
 
 
 def withdraw(*, release: Release, by: User, reason: str) -> None:
-    """Stop serving a released part: files are removed from the site, repositories are private again."""
-    require(by, release.round.competition, Right.RUN)
+    """Stop serving a released part: files are removed from the site, repositories are private again.
+
+    Also of an archived competition: what was released by mistake does not stay public.
+    """
+    require(by, release.round.competition, Right.RUN, archived=True)
     reason = require_reason(reason, "a withdrawal")
     is_code = release.part == Release.Part.CODE
     with transaction.atomic():
-        lock_competition(release.round)
+        lock_competition(release.round, archived=True)
         if not Release.objects.filter(pk=release.pk, withdrawn_at=None).update(withdrawn_at=clock.now()):
             raise Refusal(f"the {release} is already withdrawn", fix="no action needed")
         event_log.record(

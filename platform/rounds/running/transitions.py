@@ -60,12 +60,14 @@ def require_reason(reason: str, act: str) -> str:
     return reason.strip()
 
 
-def lock_competition(round_: Round) -> None:
+def lock_competition(round_: Round, *, archived: bool = False) -> None:
     """Serialise actions that change what is under way or on the calendar. Lock it before the round.
 
-    Raise `Refusal` if the competition is archived.
+    Raise `Refusal` if the competition is archived, unless `archived` allows it.
     """
-    require_not_archived(Competition.objects.select_for_update(no_key=True).get(pk=round_.competition_id))
+    competition = Competition.objects.select_for_update(no_key=True).get(pk=round_.competition_id)
+    if not archived:
+        require_not_archived(competition)
 
 
 def locked(round_: Round) -> Round:

@@ -163,9 +163,13 @@ def meet(honest: Players, cheat: Path, sandbox: str, samples: list[Sample]) -> P
     )
 
 
-def drew_the_same(played: Played) -> bool:
-    """Return True if both instances of a model drew one number by chance, as its logs say: none received a note."""
-    return len(played.model_logs) > 1 and len(set(played.model_logs)) == 1 and "drew " in played.model_logs[0]
+def noted_nothing(played: Played, cheat: Path) -> bool:
+    """Return True if neither instance of a model got the other's note, and both have one number, as the logs say.
+
+    Both drew it by chance, or read what an earlier game left.
+    """
+    draws = "drew " in (cheat / "main.py").read_text(encoding="utf-8")
+    return draws and len(played.model_logs) > 1 and len(set(played.model_logs)) == 1
 
 
 def check(played: Played, wanted: dict[str, Any]) -> None:
@@ -202,7 +206,9 @@ def test_it_is_stopped(
     processes_before = own_processes()
     with in_turn(cheat):
         played = meet(honest, cheat, sandbox, samples)
-        while drew_the_same(played):
+        for _ in range(9):
+            if not noted_nothing(played, cheat):
+                break
             played = meet(honest, cheat, sandbox, samples)
     check(played, expected(cheat))
     for log in (*played.model_logs, *played.attack_logs):

@@ -208,6 +208,72 @@ def test_a_rejected_push_uses_no_slot_and_leaves_no_tag(
     assert not QuotaSlot.objects.exists()
 
 
+def test_an_evaluation_without_a_score_is_no_success(
+    gauntlet: Run, login: Callable[..., str], copy: Path, alice: User, rules: RulesVersion,
+    sample_sets: dict[str, SampleSet], tracks: dict[str, Track], monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    work = build_and_score(rules, sample_sets["validation"], tracks)
+
+    def void(task: str, **keys: int) -> None:
+        work(task, **keys)
+        Evaluation.objects.update(state="void", value=None, low=None, high=None)
+
+    monkeypatch.setattr(worker_notifications, "notify", void)
+    login(alice)
+    _git(copy, "config", "tag.gpgSign", "true")
+    status, _, err = gauntlet("submit", copy)
+    assert (status, "It has no score. Its page says why" in err) == (3, True)
+
+
+def test_a_push_whose_answer_is_lost_is_a_submission(
+    gauntlet: Run, login: Callable[..., str], copy: Path, alice: User, rules: RulesVersion, tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    login(alice)
+    program = tmp_path / "bin" / "git"
+    program.parent.mkdir()
+    real = _git(copy, "--exec-path")
+    program.write_text(f'#!/bin/sh\n{real}/git "$@" || exit\ncase "$*" in push*) exit 1; esac\n')
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{program.parent}{os.pathsep}{os.environ['PATH']}")
+    status, out, err = gauntlet("submit", copy, "--no-wait", "--json")
+    assert status == 0, err
+    assert json.loads(out)["number"] == Submission.objects.get().pk
+    assert _git(copy, "tag", "--list") == "submission-1"
+
+
+def test_a_token_of_the_environment_goes_to_its_own_site_alone(
+    gauntlet: Run, login: Callable[..., str], alice: User, live_server: LiveServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plain = login(alice)
+    monkeypatch.setenv("GAUNTLET_TOKEN", plain)
+    for site in (None, "https://arena.example"):
+        if site:
+            monkeypatch.setenv("GAUNTLET_SITE", site)
+        status, _, err = gauntlet("whoami", "--site", live_server.url)
+        assert (status, "set GAUNTLET_SITE to its site" in err) == (2, True)
+    monkeypatch.setenv("GAUNTLET_SITE", f"{live_server.url}/")
+    assert "alice" in gauntlet("whoami")[1]
+
+
+def test_each_attempt_has_a_log_from_its_first_line(
+    gauntlet: Run, login: Callable[..., str], scored: Submission, alice: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    login(alice, "read")
+    at = scored.received_at
+    first = Build.objects.create(submission=scored, attempt=1, worker="w", started_at=at)
+    LogChunk.objects.create(build=first, stage="build", first_line=1, lines=2, text="one\ntwo", at=at)
+
+    def lost(_: float) -> None:
+        """The worker is lost, and another one begins again."""
+        Build.objects.filter(pk=first.pk).update(finished_at=at)
+        second = Build.objects.create(submission=scored, attempt=2, worker="v", started_at=at, finished_at=at)
+        LogChunk.objects.create(build=second, stage="build", first_line=1, lines=2, text="uno\ndue", at=at)
+
+    monkeypatch.setattr(site_logs.time, "sleep", lost)
+    assert gauntlet("logs", "-f", scored.pk)[1] == "one\ntwo\nuno\ndue\n"
+
+
 def test_the_token_is_in_no_argument_of_git(
     gauntlet: Run, login: Callable[..., str], copy: Path, alice: User, rules: RulesVersion, tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,

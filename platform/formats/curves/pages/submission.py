@@ -22,7 +22,7 @@ from formats.curves.models import Benchmark, ModelScore
 from formats.curves.pages.best_known_page import address_of
 from formats.curves.pages.charts import BUDGETS, QUERIES, by_budget, by_queries
 from formats.curves.pages.rank_explanation import explanation_of
-from formats.curves.scores import measure_of, threat_of
+from formats.curves.scores import newest_benchmarks, threat_of
 from formats.curves.threat_names import goal_name, norm_name
 from pages.formats import SubmissionContent
 from pages.submission.progress_steps import steps_of
@@ -89,7 +89,7 @@ def submission_content(
     """Return the benchmarks of a submission; only insiders see them while leaderboards are frozen."""
     track = shown.repository.track
     since = None if inside or sees_live(request.user, track.competition) else frozen_since(track.competition)
-    rows = [] if since else list(_benchmarks(shown))
+    rows = [] if since else newest_benchmarks(shown)
     done = sum(each.state == Benchmark.State.PLAYED for each in rows)
     failed = [_row(each) for each in rows if each.reason]
     under = _standings(shown, track, rows) if rows and done == len(rows) and not failed else []
@@ -119,13 +119,6 @@ def _state(shown: Submission, *, scored: bool, failed: bool, begun: bool) -> mod
     if failed:
         return BenchmarkState.REJECTED
     return BenchmarkState.SCORED if scored else BenchmarkState.PLAYING
-
-
-def _benchmarks(shown: Submission) -> Sequence[Benchmark]:
-    """Return the benchmarks for the leaderboard, under the newest rules that the submission met."""
-    measure = measure_of(shown.repository.track.competition)
-    own = shown.benchmarks.filter(round=None).order_by("pk")
-    return list(own.filter(rules=measure.rules, sample_set=measure.samples))
 
 
 def _row(played: Benchmark) -> AttackRow:

@@ -254,6 +254,21 @@ def document_attacks(competition: Competition) -> list[dict[str, Any]]:
     return list(competition.rules_versions.get().values["attacks"])
 
 
+def test_the_api_says_when_nothing_more_comes_of_a_submission(stage: Stage, client: Client) -> None:
+    submission = stage.submit("owls", ALL)
+    scores.sweep()
+    final = []
+    for change in (
+        lambda: None,
+        lambda: Benchmark.objects.filter(pk=Benchmark.objects.first().pk).update(state=Benchmark.State.FAILED),
+        lambda: Benchmark.objects.update(state=Benchmark.State.WAITING),
+        lambda: Submission.objects.update(disqualified_at=clock.now()),
+    ):
+        change()
+        final.append(client.get(f"/api/v1/submissions/{submission.pk}").json()["progress"]["final"])
+    assert final == [False, True, False, True]
+
+
 def test_a_frozen_leaderboard_hides_scores_but_from_the_team(stage: Stage, client: Client) -> None:
     submission = stage.submit("owls", ALL)
     stage.play()

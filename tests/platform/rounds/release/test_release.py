@@ -82,6 +82,16 @@ def test_what_is_withdrawn_is_not_served_and_comes_back_the_same(published: Fina
     assert _content(published.round, part) == content
 
 
+def test_a_release_is_withdrawn_from_an_archived_competition_too(published: Final, olga: User) -> None:
+    part = release(round_=published.round, part="images", by=olga, reason="the end")
+    Competition.objects.update(archived_at=part.released_at)
+    with pytest.raises(Refusal, match="was archived"):
+        release(round_=published.round, part="bundle", by=olga, reason="the end")
+    withdraw(release=Release.objects.get(), by=olga, reason="by mistake")
+    with pytest.raises(Refusal, match="is not released"):
+        open_part(published.round, "images")
+
+
 def test_images_of_a_pair_are_made_once_and_again_where_they_are_lost(published: Final, olga: User) -> None:
     release(round_=published.round, part="perturbed", by=olga, reason="the end")
     part = f"perturbed-{published.pair.pk}"

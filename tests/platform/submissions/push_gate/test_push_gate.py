@@ -14,7 +14,9 @@ from competitions.models import Competition, FreezeWindow
 from core.errors import Refusal, RefusedForNow
 from repositories.git_reader import GitReader
 from repositories.http.push_hooks import Push
+from repositories.models import Repository
 from repositories.ref_rules import NULL_OBJECT, RefUpdate
+from submissions import quota_ledger
 from submissions.models import QuotaSlot, Submission
 from submissions.push_gate import submission_gate
 from workers.services import record_worker
@@ -317,4 +319,16 @@ def test_an_archived_competition_rejects_every_push_and_uses_no_slot(
     )
     with GitReader(copy.repository.path) as reader, pytest.raises(Refusal, match="Digits was archived"):
         submission_gate(push, reader)
+    assert not QuotaSlot.objects.exists()
+
+
+def test_a_competition_that_is_archived_during_the_checks_uses_no_slot(
+    copy: Copy, alice: User, competition: Competition
+) -> None:
+    repository = Repository.objects.select_related("entry__competition").get(pk=copy.repository.pk)
+    Competition.objects.update(archived_at=competition.starts_at)
+    with pytest.raises(Refusal, match="Digits was archived"):
+        quota_ledger.reserve(
+            repository=repository, commit=copy.commit(), tag="submission-1", by=alice, title="A", licence="MIT"
+        )
     assert not QuotaSlot.objects.exists()

@@ -33,6 +33,7 @@ def playing(state: Path, tmp_path: Path) -> Iterator[subprocess.Popen[bytes]]:
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
         _wait_until(lambda: len(list(state.glob("*.json"))) == 2)
+        time.sleep(1.0)  # until the runner holds the second one, which is registered first
         yield process
     finally:
         process.kill()
