@@ -270,7 +270,7 @@ def test_each_attempt_has_a_log_from_its_first_line(
         second = Build.objects.create(submission=scored, attempt=2, worker="v", started_at=at, finished_at=at)
         LogChunk.objects.create(build=second, stage="build", first_line=1, lines=2, text="uno\ndue", at=at)
 
-    monkeypatch.setattr(site_logs.time, "sleep", lost)
+    monkeypatch.setattr("evaluation.cli.site_logs.time.sleep", lost)
     assert gauntlet("logs", "-f", scored.pk)[1] == "one\ntwo\nuno\ndue\n"
 
 

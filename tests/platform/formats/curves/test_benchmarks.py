@@ -260,7 +260,7 @@ def test_the_api_says_when_nothing_more_comes_of_a_submission(stage: Stage, clie
     final = []
     for change in (
         lambda: None,
-        lambda: Benchmark.objects.filter(pk=Benchmark.objects.first().pk).update(state=Benchmark.State.FAILED),
+        lambda: Benchmark.objects.filter(pk=Benchmark.objects.earliest("pk").pk).update(state=Benchmark.State.FAILED),
         lambda: Benchmark.objects.update(state=Benchmark.State.WAITING),
         lambda: Submission.objects.update(disqualified_at=clock.now()),
     ):
