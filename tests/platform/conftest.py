@@ -64,7 +64,8 @@ def _locks_in_order() -> Iterator[None]:
     recorder = LockRecorder(lock_order())
 
     def watch(connection: BaseDatabaseWrapper, **signal: Any) -> None:
-        connection.execute_wrappers.append(recorder)
+        if recorder not in connection.execute_wrappers:  # it may connect again
+            connection.execute_wrappers.append(recorder)
 
     connection_created.connect(watch)
     for connection in connections.all(initialized_only=True):
