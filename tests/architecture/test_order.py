@@ -50,7 +50,7 @@ def test_every_test_is_in_a_pass_whatever_its_marks(passes: dict[str, str]) -> N
         ({"database"}, "sqlite production"),
         ({"database", "both"}, "sqlite short production"),
         ({"journey"}, "production"),
-        ({"journey", "docker"}, "sqlite short"),
+        ({"journey", "docker"}, "sqlite production"),
         ({"database", "docker"}, "sqlite short"),
     ],
 )

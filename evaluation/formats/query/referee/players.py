@@ -115,10 +115,15 @@ class ConnectedPlayer:
         return self.rules.setup_seconds * self.calibration
 
     def _connect(self) -> tuple[socket.socket, float]:
-        ahead, self._ahead = self._ahead, None
-        if ahead is not None and (taken := ahead.take()) is not None:
-            self._connection = ahead.connection
-            return taken
+        if self._ahead is not None:
+            taken, connection = (
+                self._ahead.take(),
+                self._ahead.connection,
+            )  # where Ctrl-C ends the wait, `close` ends it
+            self._ahead = None
+            if taken is not None:
+                self._connection = connection
+                return taken
         return self._connection.open(self._setup_seconds)
 
     def fail(self, error: ChannelError, *, starting: bool = False, in_setup: bool = False) -> PlayerFailedError:

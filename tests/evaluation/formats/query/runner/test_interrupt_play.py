@@ -33,7 +33,6 @@ def playing(state: Path, tmp_path: Path) -> Iterator[subprocess.Popen[bytes]]:
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
         _wait_until(lambda: len(list(state.glob("*.json"))) == 2)
-        time.sleep(1.0)  # until the runner holds the second one, which is registered first
         yield process
     finally:
         process.kill()
@@ -55,8 +54,10 @@ def _entries(state: Path) -> list[dict[str, Any]]:
     return [json.loads(file.read_text()) for file in state.glob("*.json")]
 
 
-def test_ctrl_c_ends_both_players(playing: subprocess.Popen[bytes], state: Path) -> None:
+@pytest.mark.parametrize("seconds", [0.0, 1.2], ids=["while they start", "while they play"])
+def test_ctrl_c_ends_both_players(playing: subprocess.Popen[bytes], state: Path, seconds: float) -> None:
     entries = _entries(state)
+    time.sleep(seconds)
     os.kill(playing.pid, signal.SIGINT)
     assert playing.wait(timeout=30) == 130
     _wait_until(lambda: _running(entries) == [])  # the kernel of a busy host takes a moment
