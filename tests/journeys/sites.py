@@ -181,6 +181,14 @@ class Undisturbed:
             yield
 
 
+@contextmanager
+def networks_of_host(shared_folder: Path) -> Iterator[None]:
+    """Let no other test of this run add or remove a network of this host: Chromium would drop its connections."""
+    with (shared_folder / "networks.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
 def free_port() -> int:
     """A port that nobody listens on."""
     with socket.socket() as probe:

@@ -18,7 +18,7 @@ import requests
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, ViewportSize, expect, sync_playwright
 
-from tests.journeys.sites import MakeSite, Site, Undisturbed
+from tests.journeys.sites import MakeSite, Site, Undisturbed, networks_of_host
 from tests.slots import Slot
 
 pytestmark = pytest.mark.timeout(2400)  # the first one waits until the season is played
@@ -75,6 +75,12 @@ def browser() -> Iterator[Browser]:
         started = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
         yield started
         started.close()
+
+
+@pytest.fixture(autouse=True)
+def _networks_stay(site: Site, shared_folder: Path) -> Iterator[None]:
+    with networks_of_host(shared_folder):
+        yield
 
 
 @contextmanager
