@@ -31,7 +31,7 @@ def leave() -> None:
 '''
 
 TRAPS = f"""{OUT}
-import pathlib, subprocess, sys
+import pathlib, subprocess, sys, time
 
 secrets = subprocess.run("cat /proc/[0-9]*/environ | tr '\\\\0' '\\\\n'", shell=True, capture_output=True, text=True)
 print("environment of every process:", secrets.stdout, flush=True)
@@ -55,6 +55,7 @@ settings = pathlib.Path("/store/home/.config/containers")
 settings.mkdir(parents=True)
 (settings / "storage.conf").write_text("[storage]\\ndriver = 'vfs'\\ngraphroot = '/store/other'\\n")
 print("traps are set", flush=True)
+time.sleep(1)  # what a step prints at its end may be lost, since the process that it left keeps its output open
 """
 
 
