@@ -1,5 +1,5 @@
-"""Where the API is."""
+"""Where the API is on the site."""
 
 from __future__ import annotations
 
-VERSION = "/api/v1/"
+PREFIX = "/api/v1/"

@@ -9,7 +9,7 @@ from drf_spectacular.openapi import AutoSchema
 from drf_spectacular.plumbing import get_doc
 from drf_spectacular.utils import Direction
 
-from api.addresses import VERSION
+from api.addresses import PREFIX
 from api.serializers import ProblemSerializer
 from core.problem_details import CONTENT_TYPE
 
@@ -32,7 +32,7 @@ class Operation(AutoSchema):
 
     def get_tags(self) -> list[str]:
         """Return the kind of object that the address begins with."""
-        return [self.path.removeprefix(VERSION).split("/")[0] or "index"]
+        return [self.path.removeprefix(PREFIX).split("/")[0] or "index"]
 
     def _get_response_bodies(self, direction: Direction = "response") -> dict[str, Any]:
         bodies: dict[str, Any] = super()._get_response_bodies(direction)
@@ -63,4 +63,4 @@ def any_of(result: dict[str, Any], generator: object, request: object, public: b
 
 def of_version_1(endpoints: list[Any]) -> list[Any]:
     """Return the endpoints that the document describes; a hook of the settings."""
-    return [endpoint for endpoint in endpoints if endpoint[0].startswith(VERSION)]
+    return [endpoint for endpoint in endpoints if endpoint[0].startswith(PREFIX)]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from django.urls import include, path
 
-from api import matches, people, rounds, schema, submission_views, views
-from api.other_addresses import UnknownAddress, moved
+from api import matches, profile_views, rounds, schema, submission_views, views
+from api.unversioned_addresses import UnknownAddress, moved
 
 app_name = "api"
 
@@ -17,8 +17,8 @@ version_1 = [
     path("", views.ShowIndex.as_view(), name="index"),
     path("openapi.json", schema.ShowOpenApi.as_view(), name="openapi"),
     path("docs", schema.documentation, name="docs"),
-    path("profile", people.ShowProfile.as_view(), name="profile"),
-    path("profile/teams", people.ListOwnTeams.as_view(), name="own_teams"),
+    path("profile", profile_views.ShowProfile.as_view(), name="profile"),
+    path("profile/teams", profile_views.ListOwnTeams.as_view(), name="own_teams"),
     path("competitions", views.ListCompetitions.as_view(), name="competitions"),
     path("competitions/<slug:slug>", views.ShowCompetition.as_view(), name="competition"),
     path("competitions/<slug:slug>/tracks", views.ListTracks.as_view(), name="tracks"),

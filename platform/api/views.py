@@ -11,7 +11,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from api.access import competition_of, one_of
-from api.addresses import VERSION
+from api.addresses import PREFIX
 from api.base_views import ApiView, ListView
 from api.formats import api_formats
 from api.pagination import list_of, whole_list
@@ -39,7 +39,7 @@ class ShowIndex(ApiView):
     def get(self, request: Request) -> Response:
         """Return each address once, with the names of what stands in it."""
         (resolver,) = (each for each in get_resolver("api.urls").url_patterns if not isinstance(each, URLPattern))
-        paths = [VERSION + _NAMED.sub(r"{\1}", str(each.pattern)) for each in resolver.url_patterns]
+        paths = [PREFIX + _NAMED.sub(r"{\1}", str(each.pattern)) for each in resolver.url_patterns]
         return Response(
             {
                 "version": __version__,

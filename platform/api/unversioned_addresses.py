@@ -11,7 +11,7 @@ from rest_framework.exceptions import NotFound
 from rest_framework.request import Request
 from rest_framework.views import APIView
 
-from api.addresses import VERSION
+from api.addresses import PREFIX
 
 _MOVED = ("competitions", "signing-keys", "submissions", "repositories")
 """What the addresses without a version began with."""
@@ -26,13 +26,13 @@ class PermanentRedirect(HttpResponseRedirect):
 @csrf_exempt  # it does nothing but name the new address
 def moved(request: HttpRequest, rest: str = "") -> HttpResponse:
     """Answer an address without a version with the same one of version 1, or with a problem document."""
-    if rest == VERSION.split("/")[-2]:
+    if rest == "v1":
         rest = ""
     if rest and rest.split("/")[0] not in _MOVED:
         unknown: HttpResponse = UnknownAddress.as_view()(request)
         return unknown
     query = request.META.get("QUERY_STRING", "")
-    return PermanentRedirect(f"{VERSION}{rest}{'?' if query else ''}{query}")
+    return PermanentRedirect(f"{PREFIX}{rest}{'?' if query else ''}{query}")
 
 
 @extend_schema(exclude=True)
