@@ -1,4 +1,4 @@
-"""Error pages that need more than a template: platform errors, maintenance, wrong methods, and large bodies."""
+"""Error pages that need more than a template: platform errors, maintenance, and wrong methods."""
 
 from __future__ import annotations
 
@@ -19,9 +19,6 @@ from core.migration_state import require_migrated
 from core.problem_details import CONTENT_TYPE, problem_details
 
 RETRY_SECONDS = 60
-MOST_BYTES = 4 << 20
-"""The most bytes of a body of people who are not signed in: they send forms alone."""
-
 PROGRAMS = ("/api/", "/git/")
 """Addresses below which programs read the answers."""
 
@@ -32,12 +29,12 @@ def server_error(request: HttpRequest) -> HttpResponse:
     The pages need no database.
     """
     if isinstance(sys.exception(), Error) and _is_unavailable():
-        response = _answer(
+        response = answer(
             request, HTTPStatus.SERVICE_UNAVAILABLE, "the site is being maintained", "wait a minute, then try again"
         )
         response.headers["Retry-After"] = str(RETRY_SECONDS)
         return response
-    return _answer(request, HTTPStatus.INTERNAL_SERVER_ERROR, "platform error", "try again; the error was logged")
+    return answer(request, HTTPStatus.INTERNAL_SERVER_ERROR, "platform error", "try again; the error was logged")
 
 
 def page_not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
@@ -65,25 +62,6 @@ def explain_wrong_method(
     return middleware
 
 
-def refuse_large_bodies(
-    get_response: Callable[[HttpRequest], HttpResponseBase],
-) -> Callable[[HttpRequest], HttpResponseBase]:
-    """Middleware that refuses large bodies of people who are not signed in, before anything reads or stores them.
-
-    Pushes have limits of their own.
-    """
-
-    def middleware(request: HttpRequest) -> HttpResponseBase:
-        length = request.META.get("CONTENT_LENGTH") or "0"
-        large = not length.isdecimal() or int(length) > MOST_BYTES
-        if large and not request.path.startswith("/git/") and not request.user.is_authenticated:
-            problem = f"the request has more than {MOST_BYTES >> 20} MiB"
-            return _answer(request, HTTPStatus.REQUEST_ENTITY_TOO_LARGE, problem, "sign in first", code="invalid")
-        return get_response(request)
-
-    return middleware
-
-
 def missing_page(request: HttpRequest, explanation: str) -> HttpResponse:
     """Answer 404 with a text that says why a page that others have is missing here."""
     return render(request, "404.html", {"explanation": explanation}, status=HTTPStatus.NOT_FOUND)
@@ -98,9 +76,10 @@ def _is_unavailable() -> bool:
     return False
 
 
-def _answer(
+def answer(
     request: HttpRequest, status: HTTPStatus, problem: str, fix: str, code: str = "platform-error"
 ) -> HttpResponse:
+    """Return a page of an error that needs no database, or what programs read at this address."""
     if request.path.startswith("/api/"):
         content = problem_details(status, code, problem, fix)
         return JsonResponse(content, status=status, content_type=CONTENT_TYPE)

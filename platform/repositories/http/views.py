@@ -42,6 +42,7 @@ class _SmartView(View):
     """Base of the two git views: finds out which git service a request is for."""
 
     http_method_names = ["get", "post"]
+    limits_its_body = True  # see `pages.site.body_limit`
 
     def get(self, request: HttpRequest, team: str, track_name: str, service: str) -> HttpResponseBase:
         """Answer with the list of refs, before a clone or a push."""

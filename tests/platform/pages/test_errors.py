@@ -10,7 +10,6 @@ from django.db import OperationalError
 from django.template.loader import render_to_string
 from django.test import Client, RequestFactory
 
-from accounts.models import User
 from core import migration_state
 from core.errors import Refusal
 from pages.site import error_views as errors
@@ -89,13 +88,3 @@ def test_an_address_with_a_nul_character_is_no_platform_error(visitor: Client, a
 
 def test_too_many_requests_have_a_page_of_the_site(rf: RequestFactory, db: None) -> None:
     assert "Wait a minute, then try again." in render_to_string("429.html", request=rf.get("/"))
-
-
-@pytest.mark.parametrize("path", ["/accounts/login/", "/admin/login/", "/api/v1/submissions"])
-def test_large_bodies_of_people_who_are_not_signed_in_are_refused_unread(client: Client, bob: User, path: str) -> None:
-    body = b"x" * (errors.MOST_BYTES + 1)
-    answer = client.post(path, body, content_type="application/octet-stream")
-    assert (answer.status_code, b"4 MiB" in answer.content) == (413, True)
-    assert client.post(path, body[:-2], content_type="application/octet-stream").status_code != 413
-    client.force_login(bob)
-    assert client.post(path, body, content_type="application/octet-stream").status_code != 413

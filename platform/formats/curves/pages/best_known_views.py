@@ -26,6 +26,7 @@ from formats.curves.pages.best_known_page import history_table, page_context
 from pages import flash_messages
 from pages.access import round_of, signed_in_user
 from pages.csv_download import csv_file
+from pages.site.body_limit import limits_its_body
 from rounds.models import RoundEntry
 
 UPLOADS_AN_HOUR = 30
@@ -79,6 +80,7 @@ def images(request: HttpRequest, slug: str, number: int, model: int, proof: int)
 @csrf_exempt  # checked by `_received`: the token is in the body, which is not read before its length is known
 @require_POST
 @login_required
+@limits_its_body
 def upload_proof(request: HttpRequest, slug: str, number: int, model: int) -> HttpResponse:
     """Take an upload of a signed-in person."""
     length = request.META.get("CONTENT_LENGTH") or "0"
