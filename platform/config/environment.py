@@ -8,7 +8,7 @@ import secrets
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
-from urllib.parse import unquote, urlsplit
+from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
 
 from django.core.exceptions import ImproperlyConfigured
 
@@ -28,6 +28,20 @@ class Environment:
 
     def __init__(self, source: Mapping[str, str] = os.environ) -> None:
         self._source = source
+
+    def with_file(self, path: Path) -> Environment:
+        """Return these variables and those that the lines NAME=VALUE of a file add, if it exists; these come first.
+
+        Raise `ImproperlyConfigured` for a file that cannot be read.
+        """
+        try:
+            lines = path.read_text(encoding="utf-8").splitlines()
+        except FileNotFoundError:
+            return self
+        except (OSError, UnicodeError) as error:
+            raise ImproperlyConfigured(f"{path} cannot be read ({error}). Make it readable for this user.") from error
+        added = dict(line.partition("=")[::2] for line in lines if line.strip() and not line.startswith("#"))
+        return Environment({**added, **self._source})
 
     def text(self, name: str, default: str) -> str:
         """Return the variable without surrounding whitespace.
@@ -200,6 +214,34 @@ class Environment:
             "OPTIONS": {"MAX_ENTRIES": MAX_CACHE_FILES},
         }
 
+    def bucket(self, name: str) -> dict[str, Any] | None:
+        """Return the options of an `ObjectBucket`; None if the variable is unset.
+
+        `s3+https://KEY:SECRET@HOST:PORT/BUCKET/FOLDER?region=REGION`, of which port, folder and region can be left out;
+        `s3+http` without TLS, in a private network. Raise `ImproperlyConfigured` for an invalid address.
+        """
+        address = self.text(name, "")
+        if not address:
+            return None
+        parts = urlsplit(address)
+        bucket, _, folder = parts.path.strip("/").partition("/")
+        options = dict(parse_qsl(parts.query, keep_blank_values=True))
+        known = parts.scheme in {"s3+https", "s3+http"} and options.keys() <= {"region"}
+        if not (known and bucket and parts.hostname and parts.username and parts.password and _has_port(parts)):
+            # the address holds a password, so it is not repeated
+            raise ImproperlyConfigured(
+                f"{name} is not the address of a bucket. Set it to s3+https://KEY:SECRET@HOST/BUCKET, with "
+                "?region=REGION at Amazon."
+            )
+        return {
+            "endpoint_url": f"{parts.scheme.removeprefix('s3+')}://{parts.netloc.rpartition('@')[2]}",
+            "access_key": unquote(parts.username),
+            "secret_key": unquote(parts.password),
+            "bucket_name": bucket,
+            "location": folder,
+            "region_name": options.get("region", "us-east-1"),
+        }
+
     def secret(self, name: str, *, kept_in: Path) -> str:
         """Return the secret in the variable, else one that is created at the first start in the file `kept_in`.
 
@@ -215,6 +257,14 @@ class Environment:
 def _is_redis(address: str) -> bool:
     scheme, _, rest = address.partition("://")
     return scheme in {"redis", "rediss"} and bool(rest)
+
+
+def _has_port(parts: SplitResult) -> bool:
+    """Return False if the port of an address is no number."""
+    try:
+        return parts.port is None or parts.port > 0
+    except ValueError:
+        return False
 
 
 def _file_broker(folder: Path) -> dict[str, Any]:

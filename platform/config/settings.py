@@ -143,10 +143,12 @@ STATICFILES_DIRS = [
     ("css", ROOT / "evaluation" / "charts" / "static"),
     ("swagger-ui", Path(drf_spectacular_sidecar.__file__).parent / "static/drf_spectacular_sidecar/swagger-ui-dist"),
 ]
+OBJECTS = env.bucket("GAUNTLET_OBJECTS")
+"""The bucket of the object store; None where it is a folder, which hosts that share work share."""
+_folder = {"BACKEND": "core.object_store.ObjectFolder", "OPTIONS": {"location": STATE / "objects"}}
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
-    # hosts that share work share these files
-    "objects": {"BACKEND": "core.object_store.ObjectFolder", "OPTIONS": {"location": STATE / "objects"}},
+    "objects": {"BACKEND": "core.object_bucket.ObjectBucket", "OPTIONS": OBJECTS} if OBJECTS else _folder,
     "staticfiles": {"BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"},
 }
 

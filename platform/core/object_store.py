@@ -10,6 +10,7 @@ import hashlib
 import os
 import tempfile
 import uuid
+from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
 from typing import IO, cast
@@ -103,6 +104,25 @@ def stored_before(area: str, moment: datetime) -> list[str]:
     except FileNotFoundError:  # nothing was ever stored there
         return []
     return [name for name in names if (stored := _stored_at(f"{area}/{name}")) is not None and stored < moment]
+
+
+def copy_folder(folder: Path) -> Iterator[tuple[str, bool]]:
+    """Copy the objects of an `ObjectFolder` into this store, for a site that moves to another one.
+
+    Yield the name of each file, and whether it is an object that is in the store now: neither partial nor damaged.
+    Objects that are in the store already are not copied. Raise `HostFault` if the store cannot be written.
+    """
+    for path in sorted(each for each in folder.rglob("*") if each.is_file()):
+        name = path.relative_to(folder).as_posix()
+        area, _, last = name.rpartition("/")
+        with path.open("rb") as file:
+            digest = hashlib.file_digest(file, "sha256").hexdigest()
+            if digest not in (last, f"{area}{last}"):
+                yield name, False
+                continue
+            file.seek(0)
+            _store(digest, File(file), area if digest == last else "")
+        yield name, True
 
 
 def check() -> None:

@@ -8,7 +8,6 @@ import os
 import secrets
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -19,6 +18,7 @@ from urllib.parse import urlsplit
 
 import psycopg2
 
+from tests.ports import free_port
 from tests.slots import Slot, empty
 
 LONGEST_DEMO = 540.0
@@ -187,14 +187,6 @@ def networks_of_host(shared_folder: Path) -> Iterator[None]:
     with (shared_folder / "networks.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield
-
-
-def free_port() -> int:
-    """A port that nobody listens on."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
 
 
 def make_database(like: str = "") -> str:

@@ -18,7 +18,8 @@ import requests
 
 from demo.git_push import push_copy
 from demo.web_client import WebClient
-from tests.journeys.sites import free_port, networks_of_host
+from tests.journeys.sites import networks_of_host
+from tests.ports import free_port
 
 pytestmark = [pytest.mark.docker, pytest.mark.slow(150), pytest.mark.timeout(1800)]
 

@@ -21,6 +21,7 @@ from pytest_django import Settings
 from accounts.models import User
 from accounts.services import issue_token
 from competitions.models import Entry
+from tests.ports import free_port
 
 IDENTITY = {
     f"GIT_{who}_{what}": value
@@ -77,13 +78,6 @@ class Arena:
         return self.left_behind()
 
 
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
-
-
 def _database() -> str:
     given = connection.settings_dict
     if connection.vendor == "sqlite":
@@ -95,7 +89,7 @@ def _database() -> str:
 def _arena(django_db_setup: None, tmp_path_factory: pytest.TempPathFactory, root: Path) -> Iterator[Arena]:
     folder, temporary = tmp_path_factory.mktemp("arena"), Path("/tmp") / f"g{os.getpid()}"
     temporary.mkdir()
-    port = _free_port()
+    port = free_port()
     own = {
         "DATABASE_URL": _database(),
         "GAUNTLET_STATE": str(folder),
