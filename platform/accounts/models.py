@@ -13,7 +13,19 @@ from accounts.name_rules import skeleton
 
 RESERVED_SLUGS = frozenset(
     {
-        *("account", "accounts", "admin", "api", "competitions", "git", "healthz", "invitations", "static", "status"),
+        *(
+            "account",
+            "accounts",
+            "admin",
+            "api",
+            "competitions",
+            "git",
+            "healthz",
+            "hosts",
+            "invitations",
+            "static",
+            "status",
+        ),
         *("brand", "docs", "matches", "pages", "people", "search", "submissions", "teams"),
         *("baselines", "edit", "leaderboards", "login", "logout", "media", "new", "public", "rounds", "rules"),
         *("metrics", "settings", "signup", "time-zone"),

@@ -85,6 +85,7 @@ _LAST: Groups = {
         AdminPage("Worker time", "timer", "workers_workertime"),
         AdminPage("Workers", "memory", "workers_worker"),
         AdminPage("Hosts", "dns", "workers_host"),
+        AdminPage("Host credentials", "key", "workers_hostcredential"),
         AdminPage("Host comparisons", "compare_arrows", "workers_hostcomparison"),
     ),
     "Rounds": (

@@ -19,6 +19,7 @@ from django.core.exceptions import ImproperlyConfigured
 from config.admin_theme import unfold
 from config.environment import Environment
 from config.file_permissions import UMASK
+from config.host_settings import host_settings
 from config.log_settings import FORMATS, LEVELS, log_settings
 from core.sandbox_trust import trust_problem
 
@@ -29,7 +30,8 @@ os.umask(UMASK)
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 STATE = env.folder("GAUNTLET_STATE", ROOT / ".gauntlet").resolve()
-"""Folder of all files of the site."""
+"""Folder of all files of the site, or of a worker host."""
+env = env.with_file(STATE / "host-settings")  # written by `manage.py join`
 
 DEBUG = env.flag("GAUNTLET_DEBUG", default=False)
 SECRET_KEY = env.secret("GAUNTLET_SECRET_KEY", kept_in=STATE / "secret-key")
@@ -152,9 +154,13 @@ STORAGES = {
     "staticfiles": {"BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"},
 }
 
-# files of the site; hosts that share work share these folders
+# folders of the site; hosts that share work share them, or fetch commits from a web host
 REPOSITORIES = STATE / "repositories"
 CHECKOUTS = STATE / "checkouts"
+HOST_TOKEN = env.text("GAUNTLET_HOST_TOKEN", "")
+"""With it a worker host that lacks the folder of repositories fetches commits from SITE_ADDRESS; "" elsewhere."""
+HOST_SETTINGS = host_settings(env)
+"""Returns the environment variables for a worker host that joins."""
 IMAGES_KEPT = timedelta(days=env.number("GAUNTLET_IMAGES_KEPT_DAYS", 14))
 
 PROXIES = env.number("GAUNTLET_PROXIES", 0, least=0)
@@ -266,8 +272,9 @@ CELERY_TASK_ROUTES = [
     {
         "submissions.build": {"queue": "build"},
         "submissions.collect_images": {"queue": "build"},
-        "competitions.prepare_data_sets": {"queue": "build"},
-        "rounds.copy_code": {"queue": "build"},
+        # these need what only hosts with the site's own folder have
+        "competitions.prepare_data_sets": {"queue": "files"},
+        "rounds.copy_code": {"queue": "files"},
         "workers.play": {"queue": "play"},
     },
     "config.celery.route_of_apps",

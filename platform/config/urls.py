@@ -11,9 +11,11 @@ from django.views.generic import TemplateView
 
 from operations.metrics import metrics
 from pages.account.views import follow_sign_up_link
-from repositories.http.views import GitView, PublicGitView
+from repositories.http.views import GitView, HostGitView, PublicGitView
 from rounds.release.released_parts import released_tags
 from submissions.push_gate import submission_gate
+from workers.host_credentials import number_of_host
+from workers.host_views import join_site, site_identity
 
 _no_email = path("accounts/password/reset/", TemplateView.as_view(template_name="account/no_email.html"))
 
@@ -30,8 +32,15 @@ urlpatterns = [
         PublicGitView.as_view(released=released_tags),
         name="public_git",
     ),
+    path(
+        "git/hosts/<int:number>.git/<path:service>",
+        HostGitView.as_view(number_of_host=number_of_host),
+        name="git_of_hosts",
+    ),
     path("git/<team>/<track_name>.git/<path:service>", GitView.as_view(gate=submission_gate), name="git"),
     path("api/", include("api.urls")),
+    path("hosts/join", join_site, name="join_site"),
+    path("hosts/identity", site_identity, name="site_identity"),
     path("metrics", metrics, name="metrics"),
     path("", include("pages.urls")),
 ]

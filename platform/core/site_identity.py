@@ -1,7 +1,8 @@
 """The identity of the site: one random identifier in the database and in the state folder.
 
 A program that has the database of one site and the state folder of another one, or a new folder, would lack its
-repositories and objects. The first program of a new site writes both; afterwards the two must be equal.
+repositories and objects. The first program of a new site writes both; afterwards the two must be equal. A worker host
+with a folder of its own (GAUNTLET_HOST_TOKEN) asks the web server from which it fetches commits instead.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import uuid
 from contextlib import suppress
 from pathlib import Path
 
+import requests
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 from django.db import DatabaseError, IntegrityError, connection, transaction
@@ -31,10 +33,14 @@ log = logging.getLogger(__name__)
 
 _ADOPT = "manage.py site_identity adopt --reason WHY"
 _KEY = 1
+_SECONDS = 10.0
 
 
 def require_identity() -> None:
     """Compare the identifiers; a site without any gets one. Raise `HostFault` with cause and fix if they differ."""
+    if settings.HOST_TOKEN:
+        _require_same_site()
+        return
     known, found = _in_database(), _in_folder()
     if known is None and found is None:
         known, found = _begin(), _in_folder()
@@ -61,6 +67,11 @@ def require_identity_at_start() -> None:
         connection.close()  # a server forks afterwards
 
 
+def identity() -> str:
+    """Return the identifier in the database; "" before the first start."""
+    return _in_database() or ""
+
+
 def adopt(*, reason: str, without_files: bool = False) -> str:
     """Make the state folder the one of the database, as an operator decides; return the identifier.
 
@@ -79,6 +90,34 @@ def adopt(*, reason: str, without_files: bool = False) -> str:
         _write(row.value, replace=True)
         event_log.record("adopt_state_folder", row, reason=reason, without_files=without_files)
     return row.value
+
+
+def _require_same_site() -> None:
+    """Compare the identifiers of the database and of the web server at SITE_ADDRESS; raise `HostFault`."""
+    address = f"{settings.SITE_ADDRESS}/hosts/identity"
+    try:
+        answer = requests.get(
+            address,
+            headers={"Authorization": f"Bearer {settings.HOST_TOKEN}"},
+            timeout=_SECONDS,
+            allow_redirects=False,
+        )
+        found = answer.json()
+    except (requests.RequestException, ValueError) as error:
+        raise HostFault(
+            f"{settings.SITE_ADDRESS}, from which this host fetches commits, does not answer: {error}\n"
+            "  fix: see that it runs, and that GAUNTLET_ADDRESS is its address"
+        ) from error
+    if not answer.ok or not isinstance(found, dict):
+        raise HostFault(
+            f"{settings.SITE_ADDRESS} refuses this host ({answer.status_code})\n"
+            "  fix: let it join again: manage.py join (docs/operating.md, Worker hosts)"
+        )
+    if found.get("identity") != identity():
+        raise HostFault(
+            f"{settings.SITE_ADDRESS} is another site than that of the database\n"
+            "  fix: set GAUNTLET_ADDRESS and DATABASE_URL to those of one site, or let this host join again"
+        )
 
 
 def _begin() -> str | None:

@@ -56,25 +56,29 @@ class CheckFinding:
 
 
 class _Checked(NamedTuple):
-    """A check: its subject, the function, and whether the checks after it need its success."""
+    """A check: its subject, the function, whether the checks after it need its success, and whether it is one of all
+    hosts, also of those that lack the site's folder.
+    """
 
     subject: str
     check: Callable[[], Iterable[CheckFinding]]
     needed: bool = False
+    everywhere: bool = False
 
 
 def examine(*, worker: bool) -> Iterator[CheckFinding]:
     """Yield the findings of all checks, in order; with `worker` also whether this host can play.
 
-    A check that fails in an unexpected way is a problem, too. Without a database nothing after it is checked.
+    A check that fails in an unexpected way is a problem, too. Without a database nothing after it is checked. A worker
+    host with a folder of its own checks only what it needs itself.
     """
-    checks = [*CHECKS, *([_Checked("this host", _this_host)] if worker else [])]
-    for subject, check, needed in checks:
+    checks = [each for each in CHECKS if each.everywhere or not settings.HOST_TOKEN]
+    for each in [*checks, *([_Checked("this host", _this_host)] if worker else [])]:
         failed = False
-        for finding in _findings(subject, check):
+        for finding in _findings(each.subject, each.check):
             failed |= finding.level == Level.PROBLEM
             yield finding
-        if failed and needed:
+        if failed and each.needed:
             return
 
 
@@ -119,7 +123,10 @@ def _database() -> Iterator[CheckFinding]:
 
 def _identity() -> Iterator[CheckFinding]:
     require_identity()
-    yield CheckFinding("state folder", Level.OK, f"{settings.STATE} is that of the database")
+    text = f"{settings.STATE} is that of the database"
+    if settings.HOST_TOKEN:
+        text = f"{settings.STATE} is this host's own; {settings.SITE_ADDRESS}, where the repositories are, lets it read"
+    yield CheckFinding("state folder", Level.OK, text)
 
 
 def _disk() -> Iterator[CheckFinding]:
@@ -245,17 +252,17 @@ def _this_host() -> Iterator[CheckFinding]:
 
 
 CHECKS = (
-    _Checked("database", _database, needed=True),
+    _Checked("database", _database, needed=True, everywhere=True),
     _Checked("settings", _settings),
-    _Checked("state folder", _identity),
-    _Checked("disk", _disk),
-    _Checked("object store", _object_store),
-    _Checked("git", _git),
+    _Checked("state folder", _identity, everywhere=True),
+    _Checked("disk", _disk, everywhere=True),
+    _Checked("object store", _object_store, everywhere=True),
+    _Checked("git", _git, everywhere=True),
     _Checked("cache", _cache),
-    _Checked("broker", _broker),
+    _Checked("broker", _broker, everywhere=True),
     _Checked("sweep", _sweep),
     _Checked("workers", _workers),
-    _Checked("clock", _clock),
+    _Checked("clock", _clock, everywhere=True),
     _Checked("signing key", _signing_key),
     _Checked("mail", _mail),
     _Checked("backup", _backup),

@@ -28,6 +28,7 @@ from evaluation.domain.players import Program, QueryPlayer, TrackName
 from evaluation.legacy.environment import legacy_environment
 from evaluation.sandbox.host_path_redaction import HostPaths
 from repositories.checkout import check_out
+from repositories.commit_source import commit_source
 from repositories.file_rules import check_files
 from repositories.git_reader import GitReader
 from repositories.models import Repository
@@ -125,7 +126,9 @@ def player_as_built(
 def checkout_of(repository: Repository, commit: str) -> Path:
     """Return the files of `commit`, checked out once and kept while they are used; raise `Fault`."""
     target = _checkout_path(repository, commit)
-    check_out(repository.path, commit, target)
+    if not target.exists():
+        with commit_source(repository, commit) as source:
+            check_out(source, commit, target)
     os.utime(target)
     return target
 
@@ -135,10 +138,14 @@ def first_checkout(submission: Submission) -> Path:
 
     It may have been accepted under wider limits.
     """
-    repository = submission.repository
-    with GitReader(repository.path) as reader:
-        check_files(reader.files(submission.commit), reader)
-    return checkout_of(repository, submission.commit)
+    repository, commit = submission.repository, submission.commit
+    target = _checkout_path(repository, commit)
+    with commit_source(repository, commit) as source:
+        with GitReader(source) as reader:
+            check_files(reader.files(commit), reader)
+        check_out(source, commit, target)
+    os.utime(target)
+    return target
 
 
 def discard_checkout(player: Player) -> None:

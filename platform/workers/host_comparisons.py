@@ -16,7 +16,7 @@ from competitions.models import Entry
 from core import clock, event_log
 from core.errors import Refusal
 from workers.differing_hosts import ALPHA, ComparedPair, HostVerdict, judge
-from workers.models import Host, HostComparison
+from workers.models import Host, HostComparison, Worker
 
 MOST = 5000
 """Number of comparisons that a test reads, the newest."""
@@ -52,6 +52,20 @@ def record(found: Sequence[HostComparison]) -> None:
     for row in rows:
         if _value(row).differs:
             _judge(row)
+
+
+def drain(worker: Worker, by: User, reason: str) -> None:
+    """Take the host of a worker out of service, as an operator decides, until an operator returns it.
+
+    What its workers hold is finished. Raise `Refusal` if it is drained already.
+    """
+    name = worker.name.partition("/")[0]
+    with transaction.atomic():
+        host, _ = Host.objects.get_or_create(name=name)
+        begun = Host.objects.filter(pk=host.pk).exclude(out_since__isnull=False, check_due_at=None)
+        if not begun.update(out_since=clock.now(), problem=f"drained: {reason}", check_due_at=None):
+            raise Refusal(f"{name} is already drained", fix="no action needed")
+        event_log.record("drain", host, by=by, reason=reason)
 
 
 def return_to_service(host: Host, by: User, reason: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from django.conf import settings
 from django.db import models
 from django.db.models import Q, UniqueConstraint
 
@@ -131,3 +132,33 @@ class WorkerTime(models.Model):
 
     def __str__(self) -> str:
         return f"worker time ({self.role}) of {self.entry or 'no team'} from {in_words(self.hour)}"
+
+
+class HostCredential(models.Model):
+    """With it a worker host without the site's folder joins the site, and then reads the repositories' commits.
+
+    The key with which it joins is signed, so its page can show it until it is used. Of the token that the host gets for
+    it only a hash is stored: it has 256 random bits.
+    """
+
+    host = models.CharField(max_length=63)
+    """The name of the host (GAUNTLET_WORKER_NAME)."""
+    made_by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+")
+    made_at = models.DateTimeField()
+    expires_at = models.DateTimeField()
+    """Until then the host may join."""
+    joined_at = models.DateTimeField(null=True, blank=True)
+    digest = models.CharField(max_length=64, blank=True, editable=False)
+    """Of its token; "" until it joins."""
+    last_used_at = models.DateTimeField(null=True, blank=True)
+    revoked_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        ordering = ["-pk"]
+        constraints = [
+            UniqueConstraint(fields=["host"], condition=Q(revoked_at=None), name="one_credential_of_a_host"),
+            UniqueConstraint(fields=["digest"], condition=~Q(digest=""), name="host_token_once"),
+        ]
+
+    def __str__(self) -> str:
+        return f"the credential of {self.host}"

@@ -1,40 +1,60 @@
-"""Rounds whose processes are killed repeatedly have the same outcomes as undisturbed ones."""
+"""Rounds whose processes are killed repeatedly have the same outcomes as undisturbed ones.
+
+The undisturbed ones are played on one host. The disturbed ones are played by a worker host that shares no folder with
+the site: it reads objects from a bucket, and commits from the web server.
+"""
 
 from __future__ import annotations
 
 import os
 import random
+import re
+import shutil
 import signal
 import sqlite3
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import psycopg2
 import pytest
+import requests
 
+from tests.object_server import ObjectServer
+
+MANAGE = [sys.executable, "manage.py"]
 SET_UP = "import django, runpy; django.setup(); runpy.run_path('tests/journeys/small_rounds.py', run_name='__main__')"
 CELERY = [sys.executable, "-m", "celery", "--app", "config", "worker", "--loglevel", "INFO", "--without-gossip"]
 BEAT = [sys.executable, "-m", "celery", "--app", "config", "beat", "--loglevel", "INFO"]
 WEB = [sys.executable, "-m", "gunicorn", "config.wsgi:application", "--worker-class", "gthread", "--threads", "4"]
-VICTIMS = ("worker", "web", "builder", "database", "beat", "broker")
+VICTIMS = ("worker", "web", "builder", "database", "beat", "broker", "object store")
 """What is killed, disconnected or emptied in the rounds, one after the other."""
 ROUNDS = int(os.environ.get("GAUNTLET_KILLED_ROUNDS", "1"))
 """How often the rounds are disturbed; `GAUNTLET_SEED` repeats a run."""
 
 
-class Programs:
-    """Web server, builder, player and beat of a site, each in a process group of its own."""
+Wait = Callable[..., None]
 
-    def __init__(self, site: Any, root: Path, environment: dict[str, str]) -> None:
+
+class Programs:
+    """Web server, builder, player and beat of a site, each in a process group of its own.
+
+    `objects` is the server of the object store, if it is no folder. Then a worker host joins the site, and plays.
+    """
+
+    def __init__(
+        self, site: Any, root: Path, environment: dict[str, str], wait: Wait, objects: ObjectServer | None = None
+    ) -> None:
         self._site = site
         self._root = root
         self._environment = environment
+        self._objects = objects
+        self._of_worker = environment
         self._commands = {
             "web": [*WEB, "--bind", f"127.0.0.1:{site.port}", "--no-control-socket"],
             "beat": BEAT,
@@ -42,15 +62,24 @@ class Programs:
             "worker": [*CELERY, "--queues", "play", "--concurrency", "2", "--hostname", "p@%h"],
         }
         self._running: dict[str, subprocess.Popen[bytes]] = {}
+        if objects is not None:
+            self.start("web")
+            wait("the web server", lambda: answers(site.url))
+            self._of_worker = join_as_host(site, root, environment)
         for name in self._commands:
-            self.start(name)
+            if name not in self._running:
+                self.start(name)
 
     def start(self, name: str) -> None:
+        if name == "object store":
+            if self._objects is not None:
+                self._objects.start()
+            return
         with (self._site.state / f"{name}.log").open("ab") as log:
             self._running[name] = subprocess.Popen(
                 self._commands[name],
                 cwd=self._root,
-                env=self._environment,
+                env=self._of_worker if name == "worker" else self._environment,
                 stdout=log,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
@@ -58,6 +87,10 @@ class Programs:
 
     def kill(self, name: str) -> None:
         """Kill it without warning, as a power failure does."""
+        if name == "object store":
+            if self._objects is not None:
+                self._objects.kill()
+            return
         process = self._running[name]
         os.killpg(process.pid, signal.SIGKILL)
         process.wait()
@@ -71,6 +104,45 @@ class Programs:
         for name in list(self._running):
             self.kill(name)
             del self._running[name]
+
+
+def move_to_bucket(site: Any, root: Path, address: str) -> dict[str, str]:
+    """Move the objects of a site into a bucket; return the environment that names it, also for worker hosts."""
+    own = {name: site.environment[name] for name in ("DATABASE_URL", "GAUNTLET_BROKER")}
+    for_hosts = own | {"GAUNTLET_OBJECTS": address}
+    moved: dict[str, str] = site.environment | {"GAUNTLET_OBJECTS": address, "GAUNTLET_ADDRESS": site.url}
+    moved |= {"DJANGO_SETTINGS_MODULE": "config.settings"}
+    moved |= {f"GAUNTLET_JOIN_{name.removeprefix('GAUNTLET_')}": value for name, value in for_hosts.items()}
+    folder = site.state / "objects"
+    shutil.rmtree(site.state / "checkouts")
+    subprocess.run([*MANAGE, "copy_objects", str(folder)], cwd=root, env=moved, check=True)
+    shutil.rmtree(folder)
+    return moved
+
+
+def join_as_host(site: Any, root: Path, environment: dict[str, str]) -> dict[str, str]:
+    """Join the site with the command that it prints, as an operator does; return the environment of the host."""
+    done = subprocess.run(
+        [*MANAGE, "invite_host", "gpu-1"], cwd=root, env=environment, capture_output=True, text=True, check=True
+    )
+    words = re.fullmatch(r"python manage\.py join (\S+) (\S+)\n", done.stdout)
+    assert words is not None, done.stdout
+    folder = site.state.with_name(f"{site.state.name}-of-host")
+    kept = ("PATH", "HOME", "TMPDIR", "XDG_STATE_HOME")
+    own = {name: os.environ[name] for name in kept if name in os.environ} | {"GAUNTLET_STATE": str(folder)}
+    joined = subprocess.run(
+        [*MANAGE, "join", *words.groups()], cwd=root, env=own, capture_output=True, text=True, check=False
+    )
+    assert joined.returncode == 0, joined.stdout + joined.stderr
+    assert "problem" not in joined.stdout
+    return own
+
+
+def answers(url: str) -> bool:
+    """True if a web server answers there."""
+    with suppress(requests.ConnectionError):
+        return requests.get(f"{url}/healthz", timeout=10).ok
+    return False
 
 
 class Database:
@@ -149,22 +221,32 @@ class Outcome:
 
 
 Disturb = Callable[[Programs, Database, str], None]
-PlayRounds = Callable[[random.Random, Disturb], Outcome]
+PlayRounds = Callable[..., Outcome]
 
 
 @pytest.fixture
-def play_rounds(make_site: Callable[..., Any], root: Path, wait: Callable[..., None]) -> Iterator[PlayRounds]:
+def object_server() -> Iterator[ObjectServer]:
+    """The server of the object store of the disturbed sites."""
+    server = ObjectServer()
+    yield server
+    server.close()
+
+
+@pytest.fixture
+def play_rounds(make_site: Callable[..., Any], root: Path, wait: Wait) -> Iterator[PlayRounds]:
     """Plays the rounds of a copy of one site to their end, with something done to it at drawn moments."""
     running: list[Programs] = []
     begun = make_site()
     environment = begun.environment | {"DJANGO_SETTINGS_MODULE": "config.settings"}
     subprocess.run([sys.executable, "-c", SET_UP], cwd=root, env=environment, check=True, timeout=400)
 
-    def play(draw: random.Random, disturb: Disturb) -> Outcome:
+    def play(draw: random.Random, disturb: Disturb, objects: ObjectServer | None = None) -> Outcome:
         site = make_site(like=begun)
         environment = site.environment | {"DJANGO_SETTINGS_MODULE": "config.settings"}
+        if objects is not None:
+            environment = move_to_bucket(site, root, f"{objects.address}/{site.state.name}")
         database = Database(site, environment["DATABASE_URL"])
-        programs = Programs(site, root, environment)
+        programs = Programs(site, root, environment, wait, objects)
         running.append(programs)
         for moment, victim in zip(sorted(draw.sample(range(2, NUMBER), len(VICTIMS))), VICTIMS, strict=True):
             wait(f"{moment} played", lambda moment=moment: database.ask(PLAYED) >= moment)
@@ -172,6 +254,9 @@ def play_rounds(make_site: Callable[..., Any], root: Path, wait: Callable[..., N
             disturb(programs, database, victim)
         wait("the end of the rounds", database.outcomes, seconds=480.0)
         programs.close()
+        if objects is not None:
+            left = [name for name in ("checkouts", "objects") if (site.state / name).exists()]
+            assert not left, "the worker host writes into the site's own folder"
         return Outcome(database.outcomes(), [row for question in ROWS for row in database.ask_all(question)])
 
     yield play
@@ -182,7 +267,7 @@ def play_rounds(make_site: Callable[..., Any], root: Path, wait: Callable[..., N
 def disturb(programs: Programs, database: Database, victim: str) -> None:
     """Kill a program without warning and start it again, or end all connections (on SQLite the worker).
 
-    A broker loses its messages while the worker is down.
+    A broker loses its messages while the worker is down. The object store is away for a while.
     """
     if victim == "database" and os.environ.get("DATABASE_URL", "").startswith("postgres"):
         database.drop_connections()
@@ -191,13 +276,17 @@ def disturb(programs: Programs, database: Database, victim: str) -> None:
     programs.kill(killed)
     if victim == "broker":
         programs.empty_broker()
+    if victim == "object store":
+        time.sleep(1.0)
     programs.start(killed)
 
 
 @pytest.mark.slow(160)
 @pytest.mark.timeout(1200 * ROUNDS)
 def test_rounds_killed_at_drawn_moments_have_the_outcomes_of_undisturbed_ones(
-    play_rounds: PlayRounds, first_difference: Callable[[Sequence[object], Sequence[object]], str]
+    play_rounds: PlayRounds,
+    object_server: ObjectServer,
+    first_difference: Callable[[Sequence[object], Sequence[object]], str],
 ) -> None:
     number = int(os.environ.get("GAUNTLET_SEED") or random.SystemRandom().randrange(10**9))
     sys.stdout.write(f"GAUNTLET_SEED={number} GAUNTLET_KILLED_ROUNDS={ROUNDS}\n")  # shown where it fails
@@ -205,7 +294,7 @@ def test_rounds_killed_at_drawn_moments_have_the_outcomes_of_undisturbed_ones(
     undisturbed = play_rounds(draw, lambda programs, database, victim: None)
     assert undisturbed.digests.keys() == {"six", "transfer"}
     for done in range(1, ROUNDS + 1):
-        disturbed = play_rounds(draw, disturb)
+        disturbed = play_rounds(draw, disturb, object_server)
         assert first_difference(undisturbed.rows, disturbed.rows) == ""
         assert disturbed.digests == undisturbed.digests
         sys.stdout.write(f"{done} of {done} rounds, each disturbed {len(VICTIMS)} times, are equal\n")

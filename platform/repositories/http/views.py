@@ -10,6 +10,7 @@ from functools import partial
 from http import HTTPStatus
 from math import ceil
 from pathlib import Path
+from typing import Any
 
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, StreamingHttpResponse
 from django.utils.decorators import method_decorator
@@ -39,23 +40,21 @@ PASSED_ON = ("CONTENT_TYPE", ENCODING, "HTTP_GIT_PROTOCOL", "REMOTE_ADDR")
 
 @method_decorator(csrf_exempt, name="dispatch")
 class _SmartView(View):
-    """Base of the two git views: finds out which git service a request is for."""
+    """Base of the git views: finds out which git service a request is for."""
 
     http_method_names = ["get", "post"]
     limits_its_body = True  # see `pages.site.body_limit`
 
-    def get(self, request: HttpRequest, team: str, track_name: str, service: str) -> HttpResponseBase:
+    def get(self, request: HttpRequest, service: str, **address: Any) -> HttpResponseBase:
         """Answer with the list of refs, before a clone or a push."""
         requested = request.GET.get("service", "") if service == ADVERTISEMENT else ""
-        return self._serve(request, team, track_name, service, requested)
+        return self._serve(request, service, requested, **address)
 
-    def post(self, request: HttpRequest, team: str, track_name: str, service: str) -> HttpResponseBase:
+    def post(self, request: HttpRequest, service: str, **address: Any) -> HttpResponseBase:
         """Serve the clone or the push."""
-        return self._serve(request, team, track_name, service, service)
+        return self._serve(request, service, service, **address)
 
-    def _serve(
-        self, request: HttpRequest, team: str, track_name: str, service: str, requested: str
-    ) -> HttpResponseBase:
+    def _serve(self, request: HttpRequest, service: str, requested: str, **address: Any) -> HttpResponseBase:
         raise NotImplementedError
 
 
@@ -64,8 +63,8 @@ class GitView(_SmartView):
 
     gate: PushGate | None = None
 
-    def _serve(
-        self, request: HttpRequest, team: str, track_name: str, service: str, requested: str
+    def _serve(  # type: ignore[override]
+        self, request: HttpRequest, service: str, requested: str, *, team: str, track_name: str
     ) -> HttpResponseBase:
         pushing = requested == PUSH
         user = _user(request, "submit" if pushing else "read")
@@ -133,8 +132,8 @@ class PublicGitView(_SmartView):
 
     released: Callable[[Repository], Mapping[str, str]] | None = None
 
-    def _serve(
-        self, request: HttpRequest, team: str, track_name: str, service: str, requested: str
+    def _serve(  # type: ignore[override]
+        self, request: HttpRequest, service: str, requested: str, *, team: str, track_name: str
     ) -> HttpResponseBase:
         if requested == PUSH:
             if _user(request, "submit") is None:
@@ -156,6 +155,37 @@ class PublicGitView(_SmartView):
         with ExitStack() as held:
             body = _started_body(request, ANYBODY, None, held)
             variables = _variables(request, public_copy(repository, tags), service, PULL)
+            if service == PULL:
+                _read_fetch(body, variables)
+            return BackendProcess(variables=variables, body=body, clean_up=held.pop_all().close)
+
+
+class HostGitView(_SmartView):
+    """`hosts/NUMBER.git/SERVICE` for worker hosts without the folder of repositories: every commit, read-only.
+
+    `number_of_host` returns the number of the credential that a token belongs to, None for an unknown token.
+    """
+
+    number_of_host: Callable[[str], int | None] | None = None
+
+    def _serve(  # type: ignore[override]
+        self, request: HttpRequest, service: str, requested: str, *, number: int
+    ) -> HttpResponseBase:
+        host = self.number_of_host(_password(request)) if self.number_of_host else None
+        if host is None:
+            return _plain(HTTPStatus.UNAUTHORIZED, "Gauntlet: the credential of this host is unknown or revoked")
+        if requested != PULL:
+            return _plain(HTTPStatus.FORBIDDEN, ONLY_SMART)
+        repository = Repository.objects.filter(pk=number).first()
+        if repository is None or not repository.path.is_dir():
+            return _plain(HTTPStatus.NOT_FOUND, f"Gauntlet: there is no repository {number}")
+        return _streamed(partial(self._exchange, request, host, repository, service))
+
+    def _exchange(self, request: HttpRequest, host: int, repository: Repository, service: str) -> BackendProcess:
+        with ExitStack() as held:
+            # users have positive numbers
+            body = _started_body(request, -host, None, held)
+            variables = _variables(request, repository.path, service, PULL)
             if service == PULL:
                 _read_fetch(body, variables)
             return BackendProcess(variables=variables, body=body, clean_up=held.pop_all().close)
@@ -217,15 +247,20 @@ def _no_repository(team: str, track_name: str) -> HttpResponse:
 
 
 def _user(request: HttpRequest, scope: str) -> User | None:
-    scheme, _, encoded = request.headers.get("Authorization", "").partition(" ")
-    if scheme.lower() != "basic":
-        return None
-    try:
-        _, _, plain = base64.b64decode(encoded, validate=True).decode().partition(":")
-    except (binascii.Error, UnicodeDecodeError):
-        return None
+    plain = _password(request)
     token = use_token(plain, scope) if plain else None
     return token.user if token else None
+
+
+def _password(request: HttpRequest) -> str:
+    """Return the password that git sends; "" if it sends none."""
+    scheme, _, encoded = request.headers.get("Authorization", "").partition(" ")
+    if scheme.lower() != "basic":
+        return ""
+    try:
+        return base64.b64decode(encoded, validate=True).decode().partition(":")[2]
+    except (binascii.Error, UnicodeDecodeError):
+        return ""
 
 
 def _unauthorised(scope: str) -> HttpResponse:

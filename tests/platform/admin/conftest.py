@@ -41,7 +41,7 @@ from formats.transfer.tournaments.models import AttackRun, DefenceRun, Entrant, 
 from repositories.models import PushCost, Repository
 from rounds.models import Objection, Release, Round, RoundEntry, SigningKey
 from submissions.models import Build, LogChunk, Player, QuotaSlot, Submission
-from workers.models import Host, HostComparison, Worker, WorkerTime
+from workers.models import Host, HostComparison, HostCredential, Worker, WorkerTime
 
 
 @pytest.fixture
@@ -179,6 +179,7 @@ class Rows:
         )
         LogChunk.objects.create(build=build, stage="build", first_line=1, lines=1, text="built", at=self.at)
         SigningKey.objects.create(public=f"{self.rounds:064x}", made_at=self.at)
+        HostCredential.objects.create(host=f"gpu-{self.rounds}", made_by=self.by, made_at=self.at, expires_at=self.at)
         Host.objects.create(name=f"here-{self.rounds}", out_since=self.at, problem="no engine", check_due_at=self.at)
         HostComparison.objects.create(
             at=self.at,

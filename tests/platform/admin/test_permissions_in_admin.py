@@ -24,6 +24,7 @@ SUPERUSERS_ONLY = {
     "invitation",
     "worker",
     "host",
+    "hostcredential",
     "hostcomparison",
     "signingkey",
     "uploadeddataset",

@@ -28,6 +28,7 @@ PAGES: dict[str, tuple[Right | None, Right | None, set[str]]] = {
         [
             *("core.siteidentity", "auth.group", "account.emailaddress", "accounts.user", "accounts.accesstoken"),
             *("accounts.invitation", "workers.worker", "workers.host", "workers.hostcomparison", "rounds.signingkey"),
+            "workers.hostcredential",
             *("competitions.uploadeddataset", "competitions.datasetupload"),
         ],
         (None, None, set()),
@@ -76,6 +77,8 @@ PAGES["competitions.rulesversion"] = (SEE, RUN, {ADDED})
 
 ACTIONS: dict[str, Right | None] = {
     "workers.host.return_to_service": None,
+    "workers.hostcredential.revoke": None,
+    "workers.worker.drain": None,
     "competitions.competition.clone": None,
     **dict.fromkeys(["submissions.submission.retry", "submissions.submission.refund"], ANSWER),
     **dict.fromkeys([f"accounts.accountrequest.{name}" for name in ("approve", "decline")], ANSWER),

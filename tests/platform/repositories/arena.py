@@ -13,9 +13,11 @@ from core.errors import Refusal, RefusedForNow
 from repositories.file_rules import check_files
 from repositories.git_reader import GitReader
 from repositories.http.push_hooks import AcceptedPush, Push
-from repositories.http.views import GitView, PublicGitView
+from repositories.http.views import GitView, HostGitView, PublicGitView
 from repositories.ref_rules import RefUpdate
 from rounds.release.released_parts import released_tags
+from workers.host_credentials import number_of_host
+from workers.host_views import site_identity
 
 
 def branch_name_gate(push: Push, reader: GitReader) -> AcceptedPush:
@@ -43,6 +45,8 @@ def branch_name_gate(push: Push, reader: GitReader) -> AcceptedPush:
 
 urlpatterns = [
     path("git/public/<team>/<track_name>.git/<path:service>", PublicGitView.as_view(released=released_tags)),
+    path("git/hosts/<int:number>.git/<path:service>", HostGitView.as_view(number_of_host=number_of_host)),
     path("git/<team>/<track_name>.git/<path:service>", GitView.as_view(gate=branch_name_gate)),
+    path("hosts/identity", site_identity),
     path("admin/", admin.site.urls),
 ]

@@ -1,0 +1,69 @@
+"""Bare repositories that have a commit: on hosts without the folder of repositories, fetched from a web server."""
+
+from __future__ import annotations
+
+import base64
+import os
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from django.conf import settings
+
+from core.errors import Fault, HostFault
+from repositories.checkout import require_space
+from repositories.git_command import git
+from repositories.models import Repository
+
+_FETCH_SECONDS = 900.0
+"""Time limit of a fetch: 2 GiB at 2.5 MB/s."""
+
+_PAUSES = (2.0, 5.0, 15.0)
+"""Seconds before a fetch is tried again: the web server may be busy, or restart."""
+
+_PASSED_ON = ("GIT_SSL_CAINFO", "HTTPS_PROXY", "HTTP_PROXY", "NO_PROXY", "https_proxy", "http_proxy", "no_proxy")
+"""Variables of this host that git needs to reach the site."""
+
+
+@contextmanager
+def commit_source(repository: Repository, commit: str) -> Iterator[Path]:
+    """Yield a bare repository for reading `commit`: the team's own, or a temporary one with that commit alone.
+
+    Raise `HostFault` if the commit cannot be fetched.
+    """
+    if not settings.HOST_TOKEN:
+        yield repository.path
+        return
+    folder: Path = settings.CHECKOUTS
+    folder.mkdir(parents=True, exist_ok=True)
+    require_space(settings.MAX_CHECKOUT_BYTES, disk=folder, what=f"fetching {commit[:12]}")
+    with tempfile.TemporaryDirectory(dir=folder, prefix=".fetch-") as name:
+        path = Path(name) / f"{repository.pk}.git"
+        path.mkdir()
+        git(path, "init", "--quiet", "--bare", "--template=")
+        _write_configuration(path)
+        _fetch(path, f"{settings.SITE_ADDRESS}/git/hosts/{repository.pk}.git", commit)
+        yield path
+
+
+def _write_configuration(path: Path) -> None:
+    """Write the credential into the repository, where no list of processes shows it."""
+    password = base64.b64encode(f"host:{settings.HOST_TOKEN}".encode()).decode()
+    with (path / "config").open("a") as file:
+        file.write(f'[http]\n\textraHeader = "Authorization: Basic {password}"\n\tfollowRedirects = false\n')
+        file.write("\tlowSpeedLimit = 1000\n\tlowSpeedTime = 60\n")
+
+
+def _fetch(path: Path, address: str, commit: str) -> None:
+    passed_on = {name: os.environ[name] for name in _PASSED_ON if name in os.environ}
+    command = ("fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--depth=1", address, commit)
+    for pause in (*_PAUSES, None):
+        try:
+            git(path, *command, seconds=_FETCH_SECONDS, extra=passed_on)
+            return
+        except Fault as fault:
+            if pause is None:
+                raise HostFault(f"the commit {commit} cannot be fetched from {address}: {fault}") from fault
+            time.sleep(pause)
