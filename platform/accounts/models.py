@@ -16,7 +16,7 @@ RESERVED_SLUGS = frozenset(
         *("account", "accounts", "admin", "api", "competitions", "git", "healthz", "invitations", "static", "status"),
         *("brand", "docs", "matches", "pages", "people", "search", "submissions", "teams"),
         *("baselines", "edit", "leaderboards", "login", "logout", "media", "new", "public", "rounds", "rules"),
-        *("metrics", "settings", "signup", "time-zone"),
+        *("kit", "metrics", "settings", "signup", "time-zone"),
     }
 )
 """Short names that teams and competitions cannot have: current and possible future addresses of the site."""
