@@ -250,8 +250,8 @@ def commands_to_get_gauntlet(context: Mapping[str, Any]) -> Sequence[str]:
     if kit() is not None:
         return (
             "python3 -m venv gauntlet-venv",
-            f"gauntlet-venv/bin/pip install -r {site_address(context)}{reverse('pages:kit_requirements')}",
-            'export PATH="$PWD/gauntlet-venv/bin:$PATH"',
+            ". gauntlet-venv/bin/activate",
+            f"pip install -r {site_address(context)}{reverse('pages:kit_requirements')}",
         )
     source = settings.SOURCE_ADDRESS
     if not source:
