@@ -36,7 +36,17 @@ class Participant:
 
     def pip(self, *words: str) -> None:
         """Install with the pip of the tests, without an index: of other packages none is needed."""
-        command = [sys.executable, "-m", "pip", "--python", str(self.python), "install", "--no-index", "--no-deps"]
+        command = [
+            sys.executable,
+            "-m",
+            "pip",
+            "--python",
+            str(self.python),
+            "install",
+            "--no-index",
+            "--no-deps",
+            "--no-compile",
+        ]
         done = subprocess.run([*command, *words], env=os.environ, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stdout + done.stderr
 
@@ -72,6 +82,7 @@ def needed_by(package: Distribution) -> Iterator[Distribution]:
                 yield needed
 
 
+@pytest.mark.slow(11)
 @pytest.mark.django_db(transaction=True)
 def test_the_command_needs_what_it_declares_and_nothing_else(
     live_server: LiveServer, root: Path, settings: Settings, tmp_path: Path
