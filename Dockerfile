@@ -38,9 +38,14 @@ COPY . .
 # readable by all, whatever the mask of who checked it out
 RUN mv _distances.so evaluation/formats/query/referee/ && chmod -R a+rX . && python3 -m compileall -q -j 0 evaluation platform
 
+FROM source AS kit
+RUN python3 -m venv /opt/build \
+ && /opt/build/bin/pip install -q -c constraints.txt hatchling editables \
+ && deploy/kit /opt/build/bin/python
+
 FROM python AS requirements
 COPY pyproject.toml deploy/requirements.py constraints.txt /requirements/
-RUN cd /requirements && python3 requirements.py pyproject.toml >site.txt
+RUN cd /requirements && python3 requirements.py pyproject.toml builds site >site.txt
 
 FROM requirements AS packages
 RUN python3 -m venv /opt/venv \
@@ -54,6 +59,7 @@ RUN apt-get -qq update \
  && useradd --uid 10001 --home-dir /var/lib/gauntlet --no-create-home gauntlet
 COPY --from=packages /opt/venv /opt/venv
 COPY --from=source /srv/gauntlet /srv/gauntlet
+COPY --from=kit /srv/gauntlet/kit /srv/gauntlet/kit
 WORKDIR /srv/gauntlet
 ENV PATH=/opt/venv/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin PYTHONUNBUFFERED=1 \
     PYTHONPATH=/srv/gauntlet:/srv/gauntlet/platform:/srv/gauntlet/evaluation/sdk

@@ -1,4 +1,4 @@
-"""Prints what a pyproject.toml requires, without its own distributions and without optional packages."""
+"""Prints what a pyproject.toml requires with the extras that are named, without its own distributions."""
 
 from __future__ import annotations
 
@@ -6,5 +6,7 @@ import sys
 import tomllib
 from pathlib import Path
 
-project = tomllib.loads(Path(sys.argv[1]).read_text(encoding="utf-8"))["project"]
-sys.stdout.writelines(f"{each}\n" for each in project["dependencies"] if not each.startswith("gauntlet-"))
+_, file, *extras = sys.argv
+project = tomllib.loads(Path(file).read_text(encoding="utf-8"))["project"]
+needed = [project["dependencies"], *(project["optional-dependencies"][extra] for extra in extras)]
+sys.stdout.writelines(f"{each}\n" for some in needed for each in some if not each.startswith("gauntlet-"))

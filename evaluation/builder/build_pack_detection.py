@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import chdir, contextmanager
 from dataclasses import dataclass
 from importlib import import_module
+from importlib.util import find_spec
 from inspect import getfile
 from pathlib import Path
 from types import ModuleType
@@ -17,7 +19,7 @@ from typing import Any, TypeVar
 from evaluation.builder.build_context_tar import ContextEntry
 from evaluation.builder.docker_build_settings import MIRROR_ARGUMENTS
 from evaluation.builder.source_tree import BINDER_DIRECTORIES
-from evaluation.domain.errors import BuildRefusal, Fault
+from evaluation.domain.errors import BuildRefusal, Fault, HostRefusal
 
 LEAN = "lean"
 DOCKERFILE = "dockerfile"
@@ -153,7 +155,16 @@ def _inside(source: Path) -> Iterator[None]:
 
 
 def _buildpacks() -> ModuleType:
-    """Import repo2docker when it is first needed: every process of the site would start half a second later."""
+    """Import repo2docker when it is first needed: every process of the site would start half a second later.
+
+    Raise `HostRefusal` where it is not installed.
+    """
+    if find_spec("repo2docker") is None:
+        raise HostRefusal(
+            "the files that configure the build are more than a requirements.txt, and jupyter-repo2docker, which reads "
+            "them, is not installed: it is in the extra `builds`",
+            fix=f"run `{sys.executable} -m pip install jupyter-repo2docker`",
+        )
     return import_module("repo2docker.buildpacks")
 
 

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from evaluation.cli.output import say
+from evaluation.cli.site_version import VERSION_HEADER, note_version
 from evaluation.datasets.base import Dataset, with_targets
 from evaluation.datasets.load import load_dataset
 from evaluation.datasets.released_samples import released
@@ -144,7 +145,9 @@ def read_competition(text: str) -> GivenCompetition:
     if address is None:
         raise Refusal(f"{text} is no address of a competition", fix="write it as SITE/competitions/SLUG")
     site, slug = address.groups()
-    return of_answer(_fetched(f"{site}/api/v1/competitions/{slug}"), f"{site}/competitions/{slug}/development.zip")
+    return of_answer(
+        _fetched(site, f"{site}/api/v1/competitions/{slug}"), f"{site}/competitions/{slug}/development.zip"
+    )
 
 
 def _of_file(path: Path) -> GivenCompetition:
@@ -195,12 +198,14 @@ def of_answer(answer: Any, archive: str) -> GivenCompetition:
         ) from None
 
 
-def _fetched(address: str) -> Any:
+def _fetched(site: str, address: str) -> Any:
     request = urllib.request.Request(address, headers={"Accept": "application/json"})  # noqa: S310 - see `_URL`
     try:
         with urllib.request.urlopen(request, timeout=_SECONDS) as answer:  # noqa: S310 - as above
+            note_version(site, answer.headers.get(VERSION_HEADER, ""))
             return json.loads(answer.read(_MOST_ANSWER_BYTES))
     except urllib.error.HTTPError as error:
+        note_version(site, error.headers.get(VERSION_HEADER, ""))
         fix = "correct the address; a competition that is not public has no address for this command: name its file"
         raise Refusal(f"{address} answers {error.code}", fix=fix) from None
     except (OSError, ValueError) as error:

@@ -38,6 +38,7 @@ from evaluation.cli import (
     train,
     verify,
 )
+from evaluation.cli.missing_packages import refusal_of
 from evaluation.cli.output import print_error
 from evaluation.cli.site_client import SiteRefusal, UnavailableSiteError
 from evaluation.domain.errors import BuildRefusal, Fault, HostRefusal, ManifestRefusal, Refusal
@@ -121,7 +122,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         # the reader of the output is gone
         sys.stderr.close()
         return DONE
-    except Exception:
+    except Exception as error:
+        missing = refusal_of(error) if isinstance(error, ModuleNotFoundError) else None
+        if missing is not None:
+            print_error(str(missing))
+            return USAGE
         traceback.print_exc()
         print_error("internal error: this is a bug in Gauntlet; please report the lines above")
         return FAULT

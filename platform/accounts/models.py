@@ -28,7 +28,7 @@ RESERVED_SLUGS = frozenset(
         ),
         *("brand", "docs", "matches", "pages", "people", "search", "submissions", "teams"),
         *("baselines", "edit", "leaderboards", "login", "logout", "media", "new", "public", "rounds", "rules"),
-        *("metrics", "settings", "signup", "time-zone"),
+        *("kit", "metrics", "settings", "signup", "time-zone"),
     }
 )
 """Short names that teams and competitions cannot have: current and possible future addresses of the site."""

@@ -10,7 +10,14 @@ from django.http.response import HttpResponseBase
 from django.utils.decorators import method_decorator
 from django.views.decorators.http import conditional_page
 from rest_framework.generics import ListAPIView
+from rest_framework.request import Request
+from rest_framework.response import Response
 from rest_framework.views import APIView
+
+from evaluation import __version__
+
+VERSION_HEADER = "Gauntlet-Version"
+"""The header of every answer with the version of the site, which the command `gauntlet` compares with its own."""
 
 Row = TypeVar("Row", bound=Model)
 
@@ -22,6 +29,11 @@ class ApiView(APIView):
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
         """Answer a request."""
         return super().dispatch(request, *args, **kwargs)
+
+    def finalize_response(self, request: Request, response: Response, *args: Any, **kwargs: Any) -> Response:
+        """Return the answer with the version of the site."""
+        response.headers[VERSION_HEADER] = __version__
+        return super().finalize_response(request, response, *args, **kwargs)
 
 
 class ListView(ApiView, ListAPIView[Row]):

@@ -356,6 +356,7 @@ class IndexSerializer(serializers.Serializer[Any]):
     version = serializers.CharField()
     openapi = serializers.URLField()
     documentation = serializers.URLField()
+    kit = serializers.URLField(allow_null=True, help_text="Requirements for pip, which install the command `gauntlet`.")
     addresses = serializers.ListField(child=serializers.CharField())
 
 

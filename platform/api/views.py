@@ -25,6 +25,7 @@ from api.serializers import (
 )
 from competitions.models import Competition
 from competitions.selectors import visible_competitions
+from core.kit import kit
 from core.past_time import past_time
 from evaluation import __version__
 
@@ -33,7 +34,7 @@ _NAMED = re.compile(r"<(?:[a-z]+:)?([a-z_]+)>")
 
 
 class ShowIndex(ApiView):
-    """The version of the program, the OpenAPI document, its page, and all addresses."""
+    """The version of the program, the OpenAPI document, its page, what installs the command, and all addresses."""
 
     @extend_schema(responses=IndexSerializer)
     def get(self, request: Request) -> Response:
@@ -45,6 +46,7 @@ class ShowIndex(ApiView):
                 "version": __version__,
                 "openapi": request.build_absolute_uri(reverse("api:openapi")),
                 "documentation": request.build_absolute_uri(reverse("api:docs")),
+                "kit": request.build_absolute_uri(reverse("pages:kit_requirements")) if kit() else None,
                 "addresses": paths,
             }
         )

@@ -363,6 +363,8 @@ PROXIED = HTTPS or PROXIES > 0
 if _problem := trust_problem(SANDBOX, ALLOWED_HOSTS, proxied=PROXIED, trust_everybody=TRUST_EVERYBODY):
     raise ImproperlyConfigured(_problem)
 DOCUMENTS = ROOT / "docs"
+KIT = Path(env.text("GAUNTLET_KIT", str(ROOT / "kit")))
+"""Folder of the kit of participants, which `make kit` makes; without it, the site has none."""
 SOURCE_ADDRESS = env.source("GAUNTLET_SOURCE")
 """From where participants clone this program for its command: an address of git, or on a site for one the checkout."""
 SITE_ADDRESS = env.address("GAUNTLET_ADDRESS", "https" if HTTPS else "http", ALLOWED_HOSTS)

@@ -8,6 +8,9 @@ from django.conf import settings
 from django.core.checks import CheckMessage, Tags, register
 from django.core.checks import Warning as CheckWarning
 
+from core.kit import kit
+from evaluation import __version__
+
 
 @register()
 def check_admins(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
@@ -21,6 +24,18 @@ def check_admins(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
             id="core.W002",
         )
     ]
+
+
+@register()
+def check_kit(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
+    """Warn where participants would get another version of the command than the site has, or a part of it."""
+    if not settings.KIT.exists():
+        return []
+    found = kit()
+    if found is not None and found.command.version == __version__:
+        return []
+    has = "is incomplete" if found is None else f"has version {found.command.version}, and the site {__version__}"
+    return [CheckWarning(f"The kit in {settings.KIT} {has}.", hint="Run make kit.", id="core.W003")]
 
 
 @register(Tags.security, deploy=True)

@@ -21,6 +21,7 @@ from pages.round import views as rounds
 from pages.share import views as share
 from pages.site import brand_views as brand
 from pages.site import home_views as home
+from pages.site import kit_views as kit
 from pages.site import manual, time_zone_views
 from pages.site import well_known_views as site
 from pages.status import views as status
@@ -40,6 +41,13 @@ urlpatterns = [
     path("search", directory.search, name="search"),
     path("docs", home.docs, name="docs"),
     path("docs/<slug:name>", manual.show, name="manual"),
+    path("kit/", kit.show, name="kit"),
+    path("kit/requirements.txt", kit.requirements, name="kit_requirements"),
+    path("kit/requirements-players.txt", kit.requirements, {"extra": "players"}, name="kit_requirements_players"),
+    path("kit/constraints.txt", kit.pins, name="kit_pins"),
+    path("kit/files/<slug:key>/<str:name>", kit.file, name="kit_file"),
+    path("kit/simple/", kit.index, name="kit_index"),
+    path("kit/simple/<slug:name>/", kit.project, name="kit_project"),
     path("competitions/<slug:slug>", competitions.competition, name="competition"),
     path("competitions/<slug:slug>/calendar.ics", competitions.calendar_ics, name="calendar_ics"),
     path("competitions/<slug:slug>/rules", competitions.rules, name="rules"),

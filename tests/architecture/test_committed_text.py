@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import subprocess
 import tomllib
+from itertools import chain
 from pathlib import Path
 
 import pytest
@@ -68,9 +69,10 @@ def test_it_rejects_a_path_of_one_machine(tmp_path: Path, home: str) -> None:
 def test_every_requirement_is_pinned(root: Path) -> None:
     settings = tomllib.loads((root / "pyproject.toml").read_text())
     sdk = tomllib.loads((root / "evaluation" / "sdk" / "pyproject.toml").read_text())
-    installed_from_here = {canonicalize_name(sdk["project"]["name"])}
+    installed_from_here = canonicalize_name(settings["project"]["name"])
     wanted = [
         *settings["project"]["dependencies"],
+        *chain.from_iterable(settings["project"]["optional-dependencies"].values()),
         *settings["dependency-groups"]["dev"],
         *settings["build-system"]["requires"],
         *sdk["project"]["dependencies"],
@@ -78,7 +80,7 @@ def test_every_requirement_is_pinned(root: Path) -> None:
     ]
     versions = pins(root)
     for requirement in map(Requirement, wanted):
-        if canonicalize_name(requirement.name) in installed_from_here:
+        if canonicalize_name(requirement.name) == installed_from_here:
             continue
         version = versions[canonicalize_name(requirement.name)]
         assert requirement.specifier.contains(version), f"{requirement} does not allow its pin {version}"

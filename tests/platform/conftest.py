@@ -104,6 +104,7 @@ def _other_tests_change_the_speed_of_this_host(monkeypatch: pytest.MonkeyPatch) 
 def _own_folders(settings: Settings, tmp_path: Path) -> None:
     """Nothing that a test keeps outlives it, and static files need no collecting."""
     settings.STATE = tmp_path
+    settings.KIT = tmp_path / "kit"
     settings.REPOSITORIES = tmp_path / "repositories"
     settings.CHECKOUTS = tmp_path / "checkouts"
     cache = settings.CACHES["default"]

@@ -7,6 +7,7 @@ from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from competitions.selectors import invitations_of
+from core.kit import kit
 from pages.directory.competition_lists import competition_lists, open_formats
 from pages.formats import formats_named
 from pages.site.manual import manual, tutorials
@@ -33,5 +34,6 @@ def docs(request: HttpRequest) -> HttpResponse:
         "manual": manual(),
         "tutorials": tutorials(),
         "first": lists.open[0].competition if lists.open else None,
+        "kit": kit(),
     }
     return render(request, "pages/site/docs.html", context)

@@ -19,6 +19,7 @@ from django.utils.timezone import get_current_timezone_name
 from accounts.models import Team
 from competitions.models import Competition, Page
 from core import clock, rounding, time_format
+from core.kit import kit
 from evaluation.charts.interval_bar_axis import Axis
 from evaluation.domain.score_decimals import decimals
 from pages.access import own_teams
@@ -240,9 +241,18 @@ def local_check(context: Mapping[str, Any], competition: Competition) -> str:
     return local_check_of(competition, site=site_address(context))
 
 
-@register.simple_tag
-def commands_to_get_gauntlet() -> Sequence[str]:
-    """Return the commands after which a shell knows `gauntlet`, none where the operator named no source."""
+@register.simple_tag(takes_context=True)
+def commands_to_get_gauntlet(context: Mapping[str, Any]) -> Sequence[str]:
+    """Return the commands after which a shell knows `gauntlet`, from the kit or the source.
+
+    There are none where the site has neither.
+    """
+    if kit() is not None:
+        return (
+            "python3 -m venv gauntlet-venv",
+            ". gauntlet-venv/bin/activate",
+            f"pip install -r {site_address(context)}{reverse('pages:kit_requirements')}",
+        )
     source = settings.SOURCE_ADDRESS
     if not source:
         return ()

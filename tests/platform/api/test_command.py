@@ -8,6 +8,8 @@ import os
 import re
 import stat
 import subprocess
+import sys
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -19,7 +21,7 @@ from accounts.models import AccessToken, Membership, User
 from accounts.services import issue_token
 from competitions.models import Competition, RulesVersion, SampleSet, Track
 from core import worker_notifications
-from evaluation.cli import main, site_logs
+from evaluation.cli import main, site_logs, site_version
 from evaluation.cli.site_client import SiteClient
 from formats.query.leaderboards.models import Evaluation, Pool, Standing
 from repositories.models import Repository
@@ -38,6 +40,7 @@ def _signed_out(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     for name in ("GAUNTLET_SITE", "GAUNTLET_TOKEN"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setattr(site_logs, "EVERY", 0.01)
+    monkeypatch.setattr(site_version, "_noted", set())
     monkeypatch.setattr(worker_notifications, "notify", lambda task, **keys: None)
 
 
@@ -321,6 +324,38 @@ def test_problems_of_the_site_are_its_own_words(
     AccessToken.objects.update(revoked_at=competition.created_at)
     status, _, err = gauntlet("whoami")
     assert (status, "is revoked" in err, "create another one" in err) == (3, True, True)
+
+
+@pytest.mark.parametrize("words", [("whoami",), ("board", "digits", "nothing")])
+def test_another_version_of_the_site_is_said_once_and_is_no_error(
+    gauntlet: Run,
+    login: Callable[..., str],
+    alice: User,
+    competition: Competition,
+    monkeypatch: pytest.MonkeyPatch,
+    words: tuple[str, ...],
+) -> None:
+    login(alice)
+    expected = gauntlet(*words, "--json")
+    assert "This is gauntlet" not in expected[2]
+    monkeypatch.setattr(site_version, "__version__", "0.0.9")
+    status, out, err = gauntlet(*words, "--json")
+    assert (status, out) == expected[:2]
+    assert err.count("This is gauntlet 0.0.9; the site has 0.1.0. ") == 1
+    assert "/docs#gauntlet says how to get that" in err, "this site has no kit"
+
+
+def test_the_site_s_kit_is_the_update(
+    gauntlet: Run, live_server: LiveServer, competition: Competition, monkeypatch: pytest.MonkeyPatch, settings: Any
+) -> None:
+    settings.KIT.mkdir()
+    for project in ("gauntlet-arena", "gauntlet-sdk"):
+        with zipfile.ZipFile(settings.KIT / f"{project.replace('-', '_')}-0.1.0-py3-none-any.whl", "w") as wheel:
+            wheel.writestr("x.dist-info/METADATA", f"Name: {project}\nVersion: 0.1.0\nRequires-Python: >=3.8\n\n")
+    (settings.KIT / "constraints.txt").touch()
+    monkeypatch.setattr(site_version, "__version__", "0.0.9")
+    _, _, err = gauntlet("check", "--competition", f"{live_server.url}/competitions/digits", "numpy-classifier")
+    assert f"Update: {sys.executable} -m pip install -r {live_server.url}/kit/requirements.txt\n" in err
 
 
 def test_a_site_that_does_not_answer_has_its_own_exit_status(

@@ -53,6 +53,18 @@ TABLE = [
     Row("manual", ("first-model",), "get", EVERYONE),
     Row("manual", ("nothing",), "get", (404, 404, 404, 404)),
     Row("manual", ("operating",), "get", (404, 404, 404, 404)),  # for operators
+    *(
+        Row(name, arguments, "get", (404, 404, 404, 404))  # no kit; tests of it are in test_kit.py
+        for name, arguments in (
+            ("kit", ()),
+            ("kit_requirements", ()),
+            ("kit_requirements_players", ()),
+            ("kit_pins", ()),
+            ("kit_index", ()),
+            ("kit_project", ("gauntlet-arena",)),
+            ("kit_file", ("0123456789abcdef", "gauntlet_arena-0.1.0-py3-none-any.whl")),
+        )
+    ),
     Row("person", ("name of bob",), "get", EVERYONE),
     Row("person", ("name of charlie",), "get", (404, 200, 404, 404)),  # in no team
     Row("person", ("nobody",), "get", (404, 404, 404, 404)),
@@ -203,6 +215,7 @@ OPEN = {
     ),
     *("account", "token_revoke", "signing_key", "signing_keys", "time_zone"),
     *("site_page", "logo", "brand_style", "share_site"),
+    *("kit", "kit_requirements", "kit_requirements_players", "kit_pins", "kit_index", "kit_project", "kit_file"),
 }
 """Addresses that belong to no competition."""
 
