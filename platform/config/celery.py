@@ -21,6 +21,9 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 
 TRANSPORT_ALIASES["filesystem"] = "config.file_system_broker:Transport"
 
+QUEUES_OF_HOSTS = frozenset({"build", "play"})
+"""Queues whose tasks need database, broker, object store and commits, but not the folder of the site."""
+
 app = Celery("gauntlet")
 app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks()
@@ -53,6 +56,17 @@ def check_site(**_: Any) -> None:
         require_site()
     except ImproperlyConfigured as problem:
         sys.exit(str(problem))  # Celery logs any other exception of a receiver, and starts
+
+
+@signals.celeryd_after_setup.connect  # type: ignore[untyped-decorator]
+def check_queues(instance: Any, **_: Any) -> None:
+    """Do not start a worker of queues whose tasks need the folder of the site on a host that lacks it."""
+    consumed = set(instance.app.amqp.queues.consume_from)
+    if settings.HOST_TOKEN and (others := consumed - QUEUES_OF_HOSTS):
+        sys.exit(
+            f"a worker host with a folder of its own cannot serve the queues {', '.join(sorted(others))}\n"
+            f"  fix: start its workers with --queues {' or '.join(sorted(QUEUES_OF_HOSTS))}"
+        )
 
 
 @signals.task_prerun.connect  # type: ignore[untyped-decorator]

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import pytest
-from celery import current_app
+from celery import Celery, current_app
+from pytest_django import Settings
+
+from config.celery import check_queues
 
 
 def test_every_sweep_is_scheduled_and_every_scheduled_task_exists() -> None:
@@ -31,3 +36,17 @@ def test_what_is_late_expires_before_it_is_due_again() -> None:
 )
 def test_a_task_goes_to_the_queue_that_the_settings_or_the_app_of_a_format_name(task: str, queue: str) -> None:
     assert current_app.amqp.router.route({}, task)["queue"].name == queue
+
+
+@pytest.mark.parametrize("queues", ["build,play", "build", "build,files", "default,play"])
+def test_a_host_without_the_folder_of_the_site_serves_no_queue_that_needs_it(settings: Settings, queues: str) -> None:
+    app = Celery("another", set_as_current=False)
+    app.amqp.queues.select(queues.split(","))
+    settings.HOST_TOKEN = ""
+    check_queues(instance=SimpleNamespace(app=app))
+    settings.HOST_TOKEN = "gth_a"  # noqa: S105 - a test
+    if set(queues.split(",")) <= {"build", "play"}:
+        check_queues(instance=SimpleNamespace(app=app))
+    else:
+        with pytest.raises(SystemExit, match=r"cannot serve the queues (files|default)\n"):
+            check_queues(instance=SimpleNamespace(app=app))

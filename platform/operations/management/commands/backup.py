@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 from django.template.defaultfilters import filesizeformat
 
@@ -25,3 +26,5 @@ class Command(BaseCommand):
             f"snapshot {stored.snapshot}: {stored.files:,} files, {filesizeformat(stored.bytes)}, of which "
             f"{filesizeformat(stored.new_bytes)} are new"
         )
+        if settings.OBJECTS:
+            self.stdout.write("the objects are in the bucket, not in the snapshot: copy or replicate it, too")
