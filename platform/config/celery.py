@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator, Mapping
+from importlib import import_module
 from typing import Any
 
 from celery import Celery, Task, signals
@@ -56,6 +57,13 @@ def check_site(**_: Any) -> None:
         require_site()
     except ImproperlyConfigured as problem:
         sys.exit(str(problem))  # Celery logs any other exception of a receiver, and starts
+
+
+@signals.worker_ready.connect  # type: ignore[untyped-decorator]
+def watch_for_idleness(**_: Any) -> None:
+    """Let a worker of a cluster end when it has nothing to do."""
+    if settings.WORKER_IDLE_SECONDS:
+        import_module("workers.idle_exit").end_when_idle(settings.WORKER_IDLE_SECONDS)  # it needs the models
 
 
 @signals.celeryd_after_setup.connect  # type: ignore[untyped-decorator]

@@ -251,6 +251,10 @@ TRUST_EVERYBODY = env.flag("GAUNTLET_TRUST_EVERYBODY", default=False)
 WORKER_NAME = env.text("GAUNTLET_WORKER_NAME", socket.gethostname())
 WORKER_CLASS = env.choice("GAUNTLET_WORKER_CLASS", ("cpu", "gpu"))
 WORKER_DEVICES = env.names("GAUNTLET_WORKER_DEVICES", ())
+WORKER_JOB = env.text("GAUNTLET_WORKER_JOB", "")
+"""Tells apart the workers of one name on one host: those of a cluster's jobs."""
+WORKER_IDLE_SECONDS = env.number("GAUNTLET_WORKER_IDLE_SECONDS", 0, least=0)
+"""After so long without work a worker ends; 0: never."""
 TEAM_WORKER_SECONDS = env.number("GAUNTLET_TEAM_WORKER_SECONDS", 86_400)
 """Worker seconds of a team in 24 hours, above which its pieces come after those of other teams."""
 TEAM_BUILD_SECONDS = env.number("GAUNTLET_TEAM_BUILD_SECONDS", 14_400)

@@ -28,7 +28,7 @@ def register(number: int) -> Worker:
     _process.started_at = _process.started_at or clock.database_now()
     measure_again()
     return services.record_worker(
-        name=f"{settings.WORKER_NAME}/{number}",
+        name=f"{settings.WORKER_NAME}/{settings.WORKER_JOB}{'.' if settings.WORKER_JOB else ''}{number}",
         worker_class=settings.WORKER_CLASS,
         device=device_of(number) or "",
         calibration=calibration(),

@@ -17,6 +17,7 @@ from core import clock, event_log
 from core.errors import Refusal
 from workers.differing_hosts import ALPHA, ComparedPair, HostVerdict, judge
 from workers.models import Host, HostComparison, Worker
+from workers.worker_slot import host_of
 
 MOST = 5000
 """Number of comparisons that a test reads, the newest."""
@@ -59,7 +60,7 @@ def drain(worker: Worker, by: User, reason: str) -> None:
 
     What its workers hold is finished. Raise `Refusal` if it is drained already.
     """
-    name = worker.name.partition("/")[0]
+    name = host_of(worker.name)
     with transaction.atomic():
         host, _ = Host.objects.get_or_create(name=name)
         begun = Host.objects.filter(pk=host.pk).exclude(out_since__isnull=False, check_due_at=None)

@@ -160,7 +160,7 @@ def test_of_two_hosts_with_one_key_one_joins(settings: Settings) -> None:
 
 def test_an_operator_drains_the_host_of_a_worker_and_returns_it(olga: User) -> None:
     now = clock.now()
-    worker = Worker.objects.create(name="gpu-1/play/0", worker_class="cpu", started_at=now, last_seen_at=now)
+    worker = Worker.objects.create(name="gpu-1/0", worker_class="cpu", started_at=now, last_seen_at=now)
     host_comparisons.drain(worker, olga, "It moves to another room.")
     host = Host.objects.get()
     assert (host.name, host.is_drained, host.problem) == ("gpu-1", True, "drained: It moves to another room.")

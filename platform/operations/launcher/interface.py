@@ -1,0 +1,34 @@
+"""What an engine that starts workers offers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from core.errors import Fault
+
+
+class EngineError(Fault):
+    """The engine does not answer, or refuses."""
+
+
+@dataclass(frozen=True)
+class WorkerJob:
+    """A job that is a worker, or will be one once the engine has a place for it."""
+
+    number: str
+    running: bool
+
+
+class WorkerLauncher(Protocol):
+    """Starts and ends jobs that are workers. Each call may raise `EngineError`."""
+
+    def start(self, *, without: Sequence[str]) -> str:
+        """Ask for one more job on any host but those named; return its number."""
+
+    def jobs(self) -> list[WorkerJob]:
+        """Return the jobs that wait or run."""
+
+    def cancel(self, numbers: Sequence[str]) -> None:
+        """Cancel jobs, whether they wait or run."""

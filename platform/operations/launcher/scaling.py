@@ -1,0 +1,61 @@
+"""How many jobs the waiting work needs, and one step towards it."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+from datetime import timedelta
+from math import ceil
+
+from core import clock
+from operations.launcher.interface import WorkerLauncher
+from workers.models import Worker
+from workers.queue import anything_waits
+from workers.selectors import hosts_out_of_service
+from workers.team_queue_order import PLAY
+from workers.work_items import WorkItem
+from workers.work_kind_interface import kinds_of
+
+WAITED = timedelta(seconds=5)
+"""An item counts after so long: idle workers claim it earlier."""
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Limits:
+    """The most jobs at a time, and the slots of each."""
+
+    most: int
+    slots: int
+
+
+def jobs_to_start(*, waiting: int, running: int, pending: int, limits: Limits) -> int:
+    """Return how many more jobs to ask for: one slot for each waiting item, without those that are asked for."""
+    useful = ceil(waiting / limits.slots)
+    return max(0, min(useful - pending, limits.most - running - pending))
+
+
+def step(launcher: WorkerLauncher, limits: Limits, *, worker_class: str) -> str:
+    """Start what is needed now, and cancel what waits for a place where no work is left; return what was done."""
+    jobs = launcher.jobs()
+    pending = [job.number for job in jobs if not job.running]
+    waiting = waiting_items(worker_class)
+    if not waiting:
+        if pending:
+            launcher.cancel(pending)
+        return f"{len(pending)} jobs cancelled" if pending else ""
+    count = jobs_to_start(waiting=waiting, running=len(jobs) - len(pending), pending=len(pending), limits=limits)
+    out = [host.name for host in hosts_out_of_service()] if count else []
+    started = [launcher.start(without=out) for _ in range(count)]
+    return f"{waiting} items wait: started {', '.join(started)}" if started else ""
+
+
+def waiting_items(worker_class: str) -> int:
+    """Return how many items have waited for some seconds; 0 if a worker of this class may claim none of them."""
+    now = clock.database_now()
+    if not anything_waits(Worker(name="launcher", worker_class=worker_class)):
+        return 0
+    old = {"state": WorkItem.State.WAITING, "queued_at__lte": now - WAITED}
+    tables = [table for kind in kinds_of(PLAY) for table in kind.tables]
+    return sum(table._default_manager.filter(**old).count() for table in tables)

@@ -1,0 +1,70 @@
+"""Workers as jobs of Slurm, by its commands (seen with 22.05)."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from operations.launcher.interface import EngineError, WorkerJob
+
+COMMAND_SECONDS = 60
+WARNING_SECONDS = 90
+"""Before its time limit a job gets SIGTERM: time to end the item that it plays."""
+
+_WAITING = frozenset({"PENDING", "CONFIGURING", "REQUEUED"})
+_ALIVE = _WAITING | {"RUNNING", "SUSPENDED", "STOPPED"}
+
+
+@dataclass(frozen=True)
+class SlurmLauncher:
+    """Jobs of one name, each a worker with `slots` processes on one node, for at most `minutes`.
+
+    `settings` is the file of `manage.py join`, which every node can read; `options` are further ones of sbatch.
+    """
+
+    name: str
+    root: Path
+    settings: Path
+    logs: Path
+    slots: int
+    minutes: int
+    idle_seconds: int
+    options: tuple[str, ...] = ()
+
+    def start(self, *, without: Sequence[str]) -> str:
+        """Submit a job; return its number."""
+        script = self.root / "deploy" / "slurm-worker"
+        excluded = [f"--exclude={','.join(known)}"] if (known := _nodes().intersection(without)) else []
+        answer = _run(
+            "sbatch", "--parsable", f"--job-name={self.name}", f"--cpus-per-task={self.slots}", "--nodes=1",
+            "--ntasks=1", f"--time={self.minutes}", f"--signal=B:TERM@{WARNING_SECONDS}", "--no-requeue",
+            "--export=PATH,HOME", f"--output={self.logs}/worker-%j.log", *excluded, *self.options,
+            str(script), str(self.root), str(self.settings), str(self.slots), str(self.idle_seconds),
+        )  # fmt: skip
+        return answer.strip().partition(";")[0]
+
+    def jobs(self) -> list[WorkerJob]:
+        """Return the jobs of this name that wait or run."""
+        rows = _run("squeue", "--noheader", "--me", f"--name={self.name}", "--format=%i %T").splitlines()
+        found = (row.split() for row in rows)
+        return [WorkerJob(number, state not in _WAITING) for number, state in found if state in _ALIVE]
+
+    def cancel(self, numbers: Sequence[str]) -> None:
+        """Cancel jobs."""
+        _run("scancel", *numbers)
+
+
+def _nodes() -> set[str]:
+    return set(_run("sinfo", "--noheader", "--Node", "--format=%N").split())
+
+
+def _run(*command: str) -> str:
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=COMMAND_SECONDS)
+    except subprocess.CalledProcessError as error:
+        raise EngineError(f"{command[0]}: {error.stderr.strip() or error}") from error
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise EngineError(f"{command[0]} cannot be run: {error}") from error
+    return done.stdout

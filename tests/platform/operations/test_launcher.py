@@ -1,0 +1,146 @@
+"""Workers as jobs: how many the waiting work needs, and Slurm's own commands on a real small cluster."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from operations.launcher import slurm
+from operations.launcher.interface import EngineError
+from operations.launcher.scaling import Limits, jobs_to_start
+from operations.launcher.slurm import SlurmLauncher
+from tests.slurm_cluster import SlurmCluster
+
+WORKER = """#!/bin/sh
+echo "$SLURMD_NODENAME devices=${CUDA_VISIBLE_DEVICES:-none} secret=${A_SECRET:-none} arguments=$*"
+trap 'echo asked to end; exit 0' TERM
+while :; do sleep 0.1; done
+"""
+
+
+@pytest.mark.parametrize(
+    ("waiting", "running", "pending", "started"),
+    [
+        (0, 0, 0, 0),
+        (1, 0, 0, 1),
+        (1, 0, 1, 0),
+        (1, 3, 0, 1),
+        (5, 0, 1, 2),
+        (2000, 0, 0, 8),
+        (2000, 5, 2, 1),
+        (2000, 8, 0, 0),
+        (2000, 9, 1, 0),
+    ],
+)
+def test_each_waiting_item_gets_a_slot_up_to_the_limit(waiting: int, running: int, pending: int, started: int) -> None:
+    limits = Limits(most=8, slots=2)
+    assert jobs_to_start(waiting=waiting, running=running, pending=pending, limits=limits) == started
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[SlurmCluster]:
+    made = SlurmCluster()
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def launcher(cluster: SlurmCluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> SlurmLauncher:
+    """Launches jobs that are a short script in place of a worker."""
+    for name, value in cluster.environment.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setenv("A_SECRET", "in the environment of the launcher")
+    (tmp_path / "deploy").mkdir()
+    (tmp_path / "deploy" / "slurm-worker").write_text(WORKER)
+    return SlurmLauncher(
+        name="gauntlet-tests", root=tmp_path, settings=tmp_path / "host-settings", logs=tmp_path, slots=1, minutes=5,
+        idle_seconds=60, options=("--gres=gpu:1",),
+    )  # fmt: skip
+
+
+def wait_until(launcher: SlurmLauncher, running: list[bool]) -> None:
+    deadline = time.monotonic() + 60
+    while sorted(job.running for job in launcher.jobs()) != running:
+        assert time.monotonic() < deadline, launcher.jobs()
+        time.sleep(0.2)
+
+
+def begun(log: Path) -> bool:
+    return log.exists() and "arguments" in log.read_text()
+
+
+def wait_for_logs(folder: Path, count: int) -> None:
+    """Wait until so many jobs have begun: one that is cancelled before leaves no trace."""
+    deadline = time.monotonic() + 60
+    while sum(begun(log) for log in folder.glob("worker-*.log")) < count:
+        assert time.monotonic() < deadline, list(folder.iterdir())
+        time.sleep(0.1)
+
+
+def test_jobs_start_wait_for_a_place_and_end_on_sigterm(launcher: SlurmLauncher, tmp_path: Path) -> None:
+    numbers = [launcher.start(without=[]) for _ in range(3)]
+    wait_until(launcher, [False, True, True])
+    wait_for_logs(tmp_path, 2)
+    assert {job.number for job in launcher.jobs()} == set(numbers)
+    launcher.cancel(numbers)
+    wait_until(launcher, [])
+    logs = [(tmp_path / f"worker-{number}.log").read_text() for number in numbers[:2]]
+    assert sorted(log.split()[0] for log in logs) == ["n1", "n2"]
+    for log in logs:
+        assert "devices=0 secret=none" in log, "the GPU of the job, and nothing of the launcher's environment"
+        assert f"arguments={tmp_path} {tmp_path / 'host-settings'} 1 60" in log
+
+
+def test_hosts_out_of_service_get_no_job(launcher: SlurmLauncher, tmp_path: Path) -> None:
+    number = launcher.start(without=["n1", "gpu-9"])
+    wait_for_logs(tmp_path, 1)
+    launcher.cancel([number])
+    wait_until(launcher, [])
+    assert (tmp_path / f"worker-{number}.log").read_text().startswith("n2 ")
+
+
+def test_what_slurm_refuses_is_said(launcher: SlurmLauncher, monkeypatch: pytest.MonkeyPatch) -> None:
+    wrong = slurm.SlurmLauncher(**vars(launcher) | {"options": ("--partition=none",)})
+    with pytest.raises(EngineError, match=r"sbatch: .*invalid partition"):
+        wrong.start(without=[])
+    monkeypatch.setenv("PATH", "/nowhere")
+    with pytest.raises(EngineError, match="squeue cannot be run"):
+        launcher.jobs()
+
+
+def test_the_script_of_a_job_is_a_worker_of_its_node(root: Path, tmp_path: Path) -> None:
+    """It writes to a folder of its own, names its node and job, and passes SIGTERM on."""
+    checkout = tmp_path / "checkout"
+    (checkout / ".venv" / "bin").mkdir(parents=True)
+    python = checkout / ".venv" / "bin" / "python"
+    python.write_text(
+        '#!/bin/sh\nenv >"$REPORT/environment"; echo "$*" >"$REPORT/command"; cat "$GAUNTLET_STATE/host-settings"\n'
+        'trap "echo ended; exit 3" TERM\necho begun\nwhile :; do sleep 0.05; done\n'
+    )
+    python.chmod(0o755)
+    (tmp_path / "settings").write_text("GAUNTLET_HOST_TOKEN=gth_a\n")
+    environment = {
+        "PATH": os.environ["PATH"], "TMPDIR": str(tmp_path), "REPORT": str(tmp_path), "SLURM_JOB_ID": "17",
+        "SLURMD_NODENAME": "n1", "CUDA_VISIBLE_DEVICES": "2,3",
+    }  # fmt: skip
+    job = subprocess.Popen(
+        [root / "deploy" / "slurm-worker", checkout, tmp_path / "settings", "2", "60"],
+        env=environment, stdout=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    assert job.stdout is not None
+    assert [job.stdout.readline(), job.stdout.readline()] == ["GAUNTLET_HOST_TOKEN=gth_a\n", "begun\n"]
+    job.terminate()
+    assert job.communicate(timeout=30)[0] == "ended\n"
+    assert job.returncode == 3
+    seen = dict(line.partition("=")[::2] for line in (tmp_path / "environment").read_text().splitlines())
+    assert seen.items() >= {
+        "GAUNTLET_WORKER_NAME": "n1", "GAUNTLET_WORKER_JOB": "17", "GAUNTLET_WORKER_IDLE_SECONDS": "60",
+        "GAUNTLET_WORKER_CLASS": "gpu", "GAUNTLET_WORKER_DEVICES": "2,3",
+    }.items()  # fmt: skip
+    assert "worker --queues play --concurrency 2" in (tmp_path / "command").read_text()
+    assert not list(tmp_path.glob("gauntlet-17.*")), "its folder is removed"
