@@ -1,7 +1,7 @@
 """Rounds whose processes are killed repeatedly have the same outcomes as undisturbed ones.
 
-The undisturbed ones are played on one host. The disturbed ones are played by a worker host that shares no folder with
-the site: it reads objects from a bucket, and commits from the web server.
+The undisturbed ones are played on one host. The disturbed ones are played by jobs of a cluster of two nodes, whose
+workers share no folder with the site: they read objects from a bucket, and commits from the web server.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing, suppress
+from contextlib import ExitStack, closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -26,13 +26,16 @@ import pytest
 import requests
 
 from tests.object_server import ObjectServer
+from tests.slurm_cluster import SlurmCluster
 
 MANAGE = [sys.executable, "manage.py"]
+LAUNCHER = [*MANAGE, "launch_workers", "--most", "2", "--slots", "1", "--every", "1", "--idle", "10"]
+LAUNCHER += ["--options", "--export=PATH,HOME,TMPDIR"]
 SET_UP = "import django, runpy; django.setup(); runpy.run_path('tests/journeys/small_rounds.py', run_name='__main__')"
 CELERY = [sys.executable, "-m", "celery", "--app", "config", "worker", "--loglevel", "INFO", "--without-gossip"]
 BEAT = [sys.executable, "-m", "celery", "--app", "config", "beat", "--loglevel", "INFO"]
 WEB = [sys.executable, "-m", "gunicorn", "config.wsgi:application", "--worker-class", "gthread", "--threads", "4"]
-VICTIMS = ("worker", "web", "builder", "database", "beat", "broker", "object store")
+VICTIMS = ("worker", "web", "builder", "database", "beat", "broker", "object store", "n1", "controller")
 """What is killed, disconnected or emptied in the rounds, one after the other."""
 ROUNDS = int(os.environ.get("GAUNTLET_KILLED_ROUNDS", "1"))
 """How often the rounds are disturbed; `GAUNTLET_SEED` repeats a run."""
@@ -41,19 +44,45 @@ ROUNDS = int(os.environ.get("GAUNTLET_KILLED_ROUNDS", "1"))
 Wait = Callable[..., None]
 
 
+@dataclass(frozen=True)
+class Apart:
+    """What is not on the host of the site: the server of the object store, and the cluster."""
+
+    objects: ObjectServer
+    cluster: SlurmCluster
+
+    def start(self, name: str) -> bool:
+        """Start it again; return False for what it does not have."""
+        if name == "object store":
+            self.objects.start()
+        elif name in ("controller", *self.cluster.nodes):
+            self.cluster.start(name)
+        else:
+            return False
+        return True
+
+    def kill(self, name: str) -> bool:
+        """Kill it; return False for what it does not have."""
+        if name == "object store":
+            self.objects.kill()
+        elif name in ("controller", *self.cluster.nodes):
+            self.cluster.kill(name)
+        else:
+            return False
+        return True
+
+
 class Programs:
     """Web server, builder, player and beat of a site, each in a process group of its own.
 
-    `objects` is the server of the object store, if it is no folder. Then a worker host joins the site, and plays.
+    `apart` are the server of the object store and the cluster whose jobs play, if it is not all one host.
     """
 
-    def __init__(
-        self, site: Any, root: Path, environment: dict[str, str], wait: Wait, objects: ObjectServer | None = None
-    ) -> None:
+    def __init__(self, site: Any, root: Path, environment: dict[str, str], wait: Wait, apart: Apart | None) -> None:
         self._site = site
         self._root = root
         self._environment = environment
-        self._objects = objects
+        self._apart = apart
         self._of_worker = environment
         self._commands = {
             "web": [*WEB, "--bind", f"127.0.0.1:{site.port}", "--no-control-socket"],
@@ -62,18 +91,17 @@ class Programs:
             "worker": [*CELERY, "--queues", "play", "--concurrency", "2", "--hostname", "p@%h"],
         }
         self._running: dict[str, subprocess.Popen[bytes]] = {}
-        if objects is not None:
+        if apart is not None:
             self.start("web")
             wait("the web server", lambda: answers(site.url))
-            self._of_worker = join_as_host(site, root, environment)
+            self._of_worker = join_as_host(site, root, environment) | apart.cluster.environment
+            self._commands["worker"] = LAUNCHER
         for name in self._commands:
             if name not in self._running:
                 self.start(name)
 
     def start(self, name: str) -> None:
-        if name == "object store":
-            if self._objects is not None:
-                self._objects.start()
+        if self._apart is not None and self._apart.start(name):
             return
         with (self._site.state / f"{name}.log").open("ab") as log:
             self._running[name] = subprocess.Popen(
@@ -87,13 +115,13 @@ class Programs:
 
     def kill(self, name: str) -> None:
         """Kill it without warning, as a power failure does."""
-        if name == "object store":
-            if self._objects is not None:
-                self._objects.kill()
+        if self._apart is not None and self._apart.kill(name):
             return
         process = self._running[name]
         os.killpg(process.pid, signal.SIGKILL)
         process.wait()
+        if name == "worker" and self._apart is not None:
+            self._apart.cluster.kill_jobs()
 
     def empty_broker(self) -> None:
         """Take away every message."""
@@ -225,11 +253,14 @@ PlayRounds = Callable[..., Outcome]
 
 
 @pytest.fixture
-def object_server() -> Iterator[ObjectServer]:
-    """The server of the object store of the disturbed sites."""
-    server = ObjectServer()
-    yield server
-    server.close()
+def apart() -> Iterator[Apart]:
+    """An object store, and a cluster of two nodes, for the disturbed sites."""
+    with ExitStack() as closing_all:
+        objects = ObjectServer()
+        closing_all.callback(objects.close)
+        cluster = SlurmCluster()
+        closing_all.callback(cluster.close)
+        yield Apart(objects, cluster)
 
 
 @pytest.fixture
@@ -240,13 +271,13 @@ def play_rounds(make_site: Callable[..., Any], root: Path, wait: Wait) -> Iterat
     environment = begun.environment | {"DJANGO_SETTINGS_MODULE": "config.settings"}
     subprocess.run([sys.executable, "-c", SET_UP], cwd=root, env=environment, check=True, timeout=400)
 
-    def play(draw: random.Random, disturb: Disturb, objects: ObjectServer | None = None) -> Outcome:
+    def play(draw: random.Random, disturb: Disturb, apart: Apart | None = None) -> Outcome:
         site = make_site(like=begun)
         environment = site.environment | {"DJANGO_SETTINGS_MODULE": "config.settings"}
-        if objects is not None:
-            environment = move_to_bucket(site, root, f"{objects.address}/{site.state.name}")
+        if apart is not None:
+            environment = move_to_bucket(site, root, f"{apart.objects.address}/{site.state.name}")
         database = Database(site, environment["DATABASE_URL"])
-        programs = Programs(site, root, environment, wait, objects)
+        programs = Programs(site, root, environment, wait, apart)
         running.append(programs)
         for moment, victim in zip(sorted(draw.sample(range(2, NUMBER), len(VICTIMS))), VICTIMS, strict=True):
             wait(f"{moment} played", lambda moment=moment: database.ask(PLAYED) >= moment)
@@ -254,7 +285,7 @@ def play_rounds(make_site: Callable[..., Any], root: Path, wait: Wait) -> Iterat
             disturb(programs, database, victim)
         wait("the end of the rounds", database.outcomes, seconds=480.0)
         programs.close()
-        if objects is not None:
+        if apart is not None:
             left = [name for name in ("checkouts", "objects") if (site.state / name).exists()]
             assert not left, "the worker host writes into the site's own folder"
         return Outcome(database.outcomes(), [row for question in ROWS for row in database.ask_all(question)])
@@ -285,7 +316,7 @@ def disturb(programs: Programs, database: Database, victim: str) -> None:
 @pytest.mark.timeout(1200 * ROUNDS)
 def test_rounds_killed_at_drawn_moments_have_the_outcomes_of_undisturbed_ones(
     play_rounds: PlayRounds,
-    object_server: ObjectServer,
+    apart: Apart,
     first_difference: Callable[[Sequence[object], Sequence[object]], str],
 ) -> None:
     number = int(os.environ.get("GAUNTLET_SEED") or random.SystemRandom().randrange(10**9))
@@ -294,7 +325,7 @@ def test_rounds_killed_at_drawn_moments_have_the_outcomes_of_undisturbed_ones(
     undisturbed = play_rounds(draw, lambda programs, database, victim: None)
     assert undisturbed.digests.keys() == {"six", "transfer"}
     for done in range(1, ROUNDS + 1):
-        disturbed = play_rounds(draw, disturb, object_server)
+        disturbed = play_rounds(draw, disturb, apart)
         assert first_difference(undisturbed.rows, disturbed.rows) == ""
         assert disturbed.digests == undisturbed.digests
         sys.stdout.write(f"{done} of {done} rounds, each disturbed {len(VICTIMS)} times, are equal\n")
