@@ -48,6 +48,8 @@ def addresses(numbers: dict[str, int], track: str) -> dict[str, str]:
         args = {name: "owls" if team and name == "slug" else values[name] for name in names if name in values}
         if each.name == "manual":
             args = {"name": "scoring"}
+        elif each.name == "manual_image":
+            args = {"name": "home.webp"}
         found[str(each.name)] = reverse(f"pages:{each.name}", kwargs=args)
     return found
 
