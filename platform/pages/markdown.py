@@ -81,6 +81,14 @@ def _table_end(renderer: RendererHTML, tokens: Sequence[Token], index: int, opti
     return "</table></div>\n"
 
 
+def _cell(renderer: RendererHTML, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
+    """Render the start of a cell, aligned by a class: the pages allow no inline styles."""
+    token = tokens[index]
+    if token.attrs.pop("style", None) == "text-align:right":
+        token.attrSet("class", "end")
+    return renderer.renderToken(tokens, index, options, env)
+
+
 def _code(renderer: RendererHTML, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
     token = tokens[index]
     mark = token.attrGet("id")
@@ -104,5 +112,7 @@ _MARKDOWN.add_render_rule("image", _image)
 _MARKDOWN.add_render_rule("link_open", _link)
 _MARKDOWN.add_render_rule("table_open", _table)
 _MARKDOWN.add_render_rule("table_close", _table_end)
+_MARKDOWN.add_render_rule("th_open", _cell)
+_MARKDOWN.add_render_rule("td_open", _cell)
 _MARKDOWN.add_render_rule("fence", _code)
 _MARKDOWN.add_render_rule("code_block", _code)

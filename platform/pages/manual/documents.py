@@ -14,7 +14,7 @@ from django.urls import reverse
 from django.utils.safestring import SafeString
 from markdown_it.token import Token
 
-from pages.manual.headings import Section, mark_headings, sections
+from pages.manual.headings import DocumentSection, mark_headings, sections
 from pages.markdown import parse, render_tokens
 
 _INDEX = "docs/README.md"
@@ -42,7 +42,7 @@ class ManualDocument(NamedTuple):
         """The path of its page."""
         return reverse("pages:manual", args=[self.name])
 
-    def sections(self) -> Sequence[Section]:
+    def sections(self) -> Sequence[DocumentSection]:
         """Return its sections, of which the first has its title."""
         return _sections(self.path)
 
@@ -60,7 +60,7 @@ class DocumentText(NamedTuple):
 
     text: SafeString
     mark: str
-    headings: Sequence[Section]
+    headings: Sequence[DocumentSection]
 
 
 @lru_cache(maxsize=1)
@@ -181,11 +181,11 @@ def _lead_links(tokens: list[Token], lead: Callable[[str], str | None]) -> None:
 
 
 @cache
-def _sections(path: str) -> Sequence[Section]:
+def _sections(path: str) -> Sequence[DocumentSection]:
     return sections(_read(path))
 
 
-def _second(path: str) -> list[Section]:
+def _second(path: str) -> list[DocumentSection]:
     """Return the second headings of a document."""
     return [section for section in _sections(path) if section.level == 2]
 

@@ -13,7 +13,7 @@ from markdown_it.token import Token
 from pages.markdown import parse
 
 
-class Section(NamedTuple):
+class DocumentSection(NamedTuple):
     """A heading with its level and mark, and the text from it to the next heading, without markup."""
 
     level: int
@@ -22,13 +22,13 @@ class Section(NamedTuple):
     text: str
 
 
-def sections(text: str) -> list[Section]:
+def sections(text: str) -> list[DocumentSection]:
     """Return the sections of a document in their order. What is above its first heading is in none."""
     tokens = parse(text)
     starts = mark_headings(tokens)
     ends = [*starts, len(tokens)][1:]
     return [
-        Section(
+        DocumentSection(
             level=int(tokens[start].tag[1]),
             title=_plain(tokens[start + 1]),
             mark=str(tokens[start].attrGet("id")),

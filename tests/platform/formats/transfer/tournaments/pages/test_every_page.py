@@ -26,6 +26,7 @@ NEEDS_MORE = {
     *("round_pair", "round_image", "figure_csv", "figure_svg", "history_table", "history_drawing"),
     *("match", "match_image", "match_table", "signing_key", "signing_keys", "log_after", "log_file", "smoke_picture"),
     *("objection_new", "objection_withdraw"),
+    *("kit", "kit_requirements", "kit_requirements_players", "kit_pins", "kit_index", "kit_project", "kit_file"),
 }
 """Pages of things that the competition does not have, or that have nothing to do with formats."""
 
