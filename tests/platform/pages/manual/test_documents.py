@@ -51,6 +51,7 @@ def test_each_decision_is_a_page_that_the_list_leads_to(client: Client, db: None
     assert '<a href="/docs/decisions">Decisions</a>' in page
     assert f'href="{second.address}" rel="next"' in page
     assert neighbours(first) == (None, second)
+    assert f"{second.address}</loc>" in client.get("/sitemap.xml").content.decode()
 
 
 def test_tutorials_begin_on_home_and_docs_and_have_the_address_of_the_site(client: Client, db: None) -> None:
