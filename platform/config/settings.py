@@ -366,7 +366,6 @@ PROXIED = HTTPS or PROXIES > 0
 # not a system check, since gunicorn does not run those and Celery ignores their errors
 if _problem := trust_problem(SANDBOX, ALLOWED_HOSTS, proxied=PROXIED, trust_everybody=TRUST_EVERYBODY):
     raise ImproperlyConfigured(_problem)
-DOCUMENTS = ROOT / "docs"
 KIT = Path(env.text("GAUNTLET_KIT", str(ROOT / "kit")))
 """Folder of the kit of participants, which `make kit` makes; without it, the site has none."""
 SOURCE_ADDRESS = env.source("GAUNTLET_SOURCE")

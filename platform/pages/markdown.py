@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
-from itertools import pairwise
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -19,28 +17,28 @@ _DEEPEST_HEADING = 6
 _SCHEMES = frozenset({"http", "https", "mailto"})
 
 
-def render(text: str, below: int = 1, *, anchors: bool = False) -> SafeString:
+def render(text: str, below: int = 1) -> SafeString:
     """Render Markdown as HTML, to stand below a heading of level `below`: its highest headings are one level lower.
 
     Raw HTML is escaped. A link with another scheme than http, https and mailto stays text, and links to other sites
     carry `rel="nofollow ugc"`. An image of another site is replaced by its text. Tables and code scroll by themselves.
-    With `anchors`, headings have the marks that links in the documents of this project name.
     """
-    tokens = _MARKDOWN.parse(text)
+    tokens = parse(text)
     headings = [token for token in tokens if token.type in {"heading_open", "heading_close"}]
     lower = below + 1 - min((int(token.tag[1]) for token in headings), default=0)
     for token in headings:
         token.tag = f"h{min(int(token.tag[1]) + lower, _DEEPEST_HEADING)}"
-    if anchors:
-        _add_anchors(tokens)
+    return render_tokens(tokens)
+
+
+def parse(text: str) -> list[Token]:
+    """Return the parts of a text in Markdown, which a caller may change before they are rendered."""
+    return _MARKDOWN.parse(text)
+
+
+def render_tokens(tokens: Sequence[Token]) -> SafeString:
+    """Render parts of Markdown as HTML, with what `render` promises. Code whose part has a mark can be copied."""
     return SafeString(_MARKDOWN.renderer.render(tokens, _MARKDOWN.options, {}))  # the renderer escapes raw HTML
-
-
-def _add_anchors(tokens: Sequence[Token]) -> None:
-    for heading, title in pairwise(tokens):
-        if heading.type == "heading_open":
-            words = re.sub(r"[^\w\- ]", "", title.content.lower())
-            heading.attrSet("id", words.replace(" ", "-"))
 
 
 def _is_safe(address: str) -> bool:
@@ -83,8 +81,25 @@ def _table_end(renderer: RendererHTML, tokens: Sequence[Token], index: int, opti
     return "</table></div>\n"
 
 
+def _cell(renderer: RendererHTML, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
+    """Render the start of a cell, aligned by a class: the pages allow no inline styles."""
+    token = tokens[index]
+    if token.attrs.pop("style", None) == "text-align:right":
+        token.attrSet("class", "end")
+    return renderer.renderToken(tokens, index, options, env)
+
+
 def _code(renderer: RendererHTML, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
-    return format_html('<pre tabindex="0"><code>{}</code></pre>\n', tokens[index].content)
+    token = tokens[index]
+    mark = token.attrGet("id")
+    if mark is None:
+        return format_html('<pre tabindex="0"><code>{}</code></pre>\n', token.content)
+    return format_html(
+        '<div class="copy-box"><pre tabindex="0"><code id="{0}">{1}</code></pre>'
+        '<button class="button button-small" type="button" data-copy="{0}" hidden>Copy</button></div>\n',
+        mark,
+        token.content,
+    )
 
 
 class _SafeMarkdown(MarkdownIt):
@@ -97,5 +112,7 @@ _MARKDOWN.add_render_rule("image", _image)
 _MARKDOWN.add_render_rule("link_open", _link)
 _MARKDOWN.add_render_rule("table_open", _table)
 _MARKDOWN.add_render_rule("table_close", _table_end)
+_MARKDOWN.add_render_rule("th_open", _cell)
+_MARKDOWN.add_render_rule("td_open", _cell)
 _MARKDOWN.add_render_rule("fence", _code)
 _MARKDOWN.add_render_rule("code_block", _code)

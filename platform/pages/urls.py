@@ -13,6 +13,7 @@ from pages.competition import document_views as written
 from pages.competition import views as competitions
 from pages.directory import views as directory
 from pages.formats import page_formats
+from pages.manual import views as manual
 from pages.matrix import views as matrices
 from pages.path_converters import KeyConverter
 from pages.round import gallery_views as galleries
@@ -22,7 +23,7 @@ from pages.share import views as share
 from pages.site import brand_views as brand
 from pages.site import home_views as home
 from pages.site import kit_views as kit
-from pages.site import manual, time_zone_views
+from pages.site import time_zone_views
 from pages.site import well_known_views as site
 from pages.status import views as status
 from pages.submission import views as submissions
@@ -40,7 +41,9 @@ urlpatterns = [
     path("people/<str:username>", directory.person, name="person"),
     path("search", directory.search, name="search"),
     path("docs", home.docs, name="docs"),
-    path("docs/<slug:name>", manual.show, name="manual"),
+    path("docs/search", manual.found, name="manual_search"),
+    path("docs/images/<str:name>", manual.image, name="manual_image"),
+    path("docs/<path:name>", manual.show, name="manual"),
     path("kit/", kit.show, name="kit"),
     path("kit/requirements.txt", kit.requirements, name="kit_requirements"),
     path("kit/requirements-players.txt", kit.requirements, {"extra": "players"}, name="kit_requirements_players"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import subprocess
 import tomllib
+from functools import cache
 from itertools import chain
 from pathlib import Path
 
@@ -12,10 +13,11 @@ import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
+from pages.manual.headings import sections
+
 HOMES = ("work", "root", "Users")
 MACHINE_PATH = re.compile(rf"(?<![\w.<>{{}}$*-])/(?:{'|'.join(HOMES)})/[\w.-]+")
 CODE = re.compile(r"^```.*?^```", re.DOTALL | re.MULTILINE)
-HEADING = re.compile(r"^#{1,6} (.+)$", re.MULTILINE)
 LINK = re.compile(r"\]\(([^)\s#]*)(?:#([^)\s]*))?\)")
 
 
@@ -87,14 +89,10 @@ def test_every_requirement_is_pinned(root: Path) -> None:
         assert "+" not in version, f"{requirement.name} is pinned to a build that only some indexes have"
 
 
-def anchors(text: str) -> set[str]:
-    """The anchors of the headings of a page, as GitHub makes them."""
-    found: dict[str, int] = {}
-    for heading in HEADING.findall(CODE.sub("", text)):
-        shown = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading).lower()
-        anchor = re.sub(r"[^\w -]", "", shown).replace(" ", "-")
-        found[anchor] = found.get(anchor, -1) + 1
-    return {f"{anchor}-{number}" if number else anchor for anchor, last in found.items() for number in range(last + 1)}
+@cache
+def marks(file: Path) -> set[str]:
+    """The marks of the headings of a page, as the site gives them."""
+    return {section.mark for section in sections(text_of(file))}
 
 
 def dead_links(root: Path) -> list[str]:
@@ -106,7 +104,7 @@ def dead_links(root: Path) -> list[str]:
         for path, anchor in LINK.findall(CODE.sub("", text_of(page)))
         if ":" not in path
         for target in [page.parent / path if path else page]
-        if not target.exists() or (anchor and anchor not in anchors(text_of(target)))
+        if not target.exists() or (anchor and anchor not in marks(target))
     ]
 
 

@@ -19,6 +19,7 @@ from pages.competition.calendar_file import calendar_file
 from pages.competition.conditional_answer import conditional_answer
 from pages.competition.development_samples import development_set, examples
 from pages.formats import page_formats
+from pages.manual.documents import tutorials
 
 NEWS = 3
 """Announcements on the overview."""
@@ -39,6 +40,7 @@ def competition(request: HttpRequest, slug: str) -> HttpResponse:
         "rules": rules,
         "rows": of_format.rules(rules) if rules else [],
         "examples": examples(shown),
+        "tutorials": tutorials(),
         "calendar": calendar(shown),
         "own": own_entry(request.user, shown),
         "open": clock.now() < shown.ends_at and shown.archived_at is None,

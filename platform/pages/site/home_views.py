@@ -10,7 +10,8 @@ from competitions.selectors import invitations_of
 from core.kit import kit
 from pages.directory.competition_lists import competition_lists, open_formats
 from pages.formats import formats_named
-from pages.site.manual import manual, tutorials
+from pages.manual.documents import groups, tutorials
+from pages.manual.search import LONGEST
 
 
 @require_safe
@@ -31,7 +32,8 @@ def docs(request: HttpRequest) -> HttpResponse:
     context = {
         "guides": guides,
         "evaluated": ", ".join(guide.evaluated for guide in guides),
-        "manual": manual(),
+        "groups": groups(),
+        "longest": LONGEST,
         "tutorials": tutorials(),
         "first": lists.open[0].competition if lists.open else None,
         "kit": kit(),

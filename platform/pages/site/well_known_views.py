@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import timedelta
-from itertools import islice
+from itertools import chain, islice
 
 from django.conf import settings
 from django.contrib.auth.models import AnonymousUser
@@ -20,6 +20,7 @@ from competitions.models import Page, TermsVersion, Track
 from competitions.selectors import visible_competitions
 from core import clock
 from core.time_format import for_programs
+from pages.manual.documents import documents
 from rounds.models import Round
 
 _CLOSED = ("/admin/", "/accounts/", "/account", "/api/", "/git/", "/submissions/*/log", "/time-zone")
@@ -50,9 +51,10 @@ def robots(request: HttpRequest) -> HttpResponse:
 @require_safe
 @cache_control(max_age=3600)
 def sitemap(request: HttpRequest) -> HttpResponse:
-    """Return `sitemap.xml`: the pages of the site, of public competitions, and of their rounds and teams."""
+    """Return `sitemap.xml`: the pages of the site, its documents, public competitions, their rounds and teams."""
     here = request.build_absolute_uri("/").rstrip("/")
-    lines = [f"<url><loc>{escape(here + path)}</loc></url>" for path in islice(_public_paths(), _SITEMAP_LIMIT)]
+    paths = chain(_site_paths(), _competition_paths())
+    lines = [f"<url><loc>{escape(here + path)}</loc></url>" for path in islice(paths, _SITEMAP_LIMIT)]
     text = "\n".join(
         [
             '<?xml version="1.0" encoding="UTF-8"?>',
@@ -65,9 +67,16 @@ def sitemap(request: HttpRequest) -> HttpResponse:
     return HttpResponse(text, content_type="application/xml; charset=utf-8")
 
 
-def _public_paths() -> Iterator[str]:
+def _site_paths() -> Iterator[str]:
     for name in ("home", "competitions", "leaderboards", "teams", "docs", "status"):
         yield reverse(f"pages:{name}")
+    for document in documents().values():
+        yield document.address
+    for name in Page.objects.filter(competition=None).values_list("name", flat=True):
+        yield reverse("pages:site_page", args=[name])
+
+
+def _competition_paths() -> Iterator[str]:
     public = visible_competitions(AnonymousUser())
     for slug in public.order_by("-starts_at").values_list("slug", flat=True):
         yield reverse("pages:competition", args=[slug])
@@ -79,8 +88,6 @@ def _public_paths() -> Iterator[str]:
         yield reverse("pages:terms", args=[slug])
     for slug, name in Page.objects.filter(competition__in=public).values_list("competition__slug", "name"):
         yield reverse("pages:page", args=[slug, name])
-    for name in Page.objects.filter(competition=None).values_list("name", flat=True):
-        yield reverse("pages:site_page", args=[name])
     for slug, track in Track.objects.filter(competition__in=public).values_list("competition__slug", "name"):
         yield reverse("pages:board", args=[slug, track])
     for slug, number in Round.objects.filter(competition__in=public).values_list("competition__slug", "number"):

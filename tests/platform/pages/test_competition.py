@@ -82,7 +82,16 @@ def test_lengths_of_time_are_short(seconds: float, words: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "address", ["/", "/competitions/digits", "/accounts/signup/", "/accounts/password/reset/", "/nowhere", "/account"]
+    "address",
+    [
+        "/",
+        "/competitions/digits",
+        "/docs/performance",
+        "/accounts/signup/",
+        "/accounts/password/reset/",
+        "/nowhere",
+        "/account",
+    ],
 )
 def test_no_page_has_inline_style_or_script(
     client: Client, shown: dict[str, Submission], bob: User, address: str

@@ -26,6 +26,14 @@ def test_tables_and_code_are_reached_by_the_keyboard_where_they_scroll() -> None
     assert html.endswith("</table></div>\n")
 
 
+def test_cells_are_aligned_without_inline_styles_which_pages_forbid() -> None:
+    html = render("| a | b | c |\n|---|--:|:-:|\n| 1 | 2 | 3 |")
+    assert '<th class="end">b</th>' in html
+    assert '<td class="end">2</td>' in html
+    assert "<td>3</td>" in html
+    assert "style" not in html
+
+
 def test_links_to_other_sites_pass_no_reputation_on() -> None:
     assert render("[a](https://x.example)") == '<p><a href="https://x.example" rel="nofollow ugc">a</a></p>\n'
     assert 'rel="nofollow ugc"' in render("<https://x.example>")

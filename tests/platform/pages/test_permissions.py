@@ -52,7 +52,11 @@ TABLE = [
     Row("manual", ("scoring",), "get", EVERYONE),
     Row("manual", ("first-model",), "get", EVERYONE),
     Row("manual", ("nothing",), "get", (404, 404, 404, 404)),
-    Row("manual", ("operating",), "get", (404, 404, 404, 404)),  # for operators
+    Row("manual", ("operating",), "get", EVERYONE),
+    Row("manual", ("decisions/0001-only-queried-images-count",), "get", EVERYONE),
+    Row("manual_search", (), "get", EVERYONE),
+    Row("manual_image", ("home.webp",), "get", EVERYONE),
+    Row("manual_image", ("take_screenshots.py",), "get", (404, 404, 404, 404)),
     *(
         Row(name, arguments, "get", (404, 404, 404, 404))  # no kit; tests of it are in test_kit.py
         for name, arguments in (
@@ -207,6 +211,8 @@ OPEN = {
         "search",
         "docs",
         "manual",
+        "manual_search",
+        "manual_image",
         "status",
         "icon",
         "robots",

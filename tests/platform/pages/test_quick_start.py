@@ -11,7 +11,7 @@ import pytest
 from django.test import Client
 
 from accounts.models import User
-from competitions.models import Competition
+from competitions.models import Competition, SampleSet
 from core import clock
 from repositories import recent_commits
 from repositories.models import Repository
@@ -90,6 +90,17 @@ def test_the_home_page_names_commands_that_exist(client: Client, competition: Co
     assert f"gauntlet new untargeted my-attack\ncd my-attack\n{CHECK}" in page
     assert 'href="/docs#gauntlet"' in page
     assert ".venv" not in page, "a reader of the page has no checkout of this site"
+
+
+def test_an_open_competition_has_its_own_commands_and_leads_to_tutorials_and_images(
+    client: Client, competition: Competition, sample_sets: dict[str, SampleSet]
+) -> None:
+    section = client.get("/competitions/digits").content.decode().split('id="get-started"')[1].split("</section>")[0]
+    assert f'<code id="start">gauntlet new model my-model\ncd my-model\n{CHECK}</code>' in section
+    for address in ("/docs#gauntlet", "/docs/first-model", "/competitions/digits/development.zip"):
+        assert f'href="{address}"' in section
+    Competition.objects.update(ends_at=clock.now())
+    assert "get-started" not in client.get("/competitions/digits").content.decode()
 
 
 @pytest.mark.parametrize(

@@ -26,6 +26,7 @@ NEEDS_MORE = {
     *("round_pair", "round_image", "figure_csv", "figure_svg", "history_table", "history_drawing"),
     *("match", "match_image", "match_table", "signing_key", "signing_keys", "log_after", "log_file", "smoke_picture"),
     *("objection_new", "objection_withdraw"),
+    *("kit", "kit_requirements", "kit_requirements_players", "kit_pins", "kit_index", "kit_project", "kit_file"),
 }
 """Pages of things that the competition does not have, or that have nothing to do with formats."""
 
@@ -48,6 +49,8 @@ def addresses(numbers: dict[str, int], track: str) -> dict[str, str]:
         args = {name: "owls" if team and name == "slug" else values[name] for name in names if name in values}
         if each.name == "manual":
             args = {"name": "scoring"}
+        elif each.name == "manual_image":
+            args = {"name": "home.webp"}
         found[str(each.name)] = reverse(f"pages:{each.name}", kwargs=args)
     return found
 
