@@ -30,7 +30,7 @@ from tests.slurm_cluster import SlurmCluster
 
 MANAGE = [sys.executable, "manage.py"]
 LAUNCHER = [*MANAGE, "launch_workers", "--most", "2", "--slots", "1", "--every", "1", "--idle", "10"]
-LAUNCHER += ["--options", "--export=PATH,HOME,TMPDIR"]
+LAUNCHER += ["--minutes", "30", "--", "--export=PATH,HOME,TMPDIR"]
 SET_UP = "import django, runpy; django.setup(); runpy.run_path('tests/journeys/small_rounds.py', run_name='__main__')"
 CELERY = [sys.executable, "-m", "celery", "--app", "config", "worker", "--loglevel", "INFO", "--without-gossip"]
 BEAT = [sys.executable, "-m", "celery", "--app", "config", "beat", "--loglevel", "INFO"]

@@ -19,6 +19,8 @@ class WorkerJob:
 
     number: str
     running: bool
+    reason: str = ""
+    """Why it waits, in the engine's word."""
 
 
 class WorkerLauncher(Protocol):

@@ -37,18 +37,21 @@ def jobs_to_start(*, waiting: int, running: int, pending: int, limits: Limits) -
 
 
 def step(launcher: WorkerLauncher, limits: Limits, *, worker_class: str) -> str:
-    """Start what is needed now, and cancel what waits for a place where no work is left; return what was done."""
+    """Start what is needed now, and cancel what waits for a place where no work is left; return what to say."""
     jobs = launcher.jobs()
     pending = [job.number for job in jobs if not job.running]
     waiting = waiting_items(worker_class)
     if not waiting:
         if pending:
             launcher.cancel(pending)
-        return f"{len(pending)} jobs cancelled" if pending else ""
+        return f"no work is left: cancelled {', '.join(pending)}" if pending else ""
     count = jobs_to_start(waiting=waiting, running=len(jobs) - len(pending), pending=len(pending), limits=limits)
     out = [host.name for host in hosts_out_of_service()] if count else []
     started = [launcher.start(without=out) for _ in range(count)]
-    return f"{waiting} items wait: started {', '.join(started)}" if started else ""
+    if started:
+        return f"{waiting} items wait: asked for the jobs {', '.join(started)}"
+    reasons = sorted({job.reason for job in jobs if not job.running} - {"None"})
+    return f"{len(pending)} jobs wait for the cluster: {', '.join(reasons)}" if reasons else ""
 
 
 def waiting_items(worker_class: str) -> int:

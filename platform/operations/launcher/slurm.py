@@ -47,9 +47,9 @@ class SlurmLauncher:
 
     def jobs(self) -> list[WorkerJob]:
         """Return the jobs of this name that wait or run."""
-        rows = _run("squeue", "--noheader", "--me", f"--name={self.name}", "--format=%i %T").splitlines()
-        found = (row.split() for row in rows)
-        return [WorkerJob(number, state not in _WAITING) for number, state in found if state in _ALIVE]
+        rows = _run("squeue", "--noheader", "--me", f"--name={self.name}", "--format=%i %T %r").splitlines()
+        found = (row.split(maxsplit=2) for row in rows)
+        return [WorkerJob(number, state not in _WAITING, why) for number, state, why in found if state in _ALIVE]
 
     def cancel(self, numbers: Sequence[str]) -> None:
         """Cancel jobs."""

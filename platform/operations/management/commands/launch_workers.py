@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import shlex
 import time
 from argparse import ArgumentParser
 from pathlib import Path
@@ -33,7 +32,7 @@ class Command(BaseCommand):
         parser.add_argument("--minutes", type=int, default=240, help="time limit of a job")
         parser.add_argument("--idle", type=int, default=60, help="seconds without work after which a job ends")
         parser.add_argument("--every", type=float, default=10.0, help="seconds between two looks at the queue")
-        parser.add_argument("--options", default="", help='further options of sbatch: "--partition=gpu --gres=gpu:1"')
+        parser.add_argument("options", nargs="*", help="options of sbatch, after --: -- --partition=gpu --gres=gpu:1")
 
     def handle(self, *args: Any, **given: Any) -> None:
         for name in ("most", "slots", "minutes", "idle"):
@@ -47,17 +46,20 @@ class Command(BaseCommand):
             )
         logs: Path = settings.STATE / "jobs"
         logs.mkdir(exist_ok=True)
-        options = tuple(shlex.split(given["options"]))
+        options = tuple(given["options"])
         worker_class = "gpu" if any("gpu" in option for option in options) else "cpu"
         launcher = SlurmLauncher(
             name=f"gauntlet-{identity()[:8]}-{worker_class}", root=settings.ROOT, settings=kept, logs=logs,
             slots=given["slots"], minutes=given["minutes"], idle_seconds=given["idle"], options=options,
         )  # fmt: skip
         limits = Limits(most=given["most"], slots=given["slots"])
+        said = ""
         while True:
             try:
-                if done := step(launcher, limits, worker_class=worker_class):
+                done = step(launcher, limits, worker_class=worker_class)
+                if done and done != said:
                     log.info("%s", done)
+                said = done
             except (EngineError, DatabaseError) as error:
                 platform_error_report.report(log, error, "no workers were started on the cluster")
                 connection.close()
