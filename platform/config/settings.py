@@ -280,6 +280,7 @@ CELERY_BEAT_SCHEDULE = {  # formats add theirs, see `config.celery`
         "schedule": 30.0,
         "options": {"expires": 30.0},
     },
+    "core.fold_table_changes": {"task": "core.fold_table_changes", "schedule": 10.0, "options": {"expires": 10.0}},
     "submissions.settle_late_tags": {
         "task": "submissions.settle_late_tags",
         "schedule": 60.0,
