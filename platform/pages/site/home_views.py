@@ -9,10 +9,12 @@ from django.views.decorators.http import require_safe
 from competitions.selectors import invitations_of
 from pages.directory.competition_lists import competition_lists, open_formats
 from pages.formats import formats_named
+from pages.shared_pages import shared
 from pages.site.manual import manual, tutorials
 
 
 @require_safe
+@shared
 def home(request: HttpRequest) -> HttpResponse:
     """Show what Gauntlet is, the open competitions with the top of their leaderboards, and how to start."""
     lists = competition_lists(request.user)
