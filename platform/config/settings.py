@@ -91,6 +91,7 @@ MIDDLEWARE = [
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
+    "pages.site.request_limit.limit_anonymous_requests",
     "allauth.account.middleware.AccountMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
@@ -157,6 +158,9 @@ IMAGES_KEPT = timedelta(days=env.number("GAUNTLET_IMAGES_KEPT_DAYS", 14))
 
 PROXIES = env.number("GAUNTLET_PROXIES", 0, least=0)
 """Number of trusted proxies: so many entries at the end of X-Forwarded-For are trusted."""
+
+ANONYMOUS_REQUESTS = env.number("GAUNTLET_ANONYMOUS_REQUESTS", 1200, least=0)
+"""What one network address may ask of the pages in a minute without signing in (`pages.site.request_limit`); 0: all."""
 
 # people
 AUTH_USER_MODEL = "accounts.User"
