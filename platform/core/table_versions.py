@@ -26,8 +26,8 @@ from core.models import TableChange
 UNWATCHED = frozenset({"django_session"})
 """Tables without a version: their rows belong to one reader, and change with every visit."""
 
-FOLD_FROM = 200
-"""Number of rows from which on changes are folded."""
+FOLD_EACH = 4
+"""Number of changes, for each table of the site, from which on they are folded."""
 
 FOLD_MOST = 10_000
 """Rows that are folded at a time."""
@@ -75,13 +75,16 @@ def versions() -> Mapping[str, int]:
 
 def fold() -> None:
     """Replace the changes of each table by one with the same sum, if there are many. No version changes."""
-    keys = list(TableChange.objects.order_by("pk").values_list("pk", flat=True)[:FOLD_MOST])
-    if len(keys) < FOLD_FROM:
-        return
+    many, first = FOLD_EACH * len(watched_tables()), TableChange.objects.order_by("pk").values_list("pk", flat=True)
+    while len(keys := list(first[:FOLD_MOST])) > many:
+        _fold_up_to(keys[-1])
+
+
+def _fold_up_to(last: int) -> None:
     sums: Counter[str] = Counter()
     with transaction.atomic(), connection.cursor() as cursor:
         # only what it deletes counts: another transaction may fold the same rows
-        cursor.execute('DELETE FROM core_tablechange WHERE id <= %s RETURNING "table", amount', [keys[-1]])
+        cursor.execute('DELETE FROM core_tablechange WHERE id <= %s RETURNING "table", amount', [last])
         for table, amount in cursor.fetchall():
             sums[table] += amount
         TableChange.objects.bulk_create(TableChange(table=table, amount=amount) for table, amount in sums.items())

@@ -17,8 +17,7 @@ import hashlib
 import json
 import re
 import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from functools import wraps
 from http import HTTPStatus
 from typing import Any, Concatenate, ParamSpec
@@ -62,15 +61,17 @@ def shared(
         reader = _reader(request)
         if reader is None:
             return view(request, *args, **named)
-        key, now = _key(request, reader), versions()
-        kept = _kept(key, now)
-        if kept is None:
-            with _one_at_a_time(key) as waited:
-                if waited:
-                    now = versions()
-                kept = _kept(key, now)  # another request may have made it
-                if kept is None:
+        key = _key(request, reader)
+        making, give_up = f"{key}:making", time.monotonic() + WAIT_SECONDS
+        while (kept := _kept(key, now := versions())) is None:
+            own = optional_cache.add(making, 1, _MAKING_SECONDS)
+            if own or time.monotonic() > give_up:
+                try:
                     return _make(request, key, now, lambda: view(request, *args, **named))
+                finally:
+                    if own:
+                        optional_cache.remove(making)
+            _wait_while(making, give_up)
         response = _answer(request, kept)
         vars(response)["was_kept"] = True
         return response
@@ -115,18 +116,10 @@ def _minute() -> int:
     return int(clock.now().timestamp()) // _MINUTE
 
 
-@contextmanager
-def _one_at_a_time(key: str) -> Iterator[bool]:
-    """Wait while another request makes the same page, for at most `WAIT_SECONDS`; yield whether it waited."""
-    making, give_up, waited = f"{key}:making", time.monotonic() + WAIT_SECONDS, False
-    while not (own := optional_cache.add(making, 1, _MAKING_SECONDS)) and time.monotonic() < give_up:
-        waited = True
+def _wait_while(making: str, give_up: float) -> None:
+    """Wait while another request makes a page, for all that wait for it."""
+    while time.monotonic() <= give_up and optional_cache.get(making) is not None:
         time.sleep(_STEP_SECONDS)
-    try:
-        yield waited
-    finally:
-        if own:
-            optional_cache.remove(making)
 
 
 def _make(request: HttpRequest, key: str, now: Mapping[str, int], view: Callable[[], HttpResponse]) -> HttpResponseBase:

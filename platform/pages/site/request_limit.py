@@ -1,7 +1,7 @@
 """Limit of what one network address may ask of the pages without signing in: a few readers cannot use up the site.
 
 Requests have weights, because a page that other readers share costs little. What is over the limit waits for the next
-minute. Whoever signs in has no such limit; the sign-in itself, the API and git have limits of their own.
+minute. People who are signed in have no such limit; the sign-in itself, the API and git have limits of their own.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ from django.db import connection, transaction
 from competitions.models import Competition, Organiser
 from core import table_versions
 from core.models import TableChange
-from core.table_versions import FOLD_FROM, fold, versions, watched_tables
+from core.table_versions import FOLD_EACH, fold, versions, watched_tables
 from core.tasks import fold_table_changes
 
 TABLE = "competitions_competition"
@@ -67,12 +67,12 @@ def test_a_change_that_is_undone_leaves_the_version(competition: Competition) ->
         transaction.set_rollback(True)
 
 
-def test_folding_changes_no_version(competition: Competition) -> None:
-    for number in range(FOLD_FROM):
-        Competition.objects.update(title=f"Title {number}")
+def test_folding_changes_no_version(competition: Competition, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(table_versions, "FOLD_MOST", 400)
+    TableChange.objects.bulk_create(TableChange(table=TABLE, amount=number) for number in range(1000))
     with changes_of():
         fold_table_changes()
-        assert TableChange.objects.count() == len(versions())
+        assert TableChange.objects.count() <= FOLD_EACH * len(watched_tables())
         fold_table_changes()
     with changes_of(TABLE):
         Competition.objects.update(title="Other")
@@ -87,10 +87,11 @@ def test_what_is_folded_at_the_same_time_counts_once(competition: Competition) -
         finally:
             connection.close()
 
-    TableChange.objects.bulk_create(TableChange(table="counted", amount=3) for _ in range(4 * FOLD_FROM))
+    rows = 2 * FOLD_EACH * len(watched_tables())
+    TableChange.objects.bulk_create(TableChange(table="counted", amount=3) for _ in range(rows))
     with ThreadPoolExecutor(4) as threads:
         list(threads.map(change_and_fold, range(8)))
-    assert versions()["counted"] == 12 * FOLD_FROM
+    assert versions()["counted"] == 3 * rows
     assert TableChange.objects.filter(table="counted").count() == 1
 
 
