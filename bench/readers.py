@@ -176,7 +176,8 @@ def _measure(port: int, board: str, site: object) -> Section:
     return Section(
         f"Many readers, on {connection.vendor}",
         [
-            f"`gunicorn --config python:config.web_server`, clients on the same host, {SECONDS:g} s each.",
+            "`gunicorn --config python:config.web_server`, clients on the same host, no limit of requests, "
+            f"{SECONDS:g} s each.",
             "",
             *table(heads, rows),
         ],

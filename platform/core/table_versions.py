@@ -99,20 +99,20 @@ def watch_after_migrate(using: str, **_: Any) -> None:
 
 def _watch(database: BaseDatabaseWrapper, tables: Collection[str]) -> None:
     """Make the triggers of `tables` that are missing; a table that lacked one gets another version."""
-    quote = database.ops.quote_name
-    with transaction.atomic(using=database.alias), database.cursor() as cursor:
+    with database.cursor() as cursor:
         if database.vendor == "postgresql":
             cursor.execute(_FUNCTION)
         cursor.execute(_KNOWN[database.vendor])
         known = {name for (name,) in cursor.fetchall()}
-        unwatched = set()
-        for table in sorted(tables):
-            for kind, rows in _KINDS.items():
-                name = f"{table}_{kind.lower()}_recorded"
-                if name not in known:
-                    names = {"name": quote(name), "table": quote(table), "plain": table, "largest": LARGEST}
-                    cursor.execute(_TRIGGERS[database.vendor].format(**names, kind=kind, rows=rows))
-                    unwatched.add(table)
-        TableChange.objects.using(database.alias).bulk_create(
-            TableChange(table=table, amount=1 + secrets.randbelow(LARGEST)) for table in sorted(unwatched)
-        )
+    quote = database.ops.quote_name
+    for table in sorted(tables):
+        missing = {kind: name for kind in _KINDS if (name := f"{table}_{kind.lower()}_recorded") not in known}
+        if not missing:
+            continue
+        # one table at a time: a trigger locks it, and the site may be writing into several
+        with transaction.atomic(using=database.alias), database.cursor() as cursor:
+            for kind, name in missing.items():
+                names = {"name": quote(name), "table": quote(table), "plain": table, "largest": LARGEST}
+                cursor.execute(_TRIGGERS[database.vendor].format(**names, kind=kind, rows=_KINDS[kind]))
+            amount = 1 + secrets.randbelow(LARGEST)
+            TableChange.objects.using(database.alias).create(table=table, amount=amount)
