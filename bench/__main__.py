@@ -23,6 +23,7 @@ NAMES = (
     "memory",
     "leaderboard",
     "pages",
+    "readers",
     "pushes",
     "rounds",
     "bundles",

@@ -93,6 +93,7 @@ MIDDLEWARE = [
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
+    "pages.site.request_limit.limit_anonymous_requests",
     "allauth.account.middleware.AccountMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
@@ -165,6 +166,9 @@ IMAGES_KEPT = timedelta(days=env.number("GAUNTLET_IMAGES_KEPT_DAYS", 14))
 
 PROXIES = env.number("GAUNTLET_PROXIES", 0, least=0)
 """Number of trusted proxies: so many entries at the end of X-Forwarded-For are trusted."""
+
+ANONYMOUS_REQUESTS = env.number("GAUNTLET_ANONYMOUS_REQUESTS", 1200, least=0)
+"""What one network address may ask of the pages in a minute without signing in (`pages.site.request_limit`); 0: all."""
 
 # people
 AUTH_USER_MODEL = "accounts.User"
@@ -293,6 +297,7 @@ CELERY_BEAT_SCHEDULE = {  # formats add theirs, see `config.celery`
         "schedule": 30.0,
         "options": {"expires": 30.0},
     },
+    "core.fold_table_changes": {"task": "core.fold_table_changes", "schedule": 10.0, "options": {"expires": 10.0}},
     "submissions.settle_late_tags": {
         "task": "submissions.settle_late_tags",
         "schedule": 60.0,

@@ -1,4 +1,4 @@
-"""The event log (who changed what, when and why; rows are only added), and the identity of the site."""
+"""The event log (who changed what, when and why; rows are only added), the identity of the site, and its changes."""
 
 from __future__ import annotations
 
@@ -56,3 +56,17 @@ class SiteIdentity(models.Model):
 
     def __str__(self) -> str:
         return f"site {self.value}"
+
+
+class TableChange(models.Model):
+    """A change of a table, written by a trigger in the transaction that changed it (`core.table_versions`)."""
+
+    table = models.CharField(max_length=63)
+    amount = models.BigIntegerField()
+    """A random number; those of a table add up to its version."""
+
+    class Meta:
+        ordering = ["pk"]
+
+    def __str__(self) -> str:
+        return f"change of {self.table}"

@@ -16,6 +16,7 @@ import pytest
 from django.db import connections
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.backends.signals import connection_created
+from django.test import Client
 from django.utils import timezone
 from pytest_django import Settings
 
@@ -116,6 +117,21 @@ def _own_folders(settings: Settings, tmp_path: Path) -> None:
         "staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"},
     }
     settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+
+
+@pytest.fixture
+def others_read_first(monkeypatch: pytest.MonkeyPatch, settings: Settings) -> None:
+    """Each page that a test requests was just requested by the public, and by the same reader: it may be kept."""
+    settings.ANONYMOUS_REQUESTS = 0
+    request = Client.request
+
+    def after_others(self: Client, **environ: Any) -> Any:
+        if environ["REQUEST_METHOD"] in {"GET", "HEAD"}:
+            for client in (Client(), self):
+                request(client, **environ).getvalue()  # an unread file would stay open
+        return request(self, **environ)
+
+    monkeypatch.setattr(Client, "request", after_others)
 
 
 def _user(name: str) -> User:

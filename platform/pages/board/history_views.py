@@ -13,10 +13,12 @@ from evaluation.charts.line_chart import LineChart
 from pages.access import competition_of, entry_of
 from pages.csv_download import csv_file, svg_download
 from pages.formats import MissingPageError, page_formats
+from pages.shared_pages import shared
 from pages.site.error_views import missing_page
 
 
 @require_safe
+@shared
 def show(request: HttpRequest, slug: str, track_name: str) -> HttpResponse:
     """Show the leaderboards of a competition over time."""
     competition = competition_of(request, slug)

@@ -14,9 +14,11 @@ from pages import flash_messages, polling
 from pages.access import competition_of, own_teams
 from pages.csv_download import csv_file
 from pages.formats import page_formats
+from pages.shared_pages import shared
 
 
 @require_safe
+@shared
 def board(request: HttpRequest, slug: str, track_name: str) -> HttpResponse:
     """Show the leaderboard of a track, or the part of it that the address asks for."""
     competition, track, tracks = _track_of(request, slug, track_name)
@@ -35,6 +37,7 @@ def board(request: HttpRequest, slug: str, track_name: str) -> HttpResponse:
 
 
 @require_safe
+@shared
 def board_csv(request: HttpRequest, slug: str, track_name: str) -> HttpResponse:
     """Return the whole leaderboard of a track as CSV."""
     competition, track, _ = _track_of(request, slug, track_name)

@@ -20,12 +20,14 @@ from pages.competition.conditional_answer import conditional_answer
 from pages.competition.development_samples import development_set, examples
 from pages.formats import page_formats
 from pages.manual.documents import tutorials
+from pages.shared_pages import shared
 
 NEWS = 3
 """Announcements on the overview."""
 
 
 @require_safe
+@shared
 def competition(request: HttpRequest, slug: str) -> HttpResponse:
     """Show the overview of a competition."""
     shown = competition_of(request, slug)
@@ -73,6 +75,7 @@ def development_image(request: HttpRequest, slug: str, sample: int) -> HttpRespo
 
 
 @require_safe
+@shared
 def rules(request: HttpRequest, slug: str) -> HttpResponse:
     """Show the rules in force and all earlier versions."""
     shown = competition_of(request, slug)

@@ -11,23 +11,27 @@ from accounts.models import User
 from competitions.selectors import visible_competitions
 from pages.directory import selectors
 from pages.directory.competition_lists import competition_lists
+from pages.shared_pages import shared
 
 TEAMS_PER_PAGE = 50
 
 
 @require_safe
+@shared
 def competitions(request: HttpRequest) -> HttpResponse:
     """Show every competition: open, coming and ended."""
     return render(request, "pages/directory/competitions.html", {"lists": competition_lists(request.user)})
 
 
 @require_safe
+@shared
 def leaderboards(request: HttpRequest) -> HttpResponse:
     """Show the leader of every leaderboard."""
     return render(request, "pages/directory/leaderboards.html", {"lists": competition_lists(request.user)})
 
 
 @require_safe
+@shared
 def teams(request: HttpRequest) -> HttpResponse:
     """Show the teams of all competitions or of one (`?competition=`), with a part of a name (`?q=`)."""
     named, slug = request.GET.get("q", "").strip()[: selectors.LONGEST], request.GET.get("competition", "")

@@ -12,23 +12,27 @@ from pages.board.freeze import freeze_of
 from pages.csv_download import csv_file
 from pages.formats import page_formats
 from pages.matrix.heat_map import matrix_address
+from pages.shared_pages import shared
 from rounds.models import Round
 from rounds.publishing.visibility import pairs_public
 
 
 @require_safe
+@shared
 def competition_matrix(request: HttpRequest, slug: str, track_name: str) -> HttpResponse:
     """Show the pairs behind the leaderboards of a competition."""
     return _page(request, _attacks(competition_of(request, slug), track_name))
 
 
 @require_safe
+@shared
 def competition_matrix_csv(request: HttpRequest, slug: str, track_name: str) -> HttpResponse:
     """Return the matrix of a competition as a CSV file."""
     return _csv(request, _attacks(competition_of(request, slug), track_name))
 
 
 @require_safe
+@shared
 def round_matrix(request: HttpRequest, slug: str, number: int, track_name: str) -> HttpResponse:
     """Show the pairs that the outcome of a round uses."""
     played = _round(request, slug, number)
@@ -36,6 +40,7 @@ def round_matrix(request: HttpRequest, slug: str, number: int, track_name: str) 
 
 
 @require_safe
+@shared
 def round_matrix_csv(request: HttpRequest, slug: str, number: int, track_name: str) -> HttpResponse:
     """Return the matrix of a round as a CSV file."""
     played = _round(request, slug, number)

@@ -23,6 +23,7 @@ from pages.csv_download import csv_file, svg_download
 from pages.formats import RoundFigures, page_formats
 from pages.round.objections import round_objections
 from pages.round.released_files import files
+from pages.shared_pages import shared
 from rounds.formats import schedule_title
 from rounds.models import Release, Round
 from rounds.release.released_parts import open_part, released, released_entries
@@ -37,6 +38,7 @@ _SHOWS_PROGRESS = {Round.State.PLAYING, Round.State.PAUSED}
 
 
 @require_safe
+@shared
 def show(request: HttpRequest, slug: str, number: int) -> HttpResponse:
     """Show the plan and the state of a round, and standings, bracket and files after it is published."""
     shown = round_of(request, slug, number)

@@ -12,9 +12,11 @@ from pages.directory.competition_lists import competition_lists, open_formats
 from pages.formats import formats_named
 from pages.manual.documents import groups, tutorials
 from pages.manual.search import LONGEST
+from pages.shared_pages import shared
 
 
 @require_safe
+@shared
 def home(request: HttpRequest) -> HttpResponse:
     """Show what Gauntlet is, the open competitions with the top of their leaderboards, and how to start."""
     lists = competition_lists(request.user)

@@ -21,6 +21,7 @@ from pages import flash_messages
 from pages.access import competition_of, entry_of, in_team, own_entry_of, sees_inside, signed_in_user
 from pages.board.history_views import team_charts
 from pages.competition.calendar import calendar
+from pages.shared_pages import shared
 from pages.team.forms import TeamForm
 from pages.team.team_page import STATES, TrackStanding, late_tags, submit_panel, team_page
 from repositories.services import repository_of
@@ -28,6 +29,7 @@ from submissions import services as submissions
 
 
 @require_safe
+@shared
 def team(request: HttpRequest, slug: str) -> HttpResponse:
     """Show members, standings and submissions to everyone, and repositories and slots to the team."""
     entry = entry_of(request, slug)

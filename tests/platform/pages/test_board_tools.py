@@ -23,6 +23,8 @@ from submissions.models import Submission
 from tests.platform.conftest import NOON, FakeClock
 from tests.platform.pages.conftest import submitted
 
+pytestmark = pytest.mark.usefixtures("others_read_first")
+
 BOARD = "/competitions/digits/leaderboards/model"
 
 

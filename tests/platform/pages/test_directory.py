@@ -21,6 +21,8 @@ from submissions.models import Submission
 from tests.platform.conftest import NOON, FakeClock
 from tests.platform.pages.conftest import submitted
 
+pytestmark = pytest.mark.usefixtures("others_read_first")
+
 
 def text_of(client: Client, address: str) -> str:
     """Return the page at `address`."""

@@ -20,6 +20,8 @@ from pages.urls import urlpatterns
 from rounds.models import Objection, Release, Round, RoundEntry
 from submissions.models import Player, Submission
 
+pytestmark = pytest.mark.usefixtures("others_read_first")
+
 ROLES = ("anonymous", "charlie", "bob", "olga")
 
 

@@ -2,9 +2,7 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Iterator
 from datetime import timedelta
-from types import SimpleNamespace
 
 import pytest
 from celery.worker import state
@@ -16,7 +14,7 @@ from workers.models import Host
 
 
 @pytest.fixture
-def signals(transactional_db: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int]]:
+def signals(transactional_db: None, monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """The signals that this process would have sent to itself."""
     sent: list[int] = []
 
@@ -26,7 +24,7 @@ def signals(transactional_db: None, monkeypatch: pytest.MonkeyPatch) -> Iterator
 
     monkeypatch.setattr("workers.idle_exit.os.kill", kill)
     monkeypatch.setattr(idle_exit, "_LOOK_SECONDS", 0.01)
-    yield sent
+    return sent
 
 
 def looks(monkeypatch: pytest.MonkeyPatch, needed: list[bool]) -> None:
@@ -43,7 +41,7 @@ def test_a_worker_ends_once_nothing_waits(signals: list[int], monkeypatch: pytes
 
 def test_it_stays_while_a_slot_plays(signals: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
     looks(monkeypatch, [])
-    playing = SimpleNamespace()
+    playing = object()
     monkeypatch.setattr(state, "active_requests", {playing})
     assert idle_exit._is_needed()
     monkeypatch.setattr(state, "active_requests", set())

@@ -40,6 +40,8 @@ from workers.lease import Heartbeat
 from workers.models import Worker
 from workers.worker import work_on
 
+pytestmark = pytest.mark.usefixtures("others_read_first")
+
 BOARD = "/competitions/digits-curves/leaderboards/model"
 
 Distances = Mapping[str, list[float]]

@@ -26,6 +26,8 @@ from pages.competition.data_set import data_set
 from submissions.models import Submission
 from tests.platform.formats.transfer.tournaments.pages.conftest import Send, play
 
+pytestmark = pytest.mark.usefixtures("others_read_first")
+
 BOARD = "/competitions/transfer/leaderboards"
 MATRIX = "/competitions/transfer/matrix/attack"
 

@@ -125,7 +125,7 @@ def test_figures_of_few_and_of_many_teams(
 ) -> None:
     field = teams(transfer.tracks.get(name="attack"), count, rita)
     first, last = (published(transfer, number, field, baselines) for number in (1, 2))
-    with django_assert_max_num_queries(11):
+    with django_assert_max_num_queries(12):
         page = client.get(f"{PAGES}/rounds/2").content.decode()
     assert f"best baseline, would be at place {BEFORE + 1}" in page
     assert page.count('<span class="tag">best</span>') == 1
