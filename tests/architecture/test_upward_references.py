@@ -25,6 +25,7 @@ SAME_WORD = {
     ("api/submission_views.py", "evaluations"),
     ("api/matches.py", "matches"),
     *(("api/urls.py", name) for name in ("decisions", "evaluations", "matches")),
+    *((f"pages/manual/{name}.py", "decisions") for name in ("documents", "views")),  # of this project
     ("pages/team/team_page.py", "standings"),
     ("pages/team/views.py", "standings"),
     *(

@@ -23,20 +23,20 @@ log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
-class Limits:
+class JobLimits:
     """The most jobs at a time, and the slots of each."""
 
     most: int
     slots: int
 
 
-def jobs_to_start(*, waiting: int, running: int, pending: int, limits: Limits) -> int:
+def jobs_to_start(*, waiting: int, running: int, pending: int, limits: JobLimits) -> int:
     """Return how many more jobs to ask for: one slot for each waiting item, without those that are asked for."""
     useful = ceil(waiting / limits.slots)
     return max(0, min(useful - pending, limits.most - running - pending))
 
 
-def step(launcher: WorkerLauncher, limits: Limits, *, worker_class: str) -> str:
+def step(launcher: WorkerLauncher, limits: JobLimits, *, worker_class: str) -> str:
     """Start what is needed now, and cancel what waits for a place where no work is left; return what to say."""
     jobs = launcher.jobs()
     pending = [job.number for job in jobs if not job.running]

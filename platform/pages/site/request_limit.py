@@ -24,8 +24,8 @@ KEPT, MADE, EXPENSIVE = 1, 4, 20
 _EXPENSIVE = ("at", "q")
 """Parameters of an address that make a page expensive."""
 
-_NOT_COUNTED = ("/accounts/", "/api/", "/git/", "/metrics")
-"""Addresses with limits or a token of their own."""
+_NOT_COUNTED = ("/accounts/", "/api/", "/git/", "/hosts/", "/kit/", "/metrics")
+"""Addresses with limits or a token of their own, and files that cost little."""
 
 _PERIOD_SECONDS = 60
 

@@ -12,7 +12,7 @@ import pytest
 
 from operations.launcher import slurm
 from operations.launcher.interface import EngineError
-from operations.launcher.scaling import Limits, jobs_to_start
+from operations.launcher.scaling import JobLimits, jobs_to_start
 from operations.launcher.slurm import SlurmLauncher
 from tests.slurm_cluster import SlurmCluster
 
@@ -38,7 +38,7 @@ while :; do sleep 0.1; done
     ],
 )
 def test_each_waiting_item_gets_a_slot_up_to_the_limit(waiting: int, running: int, pending: int, started: int) -> None:
-    limits = Limits(most=8, slots=2)
+    limits = JobLimits(most=8, slots=2)
     assert jobs_to_start(waiting=waiting, running=running, pending=pending, limits=limits) == started
 
 

@@ -15,7 +15,7 @@ from django.db import DatabaseError, connection
 from core import platform_error_report
 from core.site_identity import identity
 from operations.launcher.interface import EngineError
-from operations.launcher.scaling import Limits, step
+from operations.launcher.scaling import JobLimits, step
 from operations.launcher.slurm import SlurmLauncher
 
 log = logging.getLogger(__name__)
@@ -52,7 +52,7 @@ class Command(BaseCommand):
             name=f"gauntlet-{identity()[:8]}-{worker_class}", root=settings.ROOT, settings=kept, logs=logs,
             slots=given["slots"], minutes=given["minutes"], idle_seconds=given["idle"], options=options,
         )  # fmt: skip
-        limits = Limits(most=given["most"], slots=given["slots"])
+        limits = JobLimits(most=given["most"], slots=given["slots"])
         said = ""
         while True:
             try:
