@@ -11,6 +11,7 @@ import os
 import tempfile
 import uuid
 from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
 from typing import IO, cast
@@ -79,31 +80,32 @@ def get(digest: str, area: str = "") -> bytes:
 
 def open_object(digest: str, area: str = "") -> IO[bytes]:
     """Open the object `digest`, which may be large. Raise `HostFault` if it is missing."""
-    try:
+    with _faults(f"object {digest} cannot be read"):
         return cast("IO[bytes]", _storage().open(_name(digest, area)))
-    except OSError as error:
-        raise HostFault(f"object {digest} cannot be read: {error}") from error
 
 
 def size(digest: str, area: str = "") -> int | None:
-    """Return the number of bytes of the object `digest`, None if it is missing."""
+    """Return the number of bytes of the object `digest`, None if it is missing. Raise `HostFault` if it fails."""
     storage, name = _storage(), _name(digest, area)
-    return storage.size(name) if storage.exists(name) else None
+    with _faults(f"object {digest} cannot be looked up"):
+        return storage.size(name) if storage.exists(name) else None
 
 
 def remove(digest: str, area: str = "") -> None:
-    """Remove an object that is no longer used."""
-    _storage().delete(_name(digest, area))
+    """Remove an object that is no longer used. Raise `HostFault` if it fails."""
+    with _faults(f"object {digest} cannot be removed"):
+        _storage().delete(_name(digest, area))
 
 
 def stored_before(area: str, moment: datetime) -> list[str]:
     """Return the digests of the objects of `area` that were stored before `moment`, and the names of partial files."""
     storage = _storage()
-    try:
-        _, names = storage.listdir(area)
-    except FileNotFoundError:  # nothing was ever stored there
-        return []
-    return [name for name in names if (stored := _stored_at(f"{area}/{name}")) is not None and stored < moment]
+    with _faults(f"the objects of {area} cannot be listed"):
+        try:
+            _, names = storage.listdir(area)
+        except FileNotFoundError:  # nothing was ever stored there
+            return []
+        return [name for name in names if (stored := _stored_at(f"{area}/{name}")) is not None and stored < moment]
 
 
 def copy_folder(folder: Path) -> Iterator[tuple[str, bool]]:
@@ -128,21 +130,25 @@ def copy_folder(folder: Path) -> Iterator[tuple[str, bool]]:
 def check() -> None:
     """Raise `HostFault` if the store cannot be written, for example because the disk is full."""
     name = f"check-{uuid.uuid4().hex}"
-    try:
+    with _faults("the object store cannot be written"):
         _storage().save(name, ContentFile(bytes(_CHECK_BYTES)))
         _storage().delete(name)
-    except OSError as error:
-        raise HostFault(f"the object store cannot be written: {error}") from error
 
 
 def _store(digest: str, content: File[bytes], area: str = "") -> str:
     storage, name = _storage(), _name(digest, area)
-    try:
+    with _faults(f"object {digest} cannot be written"):
         if not storage.exists(name):
             storage.save(name, content)
-    except OSError as error:
-        raise HostFault(f"object {digest} cannot be written: {error}") from error
     return digest
+
+
+@contextmanager
+def _faults(problem: str) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise HostFault(f"{problem}: {error}") from error
 
 
 def _storage() -> Storage:

@@ -20,8 +20,8 @@ from repositories.models import Repository
 _FETCH_SECONDS = 900.0
 """Time limit of a fetch: 2 GiB at 2.5 MB/s."""
 
-_PAUSES = (2.0, 5.0, 15.0)
-"""Seconds before a fetch is tried again: the web server may be busy, or restart."""
+_PAUSES = (1.0, 2.0, 5.0, 10.0, 20.0, 30.0)
+"""Seconds before a fetch is tried again: the web server may restart, or serve other jobs of this host's cluster."""
 
 _PASSED_ON = ("GIT_SSL_CAINFO", "HTTPS_PROXY", "HTTP_PROXY", "NO_PROXY", "https_proxy", "http_proxy", "no_proxy")
 """Variables of this host that git needs to reach the site."""

@@ -18,7 +18,7 @@ from tests.journeys.sites import MakeSite, Site, Undisturbed
 
 pytestmark = [pytest.mark.slow(40), pytest.mark.timeout(2400)]
 
-ELSEWHERE = frozenset({"core_event", "workers_worker", "workers_host", "django_session"})
+ELSEWHERE = frozenset({"core_event", "core_tablechange", "workers_worker", "workers_host", "django_session"})
 """Tables that change while a site is backed up."""
 
 

@@ -74,11 +74,15 @@ def test_a_server_that_does_not_answer_or_refuses_is_a_fault_of_the_host(object_
     silent = "s3+http://key:secret@127.0.0.1:9/objects"
     for address in (refusing, silent):
         with override_settings(STORAGES=in_bucket(address)):
-            for act in (object_store.check, lambda: object_store.put(b"x"), lambda: object_store.get("0" * 64)):
-                with pytest.raises(HostFault, match=r"^(the object store|object [0-9a-f]{64}) cannot be"):
+            for act in (
+                object_store.check,
+                lambda: object_store.put(b"x"),
+                lambda: object_store.get("0" * 64),
+                lambda: object_store.size("0" * 64),
+                lambda: object_store.stored_before("kept-frames", clock.now()),
+            ):
+                with pytest.raises(HostFault, match=r"cannot be (written|read|looked up|listed): .* in the bucket"):
                     act()
-            with pytest.raises(OSError, match="in the bucket"):
-                object_store.stored_before("kept-frames", clock.now())
 
 
 def _get(digest: str, found: multiprocessing.Queue[bytes]) -> None:

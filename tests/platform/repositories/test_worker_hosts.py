@@ -157,7 +157,7 @@ def test_a_fetch_is_tried_again_while_the_web_server_is_away(
     monkeypatch.setattr("repositories.commit_source.time.sleep", wait)
     with pytest.raises(HostFault, match="cannot be fetched from http://127"), commit_source(pushed[0], pushed[1]):
         pass
-    assert waited == [2.0, 5.0, 15.0]
+    assert waited == [1.0, 2.0, 5.0, 10.0, 20.0, 30.0]
     settings.SITE_ADDRESS = there
     with commit_source(pushed[0], pushed[1]) as source:
         assert (source / "shallow").exists()
