@@ -10,6 +10,7 @@ from pages.board import history_views as history
 from pages.board import views as boards
 from pages.competition import announcement_views as announcements
 from pages.competition import document_views as written
+from pages.competition import feed_views as feeds
 from pages.competition import views as competitions
 from pages.directory import views as directory
 from pages.formats import page_formats
@@ -72,17 +73,19 @@ urlpatterns = [
     path("competitions/<slug:slug>/citation", written.citation, name="citation"),
     path("competitions/<slug:slug>/citation.bib", written.citation_file, name="citation_file"),
     path("competitions/<slug:slug>/news", announcements.news, name="news"),
-    path("competitions/<slug:slug>/feed.atom", announcements.feed, name="feed"),
+    path("competitions/<slug:slug>/feed.atom", feeds.competition_feed, name="feed"),
     path("pages/<slug:name>", written.site_page, name="site_page"),
     path("signing-key.txt", rounds.signing_key, name="signing_key"),
     path("signing-keys.txt", rounds.signing_keys, name="signing_keys"),
     path("competitions/<slug:slug>/leaderboards/<slug:track_name>", boards.board, name="board"),
     path("competitions/<slug:slug>/leaderboards/<slug:track_name>.csv", boards.board_csv, name="board_csv"),
+    path("competitions/<slug:slug>/leaderboards/<slug:track_name>/feed.atom", feeds.track_feed, name="track_feed"),
     path("competitions/<slug:slug>/teams/new", teams.team_new, name="team_new"),
     path("competitions/<slug:slug>/share.png", share.competition, name="share_competition"),
     path("competitions/<slug:slug>/leaderboards/<slug:track_name>/share.png", share.board, name="share_board"),
     path("competitions/<slug:slug>/rounds/<int:number>/share.png", share.round_, name="share_round"),
     path("teams/<slug:slug>", teams.team, name="team"),
+    path("teams/<slug:slug>/feed.atom", feeds.team_feed, name="team_feed"),
     path("teams/<slug:slug>/invitations", invitations.invite, name="invite"),
     path("teams/<slug:slug>/invitations/<int:number>/withdraw", invitations.withdraw, name="invitation_withdraw"),
     path("invitations/<int:number>/accept", invitations.accept, name="invitation_accept"),
