@@ -30,6 +30,7 @@ from pages.status import views as status
 from pages.submission import views as submissions
 from pages.team import invitation_views as invitations
 from pages.team import views as teams
+from pages.team import webhook_views as webhooks
 
 app_name = "pages"
 
@@ -92,6 +93,16 @@ urlpatterns = [
     path("invitations/<int:number>/decline", invitations.decline, name="invitation_decline"),
     path("teams/<slug:slug>/members/<int:user>/remove", teams.member_remove, name="member_remove"),
     path("teams/<slug:slug>/repositories/<slug:track_name>/submit", teams.submit, name="submit"),
+    path("teams/<slug:slug>/webhooks", webhooks.webhooks, name="webhooks"),
+    path("teams/<slug:slug>/webhooks/<int:number>", webhooks.webhook, name="webhook"),
+    path("teams/<slug:slug>/webhooks/<int:number>/test", webhooks.test, name="webhook_test"),
+    path("teams/<slug:slug>/webhooks/<int:number>/enable", webhooks.enable, name="webhook_enable"),
+    path("teams/<slug:slug>/webhooks/<int:number>/remove", webhooks.remove, name="webhook_remove"),
+    path(
+        "teams/<slug:slug>/webhooks/<int:number>/deliveries/<int:delivery>/send",
+        webhooks.send_again,
+        name="webhook_send_again",
+    ),
     path("submissions/<int:number>", submissions.submission, name="submission"),
     path("submissions/<int:number>/log", submissions.log_after, name="log_after"),
     path("submissions/<int:number>/log.txt", submissions.log_file, name="log_file"),
