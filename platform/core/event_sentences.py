@@ -22,6 +22,7 @@ PHRASES: Mapping[str, str] = {
     "appoint": "appointed an organiser",
     "approve_account": "approved {subject}",
     "archive": "archived the competition {slug}",
+    "ask_for_delivery": "asked for a delivery of “{told}” to {subject}",
     "back_up": "backed up the site as snapshot {snapshot}",
     "begin": "began {subject}",
     "build_error": "recorded an error of the builder on {subject}",

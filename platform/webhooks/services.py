@@ -116,6 +116,7 @@ def _ask(webhook: Webhook, key: uuid.UUID, by: User, **values: object) -> Delive
     made = Delivery.objects.create(
         webhook=webhook, key=key, asked_at=now, due_at=now, **({"at": now} | values)  # type: ignore[arg-type]
     )  # fmt: skip
+    event_log.record("ask_for_delivery", webhook, by=by, told=made.event)
     worker_notifications.notify(SEND)
     return made
 

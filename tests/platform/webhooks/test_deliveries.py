@@ -5,8 +5,10 @@ from __future__ import annotations
 import hashlib
 import hmac
 import json
+import re
 from collections.abc import Callable
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -89,6 +91,24 @@ def test_a_delivery_tells_what_happened_and_is_signed(
     assert headers["Gauntlet-Signature"] == f"t={seconds},v1={signed.hexdigest()}"
     assert (delivery.state, delivery.status, delivery.due_at) == (Delivery.State.DELIVERED, 204, None)
     assert not send()
+
+
+def test_the_program_of_the_documentation_verifies_it(
+    webhook: Webhook, alice: User, receiver: TestReceiver, send: Send, root: Path
+) -> None:
+    (code,) = re.findall(r"```python\n(.*?)```", (root / "docs" / "webhooks.md").read_text(), re.DOTALL)
+    names: dict[str, Any] = {}
+    exec(code, names)  # noqa: S102 - our own
+    verify = names["verify"]
+    services.ask_for_test(webhook=webhook, by=alice)
+    send()
+    ((_, headers, body),) = receiver.requests
+    secret, header = secret_of(webhook.nonce), headers["Gauntlet-Signature"]
+    assert json.loads(body)["object"] is None
+    assert verify(secret, header, body)
+    assert not verify(secret, header, body + b" ")
+    assert not verify(secret + "x", header, body)
+    assert not verify(secret, header, body, most_seconds=-1)
 
 
 def test_a_change_that_is_undone_tells_nothing(webhook: Webhook, submission: Submission) -> None:
