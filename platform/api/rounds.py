@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import datetime
 from typing import Any
 
@@ -145,9 +146,9 @@ class ShowRound(ApiView):
     @extend_schema(responses=WholeRoundSerializer)
     def get(self, request: Request, slug: str, number: int) -> Response:
         """Return the round with `number`."""
-        rounds = competition_of(request, slug).rounds.select_related("window", "sample_set", "rules")
+        rounds = competition_of(request, slug).rounds.select_related("competition", "window", "sample_set", "rules")
         shown = one_of(rounds, "round", number=number)
-        return Response({**RoundSerializer(shown).data, **_result(request, slug, shown)})
+        return Response(round_values(shown, request.build_absolute_uri))
 
 
 class ListDecisions(ApiView):
@@ -164,7 +165,12 @@ class ListDecisions(ApiView):
         return whole_list(DecisionSerializer(rows, many=True).data)
 
 
-def _result(request: Request, slug: str, shown: Round) -> dict[str, Any]:
+def round_values(shown: Round, absolute: Callable[[str], str]) -> dict[str, Any]:
+    """Return a round as values for JSON, as everyone sees it; `absolute` makes addresses of paths on the site."""
+    return {**RoundSerializer(shown).data, **_result(shown, absolute)}
+
+
+def _result(shown: Round, absolute: Callable[[str], str]) -> dict[str, Any]:
     if shown.state != Round.State.PUBLISHED:
         return {"outcome": None, "provisional": None, "standings": {}, "warnings": [], "releases": []}
     state = result_state(shown)
@@ -174,17 +180,21 @@ def _result(request: Request, slug: str, shown: Round) -> dict[str, Any]:
         "provisional": state is not None and not state.final,
         "standings": result.standings,
         "warnings": result.warnings,
-        "releases": [_release(request, slug, shown, each) for each in released(shown).values()],
+        "releases": [_release(shown, each, absolute) for each in released(shown).values()],
     }
 
 
-def _release(request: Request, slug: str, shown: Round, release: Release) -> dict[str, Any]:
+def _release(shown: Round, release: Release, absolute: Callable[[str], str]) -> dict[str, Any]:
     """Return a released part as values for JSON."""
-    address = reverse("pages:round_file", args=[slug, shown.number, release.part]) if release.content else None
+    address = (
+        reverse("pages:round_file", args=[shown.competition.slug, shown.number, release.part])
+        if release.content
+        else None
+    )
     return {
         "part": release.part,
         "released_at": release.released_at,
-        "address": request.build_absolute_uri(address) if address else None,
+        "address": absolute(address) if address else None,
         "sha256": release.content or None,
         "key": release.key or None,
     }

@@ -13,7 +13,7 @@ from rest_framework import serializers
 
 from accounts.models import AccessToken, Membership
 from api.formats import JsonSerializer, SubmissionProgress, api_formats
-from competitions.models import Competition, FreezeWindow, RulesVersion, SampleSet, Track
+from competitions.models import Announcement, Competition, FreezeWindow, RulesVersion, SampleSet, Track
 from competitions.selectors import effective_windows, imported_sets
 from submissions.local_check import published_smoke_test
 from submissions.models import Build, LogChunk, Submission
@@ -106,6 +106,16 @@ class WholeCompetitionSerializer(AnswerSerializer[Competition]):
     def get_smoke_test(self, competition: Competition) -> dict[str, Any] | None:
         """Return what `gauntlet check --competition` needs; None before the competition has development samples."""
         return published_smoke_test(competition) if competition.sample_sets.exists() else None
+
+
+class AnnouncementSerializer(AnswerSerializer[Announcement]):
+    """An announcement, as a webhook gets it; its text is Markdown."""
+
+    number = serializers.IntegerField(source="pk")
+
+    class Meta:
+        model = Announcement
+        fields = ("number", "title", "text", "published_at", "changed_at")
 
 
 class FieldOfFormat(serializers.Field[Any, Any, Any, Any]):

@@ -53,6 +53,8 @@ _FIRST: Groups = {
         AdminPage("Organisers", "badge", "competitions_organiser"),
         AdminPage("Pages", "article", "competitions_page"),
         AdminPage("Announcements", "campaign", "competitions_announcement"),
+        AdminPage("Webhooks", "extension", "webhooks_webhook"),
+        AdminPage("Deliveries", "upload", "webhooks_delivery"),
         AdminPage("Terms", "contract", "competitions_termsversion"),
         AdminPage("Accepted terms", "order_approve", "competitions_termsacceptance"),
     ),

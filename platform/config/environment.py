@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ipaddress
 import os
 import re
 import secrets
@@ -70,6 +71,13 @@ class Environment:
     def names(self, name: str, default: tuple[str, ...]) -> list[str]:
         """Return a list of names separated by commas."""
         return [part.strip() for part in self.text(name, ",".join(default)).split(",") if part.strip()]
+
+    def networks(self, name: str) -> list[ipaddress.IPv4Network | ipaddress.IPv6Network]:
+        """Return networks separated by commas. Raise `ImproperlyConfigured` for another text."""
+        try:
+            return [ipaddress.ip_network(text) for text in self.names(name, ())]
+        except ValueError as error:
+            raise ImproperlyConfigured(f"{name}: {error}. Write networks as in 10.0.0.0/8,fd00::/8.") from error
 
     def number(self, name: str, default: int, *, least: int = 1, most: int | None = None, because: str = "") -> int:
         """Return a whole number from `least` to `most`. Raise `ImproperlyConfigured` for another value.

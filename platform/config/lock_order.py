@@ -26,6 +26,7 @@ SHARED = (
     "submissions.Build",
     "competitions.Track",
     "rounds.SigningKey",
+    "workers.HostCredential",
 )
 """Models of shared apps, first to last."""
 

@@ -67,6 +67,7 @@ INSTALLED_APPS = [
     "repositories.apps.RepositoriesConfig",
     "submissions.apps.SubmissionsConfig",
     "rounds.apps.RoundsConfig",
+    "webhooks.apps.WebhooksConfig",
     "api.apps.ApiConfig",
     "pages.apps.PagesConfig",
     "operations.apps.OperationsConfig",
@@ -284,6 +285,8 @@ CELERY_TASK_ROUTES = [
         "competitions.prepare_data_sets": {"queue": "files"},
         "rounds.copy_code": {"queue": "files"},
         "workers.play": {"queue": "play"},
+        # receivers may be slow, so nothing else waits for them
+        "webhooks.send": {"queue": "webhooks"},
     },
     "config.celery.route_of_apps",
 ]
@@ -298,6 +301,12 @@ CELERY_BEAT_SCHEDULE = {  # formats add theirs, see `config.celery`
         "options": {"expires": 30.0},
     },
     "core.fold_table_changes": {"task": "core.fold_table_changes", "schedule": 10.0, "options": {"expires": 10.0}},
+    "webhooks.send": {"task": "webhooks.send", "schedule": 10.0, "options": {"expires": 10.0}},
+    "webhooks.forget_old": {
+        "task": "webhooks.forget_old",
+        "schedule": crontab(hour=5, minute=0),
+        "options": {"expires": 3600.0},
+    },
     "submissions.settle_late_tags": {
         "task": "submissions.settle_late_tags",
         "schedule": 60.0,
@@ -377,6 +386,8 @@ SOURCE_ADDRESS = env.source("GAUNTLET_SOURCE")
 """From where participants clone this program for its command: an address of git, or on a site for one the checkout."""
 SITE_ADDRESS = env.address("GAUNTLET_ADDRESS", "https" if HTTPS else "http", ALLOWED_HOSTS)
 """The address of the site for commands in logs of workers, without a trailing slash; pages use that of the request."""
+WEBHOOK_NETWORKS = env.networks("GAUNTLET_WEBHOOK_NETWORKS")
+"""Networks that webhooks may reach although they are not public, such as that of a closed site."""
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if HTTPS else None
 SECURE_SSL_REDIRECT = HTTPS
 SECURE_HSTS_SECONDS = 365 * 24 * 3600 if HTTPS else 0

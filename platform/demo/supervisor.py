@@ -52,7 +52,7 @@ class SiteSupervisor:
 
     def start_workers(self) -> None:
         """Start the workers, which import their code while the caller goes on."""
-        self._launch("scorer", _worker_command("default", 1, "--beat"))
+        self._launch("scorer", _worker_command("default,webhooks", 1, "--beat"))
         self._launch("builder", _worker_command("build,files", 2))
         self._launch("worker", _worker_command("play", self._processes))
 

@@ -11,7 +11,7 @@ from django.db.models import Count, Min, QuerySet
 from django.http import Http404, HttpRequest
 from django.urls import URLPattern
 
-from competitions.board_freezes import sees_live
+from competitions.board_freezes import frozen_since, sees_live
 from competitions.models import Competition, Entry, RulesVersion, Track
 from evaluation.charts.chart_table import ChartTable
 from pages.board.freeze import Freeze, freeze_of
@@ -26,6 +26,7 @@ from pages.formats import (
     MatrixContent,
     MissingPageError,
     Overview,
+    PublicScore,
     RoundContent,
     RoundFigures,
     RoundProgress,
@@ -97,6 +98,15 @@ class PlainPages(WithoutHistory):
             ]
             for track in tracks
         }
+
+    def public_scores(self, track: Track, most: int, entry: Entry | None = None) -> Sequence[PublicScore]:
+        rows = [] if frozen_since(track.competition) else self.board_of.rows(track)
+        found = [
+            PublicScore(row.submission, row.scored.scored_at, f"{self._score.title} {row.cells[0]}")
+            for row in rows
+            if entry in (None, row.submission.repository.entry)
+        ]
+        return sorted(found, key=lambda each: each.scored_at, reverse=True)[:most]
 
     def shared_winner(self, row: StandingRow) -> SharedRow:
         return SharedRow(str(row.place), row.team, "" if row.value is None else self._score.shown(row.value))

@@ -112,6 +112,15 @@ class TeamContent:
 
 
 @dataclass(frozen=True)
+class PublicScore:
+    """A score that the public sees, in words. The submission comes with its track and its team."""
+
+    submission: Submission
+    scored_at: datetime
+    words: str
+
+
+@dataclass(frozen=True)
 class RoundTexts:
     """Templates about rounds: what happened at the publication, and the schedule in short and in full."""
 
@@ -250,6 +259,12 @@ class PageFormat(Protocol):
         self, tracks: Sequence[Track], freezes: Mapping[int, Freeze], most: int
     ) -> Mapping[int, Sequence[SharedRow]]:
         """Return at most the first `most` rows of the leaderboard of each track by its key, as pictures show them."""
+
+    def public_scores(self, track: Track, most: int, entry: Entry | None = None) -> Sequence[PublicScore]:
+        """Return the scores on the leaderboard of a track as the public sees it, at most the `most` newest ones.
+
+        With `entry` only those of a team. While leaderboards are frozen there is none that became known afterwards.
+        """
 
     def shared_winner(self, row: StandingRow) -> SharedRow:
         """Return a place of a published round as pictures show it."""

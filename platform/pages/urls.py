@@ -10,6 +10,7 @@ from pages.board import history_views as history
 from pages.board import views as boards
 from pages.competition import announcement_views as announcements
 from pages.competition import document_views as written
+from pages.competition import feed_views as feeds
 from pages.competition import views as competitions
 from pages.directory import views as directory
 from pages.formats import page_formats
@@ -29,6 +30,7 @@ from pages.status import views as status
 from pages.submission import views as submissions
 from pages.team import invitation_views as invitations
 from pages.team import views as teams
+from pages.team import webhook_views as webhooks
 
 app_name = "pages"
 
@@ -72,23 +74,35 @@ urlpatterns = [
     path("competitions/<slug:slug>/citation", written.citation, name="citation"),
     path("competitions/<slug:slug>/citation.bib", written.citation_file, name="citation_file"),
     path("competitions/<slug:slug>/news", announcements.news, name="news"),
-    path("competitions/<slug:slug>/feed.atom", announcements.feed, name="feed"),
+    path("competitions/<slug:slug>/feed.atom", feeds.competition_feed, name="feed"),
     path("pages/<slug:name>", written.site_page, name="site_page"),
     path("signing-key.txt", rounds.signing_key, name="signing_key"),
     path("signing-keys.txt", rounds.signing_keys, name="signing_keys"),
     path("competitions/<slug:slug>/leaderboards/<slug:track_name>", boards.board, name="board"),
     path("competitions/<slug:slug>/leaderboards/<slug:track_name>.csv", boards.board_csv, name="board_csv"),
+    path("competitions/<slug:slug>/leaderboards/<slug:track_name>/feed.atom", feeds.track_feed, name="track_feed"),
     path("competitions/<slug:slug>/teams/new", teams.team_new, name="team_new"),
     path("competitions/<slug:slug>/share.png", share.competition, name="share_competition"),
     path("competitions/<slug:slug>/leaderboards/<slug:track_name>/share.png", share.board, name="share_board"),
     path("competitions/<slug:slug>/rounds/<int:number>/share.png", share.round_, name="share_round"),
     path("teams/<slug:slug>", teams.team, name="team"),
+    path("teams/<slug:slug>/feed.atom", feeds.team_feed, name="team_feed"),
     path("teams/<slug:slug>/invitations", invitations.invite, name="invite"),
     path("teams/<slug:slug>/invitations/<int:number>/withdraw", invitations.withdraw, name="invitation_withdraw"),
     path("invitations/<int:number>/accept", invitations.accept, name="invitation_accept"),
     path("invitations/<int:number>/decline", invitations.decline, name="invitation_decline"),
     path("teams/<slug:slug>/members/<int:user>/remove", teams.member_remove, name="member_remove"),
     path("teams/<slug:slug>/repositories/<slug:track_name>/submit", teams.submit, name="submit"),
+    path("teams/<slug:slug>/webhooks", webhooks.webhooks, name="webhooks"),
+    path("teams/<slug:slug>/webhooks/<int:number>", webhooks.webhook, name="webhook"),
+    path("teams/<slug:slug>/webhooks/<int:number>/test", webhooks.test, name="webhook_test"),
+    path("teams/<slug:slug>/webhooks/<int:number>/enable", webhooks.enable, name="webhook_enable"),
+    path("teams/<slug:slug>/webhooks/<int:number>/remove", webhooks.remove, name="webhook_remove"),
+    path(
+        "teams/<slug:slug>/webhooks/<int:number>/deliveries/<int:delivery>/send",
+        webhooks.send_again,
+        name="webhook_send_again",
+    ),
     path("submissions/<int:number>", submissions.submission, name="submission"),
     path("submissions/<int:number>/log", submissions.log_after, name="log_after"),
     path("submissions/<int:number>/log.txt", submissions.log_file, name="log_file"),

@@ -22,16 +22,16 @@ def units(root: Path) -> dict[str, ConfigParser]:
 def test_each_program_has_a_unit_with_its_command(root: Path) -> None:
     table = re.findall(r"^\| (\w+) \| `(\S[^`]+)` \|", (root / "docs" / "operating.md").read_text(), re.MULTILINE)
     commands = {name: command for name, command in table if command.startswith(".venv/bin/")}
-    assert set(commands) == {"web", "scorer", "builder", "player", "beat"}
+    assert set(commands) == {"web", "scorer", "builder", "sender", "player", "beat"}
     started = {name: unit["Service"]["ExecStart"].replace("%%", "%") for name, unit in units(root).items()}
-    for name in ("builder", "player"):
+    for name in ("builder", "sender", "player"):
         assert started[f"gauntlet-{name}"] == PREFIX + commands[name]
     assert started["gauntlet-web"].startswith(PREFIX + commands["web"])
     assert started["gauntlet-scorer"].replace("--beat ", "") == PREFIX + commands["scorer"]
 
 
 @pytest.mark.parametrize(("name", "reaches"), [
-    ("web", False), ("backup", False), ("scorer", True), ("builder", True), ("player", True),
+    ("web", False), ("backup", False), ("sender", False), ("scorer", True), ("builder", True), ("player", True),
 ])  # fmt: skip
 def test_workers_alone_reach_the_docker_engine(root: Path, name: str, reaches: bool) -> None:
     service = units(root)[f"gauntlet-{name}"]["Service"]

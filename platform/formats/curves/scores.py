@@ -11,7 +11,7 @@ from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 
 from competitions.models import Competition, RulesVersion, SampleSet
 from competitions.selectors import rules_in_force, sample_set_for
-from core import clock, worker_notifications
+from core import clock, event_log, worker_notifications
 from evaluation.formats.curves.threat_models import Norm
 from formats.curves import NAME
 from formats.curves.engine_adapter import ModelStanding, standing_under
@@ -82,7 +82,13 @@ def score(benchmarks: QuerySet[Benchmark]) -> None:
     complete = groups.annotate(open=Count("pk", filter=Q(result=""))).filter(open=0)
     for key in complete.values_list(*keys).order_by(*keys):
         with transaction.atomic():
-            ModelScore.objects.bulk_create(standings_of(_of(*key)), ignore_conflicts=True)
+            submission = Submission.objects.select_for_update(no_key=True).get(pk=key[0])
+            if ModelScore.objects.filter(**dict(zip(keys, key, strict=True))).exists():
+                continue  # another process was faster
+            played = _of(*key)
+            ModelScore.objects.bulk_create(standings_of(played), ignore_conflicts=True)
+            if played.filter(round=None).exists():
+                event_log.record("score", submission)
 
 
 def _of(submission: int, samples: int, rules: int) -> QuerySet[Benchmark]:

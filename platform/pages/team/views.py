@@ -26,6 +26,7 @@ from pages.team.forms import TeamForm
 from pages.team.team_page import STATES, TrackStanding, late_tags, submit_panel, team_page
 from repositories.services import repository_of
 from submissions import services as submissions
+from webhooks.selectors import webhooks_of
 
 
 @require_safe
@@ -57,6 +58,7 @@ def team(request: HttpRequest, slug: str) -> HttpResponse:
         "member": in_team(request, entry),
         "captain": captain,
         "sent_invitations": open_invitations(entry.team) if captain else [],
+        "disabled_webhooks": webhooks_of(entry).exclude(disabled_at=None).count() if captain else 0,
         "invitations": invitations_of(request.user).filter(team=entry.team),
         "panel": submit_panel(entry, _track_to_submit(request, shown.standings)) if inside else None,
         "late_tags": late_tags(entry) if inside else [],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 from typing import Any
+from uuid import UUID
 
 import pytest
 from django.test import Client
@@ -41,6 +42,7 @@ from formats.transfer.tournaments.models import AttackRun, DefenceRun, Entrant, 
 from repositories.models import PushCost, Repository
 from rounds.models import Objection, Release, Round, RoundEntry, SigningKey
 from submissions.models import Build, LogChunk, Player, QuotaSlot, Submission
+from webhooks.models import Delivery, Webhook
 from workers.models import Host, HostComparison, HostCredential, Worker, WorkerTime
 
 
@@ -130,8 +132,16 @@ class Rows:
             expires_at=self.at + timedelta(days=30),
         )
         self._round(submission, players, match)
+        self._webhook()
         event_log.record("submit", submission, by=self.by)
         return submission
+
+    def _webhook(self) -> None:
+        webhook = Webhook.objects.create(
+            competition=self.rules.competition, address="https://bot.example/", events=["round.published"], nonce="n",
+            made_at=self.at, made_by=self.by,
+        )  # fmt: skip
+        Delivery.objects.create(webhook=webhook, key=UUID(int=self.rounds), event="round.published", at=self.at)
 
     def _written(self, repository: Repository) -> None:
         competition, text = self.rules.competition, {"text": "Be fair."}

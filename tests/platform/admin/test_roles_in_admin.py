@@ -72,6 +72,8 @@ PAGES: dict[str, tuple[Right | None, Right | None, set[str]]] = {
     "rounds.round": (SECRETS, RUN, {ADDED}),
     "accounts.accountrequest": (ANSWER, None, set()),
     "accounts.signuplink": (ANSWER, ANSWER, {ADDED}),
+    "webhooks.webhook": (RUN, RUN, {ADDED, DELETED}),
+    "webhooks.delivery": (RUN, None, set()),
 }
 PAGES["competitions.rulesversion"] = (SEE, RUN, {ADDED})
 
@@ -97,6 +99,8 @@ ACTIONS: dict[str, Right | None] = {
             *(f"competitions.freezewindow.{name}" for name in ("open_now", "extend", "end_now", "call_off")),
             *(f"rounds.round.{name}" for name in ("freeze", "start", "pause", "resume", "cancel", "publish")),
             *(f"rounds.round.{name}" for name in ("release", "withdraw")),
+            *(f"webhooks.webhook.{name}" for name in ("send_test", "enable")),
+            "webhooks.delivery.send_again",
             "submissions.submission.re_evaluate",
             *(f"leaderboards.evaluation.{name}" for name in ("re_evaluate", "rejudge")),
             *(f"leaderboards.rejudging.{name}" for name in ("publish", "discard", "replay")),

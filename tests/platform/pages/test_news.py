@@ -10,6 +10,7 @@ from django.test import Client
 from accounts.models import User
 from competitions.models import Announcement, Competition
 from competitions.organiser_pages import announce, change_announcement
+from rounds.models import Release, Round
 from tests.platform.conftest import FakeClock
 
 ATOM = "{http://www.w3.org/2005/Atom}"
@@ -19,6 +20,16 @@ FEED = "/competitions/digits/feed.atom"
 def say(competition: Competition, by: User, the_clock: FakeClock, title: str = "A <b> date") -> Announcement:
     text = "See [the rules](/competitions/digits/rules)."
     return announce(competition=competition, title=title, text=text, published_at=the_clock.at, by=by)
+
+
+def entries_of(client: Client, feed: str) -> list[ElementTree.Element]:
+    """Return the entries of a feed."""
+    return ElementTree.fromstring(client.get(feed).content).findall(f"{ATOM}entry")  # noqa: S314 - our own
+
+
+def titles(client: Client, feed: str) -> list[str | None]:
+    """Return the titles of a feed."""
+    return [entry.findtext(f"{ATOM}title") for entry in entries_of(client, feed)]
 
 
 def test_it_works(client: Client, competition: Competition, olga: User, the_clock: FakeClock) -> None:
@@ -76,3 +87,22 @@ def test_the_feed_of_a_competition_that_is_not_public_is_private(
     assert client.get(FEED).status_code == 404
     client.force_login(olga)
     assert client.get(FEED).headers["Cache-Control"] == "max-age=300, private"
+
+
+def test_the_feed_of_a_competition_has_its_rounds(
+    client: Client, competition: Competition, planned: Round, olga: User, the_clock: FakeClock
+) -> None:
+    say(competition, olga, the_clock)
+    assert titles(client, FEED) == ["A <b> date", "Round 1 is planned"]
+    Round.objects.update(state=Round.State.PUBLISHED, state_since=the_clock.forward(hours=1))
+    bundle = Release.objects.create(
+        round=planned, part=Release.Part.BUNDLE, released_at=the_clock.forward(hours=1), released_by=olga
+    )
+    assert titles(client, FEED)[:2] == [
+        "Released: signed result bundle of Round 1",
+        "The result of Round 1 is published",
+    ]
+    bundle.withdrawn_at = the_clock.at
+    bundle.save()
+    Round.objects.update(state=Round.State.CANCELLED)
+    assert titles(client, FEED) == ["A <b> date", "Round 1 is cancelled"]

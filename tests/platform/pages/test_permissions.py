@@ -19,6 +19,7 @@ from formats.query.matches.models import Match
 from pages.urls import urlpatterns
 from rounds.models import Objection, Release, Round, RoundEntry
 from submissions.models import Player, Submission
+from webhooks.services import add_team_webhook, ask_for_test
 
 pytestmark = pytest.mark.usefixtures("others_read_first")
 
@@ -37,6 +38,8 @@ class Row(NamedTuple):
 EVERYONE = (200, 200, 200, 200)
 INSIDE = (403, 403, 200, 200)
 """Bob is a member, Olga organises."""
+CAPTAIN = (302, 403, 403, 403)
+"""None of them is Alice."""
 SIGNED_IN = (302, 200, 200, 200)
 MEMBERS_ACT = (302, 403, 302, 403)
 """302: to the login page, and back to the page after the act."""
@@ -90,6 +93,9 @@ TABLE = [
     Row("citation_file", ("digits",), "get", EVERYONE),
     Row("news", ("digits",), "get", EVERYONE),
     Row("feed", ("digits",), "get", EVERYONE),
+    Row("track_feed", ("digits", "model"), "get", EVERYONE),
+    Row("track_feed", ("digits", "nothing"), "get", (404, 404, 404, 404)),
+    Row("team_feed", ("owls",), "get", EVERYONE),
     Row("calendar_ics", ("digits",), "get", EVERYONE),
     Row("rules_diff", ("digits", "1", "1"), "get", EVERYONE),
     Row("board", ("digits", "model"), "get", EVERYONE),
@@ -109,6 +115,16 @@ TABLE = [
     Row("signing_key", (), "get", EVERYONE),
     Row("signing_keys", (), "get", EVERYONE),
     Row("team", ("owls",), "get", EVERYONE),
+    Row("webhooks", ("owls",), "get", CAPTAIN),
+    Row("webhooks", ("owls",), "post", CAPTAIN),
+    Row("webhook", ("owls", "webhook"), "get", CAPTAIN),
+    *(
+        Row(name, ("owls", "webhook", *more), "post", CAPTAIN)
+        for name, more in [
+            *((name, ()) for name in ("webhook_test", "webhook_enable", "webhook_remove")),
+            ("webhook_send_again", ("delivery",)),
+        ]
+    ),
     Row("submission", ("scored",), "get", EVERYONE),
     Row("submission", ("rejected",), "get", EVERYONE),
     Row("submission", ("building",), "get", EVERYONE),
@@ -201,6 +217,8 @@ TABLE = [
             ("invitation_decline", ("invitation",)),
             ("member_remove", ("owls", "alice")),
             ("token_revoke", ("token of alice",)),
+            *((name, ("owls", "webhook")) for name in ("webhook_test", "webhook_enable", "webhook_remove")),
+            ("webhook_send_again", ("owls", "webhook", "delivery")),
         ]
     ),
 ]
@@ -268,6 +286,7 @@ TEXTS = [
     ("team", "owls", "invites you", ("charlie",)),
     ("home", "", "invites you", ("charlie",)),
     ("account", "", "invites you", ("charlie",)),
+    ("team", "owls", "Webhooks", ()),  # Alice is the captain
     ("team", "owls", "Leave the team", ("bob",)),
     ("team", "owls", "of the terms is not accepted", ("bob", "olga")),
     ("terms", "digits", "Be fair.", ROLES),
@@ -329,7 +348,11 @@ def keys(
     )  # fmt: skip
     played_match.pk, played_match.repetition = None, 1
     played_match.save()
-    others = {"match": match, "hidden match": played_match.pk}
+    webhook, _ = add_team_webhook(
+        entry=shown["scored"].repository.entry, address="https://bot.example/", events=["round.published"], by=alice
+    )
+    others = {"webhook": webhook.pk, "delivery": ask_for_test(webhook=webhook, by=alice).pk}
+    others |= {"match": match, "hidden match": played_match.pk}
     others |= {
         "objection": objection.pk,
         "token of alice": token.pk,

@@ -235,6 +235,8 @@ def _end(evaluation: Evaluation, ending: _Ending, due: QuerySet[Evaluation]) -> 
         refund(submission=evaluation.submission, reason=ending.reason)
     if ending.state == Evaluation.State.SCORED:
         keep_resamples(evaluation, ending.resampled)
+        if evaluation.counts:
+            event_log.record("score", evaluation.submission, evaluation=evaluation.pk)
         for match in filter(_inconsistent, evaluation.matches.all()):
             record_once("inconsistent", match, problem=f"{match.model} of a pool failed its audit")
     return True

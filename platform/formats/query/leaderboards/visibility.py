@@ -26,7 +26,15 @@ from formats.query.leaderboards.board_row_selection import (
     seen_through,
 )
 from formats.query.leaderboards.board_rows import BoardRow, kept_row, standing_row, standing_values, standings_of
-from formats.query.leaderboards.evaluation_basis import COUNTED, NEWEST, EvaluationBasis, keys_in_force, measured_under
+from formats.query.leaderboards.evaluation_basis import (
+    COUNTED,
+    NEWEST,
+    EvaluationBasis,
+    counted_at,
+    counting,
+    keys_in_force,
+    measured_under,
+)
 from formats.query.leaderboards.models import Evaluation, Snapshot, Standing
 from formats.query.leaderboards.past_boards import board_at
 from submissions.models import Submission
@@ -246,13 +254,32 @@ def shown_evaluations_of(submission: Submission, *, inside: bool) -> QuerySet[Ev
     return rows.order_by(*NEWEST)
 
 
+def newest_scores(track: Track, most: int, entry: Entry | None = None) -> list[Evaluation]:
+    """Return the newest public scores of a track, at most `most`, one for each submission; those of a team for `entry`.
+
+    Each comes with its submission, track and team. While leaderboards are frozen, what was known at the freeze.
+    """
+    since = frozen_since(track.competition)
+    seen = COUNTED if since is None else counted_at(since)
+    submissions = counting(seen).filter(repository__track=track)
+    if entry is not None:
+        submissions = submissions.filter(repository__entry=entry)
+    scored = Evaluation.objects.filter(seen, state=Evaluation.State.SCORED, submission__in=submissions)
+    last = scored.order_by().values("submission").annotate(last=Max("finished_at")).order_by("-last", "-submission")
+    found = _newest_of(Submission.objects.filter(pk__in=[row["submission"] for row in last[:most]]), Q(pk__in=scored))
+    related = Submission.objects.select_related("repository__track", "repository__entry__team").in_bulk(found)
+    for key, evaluation in found.items():
+        evaluation.submission = related[key]
+    return sorted(found.values(), key=lambda each: (each.finished_at, each.pk), reverse=True)
+
+
 def _public_at(since: datetime) -> tuple[Q, Q]:
     """Return the conditions for evaluations that are public while leaderboards are frozen: ended, and playing ones."""
     published = Q(rejudging__isnull=True) | Q(rejudging__settled_at__lte=since)
     return Q(finished_at__lte=since) & published, Q(finished_at__isnull=True) & published
 
 
-def _newest_of(submissions: Collection[Submission], shown: Q) -> dict[int, Evaluation]:
+def _newest_of(submissions: Collection[Submission] | QuerySet[Submission], shown: Q) -> dict[int, Evaluation]:
     rows = Evaluation.objects.filter(COUNTED, shown, submission__in=submissions).defer("per_opponent")
     found: dict[int, Evaluation] = {}
     for evaluation in rows.order_by("submission", *NEWEST):

@@ -46,6 +46,7 @@ from pages.formats import (
     HomeTexts,
     MatrixContent,
     Overview,
+    PublicScore,
     RoundContent,
     RoundFigures,
     RoundProgress,
@@ -115,6 +116,10 @@ class QueryPages:
     ) -> Mapping[int, Sequence[SharedRow]]:
         """Return the best distances of each track as pictures show them."""
         return board.shared_rows(tracks, freezes, most)
+
+    def public_scores(self, track: Track, most: int, entry: Entry | None = None) -> Sequence[PublicScore]:
+        """Return the newest distances; while leaderboards are frozen, those before the freeze."""
+        return board.public_scores(track, most, entry)
 
     def shared_winner(self, row: StandingRow) -> SharedRow:
         """Return a place of a round with its distance."""

@@ -9,7 +9,7 @@ from http import HTTPStatus
 from django.http import HttpRequest
 
 from competitions.board_freezes import sees_live
-from competitions.models import Track
+from competitions.models import Entry, Track
 from competitions.rules import teams_may_choose
 from core import rounding
 from core.errors import Refusal
@@ -39,7 +39,7 @@ from pages import flash_messages
 from pages.board.freeze import Freeze
 from pages.board.track_cards import TOP, CardRow, TrackCard
 from pages.csv_download import table_of
-from pages.formats import BoardContent
+from pages.formats import BoardContent, PublicScore
 from pages.share.picture import SharedRow
 from pages.templatetags.gauntlet import digits, range_of
 from rounds.selectors import StandingRow
@@ -162,6 +162,19 @@ def cards(tracks: Sequence[Track], freezes: Mapping[int, Freeze]) -> list[TrackC
 
 def _tops(tracks: Sequence[Track], count: int, freezes: Mapping[int, Freeze]) -> Mapping[int, BoardPage]:
     return tops(tracks, count, live={track.competition_id for track in tracks} - freezes.keys())
+
+
+def public_scores(track: Track, most: int, entry: Entry | None) -> list[PublicScore]:
+    """Return the newest public scores of a track, or of a team on it."""
+    return [
+        PublicScore(
+            each.submission,
+            each.finished_at,
+            "not broken" if each.not_broken else f"distance {digits(each.value, each)} ({range_of(each)})",
+        )
+        for each in visibility.newest_scores(track, most, entry)
+        if each.finished_at
+    ]
 
 
 def _card_row(row: BoardRow) -> CardRow:

@@ -41,6 +41,7 @@ from pages.formats import (
     MatrixContent,
     MissingPageError,
     Overview,
+    PublicScore,
     RoundContent,
     RoundFigures,
     RoundProgress,
@@ -99,6 +100,10 @@ class TransferPages(WithoutHistory):
     ) -> Mapping[int, Sequence[SharedRow]]:
         """Return the best shares of each track as pictures show them."""
         return board.shared_rows(tracks, freezes, most)
+
+    def public_scores(self, track: Track, most: int, entry: Entry | None = None) -> Sequence[PublicScore]:
+        """Return the newest shares; none while the leaderboards are hidden."""
+        return board.public_scores(track, most, entry)
 
     def shared_winner(self, row: StandingRow) -> SharedRow:
         """Return a place of a round with its share."""

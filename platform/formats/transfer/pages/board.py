@@ -6,19 +6,20 @@ from collections.abc import Mapping, Sequence
 
 from django.http import HttpRequest
 
-from competitions.models import Competition, Track
+from competitions.board_freezes import frozen_since
+from competitions.models import Competition, Entry, Track
 from core.resolution_text import shares_separated
 from evaluation.charts.chart_table import ChartTable
 from evaluation.charts.interval_bar_axis import axis_to
 from evaluation.formats.transfer.rules import Opponents
 from formats.transfer.pages.board_csv import COLUMNS
-from formats.transfer.tournaments.boards import TransferBoard, TransferBoardRow, best_of, board_of
+from formats.transfer.tournaments.boards import TransferBoard, TransferBoardRow, best_of, board_of, newest_entrants
 from formats.transfer.tournaments.rules import transfer_rules
 from formats.transfer.tracks import ATTACK, ATTACK_TRACKS, DEFENCE, TARGETED_ATTACK
 from pages.board.freeze import Freeze, freeze_of
 from pages.board.track_cards import TOP, CardRow, TrackCard
 from pages.csv_download import table_of
-from pages.formats import BoardContent
+from pages.formats import BoardContent, PublicScore
 from pages.share.picture import SharedRow
 from pages.templatetags.gauntlet import accuracy
 from rounds.selectors import StandingRow
@@ -92,6 +93,17 @@ def _best(
     tracks: Sequence[Track], count: int, freezes: Mapping[int, Freeze]
 ) -> Mapping[int, Sequence[TransferBoardRow]]:
     return best_of([track for track in tracks if track.competition_id not in freezes], count)
+
+
+def public_scores(track: Track, most: int, entry: Entry | None) -> list[PublicScore]:
+    """Return the newest public scores of a track, or of a team on it; none while the leaderboards are frozen."""
+    if frozen_since(track.competition) is not None:
+        return []
+    return [
+        PublicScore(each.submission, each.entered_at, accuracy(each.score))
+        for each in newest_entrants(track, most, entry)
+        if each.submission
+    ]
 
 
 def _card_row(row: TransferBoardRow) -> CardRow:

@@ -174,6 +174,18 @@ def best_of(tracks: Sequence[Track], count: int) -> dict[int, list[TransferBoard
     return found
 
 
+def newest_entrants(track: Track, most: int, entry: Entry | None = None) -> list[Entrant]:
+    """Return the submissions with a score that entered the leaderboard of a track last; those of a team for `entry`."""
+    tournament = tournament_in_force(track.competition)
+    if tournament is None:
+        return []
+    found = Entrant.objects.filter(tournament=tournament, track=track, left_at=None, submission__isnull=False)
+    if entry is not None:
+        found = found.filter(submission__repository__entry=entry)
+    scored = found.filter(score__isnull=False).select_related("submission__repository__track")
+    return list(scored.select_related("submission__repository__entry__team").order_by("-entered_at", "-pk")[:most])
+
+
 def rows_of_entry(entry: Entry) -> dict[str, TransferBoardRow]:
     """Return the rows of a team on the leaderboards of its competition, by the name of the track."""
     tournament = tournament_in_force(entry.competition)

@@ -259,4 +259,6 @@ def _enter(tournament: Tournament, each: Participant) -> bool:
         create_defaults={"track": each.track, "entered_at": now},
     )
     event_log.record("enter", entrant, tournament=tournament.pk, player=each.player.pk)
+    if each.submission is not None:
+        event_log.record("score", each.submission, tournament=tournament.pk)
     return bool(replaced)

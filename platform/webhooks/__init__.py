@@ -1,0 +1,1 @@
+"""Webhooks: what happens in a competition, sent to addresses of teams and organisers."""

@@ -1,0 +1,59 @@
+"""Deliveries of what happens: written in the transaction that records it."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping
+from typing import Any
+
+from django.db.models import Model, Q
+
+from competitions.models import Announcement
+from core import clock, event_log, worker_notifications
+from core.models import Event
+from rounds.models import Round
+from submissions.models import Submission
+from webhooks.models import Delivery, Webhook, WebhookEvent
+
+SEND = "webhooks.send"
+"""The task that sends."""
+
+EVENTS: Mapping[tuple[type[Model], str], WebhookEvent] = {
+    (Submission, "submit"): WebhookEvent.ACCEPTED,
+    (Submission, "ready"): WebhookEvent.READY,
+    (Submission, "refuse"): WebhookEvent.REJECTED,
+    (Submission, "score"): WebhookEvent.SCORED,
+    (Round, "freeze"): WebhookEvent.FROZEN,
+    (Round, "publish"): WebhookEvent.PUBLISHED,
+    (Announcement, "announce"): WebhookEvent.ANNOUNCEMENT,
+}
+"""What is delivered, by the row and the verb of the event log. Services of all formats record these verbs."""
+
+
+def tell(subject: Model, event: Event, **_: Any) -> None:
+    """Write a delivery for each webhook that chose what `event` records."""
+    told = EVENTS.get((type(subject), event.verb))
+    if told is None:
+        return
+    webhooks = Webhook.objects.filter(_concerned(subject), disabled_at=None)
+    due = max(event.at, subject.published_at) if isinstance(subject, Announcement) else event.at
+    made = Delivery.objects.bulk_create(
+        Delivery(webhook=each, key=uuid.uuid4(), event=told, subject=event.subject, at=event.at, due_at=due)
+        for each in webhooks
+        if told in each.events
+    )
+    if made and due <= clock.now():
+        worker_notifications.notify(SEND)
+
+
+def _concerned(subject: Model) -> Q:
+    """Return the condition for the webhooks that may know of a row."""
+    if isinstance(subject, Submission):
+        entry = subject.repository.entry
+        return Q(competition=entry.competition_id) & (Q(team=None) | Q(team=entry.team_id))
+    if isinstance(subject, Round | Announcement):
+        return Q(competition=subject.competition_id)
+    raise TypeError(subject)
+
+
+event_log.recorded.connect(tell, dispatch_uid="webhooks.outbox")

@@ -1,0 +1,311 @@
+"""Deliveries: written with what they tell, sent with a signature, repeated, and given up."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+import re
+from collections.abc import Callable
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.conf import settings
+from django.db import transaction
+
+from accounts.models import Team, User
+from competitions.models import Announcement, Competition, Entry, FreezeWindow, SampleSet
+from competitions.organiser_pages import announce, change_announcement, remove_announcement
+from core import event_log
+from core.models import Event
+from core.time_format import for_programs
+from repositories.models import Repository
+from rounds.models import Round
+from submissions.models import QuotaSlot, Submission
+from tests.platform.conftest import FakeClock
+from tests.platform.webhooks.conftest import TestReceiver
+from webhooks import services
+from webhooks.models import Delivery, Webhook, WebhookEvent
+from webhooks.sending import FAILING, KEPT, LEASE, RETRIES, forget_old
+from webhooks.signatures import secret_of
+
+Send = Callable[[], bool]
+
+
+@pytest.fixture
+def submission(repositories: dict[str, Repository], bob: User, the_clock: FakeClock) -> Submission:
+    """A submission of the Owls."""
+    repository, at = repositories["model"], the_clock.at
+    values: dict[str, Any] = {"commit": "0" * 40, "tag": "submission-1", "title": "Owl", "licence": "MIT"}
+    made = Submission.objects.create(
+        repository=repository, submitted_by=bob, received_at=at, state_since=at, **values, deadline=at
+    )
+    QuotaSlot.objects.create(
+        repository=repository, reserved_by=bob, reserved_at=at, state=QuotaSlot.State.USED, submission=made, **values
+    )
+    return made
+
+
+@pytest.fixture
+def planned(sample_sets: dict[str, SampleSet], competition: Competition, the_clock: FakeClock) -> Round:
+    """A planned round."""
+    at, later = the_clock.at, the_clock.at + timedelta(days=3)
+    window = FreezeWindow.objects.create(competition=competition, starts_at=at, ends_at=later, reason="round 1")
+    return Round.objects.create(
+        competition=competition, number=1, title="Round 1", kind=Round.Kind.DEVELOPMENT, window=window,
+        sample_set=sample_sets["validation"], salt="the secret salt", commitment="c0ffee", planned_at=at,
+        state_since=at,
+    )  # fmt: skip
+
+
+def hook_of_organisers(competition: Competition, by: User, address: str) -> Webhook:
+    return services.add_competition_webhook(
+        competition=competition, address=address, events=WebhookEvent.values, by=by
+    )[0]
+
+
+def bodies(receiver: TestReceiver) -> list[dict[str, Any]]:
+    return [json.loads(body) for _, _, body in receiver.requests]
+
+
+def test_a_delivery_tells_what_happened_and_is_signed(
+    webhook: Webhook, submission: Submission, receiver: TestReceiver, send: Send, the_clock: FakeClock
+) -> None:
+    event_log.record("submit", submission)
+    assert send()
+    ((_, headers, body),) = receiver.requests
+    told = json.loads(body)
+    delivery = Delivery.objects.get()
+    assert told["object"]["number"] == submission.pk
+    assert told["object"]["commit"] == submission.commit
+    assert {name: told[name] for name in told if name != "object"} == {
+        "id": str(delivery.key), "event": "submission.accepted", "time": for_programs(the_clock.at),
+        "site": settings.SITE_ADDRESS, "competition": "digits", "team": "owls",
+    }  # fmt: skip
+    assert headers["Gauntlet-Event"] == "submission.accepted"
+    assert headers["Gauntlet-Delivery"] == told["id"]
+    seconds = int(the_clock.at.timestamp())
+    signed = hmac.new(secret_of(webhook.nonce).encode(), f"{seconds}.".encode() + body, hashlib.sha256)
+    assert headers["Gauntlet-Signature"] == f"t={seconds},v1={signed.hexdigest()}"
+    assert (delivery.state, delivery.status, delivery.due_at) == (Delivery.State.DELIVERED, 204, None)
+    assert not send()
+
+
+def test_the_program_of_the_documentation_verifies_it(
+    webhook: Webhook, alice: User, receiver: TestReceiver, send: Send, root: Path
+) -> None:
+    (code,) = re.findall(r"```python\n(.*?)```", (root / "docs" / "webhooks.md").read_text(), re.DOTALL)
+    names: dict[str, Any] = {}
+    exec(code, names)  # noqa: S102 - our own
+    verify = names["verify"]
+    services.ask_for_test(webhook=webhook, by=alice)
+    send()
+    ((_, headers, body),) = receiver.requests
+    secret, header = secret_of(webhook.nonce), headers["Gauntlet-Signature"]
+    assert json.loads(body)["object"] is None
+    assert verify(secret, header, body)
+    assert not verify(secret, header, body + b" ")
+    assert not verify(secret + "x", header, body)
+    assert not verify(secret, header, body, most_seconds=-1)
+
+
+def test_a_change_that_is_undone_tells_nothing(webhook: Webhook, submission: Submission) -> None:
+    with transaction.atomic():
+        event_log.record("submit", submission)
+        assert Delivery.objects.exists()
+        transaction.set_rollback(True)
+    assert not Delivery.objects.exists()
+
+
+def test_each_event_goes_to_those_who_chose_it_and_may_know(
+    webhook: Webhook, submission: Submission, planned: Round, competition: Competition, olga: User, the_clock: FakeClock
+) -> None:
+    organisers = hook_of_organisers(competition, olga, webhook.address)
+    other_team = Team.objects.create(slug="crows", name="The Crows", created_at=the_clock.at)
+    Entry.objects.create(team=other_team, competition=competition, joined_at=the_clock.at)
+    crows = Webhook.objects.create(
+        competition=competition, team=other_team, address=webhook.address, events=WebhookEvent.values, nonce="n",
+        made_at=the_clock.at, made_by=olga,
+    )  # fmt: skip
+    crows_rounds = Webhook.objects.create(
+        competition=competition, team=other_team, address=webhook.address, events=["round.published"], nonce="m",
+        made_at=the_clock.at, made_by=olga,
+    )  # fmt: skip
+    for verb in ("submit", "ready", "refuse", "score", "withdraw"):
+        event_log.record(verb, submission)
+    for verb in ("freeze", "start", "publish"):
+        event_log.record(verb, planned)
+    announce(competition=competition, title="News", text="!", published_at=the_clock.at, by=olga)
+    of_submissions = {"submission.accepted", "submission.ready", "submission.rejected", "submission.scored"}
+    of_all = {"round.frozen", "round.published", "announcement.published"}
+    expected = {
+        webhook: of_submissions | of_all, organisers: of_submissions | of_all, crows: of_all,
+        crows_rounds: {"round.published"},
+    }  # fmt: skip
+    for each, events in expected.items():
+        assert set(each.deliveries.values_list("event", flat=True)) == events, each
+
+
+def test_a_round_and_an_announcement_are_as_everyone_sees_them(
+    webhook: Webhook, planned: Round, competition: Competition, olga: User, receiver: TestReceiver, send: Send,
+    the_clock: FakeClock,
+) -> None:  # fmt: skip
+    event_log.record("freeze", planned)
+    announce(competition=competition, title="News", text="**!**", published_at=the_clock.at, by=olga)
+    while send():
+        pass
+    first, second = (each["object"] for each in bodies(receiver))
+    assert (first["number"], first["standings"], first["outcome"]) == (1, {}, None)
+    assert planned.salt not in json.dumps(first)
+    assert (second["title"], second["text"]) == ("News", "**!**")
+
+
+def test_an_announcement_is_sent_when_it_is_published(
+    webhook: Webhook, competition: Competition, olga: User, receiver: TestReceiver, send: Send, the_clock: FakeClock
+) -> None:
+    later = the_clock.at + timedelta(hours=2)
+    made = announce(competition=competition, title="News", text="!", published_at=later, by=olga)
+    removed = announce(competition=competition, title="An error", text="!", published_at=later, by=olga)
+    assert not send()
+    the_clock.forward(hours=1)
+    change_announcement(announcement=made, title="Better", text="!", published_at=later + timedelta(hours=1), by=olga)
+    remove_announcement(announcement=removed, by=olga)
+    the_clock.forward(hours=1)
+    while send():
+        pass
+    assert receiver.requests == []
+    the_clock.forward(hours=1)
+    assert send()
+    assert [each["object"]["title"] for each in bodies(receiver)] == ["Better"]
+    assert not Announcement.objects.filter(pk=removed.pk).exists()
+
+
+def test_a_team_hears_nothing_of_a_competition_that_is_hidden_by_then(
+    webhook: Webhook, submission: Submission, competition: Competition, receiver: TestReceiver, send: Send
+) -> None:
+    event_log.record("submit", submission)
+    Competition.objects.update(public=False)
+    send()
+    assert receiver.requests == []
+    assert Delivery.objects.get().state == Delivery.State.GIVEN_UP
+
+
+def test_a_failed_delivery_is_repeated_with_the_same_id_and_content_then_given_up(
+    webhook: Webhook, submission: Submission, receiver: TestReceiver, send: Send, the_clock: FakeClock
+) -> None:
+    receiver.status, receiver.text = 503, b"busy"
+    event_log.record("submit", submission)
+    assert send()
+    Submission.objects.update(state=Submission.State.READY)
+    for pause in RETRIES:
+        assert not send()
+        the_clock.forward(seconds=pause.total_seconds())
+        assert send()
+    assert len(receiver.requests) == len(RETRIES) + 1
+    assert len({(headers["Gauntlet-Delivery"], body) for _, headers, body in receiver.requests}) == 1
+    assert len({headers["Gauntlet-Signature"] for _, headers, _ in receiver.requests}) == len(RETRIES) + 1
+    found = Delivery.objects.get()
+    assert (found.state, found.status, found.answer, found.due_at) == (Delivery.State.GIVEN_UP, 503, "busy", None)
+    webhook.refresh_from_db()
+    assert (webhook.failing_since is not None, webhook.disabled_at) == (True, None)
+
+
+def test_a_success_ends_the_failure(
+    webhook: Webhook, submission: Submission, receiver: TestReceiver, send: Send, the_clock: FakeClock
+) -> None:
+    receiver.status = 500
+    event_log.record("submit", submission)
+    send()
+    receiver.status = 200
+    the_clock.forward(seconds=RETRIES[0].total_seconds())
+    send()
+    webhook.refresh_from_db()
+    assert (webhook.failing_since, Delivery.objects.get().state) == (None, Delivery.State.DELIVERED)
+
+
+def test_a_webhook_that_failed_for_a_week_is_disabled_until_its_captain_enables_it(
+    webhook: Webhook, submission: Submission, alice: User, receiver: TestReceiver, send: Send, the_clock: FakeClock
+) -> None:
+    receiver.status = 404
+    Webhook.objects.update(failing_since=the_clock.at - FAILING)
+    event_log.record("submit", submission)
+    event_log.record("ready", submission)
+    Delivery.objects.filter(event="submission.accepted").update(attempts=len(RETRIES))
+    send()
+    webhook.refresh_from_db()
+    assert webhook.disabled_at == the_clock.at
+    assert Event.objects.get(verb="disable_webhook").data == {"host": "hooks.example"}
+    send()
+    assert Delivery.objects.get(event="submission.ready").problem == "the webhook was disabled"
+    event_log.record("refuse", submission)
+    assert Delivery.objects.count() == 2
+    services.enable(webhook=webhook, by=alice)
+    event_log.record("refuse", submission)
+    receiver.status = 200
+    send()
+    assert Delivery.objects.first().state == Delivery.State.DELIVERED  # type: ignore[union-attr] # the newest
+
+
+def test_an_attempt_that_a_process_did_not_end_is_repeated_after_its_lease(
+    webhook: Webhook, submission: Submission, receiver: TestReceiver, send: Send, the_clock: FakeClock
+) -> None:
+    event_log.record("submit", submission)
+    Delivery.objects.update(attempts=1, due_at=the_clock.at + LEASE)
+    assert not send()
+    the_clock.forward(seconds=LEASE.total_seconds())
+    assert send()
+    assert len(receiver.requests) == 1
+
+
+def test_webhooks_that_fail_come_after_others(
+    webhook: Webhook, submission: Submission, alice: User, receiver: TestReceiver, send: Send, the_clock: FakeClock,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    monkeypatch.setattr("webhooks.sending.AT_ONCE", 1)
+    Webhook.objects.update(failing_since=the_clock.at)
+    services.add_team_webhook(
+        entry=submission.repository.entry, address=receiver.address + "&second", events=WebhookEvent.values, by=alice
+    )
+    event_log.record("submit", submission)
+    send()
+    assert [path for path, _, _ in receiver.requests] == ["/gauntlet?room=7&second"]
+
+
+def test_the_log_keeps_no_secret_that_a_receiver_sends_back(
+    webhook: Webhook, submission: Submission, receiver: TestReceiver, send: Send
+) -> None:
+    receiver.text, receiver.status = f"your secret is {secret_of(webhook.nonce)}\x00\x1b[1m".encode() + b"." * 999, 200
+    event_log.record("submit", submission)
+    send()
+    answer = Delivery.objects.get().answer
+    assert answer.startswith("your secret is [removed]...")
+    assert len(answer) == 500
+
+
+def test_a_row_that_cannot_be_shown_costs_others_nothing(
+    webhook: Webhook, submission: Submission, receiver: TestReceiver, send: Send, competition: Competition, olga: User,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    hook_of_organisers(competition, olga, receiver.address)
+    event_log.record("submit", submission)
+    first = Delivery.objects.earliest("pk")
+
+    def fail(delivery: Delivery) -> str:
+        if delivery.pk == first.pk:
+            raise RuntimeError
+        return "{}"
+
+    monkeypatch.setattr("webhooks.sending.body_of", fail)
+    send()
+    assert [each.state for each in Delivery.objects.order_by("pk")] == ["waiting", "delivered"]
+
+
+def test_old_deliveries_are_deleted(webhook: Webhook, submission: Submission, send: Send, the_clock: FakeClock) -> None:
+    event_log.record("submit", submission)
+    send()
+    event_log.record("ready", submission)
+    the_clock.forward(seconds=KEPT.total_seconds() + 1)
+    forget_old()
+    assert Delivery.objects.get().event == "submission.ready"
