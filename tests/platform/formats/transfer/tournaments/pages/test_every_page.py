@@ -27,6 +27,7 @@ NEEDS_MORE = {
     *("match", "match_image", "match_table", "signing_key", "signing_keys", "log_after", "log_file", "smoke_picture"),
     *("objection_new", "objection_withdraw"),
     *("kit", "kit_requirements", "kit_requirements_players", "kit_pins", "kit_index", "kit_project", "kit_file"),
+    *("webhooks", "webhook", "webhook_test", "webhook_enable", "webhook_remove", "webhook_send_again"),
 }
 """Pages of things that the competition does not have, or that have nothing to do with formats."""
 
@@ -45,7 +46,7 @@ def addresses(numbers: dict[str, int], track: str) -> dict[str, str]:
         names = each.pattern.converters
         if each.name in NEEDS_MORE or "user" in names or "token" in names or each.callback.__name__ in POSTS:
             continue
-        team = each.name in {"team", "team_history"}
+        team = each.name in {"team", "team_history", "team_feed"}
         args = {name: "owls" if team and name == "slug" else values[name] for name in names if name in values}
         if each.name == "manual":
             args = {"name": "scoring"}
