@@ -57,7 +57,7 @@ class Webhook(models.Model):
 
 
 class Delivery(models.Model):
-    """A request to a webhook: written with what it tells, in one transaction, and sent afterwards."""
+    """A request to a webhook: written in the transaction of its event, and sent afterwards."""
 
     class State(models.TextChoices):
         WAITING = "waiting", "waiting"

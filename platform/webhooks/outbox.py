@@ -30,17 +30,17 @@ EVENTS: Mapping[tuple[type[Model], str], WebhookEvent] = {
 """What is delivered, by the row and the verb of the event log. Services of all formats record these verbs."""
 
 
-def tell(subject: Model, event: Event, **_: Any) -> None:
+def write_deliveries(subject: Model, event: Event, **_: Any) -> None:
     """Write a delivery for each webhook that chose what `event` records."""
-    told = EVENTS.get((type(subject), event.verb))
-    if told is None:
+    happened = EVENTS.get((type(subject), event.verb))
+    if happened is None:
         return
     webhooks = Webhook.objects.filter(_concerned(subject), disabled_at=None)
     due = max(event.at, subject.published_at) if isinstance(subject, Announcement) else event.at
     made = Delivery.objects.bulk_create(
-        Delivery(webhook=each, key=uuid.uuid4(), event=told, subject=event.subject, at=event.at, due_at=due)
+        Delivery(webhook=each, key=uuid.uuid4(), event=happened, subject=event.subject, at=event.at, due_at=due)
         for each in webhooks
-        if told in each.events
+        if happened in each.events
     )
     if made and due <= clock.now():
         worker_notifications.notify(SEND)
@@ -56,4 +56,4 @@ def _concerned(subject: Model) -> Q:
     raise TypeError(subject)
 
 
-event_log.recorded.connect(tell, dispatch_uid="webhooks.outbox")
+event_log.recorded.connect(write_deliveries, dispatch_uid="webhooks.outbox")

@@ -111,7 +111,7 @@ def _prepared(delivery: Delivery) -> _SignedRequest | None:
             return None
         body = delivery.body or body_of(delivery)
         if body is None:
-            _end(delivery, "what it tells is not visible any more")
+            _end(delivery, "its subject is no longer visible")
             return None
         receiver = read_receiver(webhook.address)
     except Refusal as refusal:

@@ -41,9 +41,11 @@ def make_credential(*, host: str, by: User | None) -> HostCredential:
     with transaction.atomic():
         expired = Q(joined_at=None, expires_at__lte=now)
         HostCredential.objects.filter(expired, host=host, revoked_at=None).update(revoked_at=now)
-        if HostCredential.objects.select_for_update().filter(host=host, revoked_at=None).exists():
+        made, is_new = HostCredential.objects.get_or_create(
+            host=host, revoked_at=None, defaults={"made_by": by, "made_at": now, "expires_at": now + LIFETIME}
+        )
+        if not is_new:
             raise Refusal(f"{host} has a credential already", fix="revoke that one first, or choose another name")
-        made = HostCredential.objects.create(host=host, made_by=by, made_at=now, expires_at=now + LIFETIME)
         event_log.record("make", made, by=by)
     return made
 

@@ -8,7 +8,7 @@ from datetime import timedelta
 from math import ceil
 
 from core import clock
-from operations.launcher.interface import WorkerLauncher
+from operations.launcher.worker_launcher import WorkerLauncher
 from workers.models import Worker
 from workers.queue import anything_waits
 from workers.selectors import hosts_out_of_service

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from operations.launcher import slurm
-from operations.launcher.interface import EngineError
 from operations.launcher.scaling import JobLimits, jobs_to_start
 from operations.launcher.slurm import SlurmLauncher
+from operations.launcher.worker_launcher import EngineError
 from tests.slurm_cluster import SlurmCluster
 
 WORKER = """#!/bin/sh

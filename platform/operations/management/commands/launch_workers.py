@@ -14,9 +14,9 @@ from django.db import DatabaseError, connection
 
 from core import platform_error_report
 from core.site_identity import identity
-from operations.launcher.interface import EngineError
 from operations.launcher.scaling import JobLimits, step
 from operations.launcher.slurm import SlurmLauncher
+from operations.launcher.worker_launcher import EngineError
 
 log = logging.getLogger(__name__)
 
@@ -32,6 +32,7 @@ class Command(BaseCommand):
         parser.add_argument("--minutes", type=int, default=240, help="time limit of a job")
         parser.add_argument("--idle", type=int, default=60, help="seconds without work after which a job ends")
         parser.add_argument("--every", type=float, default=10.0, help="seconds between two looks at the queue")
+        parser.add_argument("--gpu", action="store_true", help="for players with `gpu = true`; options ask for it")
         parser.add_argument("options", nargs="*", help="options of sbatch, after --: -- --partition=gpu --gres=gpu:1")
 
     def handle(self, *args: Any, **given: Any) -> None:
@@ -47,7 +48,7 @@ class Command(BaseCommand):
         logs: Path = settings.STATE / "jobs"
         logs.mkdir(exist_ok=True)
         options = tuple(given["options"])
-        worker_class = "gpu" if any("gpu" in option for option in options) else "cpu"
+        worker_class = "gpu" if given["gpu"] else "cpu"
         launcher = SlurmLauncher(
             name=f"gauntlet-{identity()[:8]}-{worker_class}", root=settings.ROOT, settings=kept, logs=logs,
             slots=given["slots"], minutes=given["minutes"], idle_seconds=given["idle"], options=options,
