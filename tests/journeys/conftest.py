@@ -47,16 +47,23 @@ def shared_folder(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> P
 
 @pytest.fixture(scope="session")
 def undisturbed(root: Path, shared_folder: Path, slot: Slot) -> Iterator[Undisturbed]:
-    """The demo of the small competition, played undisturbed; all processes of this run share it."""
-    shared = Undisturbed(shared_folder / "undisturbed", root, slot)
+    """The demo of the small competition, as a laptop plays it: without services, undisturbed.
+
+    All processes of this run share it.
+    """
+    on_laptop = {"DATABASE_URL": "", "GAUNTLET_BROKER": ""}
+    shared = Undisturbed(shared_folder / "undisturbed", root, slot, environment=on_laptop)
     yield shared
     shared.close()
 
 
 @pytest.fixture(scope="session")
-def season(root: Path, shared_folder: Path, slot: Slot, undisturbed: Undisturbed) -> Iterator[Undisturbed]:
-    """The same demo with a development round and a released final; all processes of this run share it."""
-    shared = Undisturbed(shared_folder / "season", root, slot, "--full", like=undisturbed, seconds=2 * LONGEST_DEMO)
+def season(root: Path, shared_folder: Path, slot: Slot) -> Iterator[Undisturbed]:
+    """The same demo on the services, with a development round and a released final.
+
+    All processes of this run share it.
+    """
+    shared = Undisturbed(shared_folder / "season", root, slot, "--full", seconds=2 * LONGEST_DEMO)
     yield shared
     shared.close()
 

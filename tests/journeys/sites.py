@@ -10,7 +10,7 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from functools import cached_property
 from pathlib import Path
@@ -88,13 +88,18 @@ class MakeSite:
         self._made: list[Site] = []
 
     def __call__(self, *, like: Site | None = None, **environment: str) -> Site:
-        """Make a site with a database and a broker of its own: an empty one, or a copy of `like`, which has ended."""
+        """Make a site with a database and a broker of its own: an empty one, or a copy of `like`, which has ended.
+
+        The copy of a site on SQLite has its file in the state folder, as that site has.
+        """
         number = len(self._made)
         state = self._folder / f"state-{number}"
         if like is not None:
             shutil.copytree(like.state, state, symlinks=True, ignore=shutil.ignore_patterns("broker"))
         given = {"GAUNTLET_SANDBOX": "process"} | environment
-        if "DATABASE_URL" not in given:
+        if like is not None and not like.environment["DATABASE_URL"]:
+            given["DATABASE_URL"] = ""
+        elif "DATABASE_URL" not in given:
             given["DATABASE_URL"] = make_database(like.environment["DATABASE_URL"] if like else "")
         if "GAUNTLET_BROKER" not in given:
             given["GAUNTLET_BROKER"] = self._slot.broker(os.environ.get("GAUNTLET_BROKER", ""), number)
@@ -111,7 +116,7 @@ class MakeSite:
 class Undisturbed:
     """A demo played to its end undisturbed: by the first process that asks for it, once in a run of the tests.
 
-    `like`: another one that it continues, and `arguments` those of its command.
+    `arguments` are those of its command, `environment` that of its site.
     """
 
     def __init__(
@@ -120,11 +125,11 @@ class Undisturbed:
         root: Path,
         slot: Slot,
         *arguments: str,
-        like: Undisturbed | None = None,
+        environment: Mapping[str, str] | None = None,
         seconds: float = LONGEST_DEMO,
     ) -> None:
         self._arguments = arguments
-        self._like = like
+        self._environment = environment or {}
         self._seconds = seconds
         self._folder = folder
         self._user = folder / f"user-{os.getpid()}"
@@ -162,7 +167,7 @@ class Undisturbed:
         with self._lock():
             if not self._record.exists():
                 make_site = MakeSite(self._root, self._folder, self._slot)
-                site = make_site(like=self._like.site if self._like else None)
+                site = make_site(**self._environment)
                 try:
                     output = site.run(*self._arguments, seconds=self._seconds)
                     played = {"output": output, "DATABASE_URL": site.environment["DATABASE_URL"]}

@@ -35,6 +35,8 @@ TIMEOUT_MS = 30_000
 """How long an action or an expectation waits for a page of a busy host."""
 
 HOME, BOARD = "/", "/competitions/small/leaderboards/untargeted"
+DOCUMENTS = ("/docs/first-model", "/docs/performance", "/docs/decisions/0001-only-queried-images-count")
+"""One with code, one with wide tables, and a decision: one renderer makes all of them."""
 
 
 @pytest.fixture(scope="module")
@@ -170,8 +172,8 @@ def tab_to(page: Page, selector: str) -> None:
 
 
 def addresses(page: Page) -> list[str]:
-    """One address of each kind of public page, from the sitemap and from links."""
-    found = ["/search?q=small", "/accounts/login/"]
+    """One address of each kind of public page, from the sitemap and from links, and three of the documentation."""
+    found = ["/search?q=small", "/accounts/login/", "/docs/search?q=attack", *DOCUMENTS]
     found += ["/competitions/small/matrix/untargeted", "/competitions/small/history/model"]
     found += [f"{BOARD}?at=2026-01-02", "/competitions/small/rounds/2/gallery/untargeted"]
     found += ["/competitions/small/rounds/2/matrix/untargeted"]
@@ -179,7 +181,7 @@ def addresses(page: Page) -> list[str]:
     kinds = set()
     for address in re.findall(r"<loc>https?://[^/]+([^<]*)</loc>", sitemap):
         kind = re.sub(r"^/teams/.+", "/teams/TEAM", address)
-        if kind not in kinds:
+        if kind not in kinds and not kind.startswith("/docs/"):
             kinds.add(kind)
             found.append(address)
     for name, start in (("submissions", BOARD), ("matches", "/competitions/small/rounds/2/matrix/untargeted")):

@@ -35,7 +35,10 @@ def group_of_worker(process: subprocess.Popen[str]) -> int:
 
 @pytest.mark.slow(80)
 @pytest.mark.timeout(1200)
-def test_it_works(undisturbed: Undisturbed, board_rows: Callable[[str], list[str]]) -> None:
+def test_a_laptop_without_services_plays_it(
+    undisturbed: Undisturbed, board_rows: Callable[[str], list[str]]
+) -> None:
+    """On SQLite and without Redis; `test_compose` plays in the Docker sandbox."""
     output = undisturbed.output
     rows = board_rows(output)
     assert "6 validation samples" in output
@@ -112,11 +115,3 @@ def test_a_season_is_played_published_released_and_verified(make_site: MakeSite,
     assert "planned" not in again
     assert "released:" not in again
     assert "the signature is valid" in again
-
-
-@pytest.mark.slow(80)
-@pytest.mark.timeout(1200)
-def test_it_works_on_a_laptop_without_services(make_site: MakeSite, board_rows: Callable[[str], list[str]]) -> None:
-    """On SQLite and without Redis; `test_compose` plays in the Docker sandbox."""
-    laptop = make_site(DATABASE_URL="", GAUNTLET_BROKER="")
-    assert len(board_rows(laptop.run())) == 6
