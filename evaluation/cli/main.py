@@ -41,7 +41,7 @@ from evaluation.cli import (
 from evaluation.cli.missing_packages import refusal_of
 from evaluation.cli.output import print_error
 from evaluation.cli.site_client import SiteRefusal, UnavailableSiteError
-from evaluation.domain.errors import BuildRefusal, Fault, HostRefusal, ManifestRefusal, Refusal
+from evaluation.domain.errors import BuildRefusal, EngineFault, Fault, HostRefusal, ManifestRefusal, Refusal
 
 DONE, USAGE, REFUSED, FAULT, UNAVAILABLE, INTERRUPTED = 0, 2, 3, 4, 6, 130
 
@@ -109,6 +109,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except Refusal as refusal:
         print_error(str(refusal))
         return USAGE
+    except EngineFault as fault:
+        print_error(f"{fault}\n  fix: start the Docker engine, or leave out --sandbox docker")
+        return REFUSED
     except Fault as fault:
         print_error(f"internal error: {fault}")
         return FAULT

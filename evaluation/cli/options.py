@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import functools
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -161,8 +162,15 @@ def open_sandbox(name: str) -> Sandbox:
         docker.sweep()
         return docker
     process = ProcessSandbox()
+    if not process.bubblewrapped:
+        _say_once("bubblewrap does not work on this host: players run with all your rights, see: gauntlet doctor")
     process.sweep()
     return process
+
+
+@functools.cache
+def _say_once(text: str) -> None:
+    say(text)
 
 
 def build_players(directories: Sequence[Path], sandbox: str) -> list[QueryPlayer]:

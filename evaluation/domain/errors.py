@@ -9,6 +9,7 @@
     │   ├── DatasetRefusal      files of a data set are missing, corrupt, of the wrong size or unlabelled
     │   └── HostRefusal         this host lacks a guard that untrusted code requires
     └── Fault                   platform error: retried, refunded, logged at ERROR and sent to the operators
+        ├── EngineFault         no Docker engine answers on this host
         └── HostFault           this host failed, or lacks files that the site has, in a way that no player can cause
 
 A player that breaks the rules in a match raises no exception: the match still ends with a result, which contains the
@@ -73,3 +74,7 @@ class Fault(GauntletError):
 
 class HostFault(Fault):
     """This host failed, or lacks a file, an image or a guard that the site's hosts have. No player can cause it."""
+
+
+class EngineFault(Fault):
+    """No Docker engine answers on this host."""

@@ -8,7 +8,7 @@ import socket
 import docker
 from docker.errors import DockerException
 
-from evaluation.domain.errors import Fault
+from evaluation.domain.errors import EngineFault
 
 _DEFAULT_HOST = "unix:///var/run/docker.sock"
 _UNIX = "unix://"
@@ -16,7 +16,7 @@ _TIMEOUT_SECONDS = 120
 
 
 def connect_engine() -> docker.DockerClient:
-    """Return a client of the engine at DOCKER_HOST or its default. Raise `Fault` if none answers."""
+    """Return a client of the engine at DOCKER_HOST or its default. Raise `EngineFault` if none answers."""
     host = os.environ.get("DOCKER_HOST") or _DEFAULT_HOST
     try:
         if host.startswith(_UNIX):
@@ -28,7 +28,7 @@ def connect_engine() -> docker.DockerClient:
             client.close()
             raise
     except (DockerException, OSError) as failure:
-        raise Fault(f"no Docker engine answers at {host}: {failure}") from failure
+        raise EngineFault(f"no Docker engine answers at {host}: {failure}") from failure
     return client
 
 
@@ -36,7 +36,7 @@ def docker_available() -> bool:
     """Return True if a Docker engine answers."""
     try:
         connect_engine().close()
-    except Fault:
+    except EngineFault:
         return False
     return True
 

@@ -13,6 +13,8 @@ from PIL import Image as Picture
 from evaluation.cli import demo
 from evaluation.domain.players import TrackName
 from evaluation.formats.query.catalogue import baselines_for, find_baseline
+from evaluation.sandbox.bubblewrap import bubblewrap_works
+from tests.conftest import SandboxProgram
 
 
 def test_baselines_lists_every_track_of_both_formats(gauntlet: Callable[..., Any]) -> None:
@@ -37,6 +39,31 @@ def test_a_new_submission_passes_its_check(gauntlet: Callable[..., Any], tmp_pat
     status, out, err = gauntlet("check", tmp_path / "mine", "--samples", 6, "--budget", 300)
     assert status == 0, out + err
     assert "The site would accept it." in out
+
+
+def test_check_in_docker_without_an_engine_says_what_to_start(
+    gauntlet: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DOCKER_HOST", f"unix://{tmp_path}/none.sock")
+    status, _, err = gauntlet("check", "gaussian-noise", "--sandbox", "docker")
+    assert status == 3
+    assert "no Docker engine answers" in err
+    assert "fix: start the Docker engine, or leave out --sandbox docker" in err
+    assert "internal error" not in err
+
+
+def test_check_says_where_players_are_not_contained(
+    gauntlet: Callable[..., Any], sandbox_program: SandboxProgram
+) -> None:
+    _, _, err = gauntlet("check", "gaussian-noise", "--samples", 2, "--budget", 20)
+    assert "bubblewrap" not in err
+    sandbox_program.remove()
+    bubblewrap_works.cache_clear()
+    try:
+        _, _, err = gauntlet("check", "gaussian-noise", "--samples", 2, "--budget", 20)
+    finally:
+        bubblewrap_works.cache_clear()
+    assert err.count("bubblewrap does not work on this host: players run with all your rights") == 1
 
 
 def test_new_keeps_what_is_there(gauntlet: Callable[..., Any], tmp_path: Path) -> None:
