@@ -2,14 +2,34 @@
 
 from __future__ import annotations
 
+import tempfile
 from typing import Any
 
 from django.conf import settings
-from django.core.checks import CheckMessage, Tags, register
+from django.core.checks import CheckMessage, Error, Tags, register
 from django.core.checks import Warning as CheckWarning
 
 from core.kit import kit
 from evaluation import __version__
+
+LONGEST_TEMPORARY_DIRECTORY = 70
+"""Bytes. The address of a Unix socket has at most 107, and those of pushes and players lie in folders below."""
+
+
+@register()
+def check_temporary_directory(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
+    """Return an error if sockets in the temporary directory would have too long addresses: no push would end."""
+    folder = tempfile.gettempdir()
+    if len(folder.encode()) <= LONGEST_TEMPORARY_DIRECTORY:
+        return []
+    return [
+        Error(
+            f"The temporary directory {folder} has a path of more than {LONGEST_TEMPORARY_DIRECTORY} bytes, too long "
+            "for the sockets of pushes and players.",
+            hint="Set TMPDIR (with Compose: GAUNTLET_DIRECTORY) to a shorter path.",
+            id="core.E001",
+        )
+    ]
 
 
 @register()
