@@ -59,6 +59,13 @@ def check_site(**_: Any) -> None:
         sys.exit(str(problem))  # Celery logs any other exception of a receiver, and starts
 
 
+@signals.task_prerun.connect  # type: ignore[untyped-decorator]
+def record_activity(task: Task, **_: Any) -> None:
+    """Record which queue this worker takes tasks of."""
+    queue = (task.request.delivery_info or {}).get("routing_key", "")
+    import_module("core.queue_activity").record(queue)  # it needs the settings
+
+
 @signals.worker_ready.connect  # type: ignore[untyped-decorator]
 def watch_for_idleness(**_: Any) -> None:
     """Let a worker of a cluster end when it has nothing to do."""

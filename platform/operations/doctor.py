@@ -17,7 +17,7 @@ from django.core.checks import ERROR, run_checks
 from django.core.mail import get_connection
 from django.db import connection
 
-from core import clock, object_store
+from core import clock, object_store, queue_activity
 from core.disk_space import LEAST_FREE, free_bytes
 from core.errors import GauntletError, Refusal
 from core.migration_state import require_migrated
@@ -29,7 +29,7 @@ from workers.host_health import problem_of_host
 from workers.selectors import MAX_SKEW, hosts_out_of_service, last_sweep, live_workers
 
 LONGEST_SWEEP = timedelta(minutes=2)
-"""Age of the last sweep above which something between beat and scorer does not run; they sweep every 10 s."""
+"""Age of the last sweep, or task of another queue, above which something between beat and its worker does not run."""
 
 LONGEST_BACKUP = timedelta(days=1)
 _BROKER_SECONDS = 5.0
@@ -182,6 +182,16 @@ def _sweep() -> Iterator[CheckFinding]:
     yield CheckFinding("sweep", Level.OK, "beat and a scorer run")
 
 
+def _queues() -> Iterator[CheckFinding]:
+    for queue, waiting in queue_activity.WAITING_WITHOUT.items():
+        taken = queue_activity.last_task(queue)
+        if taken is None or clock.now() - taken > LONGEST_SWEEP:
+            fix = f"start a worker of the queue `{queue}` (docs/operating.md, Programs); see its log"
+            yield CheckFinding("queues", Level.PROBLEM, f"no worker takes tasks of `{queue}`: {waiting}", fix)
+        else:
+            yield CheckFinding("queues", Level.OK, f"a worker takes tasks of `{queue}`")
+
+
 def _workers() -> Iterator[CheckFinding]:
     live = list(live_workers())
     if not live:
@@ -261,6 +271,7 @@ CHECKS = (
     _Checked("cache", _cache),
     _Checked("broker", _broker, everywhere=True),
     _Checked("sweep", _sweep),
+    _Checked("queues", _queues),
     _Checked("workers", _workers),
     _Checked("clock", _clock, everywhere=True),
     _Checked("signing key", _signing_key),

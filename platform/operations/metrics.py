@@ -22,7 +22,7 @@ from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
 from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
 
-from core import clock
+from core import clock, queue_activity
 from core.disk_space import free_bytes
 from operations.backups.services import last_backup
 from pages.formats import page_formats
@@ -61,6 +61,7 @@ class SiteCollector(Collector):
             "gauntlet_state_free_bytes", "Free bytes of the disk of the state folder.", free_bytes()
         )
         yield from _age("gauntlet_last_sweep_age_seconds", "Since a scorer swept, as beat asks it to.", last_sweep())
+        yield _activity()
         backup = last_backup()
         yield from _age(
             "gauntlet_last_backup_age_seconds", "Since the site was backed up.", backup.at if backup else None
@@ -100,6 +101,17 @@ def _queues() -> Iterator[Metric]:
     yield live
     found = incidents(formats, lines, list(queues.values()))
     yield GaugeMetricFamily("gauntlet_incidents", "Incidents that the status page shows.", len(found))
+
+
+def _activity() -> Metric:
+    ages = GaugeMetricFamily(
+        "gauntlet_last_task_age_seconds", "Since a worker took a task of the queue, as beat sends.", labels=["queue"]
+    )
+    for queue in queue_activity.WAITING_WITHOUT:
+        taken = queue_activity.last_task(queue)
+        if taken is not None:
+            ages.add_metric([queue], _seconds_since(taken))
+    return ages
 
 
 def _counted(name: str, text: str, column: str, rows: QuerySet[Any]) -> Metric:

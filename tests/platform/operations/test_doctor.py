@@ -15,10 +15,11 @@ from io import StringIO
 from pathlib import Path
 
 import pytest
+from celery import current_app
 from django.core.management import call_command
 from pytest_django import Settings
 
-from core import clock, event_log
+from core import clock, event_log, queue_activity
 from core.models import SiteIdentity
 from core.site_identity import require_identity
 from operations.doctor import CHECKS, CheckFinding, Level, examine
@@ -35,6 +36,8 @@ def running(db: None) -> Worker:
     event_log.record("back_up", SiteIdentity.objects.get(), snapshot="1a2b3c4d")
     worker = Worker.objects.create(name="arena-1/play/0", worker_class="cpu", started_at=now, last_seen_at=now)
     sweep()
+    for queue in queue_activity.WAITING_WITHOUT:
+        queue_activity.record(queue)
     return worker
 
 
@@ -61,7 +64,7 @@ def test_a_running_site_has_no_problem(running: Worker) -> None:
 
 
 def test_a_site_of_which_only_the_web_server_runs_lacks_beat_scorer_and_workers(db: None) -> None:
-    assert set(found(Level.PROBLEM)) == {"sweep", "workers"}
+    assert set(found(Level.PROBLEM)) == {"sweep", "queues", "workers"}
     with pytest.raises(SystemExit, match="1"):
         printed()
     assert "backup" in found(Level.WARNING)
@@ -72,6 +75,22 @@ def test_a_sweep_of_long_ago_is_none(running: Worker, monkeypatch: pytest.Monkey
     monkeypatch.setattr(clock, "now", lambda: later)
     (finding,) = found(Level.PROBLEM)["sweep"]
     assert "3 min ago" in finding.text
+
+
+def test_a_queue_whose_worker_is_gone_is_a_problem(running: Worker, monkeypatch: pytest.MonkeyPatch) -> None:
+    later = clock.now() + timedelta(minutes=3)
+    monkeypatch.setattr(clock, "now", lambda: later)
+    queue_activity.record("files")
+    (finding,) = found(Level.PROBLEM)["queues"]
+    assert finding.text == "no worker takes tasks of `webhooks`: webhooks are not sent"
+    assert "start a worker of the queue `webhooks`" in finding.fix
+
+
+def test_beat_sends_tasks_to_the_queues_that_are_watched() -> None:
+    schedule = current_app.conf.beat_schedule.values()
+    routed = [(current_app.amqp.router.route({}, each["task"])["queue"].name, each["schedule"]) for each in schedule]
+    for queue in queue_activity.WAITING_WITHOUT:
+        assert any(name == queue and isinstance(every, float) and every <= 30 for name, every in routed), queue
 
 
 def test_without_tables_nothing_else_is_checked(root: Path, tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from pytest_django import Settings
 from pytest_django.fixtures import DjangoAssertNumQueries
 
 from accounts.models import User
-from core import clock, event_log
+from core import clock, event_log, queue_activity
 from core.models import SiteIdentity
 from core.site_identity import require_identity
 from pages.formats import page_formats
@@ -54,6 +54,7 @@ def running(repositories: dict[str, Repository], alice: User) -> Submission:
     )
     Host.objects.create(name="arena-2", out_since=now, problem="the disk is full")
     sweep()
+    queue_activity.record("files")
     return Submission.objects.create(
         repository=repositories["model"], submitted_by=alice, commit="1" * 40, tag="submission-1",
         state=Submission.UNDER_WAY[0], received_at=now, state_since=now,
@@ -69,6 +70,8 @@ def test_they_are_what_the_database_says(client: Client, running: Submission) ->
     assert {found["gauntlet_queue_items", name, "waiting"] for name in page_formats} == {0}
     assert found["gauntlet_queue_items", "builds", "waiting or claimed"] == 1
     assert 0 <= found[("gauntlet_last_sweep_age_seconds",)] < 600
+    assert 0 <= found["gauntlet_last_task_age_seconds", "files"] < 600
+    assert ("gauntlet_last_task_age_seconds", "webhooks") not in found
     assert 0 <= found[("gauntlet_last_backup_age_seconds",)] < 600
     assert found[("gauntlet_state_free_bytes",)] > 0
 

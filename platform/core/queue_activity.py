@@ -1,0 +1,30 @@
+"""When workers last took a task of a queue: beat sends one to each of these queues at least twice a minute."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+
+from django.core.cache import cache
+
+from core import clock
+
+WAITING_WITHOUT: Mapping[str, str] = {
+    "files": "uploaded data sets are not prepared, and code is not released",
+    "webhooks": "webhooks are not sent",
+}
+"""Queues that a site runs without, by what then waits. The sweeps of the queue `default` are watched by themselves."""
+
+_KEY = "core.last-task.{}"
+
+
+def record(queue: str) -> None:
+    """Record that a worker has taken a task of `queue`, if it is watched."""
+    if queue in WAITING_WITHOUT:
+        cache.set(_KEY.format(queue), clock.now().isoformat(), None)
+
+
+def last_task(queue: str) -> datetime | None:
+    """Return when a worker last took a task of `queue`; None if the cache knows of none."""
+    stored = cache.get(_KEY.format(queue))
+    return datetime.fromisoformat(stored) if stored else None
