@@ -43,7 +43,7 @@ def add_parser(subcommands: Any) -> None:
 
 
 def run(given: argparse.Namespace) -> int:
-    key = None if given.key is None else _key(given.key)
+    key = None if given.key is None else given_key(given.key)
     with working("recomputing every decision ..."):
         commitments = {"samples": _lower(given.samples), "field": _lower(given.field)}
         secret = _opened([given.images] if given.images else [])
@@ -92,7 +92,7 @@ def _lower(given: str | None) -> str | None:
     return given.lower() if given else given
 
 
-def _key(given: str) -> str:
+def given_key(given: str) -> str:
     """Return the key itself, or the one in the named file. Errors never repeat the value: it may be a secret."""
     if re.fullmatch(r"[0-9a-fA-F]{64}", given):
         return given.lower()
