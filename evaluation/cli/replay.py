@@ -52,7 +52,7 @@ def add_parser(subcommands: Any) -> None:
     command.set_defaults(run=run)
 
 
-def add_from(command: argparse.ArgumentParser, default: Path | None) -> None:
+def add_from(command: argparse._ActionsContainer, default: Path | None) -> None:
     """Add the option that names the directory of a fetched round."""
     here = "" if default is None else " (default: this one)"
     text = f"the directory of `gauntlet fetch`{here}"

@@ -33,11 +33,11 @@ from evaluation.cli.released_round import (
     open_images,
     require_commit,
 )
-from evaluation.cli.replay import add_key
+from evaluation.cli.replay import add_key, opened
 from evaluation.cli.site_client import NoRedirects, SiteClient, SiteRefusal, UnavailableSiteError
 from evaluation.cli.site_login import add_json, add_site, public_client
 from evaluation.cli.verify import given_key
-from evaluation.domain.errors import Refusal
+from evaluation.domain.errors import Refusal, ReplayRefusal
 
 DONE, REFUSED = 0, 3
 
@@ -141,7 +141,7 @@ class _Fetching:
             self._of.directory.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise Refusal(
-                f"cannot write to {self._of.directory}: {error.strerror}", fix="name another --into"
+                f"cannot write to {self._of.directory}: {error.strerror}", fix="name another directory with --into"
             ) from None
         self._keep_key(key)
         chosen = ["bundle", *wanted] if wanted else [*_FILES, "code"]
@@ -158,9 +158,9 @@ class _Fetching:
         from evaluation.cli.format_commands import verifier_of
         from evaluation.formats.registry import format_of_bundle
 
-        with ExitStack() as opened:
-            bundle = opened.enter_context(self._of.open_bundle())
-            images, archives = open_images(self._of, opened), _opened(self._of.archives())
+        with ExitStack() as files:
+            bundle = files.enter_context(self._of.open_bundle())
+            images, archives = open_images(self._of, files), _opened(self._of.archives())
             verify = verifier_of(format_of_bundle(bundle))
             report = verify(bundle, self._of.key(None), **self._commitments, images=images, perturbed=archives)
         found = [f"line {each.line}: {each.text}" if each.line else each.text for each in report.problems]
@@ -215,11 +215,12 @@ class _Fetching:
 
     def _code(self) -> Iterator[_Fetched]:
         """Clone the released commits. Those that are not released are left out: the licence of some is not open."""
-        from evaluation.cli.replay import opened
-
-        players = {
-            player.name: player for match in opened(self._of.directory, None).matches for player in match.players
-        }
+        try:
+            matches = opened(self._of.directory, None).matches
+        except ReplayRefusal as refusal:
+            say(f"The code is not fetched: {refusal.problem}")
+            return
+        players = {player.name: player for match in matches for player in match.players}
         for player in players.values():
             for each in player.submissions:
                 path = self._of.code(each.team, player.track)
@@ -233,7 +234,7 @@ class _Fetching:
             raise Refusal(f"{path} is not a copy of {submission.commit[:12]}", fix="remove it, and fetch again")
         path.parent.mkdir(exist_ok=True)
         address = f"{self._client.site}/git/public/{quote(submission.team)}/{quote(track)}.git"
-        most = min(_MOST_CODE_BYTES, self._free())
+        most, commit = min(_MOST_CODE_BYTES, self._free()), require_commit(submission.commit)
         with tempfile.TemporaryDirectory(dir=path.parent, prefix=".unfinished-") as folder:
             copy = Path(folder) / path.name
             try:
@@ -242,21 +243,19 @@ class _Fetching:
                     address, str(copy), most_bytes=most,
                 )  # fmt: skip
             except Refusal as refusal:
-                say(f"the code of {submission.team}/{track} is not here: {refusal.problem}")
+                say(f"The code of {submission.team}/{track} is not here: {refusal.problem}")
                 return False
-            if not holds(copy, submission.commit):
-                say(
-                    f"the code of {submission.team}/{track} is not here: commit {submission.commit[:12]} is not released"
-                )
+            if not holds(copy, commit):
+                say(f"The code of {submission.team}/{track} is not here: commit {commit[:12]} is not released.")
                 return False
-            listed = git(copy, "ls-tree", "-r", "-l", "-z", require_commit(submission.commit)).split("\0")
+            listed = git(copy, "ls-tree", "-r", "-l", "-z", commit).split("\0")
             # mode, kind, object and size before the tab; a submodule has no size
             size = sum(int(line.split("\t")[0].split()[3].replace("-", "0")) for line in listed if line)
             if size > most:
                 raise Refusal(
                     f"the code of {submission.team}/{track} has {size >> 20:,} MB", fix="free space on the disk"
                 )
-            git(copy, "checkout", "--quiet", "--detach", submission.commit)
+            git(copy, "checkout", "--quiet", "--detach", commit)
             copy.rename(path)
         return True
 
@@ -270,24 +269,25 @@ class _Fetching:
         )
         opener = urllib.request.build_opener(NoRedirects())
         try:
-            with ExitStack() as opened:
-                answer = opened.enter_context(opener.open(request, timeout=_SECONDS))
+            with ExitStack() as files:
+                answer = files.enter_context(opener.open(request, timeout=_SECONDS))
                 length = int(answer.headers.get("Content-Length") or 0)
                 self._require_room(part, length, most)
-                copy = opened.enter_context(tempfile.NamedTemporaryFile(dir=path.parent, prefix=".unfinished-"))
+                copy = files.enter_context(
+                    tempfile.NamedTemporaryFile(dir=path.parent, prefix=".unfinished-", delete=False)
+                )
+                files.callback(Path(copy.name).unlink, missing_ok=True)
                 found = _copied(answer, copy, part, length, min(most, self._free()))
                 if digest and found != digest:
                     raise SiteRefusal("unknown", f"{part} is not the file that the site lists", fix="fetch it again")
-                copy.flush()
-                path.unlink(missing_ok=True)
-                path.hardlink_to(copy.name)
+                copy.close()
+                Path(copy.name).replace(path)
         except urllib.error.HTTPError as error:
+            text = f"{request.full_url} answers {error.code}"
             with error:
                 if error.code >= HTTPStatus.INTERNAL_SERVER_ERROR:
-                    raise UnavailableSiteError(f"{request.full_url} answers {error.code}\n  fix: try again") from None
-                raise SiteRefusal(
-                    "unknown", f"{request.full_url} answers {error.code}", fix="try again later"
-                ) from None
+                    raise UnavailableSiteError(f"{text}\n  fix: try again later") from None
+                raise SiteRefusal("unknown", text, fix="try again later: it may have been withdrawn") from None
         except (OSError, ValueError) as error:
             raise UnavailableSiteError(f"{part} cannot be fetched: {error}\n  fix: run the command again") from None
 

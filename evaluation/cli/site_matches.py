@@ -19,6 +19,9 @@ from evaluation.domain.errors import Refusal
 _SUBMISSIONS = 20
 """So many submissions are asked for their matches; each takes a request."""
 
+_SHORT = len("player-") + 8
+"""Characters of a player's name that tell players apart; `gauntlet replay` takes names that are cut off."""
+
 
 def add_parser(subcommands: Any) -> None:
     command: argparse.ArgumentParser = subcommands.add_parser(
@@ -51,13 +54,8 @@ def run(given: argparse.Namespace) -> int:
     if not found:
         say("There are no matches, or you may not see them yet.")
         return 0
-    rows = [
-        (
-            *(as_it_is(str(each[name])) for name in ("key", "track", "attack", "model", "state")),
-            _median(each["numbers"]),
-        )
-        for each in found
-    ]
+    words = ("key", "track", "attack", "model", "state")
+    rows = [[*(as_it_is(str(each[name])) for name in words), as_it_is(_median(each["numbers"]))] for each in found]
     print_table("Matches", ("match", "track", "attack", "model", "state", "median"), rows, text=(0, 1, 2, 3, 4))
     return 0
 
@@ -100,20 +98,17 @@ def _released(given: argparse.Namespace) -> int:
         )
         return 0
     rows = [
-        (
-            f"{each.attack.name[:_SHORT]}/{each.model.name[:_SHORT]}",
-            *(as_it_is(text) for text in (each.attack.title, each.model.title)),
-            str(each.samples),
-            as_it_is(each.problem),
-        )
+        [
+            as_it_is(text)
+            for text in (
+                f"{each.attack.name[:_SHORT]}/{each.model.name[:_SHORT]}",
+                *(each.attack.title, each.model.title, str(each.samples), each.problem),
+            )
+        ]
         for each in matches
     ]
     print_table(f"Matches in {directory}", ("match", "attack", "model", "samples", ""), rows, text=(0, 1, 2, 4))
     return 0
-
-
-_SHORT = len("player-") + 8
-"""Characters of a player's name that tell players apart; `gauntlet replay` takes names that are cut off."""
 
 
 def _median(numbers: Any) -> str:

@@ -27,6 +27,7 @@ from evaluation.formats.transfer.bundle.verify import read_signed
 from evaluation.formats.transfer.catalogue import transfer_baselines
 from evaluation.formats.transfer.results import NO_LABEL
 from evaluation.formats.transfer.runner.limits import resources
+from evaluation.formats.transfer.runner.match_problems import problems
 from evaluation.formats.transfer.runner.match_result import TransferResult
 from evaluation.formats.transfer.runner.play import TransferMatch, play
 from evaluation.formats.transfer.runner.player_build import build_player
@@ -60,20 +61,21 @@ class TransferReplayableRound(ReplayableRound):
             samples=released(self._of.images).samples(SPLIT, match.samples),
             seed=record.head.seed,
         )
-        with tempfile.TemporaryDirectory(prefix="gauntlet-replay-") as folder:
-            with progress_bar(2 * len(record.batches), "playing again") as bar:
-                result = play(
-                    again,
-                    sandbox=open_sandbox(given.sandbox),
-                    directory=Path(folder),
-                    resources=resources(),
-                    calibration=calibrate(),
-                    on_batch=lambda _: bar.step(),
-                    on_log=lambda player, log: None,
-                )
-        for run in (*result.made, *result.labelled):
-            if run.run.reason is not None:
-                say(f"failure: {run.run}")
+        with (
+            tempfile.TemporaryDirectory(prefix="gauntlet-replay-") as folder,
+            progress_bar(2 * len(record.batches), "playing again") as bar,
+        ):
+            result = play(
+                again,
+                sandbox=open_sandbox(given.sandbox),
+                directory=Path(folder),
+                resources=resources(),
+                calibration=calibrate(),
+                on_batch=lambda _: bar.step(),
+                on_log=lambda player, log: None,
+            )
+        for name, problem in problems(result):
+            say(f"{name}: {problem}")
         return Replayed(_COLUMNS, tuple(_rows(record, match, result)))
 
 
