@@ -43,7 +43,8 @@ pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow(20)]
 Run = Callable[..., tuple[int, str, str]]
 
 OTHER_KEY = b"7" * 32
-WITHOUT_SEED = small_round.NOISE.format(draws=1).replace("rng.normal", "np.random.default_rng().normal")
+NOISE = small_round.NOISE.format(draws=1).replace("3 * step", "12 * step")
+WITHOUT_SEED = NOISE.replace("rng.normal", "np.random.default_rng().normal")
 WITHOUT_SEED = WITHOUT_SEED.replace("from gauntlet", "import numpy as np\nfrom gauntlet")
 
 
@@ -77,12 +78,12 @@ def released_round(organiser: User, monkeypatch: pytest.MonkeyPatch) -> Round:
     competition = competitions.import_competition(content)
     player_builds.baseline_player(competition.tracks.get(name="model"), "numpy-classifier", lambda line: None)
     plain = (find_baseline("gaussian-noise").source / "main.py").read_text(encoding="utf-8")
-    noise = Change("main.py", plain, small_round.NOISE.format(draws=2))
+    noise = Change("main.py", plain, NOISE)
     enter(competition, "calm", "model", "numpy-classifier")
     enter(competition, "noise", "untargeted", "gaussian-noise", noise)
     enter(competition, "dice", "untargeted", "gaussian-noise", Change("main.py", plain, WITHOUT_SEED))
     # as pushes say: the title of the manifest
-    Submission.objects.filter(title="calm").update(title="Digits in numpy alone")
+    Submission.objects.filter(title="calm").update(title="Perceptron in numpy alone")
     now = clock.now()
     round_ = plan_round(
         competition=competition, title="A small round", kind="development", schedule="ladder", guard=False,
