@@ -147,7 +147,7 @@ def _title(baseline: Baseline) -> str:
 
 
 def _built(source: Path, player: ReleasedPlayer, sandbox: str) -> QueryPlayer:
-    say(f"{player.title} ({player.name}) is {source}")
+    say(f"{player.title} ({player.name}) is played from {source}")
     built = any_year_builder(sandbox).build(source, on_log=lambda line: say(f"  {line}"))
     if built.track != player.track:
         raise ReplayRefusal(f"{source} is a submission to the {built.track} track, not to the {player.track} track")

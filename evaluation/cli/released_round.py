@@ -29,6 +29,13 @@ _GIT = {
 """Nothing of the user's own configuration: a filter or a line ending would change the files."""
 
 
+_SETTINGS = (
+    *("-c", f"core.hooksPath={os.devnull}", "-c", "http.followRedirects=false"),
+    # a site that sends less than a kilobyte a second for a minute does not answer
+    *("-c", "http.lowSpeedLimit=1000", "-c", "http.lowSpeedTime=60"),
+)
+
+
 @dataclass(frozen=True)
 class ReleasedRound:
     """A directory with the released parts of one round."""
@@ -95,7 +102,7 @@ def git(folder: Path, *words: str, most_bytes: int | None = None, variables: Map
     No file that it writes is larger than `most_bytes`.
     """
     done = subprocess.run(
-        ["git", "-c", f"core.hooksPath={os.devnull}", "-c", "http.followRedirects=false", *words],
+        ["git", *_SETTINGS, *words],
         cwd=folder,
         env=os.environ | _GIT | dict(variables or {}),
         stdin=subprocess.DEVNULL,

@@ -20,7 +20,7 @@ from urllib.parse import quote
 
 from evaluation import __version__
 from evaluation.bundle.player_submissions import BundleSubmission
-from evaluation.cli.output import as_it_is, print_error, print_json, print_table, progress_bar, say
+from evaluation.cli.output import as_it_is, print_error, print_json, print_table, progress_bar, say, working
 from evaluation.cli.released_round import (
     BUNDLE,
     IMAGES,
@@ -49,12 +49,14 @@ _DIGEST = re.compile(r"[0-9a-f]{64}")
 _FILES = {"bundle": BUNDLE, "images": IMAGES, "perturbed": PERTURBED, "objections": OBJECTIONS}
 """The parts of a release that are files, with their names here."""
 
-_MOST_BYTES = {BUNDLE: 16 << 30, IMAGES: 16 << 30, PERTURBED: 64 << 20, OBJECTIONS: 64 << 20}
+MOST_BYTES = {BUNDLE: 16 << 30, IMAGES: 16 << 30, PERTURBED: 64 << 20, OBJECTIONS: 64 << 20}
+"""The largest file of each part that is read."""
 _MOST_ARCHIVE_BYTES = 4 << 30
 _MOST_CODE_BYTES = 4 << 30
 _SPARE_BYTES = 64 << 20
 """What stays free on the disk."""
 
+_CLONE = ("clone", "--quiet", "--no-checkout", "--template=", "--no-recurse-submodules")
 _SECONDS = 60
 _CHUNK = 1 << 20
 
@@ -196,7 +198,7 @@ class _Fetching:
         path, digest = self._of.directory / _FILES[part], str(self._released[part]["sha256"])
         if path.is_file() and _digest_of(path) == digest:
             return _Fetched(part, path, new=False)
-        self._download(part, path, _MOST_BYTES[path.name], digest)
+        self._download(part, path, MOST_BYTES[path.name], digest)
         return _Fetched(part, path, new=True)
 
     def _archives(self) -> Iterator[_Fetched]:
@@ -238,10 +240,8 @@ class _Fetching:
         with tempfile.TemporaryDirectory(dir=path.parent, prefix=".unfinished-") as folder:
             copy = Path(folder) / path.name
             try:
-                git(
-                    path.parent, "clone", "--quiet", "--no-checkout", "--template=", "--no-recurse-submodules",
-                    address, str(copy), most_bytes=most,
-                )  # fmt: skip
+                with working(f"cloning {submission.team}/{track} ..."):
+                    git(path.parent, *_CLONE, address, str(copy), most_bytes=most)
             except Refusal as refusal:
                 say(f"The code of {submission.team}/{track} is not here: {refusal.problem}")
                 return False

@@ -95,7 +95,7 @@ def _player(entrant: BundleEntrant) -> ReleasedPlayer:
 
 
 def _built(source: Path, player: ReleasedPlayer, sandbox: str) -> TransferPlayer:
-    say(f"{player.title} ({player.name}) is {source}")
+    say(f"{player.title} ({player.name}) is played from {source}")
     built = build_player(source, sandbox=sandbox, on_log=lambda line: say(f"  {line}"))
     if built.track != player.track:
         raise ReplayRefusal(f"{source} is a submission to the {built.track} track, not to the {player.track} track")
