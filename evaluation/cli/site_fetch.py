@@ -21,6 +21,7 @@ from urllib.parse import quote
 from evaluation import __version__
 from evaluation.bundle.player_submissions import BundleSubmission
 from evaluation.cli.output import as_it_is, print_error, print_json, print_table, progress_bar, say, working
+from evaluation.cli.public_key_option import given_key
 from evaluation.cli.released_round import (
     BUNDLE,
     IMAGES,
@@ -36,7 +37,6 @@ from evaluation.cli.released_round import (
 from evaluation.cli.replay import add_key, opened
 from evaluation.cli.site_client import NoRedirects, SiteClient, SiteRefusal, UnavailableSiteError
 from evaluation.cli.site_login import add_json, add_site, public_client
-from evaluation.cli.verify import given_key
 from evaluation.domain.errors import Refusal, ReplayRefusal
 
 DONE, REFUSED = 0, 3
