@@ -17,9 +17,9 @@ from competitions.models import Competition, FreezeWindow, RulesVersion, SampleS
 from competitions.sample_store import keep_samples, samples_of
 from core import clock, object_store
 from evaluation.formats.query.results import Outcome, PieceResult, RefereedSample, Trace
+from evaluation.formats.query.runner.piece_file import pack
 from formats.query.leaderboards.models import Evaluation, Pool, PoolPlace
 from formats.query.leaderboards.scoring import recompute
-from formats.query.matches.engine_adapter import pack
 from formats.query.matches.models import Match, Piece
 from formats.query.matches.models import SampleResult as SampleRow
 from formats.query.matches.rules import query_rules

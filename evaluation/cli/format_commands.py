@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
 from evaluation.cli import benchmark, query_check, query_commands, transfer_check, transfer_commands
+from evaluation.domain.errors import ReplayRefusal
 from evaluation.domain.smoke_checks import SmokeTestResult
 from evaluation.formats.curves.bundle import NAME as CURVES
 from evaluation.formats.query.format import Query
@@ -15,6 +16,8 @@ from evaluation.formats.transfer.format import Transfer
 
 if TYPE_CHECKING:
     from evaluation.bundle.signature_check import Report
+    from evaluation.cli.released_round import ReleasedRound
+    from evaluation.cli.replayable_round import ReplayableRound
 
 
 def _no_options(command: argparse.ArgumentParser) -> None:
@@ -57,6 +60,22 @@ _VERIFIERS: dict[str, Callable[..., Report]] = {
     Transfer.name: transfer_commands.verify_bundle,
     CURVES: benchmark.verify_bundle,
 }
+
+
+def replayable_round(name: str) -> Callable[[ReleasedRound, str | None], ReplayableRound]:
+    """Return what opens a released round of the format with this name. Raise `ReplayRefusal` where none is replayed."""
+    if name == Query.name:
+        from evaluation.cli.query_replay import QueryReplayableRound
+
+        return QueryReplayableRound
+    if name == Transfer.name:
+        from evaluation.cli.transfer_replay import TransferReplayableRound
+
+        return TransferReplayableRound
+    raise ReplayRefusal(
+        f"rounds of the {name} format are not replayed: this command plays matches of two players again",
+        fix="play the attacks of its rules again with `gauntlet benchmark`",
+    )
 
 
 def commands_of(name: str) -> FormatCommands:

@@ -1,8 +1,9 @@
 """Command line of `gauntlet`: it runs one subcommand and turns errors into exit statuses.
 
-Exit status: 0 done, 2 wrong usage (invalid options, data or directories), 3 refused (a submission, or this host
-because it lacks a guard; the message names the cause), 4 internal error, 5 a bundle that is valid but was verified
-without the organisers' key (`verify`), 6 a site does not answer or has an error of its own, 130 interrupted.
+Exit status: 0 done, 1 a match that was played again differs from its bundle (`replay`), 2 wrong usage (invalid options,
+data or directories), 3 refused (a submission, a match that cannot be replayed, or this host because it lacks a guard;
+the message names the cause), 4 internal error, 5 a bundle that is valid but was verified without the organisers' key
+(`verify`), 6 a site does not answer or has an error of its own, 130 interrupted.
 """
 
 from __future__ import annotations
@@ -29,9 +30,12 @@ from evaluation.cli import (
     legacy_environment,
     new,
     play,
+    replay,
     simulate,
+    site_fetch,
     site_login,
     site_logs,
+    site_matches,
     site_status,
     site_submit,
     tournament,
@@ -41,7 +45,15 @@ from evaluation.cli import (
 from evaluation.cli.missing_packages import refusal_of
 from evaluation.cli.output import print_error
 from evaluation.cli.site_client import SiteRefusal, UnavailableSiteError
-from evaluation.domain.errors import BuildRefusal, EngineFault, Fault, HostRefusal, ManifestRefusal, Refusal
+from evaluation.domain.errors import (
+    BuildRefusal,
+    EngineFault,
+    Fault,
+    HostRefusal,
+    ManifestRefusal,
+    Refusal,
+    ReplayRefusal,
+)
 
 DONE, USAGE, REFUSED, FAULT, UNAVAILABLE, INTERRUPTED = 0, 2, 3, 4, 6, 130
 
@@ -66,6 +78,9 @@ _COMMANDS = (
     site_submit,
     site_status,
     site_logs,
+    site_matches,
+    site_fetch,
+    replay,
     completion,
 )
 
@@ -85,8 +100,8 @@ def parser() -> argparse.ArgumentParser:
     top = _Parser(
         prog="gauntlet",
         description="Play adversarial attacks against image classifiers, with a referee and scores.",
-        epilog="Exit status: 0 done, 2 wrong usage, 3 refused, 4 internal error, 5 a valid bundle without the "
-        "organisers' key, 6 a site does not answer, 130 interrupted.",
+        epilog="Exit status: 0 done, 1 a replayed match differs, 2 wrong usage, 3 refused, 4 internal error, 5 a valid "
+        "bundle without the organisers' key, 6 a site does not answer, 130 interrupted.",
     )
     top.add_argument("--version", action="version", version=f"gauntlet {__version__}")
     subcommands = top.add_subparsers(metavar="COMMAND", required=True)
@@ -103,7 +118,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = parser().parse_args(words, argparse.Namespace(arguments=words))
     try:
         status: int = given.run(given)
-    except (ManifestRefusal, BuildRefusal, HostRefusal, SiteRefusal) as refusal:
+    except (ManifestRefusal, BuildRefusal, HostRefusal, ReplayRefusal, SiteRefusal) as refusal:
         print_error(str(refusal))
         return REFUSED
     except Refusal as refusal:

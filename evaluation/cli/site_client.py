@@ -136,7 +136,7 @@ class SiteClient:
     def __init__(self, site: str, token: str = "") -> None:
         self.site = site
         self.token = token
-        self._opener = urllib.request.build_opener(_NoRedirects())
+        self._opener = urllib.request.build_opener(NoRedirects())
 
     def profile(self) -> Profile:
         """Return who the token belongs to."""
@@ -236,7 +236,7 @@ class _ThrottledError(SiteRefusal):
         self.seconds = seconds
 
 
-class _NoRedirects(urllib.request.HTTPRedirectHandler):
+class NoRedirects(urllib.request.HTTPRedirectHandler):
     """Follows no redirect: another site would get the token."""
 
     def redirect_request(self, *arguments: Any, **options: Any) -> None:

@@ -102,9 +102,17 @@ def run_whoami(given: argparse.Namespace) -> int:
 
 def site_client(given: argparse.Namespace) -> SiteClient:
     """Return the client of the chosen site. Raise `Refusal` if nobody is signed in there."""
+    client = public_client(given)
+    if not client.token:
+        raise Refusal(f"you are not signed in to {client.site}", fix=f"run: gauntlet login {client.site}")
+    return client
+
+
+def public_client(given: argparse.Namespace, site: str = "") -> SiteClient:
+    """Return the client of `site`, else of the chosen one, with the token for it if there is one."""
     kept = _stored()
     variable = os.environ.get(SITE_VARIABLE, "")
-    site = given.site or variable or kept.get("default", "")
+    site = site or given.site or variable or kept.get("default", "")
     if not site:
         raise Refusal("no site is known", fix="run: gauntlet login SITE")
     site = site_address(site)
@@ -113,10 +121,7 @@ def site_client(given: argparse.Namespace) -> SiteClient:
         raise Refusal(
             f"{TOKEN_VARIABLE} is a token of no known site", fix=f"set {SITE_VARIABLE} to its site, or unset the token"
         )
-    token = token or kept.get("sites", {}).get(site, {}).get("token", "")
-    if not token:
-        raise Refusal(f"you are not signed in to {site}", fix=f"run: gauntlet login {site}")
-    return SiteClient(site, token)
+    return SiteClient(site, token or kept.get("sites", {}).get(site, {}).get("token", ""))
 
 
 def site_address(text: str) -> str:

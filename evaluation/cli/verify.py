@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import IO, Any
 
 from evaluation.cli.format_commands import verifier_of
 from evaluation.cli.output import print_error, print_json, printable, working
+from evaluation.cli.public_key_option import given_key
 from evaluation.domain.errors import Refusal
 from evaluation.formats.registry import format_of_bundle
 
@@ -43,7 +43,7 @@ def add_parser(subcommands: Any) -> None:
 
 
 def run(given: argparse.Namespace) -> int:
-    key = None if given.key is None else _key(given.key)
+    key = None if given.key is None else given_key(given.key)
     with working("recomputing every decision ..."):
         commitments = {"samples": _lower(given.samples), "field": _lower(given.field)}
         secret = _opened([given.images] if given.images else [])
@@ -90,17 +90,3 @@ def _opened(archives: Iterable[Path]) -> Iterator[tuple[str, IO[bytes]]]:
 
 def _lower(given: str | None) -> str | None:
     return given.lower() if given else given
-
-
-def _key(given: str) -> str:
-    """Return the key itself, or the one in the named file. Errors never repeat the value: it may be a secret."""
-    if re.fullmatch(r"[0-9a-fA-F]{64}", given):
-        return given.lower()
-    try:
-        text = Path(given).read_text(encoding="utf-8")
-    except (OSError, ValueError):
-        raise Refusal("--key is neither 64 hexadecimal digits nor a readable text file") from None
-    found: set[str] = set(re.findall(r"\b[0-9a-f]{64}\b", text.lower()))
-    if len(found) != 1:
-        raise Refusal("the file of --key does not contain exactly one public key of 64 hexadecimal digits")
-    return found.pop()

@@ -7,7 +7,8 @@
     │   │   └── SlowBuildRefusal    the build reached its time limit
     │   ├── BundleRefusal       a line of a result bundle is wrong
     │   ├── DatasetRefusal      files of a data set are missing, corrupt, of the wrong size or unlabelled
-    │   └── HostRefusal         this host lacks a guard that untrusted code requires
+    │   ├── HostRefusal         this host lacks a guard that untrusted code requires
+    │   └── ReplayRefusal       a match of a released round cannot be played again
     └── Fault                   platform error: retried, refunded, logged at ERROR and sent to the operators
         ├── EngineFault         no Docker engine answers on this host
         └── HostFault           this host failed, or lacks files that the site has, in a way that no player can cause
@@ -66,6 +67,10 @@ class DatasetRefusal(Refusal):
 
 class HostRefusal(Refusal):
     """This host lacks a guard that untrusted code requires."""
+
+
+class ReplayRefusal(Refusal):
+    """A match of a released round cannot be played again: something that it needs is not there, or not equal."""
 
 
 class Fault(GauntletError):

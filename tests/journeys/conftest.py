@@ -51,8 +51,7 @@ def undisturbed(root: Path, shared_folder: Path, slot: Slot) -> Iterator[Undistu
 
     All processes of this run share it.
     """
-    on_laptop = {"DATABASE_URL": "", "GAUNTLET_BROKER": ""}
-    shared = Undisturbed(shared_folder / "undisturbed", root, slot, environment=on_laptop)
+    shared = Undisturbed(shared_folder / "undisturbed", root, slot, on_laptop=True)
     yield shared
     shared.close()
 

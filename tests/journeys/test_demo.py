@@ -35,9 +35,7 @@ def group_of_worker(process: subprocess.Popen[str]) -> int:
 
 @pytest.mark.slow(80)
 @pytest.mark.timeout(1200)
-def test_a_laptop_without_services_plays_it(
-    undisturbed: Undisturbed, board_rows: Callable[[str], list[str]]
-) -> None:
+def test_a_laptop_without_services_plays_it(undisturbed: Undisturbed, board_rows: Callable[[str], list[str]]) -> None:
     """On SQLite and without Redis; `test_compose` plays in the Docker sandbox."""
     output = undisturbed.output
     rows = board_rows(output)

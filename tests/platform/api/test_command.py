@@ -24,6 +24,7 @@ from core import worker_notifications
 from evaluation.cli import main, site_logs, site_version
 from evaluation.cli.site_client import SiteClient
 from formats.query.leaderboards.models import Evaluation, Pool, Standing
+from formats.query.matches.models import Match
 from repositories.models import Repository
 from submissions.models import Build, LogChunk, Player, QuotaSlot, Submission
 from tests.platform.api.conftest import MANIFEST
@@ -147,6 +148,20 @@ def test_a_commit_is_submitted_and_followed_to_its_score(
     board = json.loads(gauntlet("board", "digits", "model", "--json")[1])
     assert [row["team"] for row in board["rows"]] == ["owls"]
     assert "Wise owl" in gauntlet("board", "digits", "model")[1]
+
+
+def test_matches_are_those_behind_scores(
+    gauntlet: Run, login: Callable[..., str], alice: User, match: Match, scored: Submission, live_server: LiveServer
+) -> None:
+    status, out, err = gauntlet("matches", scored.pk, "--site", live_server.url)
+    assert status == 0, err
+    assert re.search(rf"{match.pk} +untargeted +Boundary attack +Wise owl +played +15\.625", out)
+    listed = json.loads(gauntlet("matches", "--competition", "digits", "--site", live_server.url, "--json")[1])
+    assert [(each["competition"], each["key"]) for each in listed] == [("digits", str(match.pk))]
+    status, _, err = gauntlet("matches", "--site", live_server.url)
+    assert (status, "you are not signed in" in err) == (2, True), "its teams are unknown"
+    login(alice)
+    assert json.loads(gauntlet("matches", "--json")[1]) == listed
 
 
 def _git(folder: Path, *words: str) -> str:

@@ -25,7 +25,7 @@ def test_a_temporary_directory_that_is_too_long_for_sockets_is_an_error(
 
 
 def test_the_longest_temporary_directory_has_room_for_a_socket(monkeypatch: pytest.MonkeyPatch) -> None:
-    with tempfile.TemporaryDirectory(dir="/tmp") as short:  # noqa: S108 - its length counts
+    with tempfile.TemporaryDirectory(dir="/tmp") as short:
         longest = Path(short) / ("t" * (LONGEST_TEMPORARY_DIRECTORY - len(short) - 1))
         folder = longest / "gauntlet-control-12345678"
         folder.mkdir(parents=True)

@@ -15,8 +15,8 @@ from competitions.sample_store import keep_samples, samples_of
 from core import object_store
 from evaluation.domain.failure_reasons import Reason
 from evaluation.formats.query.results import Outcome, PieceResult, RefereedSample, Trace
+from evaluation.formats.query.runner.piece_file import pack
 from formats.query.leaderboards.models import Evaluation, Pool, PoolPlace, Standing
-from formats.query.matches.engine_adapter import pack
 from formats.query.matches.models import Match, Piece, SampleResult
 from formats.query.matches.piece_result import sum_audits
 from formats.query.matches.rules import query_rules

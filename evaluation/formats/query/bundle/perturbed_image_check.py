@@ -18,9 +18,10 @@ from evaluation.bundle.released_zip_reader import BROKEN, read_file
 from evaluation.datasets.released_samples import image_name
 from evaluation.domain.images import Image
 from evaluation.formats.query.bundle.reader import Bundle
+from evaluation.formats.query.runner.piece_file import IMAGES
 
-PAIR, ROWS, IMAGES = "pair.json", "samples.csv", "perturbed"
-"""Files of an archive: its pair, and the rows of its samples; and the images in the file of a piece."""
+PAIR, ROWS = "pair.json", "samples.csv"
+"""Files of an archive: its pair, and the rows of its samples."""
 
 MOST_BYTES = 256_000_000
 """The largest file of an archive, unpacked, in bytes."""

@@ -50,6 +50,23 @@ def verify(
     return verify_signed(bundle, key, samples, field, check)
 
 
+def read_signed(
+    bundle: bytes | IO[bytes], key: str | None = None, *, images: Iterable[tuple[str, IO[bytes]]] = ()
+) -> tuple[TransferBundle | None, Report]:
+    """Read a bundle, and check its signature and the released images; arguments and errors as for `verify`.
+
+    Its standings are not computed again. The bundle is None where it cannot be read.
+    """
+    found: list[TransferBundle] = []
+
+    def check(body: BundleBody) -> Checked:
+        found.append(read(body))
+        return Checked(chain.from_iterable(_check_images(found[0].record, *file) for file in images), ())
+
+    report = verify_signed(bundle, key, None, None, check)
+    return (found[0] if found else None), report
+
+
 def _check_images(record: TransferRecord, name: str, file: IO[bytes]) -> Iterator[Problem]:
     labels = [label for batch in record.batches for label in batch.labels]
     targets = [target for batch in record.batches for target in batch.targets]

@@ -5,13 +5,11 @@ from __future__ import annotations
 import io
 import logging
 import math
-import zipfile
 from dataclasses import replace
 from types import TracebackType
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from competitions.sample_store import samples_of
 from core import object_store
@@ -30,6 +28,7 @@ from evaluation.formats.query.referee.time_limits import MODEL_GRACE_SECONDS
 from evaluation.formats.query.results import AuditReport, Failure, Outcome, PieceResult, RefereedSample, Trace
 from evaluation.formats.query.rules import QueryRules
 from evaluation.formats.query.runner.audit_after_match import audit_model
+from evaluation.formats.query.runner.piece_file import IMAGES, pack
 from evaluation.formats.query.runner.sandboxed_player import SandboxedPlayer
 from evaluation.scoring.distances import l2
 from formats.query.matches import kept_frames, repeated_pieces
@@ -44,14 +43,8 @@ from workers.worker_slot import host_of
 
 log = logging.getLogger(__name__)
 
-IMAGES = "perturbed"
-FOUND = "found_label"
-"""Names in an artefact, in addition to `sample` and the columns of the trace (`trace_sample`, `trace_query`, ...)."""
-
 AUDITED_IMAGES = ENOUGH_FRESH + MOST_ALONE
 """Images of a piece that a freshly started model is asked about after its match."""
-
-_FOUND_NOTHING = -1
 
 _MARGIN_SECONDS = 3600.0
 
@@ -236,26 +229,3 @@ def longest_audit_seconds(rules: QueryRules, images: int, calibration: float) ->
     starts = STARTS * (rules.setup_seconds + MODEL_GRACE_SECONDS)
     audit = 2 * calibration * (starts + images * rules.model_seconds_per_image)
     return audit + longest_seconds(rules, rules.piece_samples, calibration)
-
-
-def pack(result: PieceResult) -> bytes:
-    """Return the artefact of a piece, an .npz: equal results give equal bytes at any time."""
-    found = [_FOUND_NOTHING if row.found_label is None else row.found_label for row in result.samples]
-    columns: dict[str, NDArray[Any]] = {
-        "sample": np.array([row.sample for row in result.samples], np.uint16),
-        IMAGES: np.ascontiguousarray(result.perturbed, np.uint8),
-        FOUND: np.array(found, np.int16),
-        "trace_sample": result.trace.sample,
-        "trace_charged": result.trace.charged,
-        "trace_query": result.trace.query,
-        "trace_label": result.trace.label,
-        "trace_distance": result.trace.distance,
-    }
-    file = io.BytesIO()
-    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, column in columns.items():
-            part = io.BytesIO()
-            np.lib.format.write_array(part, column, allow_pickle=False)
-            # an explicit ZipInfo stores no time
-            archive.writestr(zipfile.ZipInfo(f"{name}.npy"), part.getvalue(), zipfile.ZIP_DEFLATED)
-    return file.getvalue()

@@ -10,7 +10,7 @@ from competitions.sample_pictures import sample_picture
 from core import object_store
 from core.errors import Refusal
 from evaluation.domain.images import Image
-from formats.query.matches.engine_adapter import IMAGES
+from evaluation.formats.query.runner.piece_file import IMAGES
 from formats.query.matches.models import Match, Piece
 
 

@@ -18,7 +18,8 @@ from core import object_store
 from core.concurrent_archive_limit import making_archive
 from evaluation.datasets.released_samples import image_name
 from evaluation.domain.images import Image
-from evaluation.formats.query.bundle.perturbed_image_check import IMAGES, PAIR, ROWS, piece_name
+from evaluation.formats.query.bundle.perturbed_image_check import PAIR, ROWS, piece_name
+from evaluation.formats.query.runner.piece_file import IMAGES
 from formats.query.matches.models import Match, Piece
 from rounds.models import Round
 from rounds.release.downloads import team_slugs

@@ -15,7 +15,7 @@ from competitions.sample_draw import commitment_of, draw_samples, keep_draw
 from competitions.sample_store import keep_samples
 from core import clock, object_store
 from evaluation.formats.query.results import Outcome, PieceResult, RefereedSample, Trace
-from formats.query.matches.engine_adapter import pack
+from evaluation.formats.query.runner.piece_file import pack
 from formats.query.matches.models import Match, Piece
 from formats.query.matches.models import SampleResult as SampleRow
 from formats.query.matches.rules import query_rules

@@ -23,7 +23,7 @@ from core import clock, object_store
 from evaluation.bundle import parts
 from evaluation.formats.query.bundle.verify import verify
 from evaluation.formats.query.results import PieceResult, Trace
-from formats.query.matches.engine_adapter import pack
+from evaluation.formats.query.runner.piece_file import pack
 from formats.query.matches.models import Match
 from formats.query.matches.piece_queue import Claim
 from formats.query.matches.piece_result import PlayedPiece

@@ -1,0 +1,342 @@
+"""`gauntlet fetch`: the released parts of a round, verified, in a directory."""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import re
+import shutil
+import tempfile
+import urllib.error
+import urllib.request
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from hashlib import sha256
+from http import HTTPStatus
+from pathlib import Path
+from typing import IO, Any
+from urllib.parse import quote
+
+from evaluation import __version__
+from evaluation.bundle.player_submissions import BundleSubmission
+from evaluation.cli.output import as_it_is, print_error, print_json, print_table, progress_bar, say, working
+from evaluation.cli.public_key_option import given_key
+from evaluation.cli.released_round import (
+    BUNDLE,
+    IMAGES,
+    KEY,
+    OBJECTIONS,
+    PERTURBED,
+    ReleasedRound,
+    git,
+    holds,
+    open_images,
+    require_commit,
+)
+from evaluation.cli.replay import add_key, opened
+from evaluation.cli.site_client import NoRedirects, SiteClient, SiteRefusal, UnavailableSiteError
+from evaluation.cli.site_login import add_json, add_site, public_client
+from evaluation.domain.errors import Refusal, ReplayRefusal
+
+DONE, REFUSED = 0, 3
+
+_ADDRESS = re.compile(r"(https?://[^\s?#]+)/competitions/([a-z0-9-]+)/rounds/([1-9][0-9]{0,8})/?")
+_NAMED = re.compile(r"([a-z0-9-]+)/([1-9][0-9]{0,8})")
+_ROW = re.compile(r"[1-9][0-9]{0,17}")
+_DIGEST = re.compile(r"[0-9a-f]{64}")
+
+_FILES = {"bundle": BUNDLE, "images": IMAGES, "perturbed": PERTURBED, "objections": OBJECTIONS}
+"""The parts of a release that are files, with their names here."""
+
+MOST_BYTES = {BUNDLE: 16 << 30, IMAGES: 16 << 30, PERTURBED: 64 << 20, OBJECTIONS: 64 << 20}
+"""The largest file of each part that is read."""
+_MOST_ARCHIVE_BYTES = 4 << 30
+_MOST_CODE_BYTES = 4 << 30
+_SPARE_BYTES = 64 << 20
+"""What stays free on the disk."""
+
+_CLONE = ("clone", "--quiet", "--no-checkout", "--template=", "--no-recurse-submodules")
+_SECONDS = 60
+_CHUNK = 1 << 20
+
+
+@dataclass(frozen=True)
+class _Fetched:
+    """A part of a round in the directory; `new` says whether it was fetched now."""
+
+    part: str
+    path: Path
+    new: bool
+
+
+def add_parser(subcommands: Any) -> None:
+    command: argparse.ArgumentParser = subcommands.add_parser(
+        "fetch",
+        help="download the released parts of a round, and verify them",
+        description="Downloads what the organisers released of a round, and verifies it. Without an option that names "
+        "a part: bundle, images, objections, code, and the table of perturbed images, as far as they are released.",
+        epilog=f"exit status: {DONE} fetched and verified, {REFUSED} a named part is not released, or a file is not "
+        "the one that was signed",
+    )
+    command.add_argument("round", metavar="ROUND", help="SLUG/NUMBER, or the address of the round's page")
+    command.add_argument("--into", type=Path, metavar="DIR", help="the directory (default: SLUG-round-NUMBER)")
+    command.add_argument("--bundle", action="store_true", help="the signed bundle (always)")
+    command.add_argument("--images", action="store_true", help="the images of the samples")
+    command.add_argument("--perturbed", action="store_true", help="all perturbed images, which may be large")
+    command.add_argument("--code", action="store_true", help="the code of the submissions; needs git")
+    add_key(command)
+    add_site(command)
+    add_json(command)
+    command.set_defaults(run=run)
+
+
+def run(given: argparse.Namespace) -> int:
+    site, slug, number = _round(given.round)
+    client = public_client(given, site)
+    shown = client.get(f"competitions/{quote(slug)}/rounds/{number}")
+    directory: Path = given.into or Path(f"{slug}-round-{number}")
+    fetching = _Fetching(client, slug, number, shown, ReleasedRound(directory))
+    wanted = [part for part in ("images", "perturbed", "code") if getattr(given, part)]
+    fetched, missing = fetching.fetch(wanted, given.key)
+    problems = fetching.problems()
+    if given.json:
+        files = [{"part": each.part, "path": str(each.path), "new": each.new} for each in fetched]
+        print_json(
+            {"directory": str(directory), "files": files, "not_released": missing, "verified": not problems}
+            | {"problems": problems}
+        )
+    else:
+        rows = [(each.part, as_it_is(str(each.path)), "fetched" if each.new else "was there") for each in fetched]
+        print_table(f"{slug}, round {number}", ("part", "file", ""), rows, text=(0, 1))
+        if missing:
+            say(f"Not released, so not here: {', '.join(missing)}.")
+    for problem in problems:
+        print_error(problem)
+    if problems:
+        return REFUSED
+    say(f"{BUNDLE} is signed by the key in {KEY}, which {client.site} publishes, and its results follow from its rows.")
+    return DONE
+
+
+class _Fetching:
+    """The download of one round."""
+
+    def __init__(self, client: SiteClient, slug: str, number: str, shown: Mapping[str, Any], of: ReleasedRound) -> None:
+        self._client = client
+        self._files = f"{client.site}/competitions/{quote(slug)}/rounds/{number}/files"
+        self._name = f"round {number} of {slug}"
+        self._of = of
+        try:
+            self._released = {str(each["part"]): each for each in shown["releases"]}
+            self._commitments = {"samples": shown["commitment"], "field": shown["field_commitment"]}
+            self._state = str(shown["state"])
+        except (LookupError, TypeError) as error:
+            raise SiteRefusal(
+                "unknown", f"the site describes the round otherwise than expected ({error})", fix="update this program"
+            ) from None
+
+    def fetch(self, wanted: Sequence[str], key: str | None) -> tuple[list[_Fetched], list[str]]:
+        """Download the wanted parts, without one all but the archives of perturbed images; say which are missing."""
+        self._require(["bundle", *wanted])
+        try:
+            self._of.directory.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise Refusal(
+                f"cannot write to {self._of.directory}: {error.strerror}", fix="name another directory with --into"
+            ) from None
+        self._keep_key(key)
+        chosen = ["bundle", *wanted] if wanted else [*_FILES, "code"]
+        parts = [part for part in chosen if part in self._released]
+        fetched = [self._file(part) for part in parts if part in _FILES]
+        if "perturbed" in wanted:
+            fetched += self._archives()
+        if "code" in parts:
+            fetched += self._code()
+        return fetched, [part for part in chosen if part not in parts]
+
+    def problems(self) -> list[str]:
+        """Return what the verification finds, as `gauntlet verify` does."""
+        from evaluation.cli.format_commands import verifier_of
+        from evaluation.formats.registry import format_of_bundle
+
+        with ExitStack() as files:
+            bundle = files.enter_context(self._of.open_bundle())
+            images, archives = open_images(self._of, files), _opened(self._of.archives())
+            verify = verifier_of(format_of_bundle(bundle))
+            report = verify(bundle, self._of.key(None), **self._commitments, images=images, perturbed=archives)
+        found = [f"line {each.line}: {each.text}" if each.line else each.text for each in report.problems]
+        return [*found, *([f"and {report.more:,} more problems"] if report.more else [])]
+
+    def _require(self, parts: Sequence[str]) -> None:
+        missing = [part for part in parts if part not in self._released]
+        if missing:
+            are = "are" if len(missing) > 1 else "is"
+            why = "" if self._state == "published" else f": it is {self._state}"
+            raise SiteRefusal(
+                "not_released",
+                f"{' and '.join(missing)} of {self._name} {are} not released{why}",
+                fix=f"released so far: {', '.join(self._released) or 'nothing'}",
+            )
+
+    def _keep_key(self, given: str | None) -> None:
+        """Write the key of the bundle. Raise `Refusal` if it is not one of the site's, or not the one known here."""
+        key = str(self._released["bundle"]["key"])
+        if key not in {str(row["key"]) for row in self._client.rows("signing-keys")} or not _DIGEST.fullmatch(key):
+            raise SiteRefusal("unknown", "the bundle's key is none that the site publishes", fix="tell the organisers")
+        path = self._of.directory / KEY
+        known = given_key(given) if given else self._of.key(None)
+        if known not in (None, key):
+            raise SiteRefusal(
+                "unknown",
+                f"the bundle is signed by another key than the one {'given' if given else f'in {path}'}",
+                fix=f"compare {key} with the key that the organisers publish; if it is theirs, remove {path}",
+            )
+        path.write_text(f"{key}\n", encoding="ascii")
+
+    def _file(self, part: str) -> _Fetched:
+        path, digest = self._of.directory / _FILES[part], str(self._released[part]["sha256"])
+        if path.is_file() and _digest_of(path) == digest:
+            return _Fetched(part, path, new=False)
+        self._download(part, path, MOST_BYTES[path.name], digest)
+        return _Fetched(part, path, new=True)
+
+    def _archives(self) -> Iterator[_Fetched]:
+        """Fetch the archive of each row of the table of perturbed images; the verification checks them all."""
+        table = (self._of.directory / PERTURBED).read_text("utf-8").splitlines()
+        numbers = [row[0] for row in csv.reader(table[1:]) if row]
+        for number in numbers:
+            if not _ROW.fullmatch(number):
+                raise SiteRefusal("unknown", f"{PERTURBED} has a row {number[:100]!r}", fix="tell the organisers")
+            path = self._of.perturbed(number)
+            new = not path.is_file()
+            if new:
+                path.parent.mkdir(exist_ok=True)
+                self._download(f"perturbed-{number}", path, _MOST_ARCHIVE_BYTES)
+            yield _Fetched(f"perturbed-{number}", path, new)
+
+    def _code(self) -> Iterator[_Fetched]:
+        """Clone the released commits. Those that are not released are left out: the licence of some is not open."""
+        try:
+            matches = opened(self._of.directory, None).matches
+        except ReplayRefusal as refusal:
+            say(f"The code is not fetched: {refusal.problem}")
+            return
+        players = {player.name: player for match in matches for player in match.players}
+        for player in players.values():
+            for each in player.submissions:
+                path = self._of.code(each.team, player.track)
+                if holds(path, each.commit):
+                    yield _Fetched("code", path, new=False)
+                elif self._cloned(each, player.track, path):
+                    yield _Fetched("code", path, new=True)
+
+    def _cloned(self, submission: BundleSubmission, track: str, path: Path) -> bool:
+        if path.exists():
+            raise Refusal(f"{path} is not a copy of {submission.commit[:12]}", fix="remove it, and fetch again")
+        path.parent.mkdir(exist_ok=True)
+        address = f"{self._client.site}/git/public/{quote(submission.team)}/{quote(track)}.git"
+        most, commit = min(_MOST_CODE_BYTES, self._free()), require_commit(submission.commit)
+        with tempfile.TemporaryDirectory(dir=path.parent, prefix=".unfinished-") as folder:
+            copy = Path(folder) / path.name
+            try:
+                with working(f"cloning {submission.team}/{track} ..."):
+                    git(path.parent, *_CLONE, address, str(copy), most_bytes=most)
+            except Refusal as refusal:
+                say(f"The code of {submission.team}/{track} is not here: {refusal.problem}")
+                return False
+            if not holds(copy, commit):
+                say(f"The code of {submission.team}/{track} is not here: commit {commit[:12]} is not released.")
+                return False
+            listed = git(copy, "ls-tree", "-r", "-l", "-z", commit).split("\0")
+            # mode, kind, object and size before the tab; a submodule has no size
+            size = sum(int(line.split("\t")[0].split()[3].replace("-", "0")) for line in listed if line)
+            if size > most:
+                raise Refusal(
+                    f"the code of {submission.team}/{track} has {size >> 20:,} MB", fix="free space on the disk"
+                )
+            git(copy, "checkout", "--quiet", "--detach", commit)
+            copy.rename(path)
+        return True
+
+    def _free(self) -> int:
+        return max(0, shutil.disk_usage(self._of.directory).free - _SPARE_BYTES)
+
+    def _download(self, part: str, path: Path, most: int, digest: str = "") -> None:
+        """Write a part of the round to `path`, complete or not at all. The token goes along to no file."""
+        request = urllib.request.Request(  # noqa: S310 - the scheme is checked by `site_login.site_address`
+            f"{self._files}/{part}", headers={"User-Agent": f"gauntlet/{__version__}"}
+        )
+        opener = urllib.request.build_opener(NoRedirects())
+        try:
+            with ExitStack() as files:
+                answer = files.enter_context(opener.open(request, timeout=_SECONDS))
+                length = int(answer.headers.get("Content-Length") or 0)
+                self._require_room(part, length, most)
+                copy = files.enter_context(
+                    tempfile.NamedTemporaryFile(dir=path.parent, prefix=".unfinished-", delete=False)
+                )
+                files.callback(Path(copy.name).unlink, missing_ok=True)
+                found = _copied(answer, copy, part, length, min(most, self._free()))
+                if digest and found != digest:
+                    raise SiteRefusal("unknown", f"{part} is not the file that the site lists", fix="fetch it again")
+                copy.close()
+                Path(copy.name).replace(path)
+        except urllib.error.HTTPError as error:
+            text = f"{request.full_url} answers {error.code}"
+            with error:
+                if error.code >= HTTPStatus.INTERNAL_SERVER_ERROR:
+                    raise UnavailableSiteError(f"{text}\n  fix: try again later") from None
+                raise SiteRefusal("unknown", text, fix="try again later: it may have been withdrawn") from None
+        except (OSError, ValueError) as error:
+            raise UnavailableSiteError(f"{part} cannot be fetched: {error}\n  fix: run the command again") from None
+
+    def _require_room(self, part: str, length: int, most: int) -> None:
+        if length > most:
+            raise SiteRefusal("unknown", f"{part} is larger than {most >> 20:,} MB", fix="tell the organisers")
+        if length > self._free():
+            raise Refusal(
+                f"{part} has {length >> 20:,} MB, and {self._free() >> 20:,} MB are free in {self._of.directory}",
+                fix="free space, or name another --into",
+            )
+
+
+def _round(text: str) -> tuple[str, str, str]:
+    """Return site ("" for the usual one), competition and number of a round."""
+    if found := _ADDRESS.fullmatch(text):
+        return found[1], found[2], found[3]
+    if named := _NAMED.fullmatch(text):
+        return "", named[1], named[2]
+    raise Refusal(
+        f"{text} is no round", fix="write SLUG/NUMBER, such as digits/2, or SITE/competitions/SLUG/rounds/NUMBER"
+    )
+
+
+def _copied(answer: IO[bytes], copy: IO[bytes], part: str, length: int, most: int) -> str:
+    """Copy at most `most` bytes; return their SHA-256. Raise `ValueError` for more, and for fewer than announced."""
+    digest, size = sha256(), 0
+    with progress_bar(length >> 20, f"{part} (MB)") as bar:
+        while content := answer.read(_CHUNK):
+            size += len(content)
+            if size > most:
+                raise ValueError(f"it is larger than {most >> 20:,} MB")
+            digest.update(content)
+            copy.write(content)
+            bar.step()
+    if size < length:
+        raise ValueError(f"the connection broke after {size:,} of {length:,} bytes")
+    return digest.hexdigest()
+
+
+def _digest_of(path: Path) -> str:
+    digest = sha256()
+    with path.open("rb") as file:
+        while content := file.read(_CHUNK):
+            digest.update(content)
+    return digest.hexdigest()
+
+
+def _opened(paths: Sequence[Path]) -> Iterator[tuple[str, IO[bytes]]]:
+    for path in paths:
+        with path.open("rb") as file:
+            yield str(path), file

@@ -1,0 +1,173 @@
+"""`gauntlet fetch` from a site that lies: nothing leaves the directory, nothing grows without bound."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+import threading
+from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any, ClassVar, NamedTuple
+
+import pytest
+
+from evaluation.cli import site_fetch
+from evaluation.cli.format_commands import replayable_round
+from evaluation.cli.released_round import ReleasedRound, export, holds
+from evaluation.domain.errors import Refusal, ReplayRefusal
+
+KEY = "a" * 64
+TABLE = b"pair,track\n../../../outside,untargeted\n"
+BUNDLE = b'{"kind":"head"}\n'
+
+Gauntlet = Callable[..., tuple[int, str, str]]
+
+
+class LyingSite(BaseHTTPRequestHandler):
+    """Answers with what a test put in `answers`: by path, a status, headers and a body."""
+
+    answers: ClassVar[dict[str, tuple[int, dict[str, str], bytes]]] = {}
+    asked: ClassVar[list[tuple[str, str]]] = []
+
+    def do_GET(self) -> None:
+        self.asked.append((self.path, self.headers.get("Authorization", "")))
+        status, headers, body = self.answers.get(self.path, (404, {}, b"{}"))
+        self.send_response(status)
+        for name, value in ({"Content-Length": str(len(body))} | headers).items():
+            self.send_header(name, value)
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *arguments: Any) -> None:
+        """Stay quiet."""
+
+
+class Server(NamedTuple):
+    """The site: its address, and what it answers."""
+
+    url: str
+    answers: dict[str, tuple[int, dict[str, str], bytes]]
+    asked: list[tuple[str, str]]
+
+    def serve(self, part: str, body: bytes, **headers: str) -> None:
+        """Answer a request for the file of a part."""
+        named = {name.replace("_", "-"): value for name, value in headers.items()}
+        self.answers[f"/competitions/digits/rounds/1/files/{part}"] = 200, named, body
+
+    def release(self, **digests: str) -> None:
+        """List released parts, each with the digest of its file."""
+        releases = [{"part": part, "sha256": digest, "key": KEY} for part, digest in digests.items()]
+        shown = {"state": "published", "commitment": KEY, "field_commitment": KEY, "releases": releases}
+        self.answers["/api/v1/competitions/digits/rounds/1"] = 200, {}, json.dumps(shown).encode()
+
+
+@pytest.fixture
+def site(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Server]:
+    """A site with a token that nobody else may get, and a released bundle and table."""
+    server = ThreadingHTTPServer(("127.0.0.1", 0), LyingSite)
+    url = f"http://127.0.0.1:{server.server_port}"
+    LyingSite.answers.clear()
+    LyingSite.asked.clear()
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    monkeypatch.setenv("GAUNTLET_SITE", url)
+    monkeypatch.setenv("GAUNTLET_TOKEN", "secret")
+    made = Server(url, LyingSite.answers, LyingSite.asked)
+    made.answers["/api/v1/signing-keys"] = 200, {}, json.dumps({"results": [{"key": KEY}], "next": None}).encode()
+    made.release(bundle=sha(BUNDLE), perturbed=sha(TABLE))
+    made.serve("bundle", BUNDLE)
+    made.serve("perturbed", TABLE)
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+    thread.start()
+    yield made
+    server.shutdown()
+    server.server_close()
+    thread.join()
+
+
+def sha(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
+
+
+def test_it_rejects_names_that_leave_the_directory(site: Server, gauntlet: Gauntlet, tmp_path: Path) -> None:
+    status, _, err = gauntlet("fetch", "digits/1", "--into", tmp_path / "round", "--perturbed")
+    assert status == 3
+    assert "perturbed.csv has a row '../../../outside'" in err
+    assert not any("outside" in path for path, _ in site.asked)
+
+
+@pytest.mark.parametrize(("team", "track"), [("../owls", "model"), ("owls", ".."), ("", "model"), ("-c", "model")])
+def test_it_rejects_teams_and_tracks_that_are_paths(team: str, track: str, tmp_path: Path) -> None:
+    with pytest.raises(Refusal, match="name no team and track"):
+        ReleasedRound(tmp_path).code(team, track)
+
+
+def test_it_rejects_commits_that_are_options(tmp_path: Path) -> None:
+    assert not holds(tmp_path, "--upload-pack=x")
+    with pytest.raises(Refusal, match="is not a commit"):
+        export(tmp_path, "--force", tmp_path / "copy")
+
+
+def test_the_token_goes_to_no_file_and_no_other_site(site: Server, gauntlet: Gauntlet, tmp_path: Path) -> None:
+    site.answers["/competitions/digits/rounds/1/files/bundle"] = 302, {"Location": f"{site.url}/elsewhere"}, b""
+    status, _, err = gauntlet("fetch", "digits/1", "--into", tmp_path / "round")
+    assert (status, "answers 302" in err) == (3, True)
+    assert [path for path, token in site.asked if token] == [
+        "/api/v1/competitions/digits/rounds/1", "/api/v1/signing-keys",
+    ]  # fmt: skip
+    assert "/elsewhere" not in [path for path, _ in site.asked]
+
+
+def test_a_file_with_another_digest_is_not_kept(site: Server, gauntlet: Gauntlet, tmp_path: Path) -> None:
+    site.serve("bundle", b"another")
+    status, _, err = gauntlet("fetch", "digits/1", "--into", tmp_path / "round")
+    assert (status, "bundle is not the file that the site lists" in err) == (3, True)
+    assert [path.name for path in (tmp_path / "round").iterdir()] == ["signing-key.txt"]
+
+
+def test_a_file_that_is_too_large_is_not_read(
+    site: Server, gauntlet: Gauntlet, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(site_fetch.MOST_BYTES, "bundle.gauntlet", 4)
+    status, _, err = gauntlet("fetch", "digits/1", "--into", tmp_path / "round")
+    assert (status, "bundle is larger than" in err) == (3, True)
+    site.serve("bundle", BUNDLE, Content_Length="1")
+    monkeypatch.setitem(site_fetch.MOST_BYTES, "bundle.gauntlet", 1)
+    status, _, err = gauntlet("fetch", "digits/1", "--into", tmp_path / "round")
+    assert status == 3, "a length that is not true"
+
+
+def test_a_full_disk_is_noticed_before_the_download(
+    site: Server, gauntlet: Gauntlet, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    usage = shutil.disk_usage(tmp_path)._replace(free=0)
+    monkeypatch.setattr(shutil, "disk_usage", lambda path: usage)
+    status, _, err = gauntlet("fetch", "digits/1", "--into", tmp_path / "round")
+    assert status == 2
+    assert "0 MB are free in" in err
+
+
+def test_a_broken_connection_leaves_no_file(site: Server, gauntlet: Gauntlet, tmp_path: Path) -> None:
+    site.serve("bundle", BUNDLE, Content_Length="100")
+    status, _, err = gauntlet("fetch", "digits/1", "--into", tmp_path / "round")
+    assert (status, "run the command again" in err) == (6, True)
+    assert [path.name for path in (tmp_path / "round").iterdir()] == ["signing-key.txt"]
+
+
+def test_what_does_not_verify_is_said(site: Server, gauntlet: Gauntlet, tmp_path: Path) -> None:
+    status, out, err = gauntlet("fetch", "digits/1", "--into", tmp_path / "round", "--json")
+    assert status == 3
+    assert json.loads(out)["verified"] is False
+    assert "the last line is not a signature" in err
+
+
+@pytest.mark.parametrize("text", ["digits", "digits/0", "digits/1/2", "https://site/competitions/digits", "../x/1"])
+def test_it_rejects_what_is_no_round(text: str, gauntlet: Gauntlet) -> None:
+    status, _, err = gauntlet("fetch", text)
+    assert (status, "is no round" in err) == (2, True)
+
+
+def test_the_curves_format_has_no_matches_to_replay() -> None:
+    with pytest.raises(ReplayRefusal, match="rounds of the curves format are not replayed"):
+        replayable_round("curves")
