@@ -241,7 +241,7 @@ class _Fetching:
             copy = Path(folder) / path.name
             try:
                 with working(f"cloning {submission.team}/{track} ..."):
-                    git(path.parent, *_CLONE, address, str(copy), most_bytes=most)
+                    git(path.parent, *_CLONE, address, str(copy.absolute()), most_bytes=most)
             except Refusal as refusal:
                 say(f"The code of {submission.team}/{track} is not here: {refusal.problem}")
                 return False

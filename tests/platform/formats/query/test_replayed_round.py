@@ -147,9 +147,11 @@ def names(gauntlet: Run, directory: Path) -> dict[str, str]:
 
 
 def test_released_parts_are_fetched_and_verified(
-    released_round: Round, gauntlet: Run, live_server: LiveServer, tmp_path: Path, organiser: User
-) -> None:
-    into = tmp_path / "round"
+    released_round: Round, gauntlet: Run, live_server: LiveServer, tmp_path: Path, organiser: User,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    monkeypatch.chdir(tmp_path)
+    into = Path("round")
     fetch = ("fetch", f"{live_server.url}/competitions/six/rounds/1", "--into", into)
     status, out, err = gauntlet(*fetch, "--json")
     assert status == 0, err
