@@ -30,6 +30,7 @@ from evaluation.cli import (
     new,
     play,
     simulate,
+    site_challenge,
     site_login,
     site_logs,
     site_status,
@@ -66,6 +67,7 @@ _COMMANDS = (
     site_submit,
     site_status,
     site_logs,
+    site_challenge,
     completion,
 )
 
