@@ -38,11 +38,11 @@ def list_baselines(repository: Repository) -> None:
 
 
 def request_challenges(repository: Repository, by: User, *opponents: str) -> list[Challenge]:
-    """Request challenges of a new submission against bundled opponents, on two samples each."""
+    """Request challenges of a new submission against bundled opponents, on one sample each."""
     list_baselines(repository)
     submission = ready(repository, by)
     made = [challenge(submission=submission, opponent=name, by=by) for name in opponents]
-    Challenge.objects.update(samples=2)
+    Challenge.objects.update(samples=1)
     return made
 
 

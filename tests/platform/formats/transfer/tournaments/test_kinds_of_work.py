@@ -71,7 +71,7 @@ def proven(released: Released) -> None:
 def challenged(
     repositories: dict[str, Repository], rules: RulesVersion, sample_sets: dict[str, SampleSet], alice: User
 ) -> None:
-    """A team's model, a copy of a bundled one, and challenges against two attacks on two samples."""
+    """A team's model, a copy of a bundled one, and challenges against two attacks on one sample."""
     request_challenges(repositories["model"], alice, "gaussian-noise", "salt-and-pepper")
 
 
