@@ -67,6 +67,7 @@ def release(submission: Submission) -> Release:
         sample_set=competition.sample_sets.get(purpose="validation"), salt="s", commitment="c", planned_at=now,
         state_since=now, state=Round.State.PUBLISHED,
     )  # fmt: skip
+    assert submission.player is not None
     RoundEntry.objects.create(
         round=played, track=submission.repository.track, submission=submission, player=submission.player, order=1,
         prior=1, eligible=True,
