@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import groupby
 
 from django.conf import settings
 from django.http import HttpRequest
 
-from competitions.formats import track_title
 from core.errors import Refusal
 from formats.query.challenges.models import Challenge
 from formats.query.challenges.opponents import ChallengeOpponent, opponents_of
 from formats.query.challenges.selectors import challenges_by
 from formats.query.challenges.services import challenges_left, check_left, check_open, check_ready
+from formats.query.tracks import TRACKS
 from pages.access import in_team
 from pages.formats import Content
 from pages.player_names import PlayerName
@@ -57,13 +56,10 @@ def opponent_name(row: Challenge) -> PlayerName:
 
 def _form(shown: Submission) -> ChallengeForm:
     entry = shown.repository.entry
-    by_track = groupby(sorted(opponents_of(shown), key=_track), key=_track)
-    opponents = [(track_title(entry.competition, track).capitalize(), list(group)) for track, group in by_track]
+    possible = opponents_of(shown)
+    by_track = [(track, [each for each in possible if each.track_name == track.name]) for track in TRACKS]
+    opponents = [(track.title.capitalize(), each) for track, each in by_track if each]
     return ChallengeForm(opponents, challenges_left(entry), settings.TEAM_CHALLENGES, _closed(shown))
-
-
-def _track(opponent: ChallengeOpponent) -> str:
-    return opponent.track_name
 
 
 def _closed(shown: Submission) -> Refusal | None:
