@@ -59,15 +59,17 @@ def _form(shown: Submission) -> ChallengeForm:
     possible = opponents_of(shown)
     by_track = [(track, [each for each in possible if each.track_name == track.name]) for track in TRACKS]
     opponents = [(track.title.capitalize(), each) for track, each in by_track if each]
-    return ChallengeForm(opponents, challenges_left(entry), settings.TEAM_CHALLENGES, _closed(shown))
+    left = challenges_left(entry)
+    return ChallengeForm(opponents, left, settings.TEAM_CHALLENGES, _closed(shown, left))
 
 
-def _closed(shown: Submission) -> Refusal | None:
+def _closed(shown: Submission, left: int) -> Refusal | None:
     """Return why no challenge is accepted now, None if one is."""
     try:
         check_open(shown.repository.entry.competition)
         check_ready(shown)
-        check_left(shown.repository.entry)
+        if not left:
+            check_left(shown.repository.entry)
     except Refusal as refusal:
         return refusal
     return None
