@@ -32,6 +32,7 @@ from evaluation.cli import (
     play,
     replay,
     simulate,
+    site_challenge,
     site_fetch,
     site_login,
     site_logs,
@@ -81,6 +82,7 @@ _COMMANDS = (
     site_matches,
     site_fetch,
     replay,
+    site_challenge,
     completion,
 )
 

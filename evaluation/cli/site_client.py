@@ -112,6 +112,20 @@ class SiteSubmission:
 
 
 @dataclass(frozen=True)
+class SiteChallenge:
+    """An unranked match; `numbers` and `samples` are None before it is played."""
+
+    number: int
+    submission: int
+    opponent: str
+    opponent_title: str
+    track: str
+    state: str
+    numbers: dict[str, Any] | None = None
+    samples: list[dict[str, Any]] | None = None
+
+
+@dataclass(frozen=True)
 class SiteLogLine:
     """A line of a log."""
 
@@ -177,6 +191,15 @@ class SiteClient:
     def withdraw(self, number: int) -> SiteSubmission:
         """Withdraw a submission."""
         return read_submission(self._answer("POST", f"submissions/{number}/withdraw", {}))
+
+    def request_challenge(self, submission: int, opponent: str) -> SiteChallenge:
+        """Request a challenge of a submission."""
+        path = f"submissions/{submission}/challenges"
+        return _read(SiteChallenge, self._answer("POST", path, {"opponent": opponent}))
+
+    def challenge(self, submission: int, number: int) -> SiteChallenge:
+        """Return a challenge of a submission."""
+        return _read(SiteChallenge, self.get(f"submissions/{submission}/challenges/{number}"))
 
     def rows(self, path: str, **query: str) -> Iterator[dict[str, Any]]:
         """Yield the rows of a list, page by page."""

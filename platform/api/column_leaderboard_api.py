@@ -10,7 +10,15 @@ from django.contrib.auth.models import AnonymousUser
 from rest_framework import serializers
 
 from accounts.models import User
-from api.formats import AnswerShapes, NewestCounts, RoundResult, SubmissionProgress, WithoutMatches, only_now
+from api.formats import (
+    AnswerShapes,
+    NewestCounts,
+    RoundResult,
+    SubmissionProgress,
+    WithoutChallenges,
+    WithoutMatches,
+    only_now,
+)
 from competitions.board_freezes import frozen_since, sees_live
 from competitions.models import Track
 from rounds.models import Round
@@ -53,7 +61,7 @@ class ColumnScoreSerializer(serializers.Serializer[Any]):
     values = serializers.DictField()
 
 
-class PlainApi(WithoutMatches, NewestCounts):
+class PlainApi(WithoutMatches, WithoutChallenges, NewestCounts):
     """See `api.formats.ApiFormat`."""
 
     shapes = AnswerShapes(ColumnBoardSerializer, ColumnPlaceSerializer, ColumnScoreSerializer)

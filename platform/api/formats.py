@@ -67,6 +67,29 @@ class MatchAnswer:
     samples: Sequence[Mapping[str, Any]] | None = None
 
 
+@dataclass(frozen=True, kw_only=True)
+class ChallengeAnswer:
+    """An unranked match that a team requested. `opponent` is named as in the request.
+
+    `state` is waiting, playing, played, failed (by platform errors, and not counted) or cancelled. `numbers` and
+    `samples` are null before it is played.
+    """
+
+    number: int
+    submission: int
+    opponent: str
+    opponent_title: str
+    track: str
+    state: str
+    requested_by: str
+    requested_at: datetime
+    played_at: datetime | None
+    rules: int
+    sample_set: str
+    numbers: Mapping[str, Any] | None
+    samples: Sequence[Mapping[str, Any]] | None = None
+
+
 class ApiFormat(Protocol):
     """What the API answers of competitions of a format. All values are plain ones for JSON."""
 
@@ -104,6 +127,15 @@ class ApiFormat(Protocol):
     def choose(self, submission: Submission, by: User) -> None:
         """Let a submission count instead of the newest one of its team. Raise `Refusal`."""
 
+    def challenges(self, submission: Submission) -> Sequence[ChallengeAnswer]:
+        """Return the challenges of a submission, the newest first, without samples."""
+
+    def challenge(self, submission: Submission, number: int) -> ChallengeAnswer | None:
+        """Return a challenge of a submission with its samples; None for an unknown one."""
+
+    def request_challenge(self, submission: Submission, opponent: str, by: User) -> int:
+        """Request a challenge; return its number. Raise `Refusal`, also in a format that offers none."""
+
     def leaderboard(
         self, track: Track, user: User | AnonymousUser, page: str, at: datetime | None
     ) -> Mapping[str, Any]:
@@ -129,6 +161,22 @@ class WithoutMatches:
         self, competition: Competition, key: str, user: User | AnonymousUser, *, played: Round | None
     ) -> MatchAnswer | None:
         return None
+
+
+class WithoutChallenges:
+    """The answers of a format that offers no challenges."""
+
+    def challenges(self, submission: Submission) -> Sequence[ChallengeAnswer]:
+        return ()
+
+    def challenge(self, submission: Submission, number: int) -> ChallengeAnswer | None:
+        return None
+
+    def request_challenge(self, submission: Submission, opponent: str, by: User) -> int:
+        """Raise `Refusal`."""
+        raise Refusal(
+            "competitions of this format offer no challenges", fix="play on your own computer: gauntlet tournament"
+        )
 
 
 class NewestCounts:

@@ -300,6 +300,39 @@ class WholeMatchSerializer(MatchSerializer):
     samples = serializers.ListField(child=serializers.DictField(), allow_null=True)
 
 
+class ChallengeRequestSerializer(serializers.Serializer[Any]):
+    """The opponent: the name of a bundled baseline, or the number of a submission whose code is released."""
+
+    opponent = serializers.CharField(max_length=60)
+
+
+class ChallengeSerializer(serializers.Serializer[Any]):
+    """An unranked match of a submission against an opponent that its team chose, named as in the request.
+
+    `state` is `waiting`, `playing`, `played`, `failed` (by platform errors; it does not count for the limit of the
+    team) or `cancelled` (a submission of it was withdrawn or disqualified). `numbers` are null before it is played.
+    """
+
+    number = serializers.IntegerField()
+    submission = serializers.IntegerField()
+    opponent = serializers.CharField()
+    opponent_title = serializers.CharField()
+    track = serializers.CharField(help_text="The track of the opponent.")
+    state = serializers.CharField()
+    requested_by = serializers.CharField()
+    requested_at = serializers.DateTimeField()
+    played_at = serializers.DateTimeField(allow_null=True)
+    rules = serializers.IntegerField()
+    sample_set = serializers.CharField()
+    numbers = serializers.DictField(allow_null=True)
+
+
+class WholeChallengeSerializer(ChallengeSerializer):
+    """A challenge with a row for each sample, null before it is played: development samples are public."""
+
+    samples = serializers.ListField(child=serializers.DictField(), allow_null=True)
+
+
 class TokenSerializer(AnswerSerializer[AccessToken]):
     """The token of the request."""
 

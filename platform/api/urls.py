@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.urls import include, path
 
-from api import matches, profile_views, rounds, schema, submission_views, views
+from api import challenges, matches, profile_views, rounds, schema, submission_views, views
 from api.unversioned_addresses import UnknownAddress, moved
 
 app_name = "api"
@@ -37,6 +37,8 @@ version_1 = [
     path("submissions/<int:number>/log", submission_views.ShowLog.as_view(), name="log"),
     path("submissions/<int:number>/evaluations", submission_views.ListEvaluations.as_view(), name="evaluations"),
     path("submissions/<int:number>/matches", matches.ListMatches.as_view(), name="matches"),
+    path("submissions/<int:number>/challenges", challenges.ListChallenges.as_view(), name="challenges"),
+    path("submissions/<int:number>/challenges/<int:challenge>", challenges.ShowChallenge.as_view(), name="challenge"),
     path("submissions/<int:number>/withdraw", submission_views.WithdrawSubmission.as_view(), name="withdraw"),
     path("submissions/<int:number>/choose", submission_views.ChooseSubmission.as_view(), name="choose"),
     path(f"{_repository}/quota", submission_views.ShowQuota.as_view(), name="quota"),

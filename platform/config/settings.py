@@ -74,6 +74,7 @@ INSTALLED_APPS = [
     "demo.apps.DemoConfig",
     "formats.query.matches.apps.MatchesConfig",
     "formats.query.leaderboards.apps.LeaderboardsConfig",
+    "formats.query.challenges.apps.ChallengesConfig",
     "formats.query.rounds.apps.QueryRoundsConfig",
     "formats.query.apps.QueryConfig",
     "formats.transfer.tournaments.apps.TournamentsConfig",
@@ -264,6 +265,8 @@ TEAM_WORKER_SECONDS = env.number("GAUNTLET_TEAM_WORKER_SECONDS", 86_400)
 """Worker seconds of a team in 24 hours, above which its pieces come after those of other teams."""
 TEAM_BUILD_SECONDS = env.number("GAUNTLET_TEAM_BUILD_SECONDS", 14_400)
 """Build seconds of a team in 24 hours, above which its submissions are built after those of other teams."""
+TEAM_CHALLENGES = env.number("GAUNTLET_TEAM_CHALLENGES", 5, least=0)
+"""Unranked matches that a team may request in any 24 hours, in formats that offer them; 0: none."""
 
 # the queue
 CELERY_BROKER_URL, CELERY_BROKER_TRANSPORT_OPTIONS = env.broker("GAUNTLET_BROKER", f"filesystem://{STATE / 'broker'}")

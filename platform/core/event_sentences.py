@@ -29,6 +29,7 @@ PHRASES: Mapping[str, str] = {
     "call_off": "called off {subject}",
     "cancel": "cancelled {subject}",
     "cancel_runs": "cancelled {number} runs of {subject}",
+    "challenge": "requested {subject} of submission {submission} against {opponent}",
     "change": "changed {subject}",
     "change_announcement": "changed the announcement “{title}”",
     "change_role": "changed the role of {user} in {competition} from {before} to {role}",

@@ -66,7 +66,7 @@ class MatrixContent(Content):
 
 @dataclass(frozen=True, kw_only=True)
 class SubmissionContent(Content):
-    """State and score of a submission. `aside` is for its team and the organisers.
+    """State and score of a submission. `aside` and `below`, which follows the log, are for its team and the organisers.
 
     `final`: what it shows does not change any more, unless the submission is measured again. `why` says why it has its
     rank, on each leaderboard where it has one; the template includes `pages/submission/why_this_rank.html` for it.
@@ -76,6 +76,7 @@ class SubmissionContent(Content):
     steps: Sequence[Step]
     final: bool
     aside: Content | None = None
+    below: Content | None = None
     why: Sequence[RankExplanation] = ()
 
 

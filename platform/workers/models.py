@@ -16,6 +16,7 @@ class Priority(models.IntegerChoices):
     ROUND = 0, "round"
     BOARD = 1, "leaderboard"
     REPEAT = 2, "repeat"
+    UNRANKED = 3, "unranked"
 
 
 class Worker(models.Model):

@@ -33,9 +33,9 @@ class Claimed:
 def claim(worker: Worker, role: Role = PLAY) -> Claimed | None:
     """Claim the next item for `worker`, which has a role; return None if nothing waits that it can play.
 
-    One order over all kinds of the role: rounds before leaderboards, then the team that `workers.fair_share` serves
-    first, then what has waited longest. Where nothing waits, the work of lost workers is returned to the queue, and
-    claimed.
+    One order over all kinds of the role: rounds, then leaderboards, then what is unranked; then the team that
+    `workers.fair_share` serves first, then what has waited longest. Where nothing waits, the work of lost workers is
+    returned to the queue, and claimed.
     """
     found = _claim_first(worker, role)
     return _claim_first(worker, role) if found is None and _expire(kinds_of(role)) else found

@@ -33,12 +33,15 @@ def in_order(turns: Sequence[tuple[Work[Any], Turn]], now: datetime, role: Role)
     return sorted(turns, key=place)
 
 
+OF_TEAMS = (Priority.BOARD, Priority.UNRANKED)
+"""The priorities of work that uses the share of a team, or that of no team."""
+
 PLAY = Role("play", limit=lambda: settings.TEAM_WORKER_SECONDS)
 """Workers that play for leaderboards and rounds."""
 
 
 def worker_time(teams: Collection[int | None], now: datetime, role: Role) -> dict[int | None, tuple[float, float]]:
-    """Return the seconds of `role` that each team used on leaderboards in the last hour and the last day.
+    """Return the seconds of `role` that each team used in the last hour and the last day, rounds excluded.
 
     Whole hours count: "the last hour" is up to two hours, and "the last day" at least 23.
     """
@@ -55,7 +58,7 @@ def worker_time(teams: Collection[int | None], now: datetime, role: Role) -> dic
 def uses(teams: Collection[int | None], now: datetime, role: Role = PLAY) -> dict[int | None, Use]:
     """Return each team's use at `now` of the workers of `role`: what ended, and what they hold for it now."""
     spent = worker_time(teams, now, role)
-    held = [each for kind in kinds_of(role) for each in kind.held() if each.priority == Priority.BOARD]
+    held = [each for kind in kinds_of(role) for each in kind.held() if each.priority in OF_TEAMS]
     running = Counter(each.entry for each in held)
     going: defaultdict[int | None, float] = defaultdict(float)
     for each in held:
@@ -70,7 +73,7 @@ def charge(held: Held, now: datetime, role: Role = PLAY) -> None:
 
     Last in its transaction, to lock the row briefly.
     """
-    if held.priority != Priority.BOARD:
+    if held.priority not in OF_TEAMS:
         return
     hour = now.replace(minute=0, second=0, microsecond=0)
     whose: dict[str, Any] = {"role": role.name, "entry_id": held.entry, "hour": hour}

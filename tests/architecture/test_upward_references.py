@@ -24,7 +24,8 @@ SAME_WORD = {
     ("api/rounds.py", "decisions"),  # methods of a format, and the addresses of what they answer
     ("api/submission_views.py", "evaluations"),
     ("api/matches.py", "matches"),
-    *(("api/urls.py", name) for name in ("decisions", "evaluations", "matches")),
+    ("api/challenges.py", "challenges"),
+    *(("api/urls.py", name) for name in ("challenges", "decisions", "evaluations", "matches")),
     *((f"pages/manual/{name}.py", "decisions") for name in ("documents", "views")),  # of this project
     ("pages/team/team_page.py", "standings"),
     ("pages/team/views.py", "standings"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
@@ -10,7 +11,7 @@ from django.contrib.auth.models import AnonymousUser
 from rest_framework import serializers
 
 from accounts.models import User
-from api.formats import AnswerShapes, MatchAnswer, RoundResult, SubmissionProgress
+from api.formats import AnswerShapes, ChallengeAnswer, MatchAnswer, RoundResult, SubmissionProgress
 from competitions.board_freezes import sees_live
 from competitions.models import Competition, Track
 from core import rounding
@@ -22,6 +23,9 @@ from formats.query.api_serializers import (
     QueryPlaceSerializer,
     WarningSerializer,
 )
+from formats.query.challenges import services as challenge_services
+from formats.query.challenges.models import Challenge
+from formats.query.challenges.selectors import challenges_by
 from formats.query.leaderboards import choose_submission
 from formats.query.leaderboards.models import Evaluation
 from formats.query.leaderboards.visibility import (
@@ -31,7 +35,7 @@ from formats.query.leaderboards.visibility import (
     row_of,
     shown_evaluations_of,
 )
-from formats.query.matches.curves import rows_of, summary
+from formats.query.matches.curves import MatchSampleRow, rows_of, summary
 from formats.query.matches.models import Match
 from formats.query.rounds.decision_text import why
 from formats.query.rounds.match_visibility import Sight, scores_seen, sight_of
@@ -100,6 +104,22 @@ class QueryApi:
         """Make the submission count, where the rules let teams choose."""
         choose_submission.choose(submission=submission, by=by)
 
+    def challenges(self, submission: Submission) -> Sequence[ChallengeAnswer]:
+        """Return those that are waiting, played, failed or cancelled."""
+        return [_challenge(each) for each in challenges_by(submission)]
+
+    def challenge(self, submission: Submission, number: int) -> ChallengeAnswer | None:
+        """Return a challenge with a row for each played sample."""
+        found = challenges_by(submission).filter(pk=number).first()
+        if found is None or not found.results:
+            return _challenge(found) if found else None
+        samples = MatchSampleSerializer(found.results, many=True).data
+        return replace(_challenge(found), samples=list(samples))
+
+    def request_challenge(self, submission: Submission, opponent: str, by: User) -> int:
+        """Request an unranked match on the first development samples."""
+        return challenge_services.challenge(submission=submission, opponent=opponent, by=by).pk
+
     def leaderboard(
         self, track: Track, user: User | AnonymousUser, page: str, at: datetime | None
     ) -> Mapping[str, Any]:
@@ -137,6 +157,25 @@ class QueryApi:
             for track, lines in ((MODEL, stage.models), (bracket.track_name, stage.attacks))
             for line in lines
         ]
+
+
+def _challenge(row: Challenge) -> ChallengeAnswer:
+    """Return a challenge without its samples."""
+    numbers = summary([MatchSampleRow(**each) for each in row.results])
+    return ChallengeAnswer(
+        number=row.pk,
+        submission=row.submission_id,
+        opponent=row.opponent_name,
+        opponent_title=row.opponent.title if row.opponent else row.baseline,
+        track=row.opponent_track,
+        state=row.progress.value,
+        requested_by=row.by.username,
+        requested_at=row.requested_at,
+        played_at=row.played_at,
+        rules=row.rules.version,
+        sample_set=row.sample_set.name,
+        numbers=MatchNumbersSerializer(numbers).data if numbers else None,
+    )
 
 
 def _answers(matches: Iterable[Match], sight: Sight | None = None) -> Iterator[MatchAnswer]:

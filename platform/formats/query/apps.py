@@ -32,6 +32,7 @@ class QueryConfig(AppConfig):
             AdminPage("Matches", "sports_kabaddi", "matches_match"),
             AdminPage("Pieces", "extension", "matches_piece"),
             AdminPage("Sample results", "analytics", "matches_sampleresult"),
+            AdminPage("Challenges", "swords", "challenges_challenge"),
         ),
         "Leaderboards": (
             AdminPage("Standings", "leaderboard", "leaderboards_standing"),

@@ -10,7 +10,15 @@ from django.contrib.auth.models import AnonymousUser
 from rest_framework import serializers
 
 from accounts.models import User
-from api.formats import AnswerShapes, MatchAnswer, NewestCounts, RoundResult, SubmissionProgress, only_now
+from api.formats import (
+    AnswerShapes,
+    MatchAnswer,
+    NewestCounts,
+    RoundResult,
+    SubmissionProgress,
+    WithoutChallenges,
+    only_now,
+)
 from competitions.board_freezes import frozen_since, sees_live
 from competitions.models import Competition, Track
 from competitions.selectors import sees_everything_of
@@ -36,7 +44,7 @@ from rounds.publishing.visibility import pairs_public
 from submissions.models import Submission
 
 
-class TransferApi(NewestCounts):
+class TransferApi(WithoutChallenges, NewestCounts):
     """See `api.formats.ApiFormat`. A match is a pair of an attack and a defence."""
 
     shapes = AnswerShapes(TransferBoardSerializer, TransferPlaceSerializer, StandingSerializer)

@@ -52,6 +52,7 @@ def submission(request: HttpRequest, number: int) -> HttpResponse:
         "build": _build(request, builds) if inside else None,
         "builds": builds,
         "aside": content.aside,
+        "below": content.below,
         "why": content.why,
         **content.context,
     }

@@ -148,6 +148,12 @@ def released_tags(repository: Repository, also: Round | None = None) -> dict[str
     return {entry.submission.tag: entry.submission.commit for entry in sorted(entries, key=lambda each: each.round_id)}
 
 
+def public_entries(competition: Competition) -> list[RoundEntry]:
+    """Return the entries of a competition whose code is public now: those of `released_entries` of its rounds."""
+    with_code = Release.objects.filter(part=Release.Part.CODE, withdrawn_at=None, round__competition=competition)
+    return _cloneable(RoundEntry.objects.filter(round__in=with_code.values("round")))
+
+
 def open_part(round_: Round, part: str) -> Download:
     """Return a released file: "bundle", "images", "perturbed" (a table), or "perturbed-N" (the images of its row N).
 

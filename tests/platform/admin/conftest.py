@@ -26,6 +26,7 @@ from competitions.models import (
 from core import event_log
 from core.models import SiteIdentity
 from formats.curves.models import Benchmark, Improvement, ModelScore, Proof
+from formats.query.challenges.models import Challenge
 from formats.query.leaderboards.models import (
     Evaluation,
     Pool,
@@ -85,6 +86,11 @@ class Rows:
         match = self._match(players)
         self._tournament(submission, players)
         self._benchmark(submission)
+        Challenge.objects.create(
+            submission=submission, by=self.by, requested_at=self.at, opponent_track="untargeted",
+            baseline="gaussian-noise", rules=self.rules, sample_set=self.sets["validation"], samples=2, seed=1,
+            state="failed",
+        )  # fmt: skip
         evaluation = self._evaluation(submission, players, match)
         if self.rounds == 1:
             SiteIdentity.objects.create(value="a" * 32, made_at=self.at)

@@ -53,6 +53,7 @@ PAGES: dict[str, tuple[Right | None, Right | None, set[str]]] = {
             *("matches.match", "matches.piece", "matches.sampleresult", "leaderboards.pool", "leaderboards.poolplace"),
             *("leaderboards.evaluation", "leaderboards.resamples", "leaderboards.rejudging", "leaderboards.snapshot"),
             *("leaderboards.standing", "leaderboards.submissionchoice", "query_rounds.roundmatch"),
+            "challenges.challenge",
             *("query_rounds.roundstage", "query_rounds.decision", "query_rounds.roundwarning"),
             *("tournaments.tournament", "tournaments.entrant", "tournaments.attackrun", "tournaments.defencerun"),
             *("tournaments.repeatrun", "tournaments.pairtotal", "curves_format.benchmark", "curves_format.modelscore"),
@@ -110,7 +111,7 @@ ACTIONS: dict[str, Right | None] = {
                 f"{page}.{name}"
                 for page in (
                     *("tournaments.attackrun", "tournaments.defencerun", "tournaments.repeatrun"),
-                    *("curves_format.benchmark", "curves_format.proof"),
+                    *("curves_format.benchmark", "curves_format.proof", "challenges.challenge"),
                 )
                 for name in ("replay", "retry_now", "give_up")
             ),

@@ -18,7 +18,7 @@ from core.models import TableChange
 
 APPS = (
     *("core", "accounts", "competitions", "repositories", "submissions", "tournaments", "matches", "leaderboards"),
-    "rounds",
+    *("challenges", "rounds"),
 )
 WITHOUT_PAGES = {TableChange}
 """A table of triggers, in which nobody looks up anything."""

@@ -16,6 +16,7 @@ from rest_framework.test import APIClient
 from accounts.models import User
 from accounts.services import issue_token
 from competitions.models import Competition, FreezeWindow, RulesVersion, SampleSet, Track
+from formats.query.challenges.models import Challenge
 from formats.query.leaderboards.models import Evaluation, Pool, Standing
 from formats.query.matches.models import Match, Piece, SampleResult
 from formats.query.rounds.models import RoundWarning
@@ -179,3 +180,14 @@ def match(scored: Submission) -> Match:
         for number, (outcome, distance, reason) in enumerate([("adversarial", 1.25, ""), ("failed", 30.0, "limit")])
     )  # fmt: skip
     return made
+
+
+@pytest.fixture
+def challenged(scored: Submission, rules: RulesVersion, sample_sets: dict[str, SampleSet], alice: User) -> Challenge:
+    """A challenge of the scored submission that waits."""
+    Track.objects.filter(name="untargeted").update(baselines=["gaussian-noise", "salt-and-pepper"])
+    return Challenge.objects.create(
+        submission=scored, by=alice, requested_at=rules.created_at, opponent_track="untargeted",
+        baseline="salt-and-pepper", rules=rules, sample_set=sample_sets["development"], samples=2, seed=1,
+        entry=scored.repository.entry,
+    )  # fmt: skip

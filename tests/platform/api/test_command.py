@@ -23,6 +23,7 @@ from competitions.models import Competition, RulesVersion, SampleSet, Track
 from core import worker_notifications
 from evaluation.cli import main, site_logs, site_version
 from evaluation.cli.site_client import SiteClient
+from formats.query.challenges.models import Challenge
 from formats.query.leaderboards.models import Evaluation, Pool, Standing
 from formats.query.matches.models import Match
 from repositories.models import Repository
@@ -212,6 +213,35 @@ def test_it_shows_submissions_quota_and_logs(
     assert (status, f"Submission {scored.pk}, Wise owl, is withdrawn." in err) == (0, True)
     scored.refresh_from_db()
     assert scored.state == Submission.State.WITHDRAWN
+
+
+def test_a_challenge_is_requested_and_followed_to_its_result(
+    gauntlet: Run, login: Callable[..., str], challenged: Challenge, alice: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    login(alice)
+    number = challenged.submission_id
+    status, out, err = gauntlet("challenge", number, "gaussian-noise", "--json")
+    assert (status, json.loads(out)["state"]) == (0, "waiting"), err
+    rows = [
+        {"sample": 0, "outcome": "adversarial", "distance": 1.25, "queries": 40, "seconds": 0.5, "reason": "",
+         "found_label": 3},
+    ]  # fmt: skip
+
+    def played(_: float) -> None:
+        Challenge.objects.filter(baseline="boundary").update(state="played", results=rows, median=1.25)
+
+    monkeypatch.setattr("evaluation.cli.site_challenge.time.sleep", played)
+    Track.objects.filter(name="untargeted").update(baselines=["boundary"])
+    status, out, err = gauntlet("challenge", number, "boundary", "--wait")
+    assert (status, f"submission {number} against boundary" in out) == (0, True), err
+    assert re.search(r"median distance +1\.25\b", out)
+    assert re.search(r"adversarial +1\.250 +40", out)
+    assert "is waiting\n" in err
+    assert "is played\n" in err
+    status, out, err = gauntlet("challenge", number, "numpy-classifier")
+    assert (status, out, "choose one of boundary" in err) == (3, "", True)
+    monkeypatch.setattr("evaluation.cli.site_challenge.time.sleep", lambda _: Challenge.objects.update(state="failed"))
+    assert gauntlet("challenge", number, "boundary", "--wait")[0] == 3, "platform errors ended it"
 
 
 def test_a_rejected_push_uses_no_slot_and_leaves_no_tag(

@@ -13,6 +13,7 @@ from rest_framework.test import APIClient
 
 from accounts.models import AccessToken, User
 from api import errors
+from formats.query.challenges.models import Challenge
 from formats.query.matches.models import Match
 from rounds.models import Round
 from submissions.models import Submission
@@ -32,10 +33,13 @@ def operations(described: dict[str, Any]) -> Iterator[Operation]:
 
 
 @pytest.fixture
-def arguments(scored: Submission, match: Match, played: Round, commit: str) -> dict[str, str]:
+def arguments(scored: Submission, match: Match, played: Round, challenged: Challenge, commit: str) -> dict[str, str]:
     """One of everything, by the names in the addresses."""
     Round.objects.update(state=Round.State.PUBLISHED)
-    return {"slug": "digits", "track_name": "model", "team": "owls", "number": str(scored.pk), "key": str(match.pk)}
+    return {
+        "slug": "digits", "track_name": "model", "team": "owls", "number": str(scored.pk), "key": str(match.pk),
+        "challenge": str(challenged.pk),
+    }  # fmt: skip
 
 
 def test_it_is_valid_and_complete(client: APIClient, tmp_path: Path, db: None) -> None:
@@ -57,7 +61,7 @@ def test_it_works(program: Any, arguments: dict[str, str], charlie: User, olga: 
         path = re.sub(r"{(\w+)}", lambda found: arguments[found[1]], operation.path)
         if "/rounds/" in path:
             path = path.replace(f"/rounds/{arguments['number']}", "/rounds/1")
-        body = {"commit": commit} if operation.method == "post" else None
+        body = {"commit": commit, "opponent": "gaussian-noise"} if operation.method == "post" else None
         response = getattr(client, operation.method)(path, body, format="json")
         assert response.status_code < 500, path
         check_answer(described, operation.path, operation.method, response)

@@ -11,6 +11,7 @@ from accounts.models import User
 from api.urls import version_1
 from competitions.models import Competition
 from core import clock
+from formats.query.challenges.models import Challenge
 from formats.query.matches.models import Match
 from rounds.models import Round
 from submissions.models import Build, LogChunk, Submission
@@ -47,6 +48,9 @@ TABLE = [
     Row("submit", MEMBERS, hidden=HIDDEN_MEMBERS),
     Row("submit", (401, 403, 400, 403), method="post", hidden=HIDDEN_MEMBERS),  # Bob names no commit
     Row("choose", (401, 403, 400, 403), method="post", hidden=HIDDEN_MEMBERS),  # the newest one counts
+    Row("challenges", INSIDE),
+    Row("challenges", (401, 403, 400, 403), method="post", hidden=HIDDEN_MEMBERS),  # Bob names no opponent
+    Row("challenge", INSIDE),
     Row("withdraw", MEMBERS, method="post", hidden=HIDDEN_MEMBERS),
 ]
 
@@ -66,7 +70,7 @@ SECRETS = [
 
 
 @pytest.fixture
-def places(scored: Submission, match: Match, played: Round) -> dict[str, Any]:
+def places(scored: Submission, match: Match, played: Round, challenged: Challenge) -> dict[str, Any]:
     """One of everything, by the names in the addresses."""
     Round.objects.update(state=Round.State.PUBLISHED)
     Submission.objects.update(problem="the problem", fix="the fix for the team")
@@ -74,7 +78,10 @@ def places(scored: Submission, match: Match, played: Round) -> dict[str, Any]:
     LogChunk.objects.create(
         build=build, stage="build", first_line=1, lines=1, text="printed by the player", at=clock.now()
     )
-    return {"slug": "digits", "track_name": "model", "team": "owls", "key": str(match.pk), "submission": scored.pk}
+    return {
+        "slug": "digits", "track_name": "model", "team": "owls", "key": str(match.pk), "submission": scored.pk,
+        "challenge": challenged.pk,
+    }  # fmt: skip
 
 
 def address(name: str, places: dict[str, Any]) -> str:
@@ -82,7 +89,7 @@ def address(name: str, places: dict[str, Any]) -> str:
     pattern = next(each.pattern for each in version_1 if each.name == name)
     path = f"/api/v1/{pattern}"
     number = 1 if "/rounds/" in path else places["submission"]
-    for converter in ("slug:slug", "slug:team", "slug:track_name", "path:key", "int:number"):
+    for converter in ("slug:slug", "slug:team", "slug:track_name", "path:key", "int:challenge", "int:number"):
         argument = converter.partition(":")[2]
         path = path.replace(f"<{converter}>", str(number if argument == "number" else places[argument]))
     return path

@@ -72,12 +72,17 @@ def _commit_proof(claim: Any) -> None:
     proofs.committed(claim, result)
 
 
+def _commit_challenge(claim: Any) -> None:
+    assert claim.release(state=WorkItem.State.PLAYED, median=1.0)
+
+
 COMMITS: Mapping[str, Callable[[Any], None]] = {
     "pieces": _commit_piece,
     "runs": _commit_run,
     "guesses": _commit_guess,
     "benchmarks": _commit_benchmark,
     "proofs": _commit_proof,
+    "challenges": _commit_challenge,
 }
 """How a claimed item of each kind of work gets its result."""
 

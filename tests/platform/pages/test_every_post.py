@@ -35,6 +35,7 @@ SUBMITTING = {
     "workers_workertime",  # a build that is withdrawn costs the worker time that it took
     "repositories_pushcost",  # a commit submitted by its hash is charged like a push
     *("competitions_termsacceptance", "leaderboards_evaluation", "leaderboards_standing", "matches_match"),
+    "challenges_challenge",
 }
 JUDGING = {"submissions_submission", "leaderboards_standing", "rounds_roundentry", "rounds_objection"}
 ANSWERING = {
@@ -66,6 +67,7 @@ FIELDS = {
     "post": "yes", "confirm": "yes", "state": "published", "is_staff": "on", "is_superuser": "on", "public": "on",
     "days": "9", "scopes": "read", "display_name": "X", "_save": "Save", "accept": "on",
     "about": "result", "confirmed": "yes", "user_name": "charlie", "role": "judge", "to": "charlie",
+    "opponent": "gaussian-noise",
 }  # fmt: skip
 
 

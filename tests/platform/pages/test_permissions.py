@@ -15,6 +15,7 @@ from competitions.organiser_pages import announce
 from competitions.terms import publish_terms
 from core import clock, object_store
 from core.roles import RIGHTS, OrganiserRole, Right
+from formats.query.challenges.models import Challenge
 from formats.query.matches.models import Match
 from pages.urls import urlpatterns
 from rounds.models import Objection, Release, Round, RoundEntry
@@ -129,6 +130,8 @@ TABLE = [
     Row("submission", ("rejected",), "get", EVERYONE),
     Row("submission", ("building",), "get", EVERYONE),
     Row("smoke_picture", ("rejected", "1", "0", "clean"), "get", (403, 403, 404, 404)),  # it keeps none
+    Row("challenge", ("challenge",), "get", INSIDE),
+    Row("challenge_image", ("challenge", "0", "clean"), "get", INSIDE),
     Row("match", ("match",), "get", EVERYONE),
     Row("match", ("hidden match",), "get", (404, 404, 404, 200)),
     Row("match_table", ("match", "success"), "get", EVERYONE),
@@ -191,6 +194,7 @@ TABLE = [
     Row("account", (), "get", SIGNED_IN),
     Row("account", (), "post", SIGNED_IN),
     Row("withdraw", ("building",), "post", MEMBERS_ACT),
+    Row("challenge_request", ("scored",), "post", MEMBERS_ACT),
     Row("choose", ("scored",), "post", MEMBERS_ACT),
     Row("choose_newest", ("owls", "model"), "post", MEMBERS_ACT),
     Row("submit", ("owls", "model"), "post", MEMBERS_ACT),
@@ -207,6 +211,7 @@ TABLE = [
             ("proof_upload", ("digits", "1", "1")),
             ("objection_withdraw", ("digits", "1", "objection")),
             ("withdraw", ("building",)),
+            ("challenge_request", ("scored",)),
             ("choose", ("scored",)),
             ("choose_newest", ("owls", "model")),
             ("terms_accept", ("digits",)),
@@ -265,6 +270,7 @@ TEXTS = [
     ("submission", "scored", "it remembers images", ("bob", "olga")),
     ("submission", "scored", "Place 1 in", ROLES),
     ("submission", "building", "Frozen in", ("bob", "olga")),
+    ("submission", "scored", "gaussian-noise", ("bob", "olga")),
     ("match", "match", "Boundary attack", ROLES),
     ("match", "match", "Median distance", ROLES),
     ("match", "match", "987654321", ()),
@@ -341,7 +347,7 @@ def keys(
     )  # fmt: skip
     numbers = {name: str(submission.pk) for name, submission in shown.items()}
     match = played_match.pk
-    SampleSet.objects.create(
+    samples = SampleSet.objects.create(
         competition=planned.competition, name="development", purpose="development", source="digits", split="validation",
         count=6, target_seed=7, digest=played_match.sample_set.digest, class_names=list("0123456789"),
         imported_at=planned.planned_at,
@@ -352,7 +358,11 @@ def keys(
         entry=shown["scored"].repository.entry, address="https://bot.example/", events=["round.published"], by=alice
     )
     others = {"webhook": webhook.pk, "delivery": ask_for_test(webhook=webhook, by=alice).pk}
-    others |= {"match": match, "hidden match": played_match.pk}
+    challenge = Challenge.objects.create(
+        submission=shown["scored"], by=bob, requested_at=planned.planned_at, opponent_track="untargeted",
+        baseline="gaussian-noise", rules=played_match.rules, sample_set=samples, samples=6, seed=1,
+    )  # fmt: skip
+    others |= {"match": match, "hidden match": played_match.pk, "challenge": challenge.pk}
     others |= {
         "objection": objection.pk,
         "token of alice": token.pk,
@@ -444,6 +454,7 @@ ORGANISERS_ONLY = {
     **dict.fromkeys([("match", "hidden match"), ("round_gallery", "digits")], Right.SEE_SECRETS),
     **dict.fromkeys([("match_table", "match"), ("match_image", "match")], Right.SEE_SECRETS),
     **dict.fromkeys([("log_after", "building"), ("log_file", "building")], Right.SEE),
+    **dict.fromkeys([("challenge", "challenge"), ("challenge_image", "challenge")], Right.SEE),
 }
 """What organisers see and strangers do not, by the name of its address and its first argument, and what it needs."""
 

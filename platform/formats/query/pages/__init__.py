@@ -13,10 +13,12 @@ from accounts.models import User
 from competitions.models import Competition, Entry, RulesVersion, Track
 from evaluation.charts.chart_table import ChartTable
 from evaluation.charts.line_chart import LineChart
+from formats.query.challenges.selectors import stuck_challenges
 from formats.query.matches.selectors import stuck_pieces
 from formats.query.pages import (
     board,
     bracket_csv,
+    challenge_views,
     curves,
     figures,
     history,
@@ -78,7 +80,7 @@ class QueryPages:
     )
 
     def urls(self) -> Sequence[URLPattern]:
-        """Return the addresses of matches and of their curves, of choices of teams, and of brackets."""
+        """Return the addresses of matches, their curves, challenges, choices of teams, and brackets."""
         curves_of_matches = "competitions/<slug:slug>/match-curves"
         return [
             path(curves_of_matches, match_views.compare, name="match_curves"),
@@ -86,6 +88,13 @@ class QueryPages:
             path("matches/<int:number>", match_views.show, name="match"),
             path("matches/<int:number>/samples/<int:sample>/<slug:name>.png", match_views.image, name="match_image"),
             path("matches/<int:number>/<slug:name>.csv", match_views.table, name="match_table"),
+            path("submissions/<int:number>/challenge", challenge_views.request_challenge, name="challenge_request"),
+            path("challenges/<int:number>", challenge_views.show, name="challenge"),
+            path(
+                "challenges/<int:number>/samples/<int:sample>/<slug:name>.png",
+                challenge_views.image,
+                name="challenge_image",
+            ),
             path("submissions/<int:number>/choose", submission_choice_views.choose, name="choose"),
             path(
                 "teams/<slug:slug>/repositories/<slug:track_name>/choose-newest",
@@ -212,12 +221,12 @@ class QueryPages:
         return incidents.queue()
 
     def held_by_workers(self) -> Mapping[str, int]:
-        """Return the number of pieces that each worker holds."""
+        """Return the number of pieces and challenges that each worker holds."""
         return incidents.held_by_workers()
 
     def stuck_work(self) -> int:
-        """Return how many pieces wait after faults."""
-        return stuck_pieces().count()
+        """Return how many pieces and challenges wait after faults."""
+        return stuck_pieces().count() + stuck_challenges().count()
 
     def incidents(self, live: Collection[str]) -> Sequence[Incident]:
         """Return failed and suspended matches, and evaluations without a score."""

@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection
 from datetime import datetime
+from itertools import chain
 
 from django.contrib.humanize.templatetags.humanize import intcomma
 from django.core.cache import cache
 from django.db.models import Count, Max, Min, Q, QuerySet
 
+from formats.query.challenges.models import Challenge
+from formats.query.challenges.selectors import stuck_challenges
 from formats.query.leaderboards.evaluation_basis import COUNTED, unresolved
 from formats.query.leaderboards.models import Evaluation
 from formats.query.leaderboards.replaced_matches import evaluations_using
@@ -49,9 +52,11 @@ def queue() -> WorkQueue:
 
 
 def held_by_workers() -> Counter[str]:
-    """Return the number of pieces that each worker holds, by its name."""
+    """Return the number of pieces and challenges that each worker holds, by its name."""
     held = Piece.objects.filter(state=Piece.State.CLAIMED, worker__isnull=False)
-    return Counter(held.order_by().values_list("worker__name", flat=True))
+    challenged = Challenge.objects.filter(state=Challenge.State.CLAIMED)
+    names = (held.order_by().values_list("worker__name", flat=True), challenged.values_list("worker", flat=True))
+    return Counter(chain(*names))
 
 
 def last_score_at() -> datetime | None:
@@ -134,7 +139,7 @@ def incidents(live: Collection[str]) -> list[Incident]:
 
 
 def rows_to_fix() -> list[RowsToFix]:
-    """Return the matches, evaluations and pieces that need a person."""
+    """Return the matches, evaluations, pieces and challenges that need a person."""
     return [
         RowsToFix(Urgency.FAILED, "Failed matches", _failed_matches(), REPLAY),
         RowsToFix(
@@ -144,6 +149,7 @@ def rows_to_fix() -> list[RowsToFix]:
             "Platform errors ended them. The site repeats each one once, after an hour; otherwise choose Re-evaluate.",
         ),
         RowsToFix(Urgency.WAITS, "Pieces that wait after faults", stuck_pieces(), RETRY),
+        RowsToFix(Urgency.WAITS, "Challenges that wait after faults", stuck_challenges(), RETRY),
         *_of_drained_hosts(),
     ]
 

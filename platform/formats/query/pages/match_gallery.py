@@ -1,20 +1,21 @@
-"""The gallery of a match: each adversarial with its pictures, labels, distance and queries, the smallest first."""
+"""The gallery of a match or a challenge: each adversarial with its pictures, labels, distance and queries.
+
+The smallest come first.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from django.core.paginator import Page, Paginator
-from django.urls import reverse
 
+from competitions.models import SampleSet
 from competitions.sample_pictures import CLEAN, PERTURBED, difference_name
 from competitions.sample_store import samples_of
 from evaluation.charts.sample_pictures import AMPLIFICATIONS
 from evaluation.formats.query.results import Outcome
 from formats.query.matches.curves import MatchSampleRow
-from formats.query.matches.models import Match
-from formats.query.tracks import TARGETED
 from pages.competition.development_samples import class_name
 from pages.round.gallery import amplification
 
@@ -44,22 +45,29 @@ class Gallery:
     factors: Sequence[int] = AMPLIFICATIONS
 
 
-def gallery(match: Match, rows: Sequence[MatchSampleRow], factor: str, page: str) -> Gallery | None:
-    """Return a page of the gallery, None if there is no adversarial; for people who see all images."""
+def gallery(
+    rows: Sequence[MatchSampleRow],
+    sample_set: SampleSet,
+    *,
+    targeted: bool,
+    address: Callable[[int, str], str],
+    factor: str,
+    page: str,
+) -> Gallery | None:
+    """Return a page of the gallery, None if there is no adversarial; for people who see all images.
+
+    `address` returns that of a picture of a sample, by its name.
+    """
     found = sorted((row for row in rows if row.outcome == Outcome.ADVERSARIAL), key=lambda row: row.distance)
     if not found:
         return None
     chosen = amplification(factor)
     shown = Paginator(found, PER_PAGE).get_page(page)
-    samples, names = samples_of(match.sample_set), match.sample_set.class_names
-    targeted = match.attack.track_name == TARGETED
+    samples, names = samples_of(sample_set), sample_set.class_names
 
     def gallery_sample(row: MatchSampleRow) -> GallerySample:
         sample = samples[row.sample]
-        pictures = (
-            reverse("pages:match_image", args=[match.pk, row.sample, name])
-            for name in (CLEAN, PERTURBED, difference_name(chosen))
-        )
+        pictures = (address(row.sample, name) for name in (CLEAN, PERTURBED, difference_name(chosen)))
         target = class_name(names, sample.target) if targeted else ""
         return GallerySample(
             row, class_name(names, sample.label), class_name(names, row.found_label), target, *pictures

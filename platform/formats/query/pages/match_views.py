@@ -26,6 +26,7 @@ from formats.query.pages.match_page import match_page
 from formats.query.pages.reproduction import reproduction
 from formats.query.pages.rules_table import scale
 from formats.query.rounds.match_visibility import Sight, scores_seen
+from formats.query.tracks import TARGETED
 from pages.access import competition_of
 from pages.csv_download import csv_file
 from pages.player_names import names_in, names_of
@@ -65,7 +66,14 @@ def show(request: HttpRequest, number: int) -> HttpResponse:
         "scale": scale(match.rules),
         "budget": query_rules(match.rules).query_budget,
         "audit": _audit(match) if sight.rows else "",
-        "gallery": gallery(match, page.rows, request.GET.get("amplify", ""), request.GET.get("page", "1"))
+        "gallery": gallery(
+            page.rows,
+            match.sample_set,
+            targeted=match.attack.track_name == TARGETED,
+            address=lambda sample, name: reverse("pages:match_image", args=[match.pk, sample, name]),
+            factor=request.GET.get("amplify", ""),
+            page=request.GET.get("page", "1"),
+        )
         if sight.clean and sight.perturbed
         else None,
         "others": _others(match, seen),

@@ -16,11 +16,13 @@ from formats.query.leaderboards.evaluation_basis import opposing_pool
 from formats.query.leaderboards.models import Evaluation
 from formats.query.leaderboards.visibility import evaluation_of, public_evaluation_of, row_of
 from formats.query.matches.selectors import PieceProgress, QueuePlace, progress, queue_of, worker_is_missing
+from formats.query.pages.challenge_display import challenges_of
 from formats.query.pages.match_links import by_opponent
 from formats.query.pages.rank_explanation import ComparedRank, explanation_of
 from formats.query.pages.rules_table import scale
 from formats.query.pages.submission_choice_display import choice_on
 from formats.query.tracks import MODEL
+from pages import polling
 from pages.formats import Content, SubmissionContent
 from pages.player_names import PlayerName, names_of
 from pages.submission.progress_steps import steps_of
@@ -91,6 +93,7 @@ def submission_content(
         ),
         final=evaluation is not None and evaluation.state != Evaluation.State.PLAYING,
         aside=Content(template="formats/query/parts/submission_choice.html") if choice else None,
+        below=challenges_of(request, shown) if inside and not polling.is_poll(request) else None,
         why=[compared.explanation] if compared else [],
     )
 

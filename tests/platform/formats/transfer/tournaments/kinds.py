@@ -11,6 +11,8 @@ from evaluation.formats.query.results import AuditReport
 from formats.curves.best_known.work import proofs
 from formats.curves.models import Benchmark, Proof
 from formats.curves.work import benchmarks
+from formats.query.challenges.models import Challenge
+from formats.query.challenges.work import challenges
 from formats.query.matches import piece_queue as matches
 from formats.query.matches import services as match_services
 from formats.query.matches.models import Match, Piece
@@ -25,6 +27,7 @@ from submissions.build_faults import PLATFORM_FAULTS
 from submissions.models import Build, Submission
 from tests.platform.formats.transfer.tournaments.results import result
 from workers.lease import Heartbeat, LostClaimError
+from workers.models import Priority
 from workers.queue import Claimed
 
 
@@ -32,6 +35,8 @@ class Kind(ABC):
     """A kind of work under test. `fixture` makes some waiting items."""
 
     fixture: str
+    priority = Priority.BOARD
+    """That of its items."""
     kept_when_cancelled = True
     """Whether an item that is held when it is cancelled is still committed."""
     swept_under_lock = False
@@ -176,7 +181,27 @@ class Proofs(Kind):
         proofs.replay(Proof.objects.get(pk=item), by)
 
 
+class Challenges(Kind):
+    fixture = "challenged"
+    priority = Priority.UNRANKED
+
+    def leave(self, item: int) -> None:
+        Challenge.objects.exclude(pk=item).delete()
+
+    def commit(self, claimed: Claimed) -> None:
+        with claimed.kind.session(claimed.claim, Heartbeat()) as session:
+            session.play(claimed.claim)
+
+    def cancel(self) -> None:
+        for submission in Submission.objects.all():
+            submissions.withdraw(submission=submission, by=submission.submitted_by)
+
+    def replay(self, item: int, by: User) -> None:
+        challenges.replay(Challenge.objects.get(pk=item), by)
+
+
 KINDS: dict[str, Kind] = {
     "pieces": Pieces(), "runs": Runs(), "builds": Builds(), "benchmarks": Benchmarks(), "proofs": Proofs(),
+    "challenges": Challenges(),
 }  # fmt: skip
 """The kinds of work by their names."""

@@ -17,17 +17,20 @@ from django.db import connection
 from django.db.models import Sum
 
 from accounts.models import User
+from competitions.models import RulesVersion, SampleSet
 from core import clock
 from formats.curves import scores
+from repositories.models import Repository
 from tests.platform.conftest import FakeClock
 from tests.platform.formats.curves.test_benchmarks import ALL, Stage, stage
 from tests.platform.formats.curves.test_best_known import Released, published, released
+from tests.platform.formats.query.challenges.requests import request_challenges
 from tests.platform.formats.transfer.tournaments.kinds import KINDS, Kind
 from tests.platform.other_process import database_url
 from workers import queue
 from workers.fault_record import MAX_FAULTS, PAUSES
 from workers.lease import BEAT_SECONDS, LostClaimError
-from workers.models import Priority, Worker, WorkerTime
+from workers.models import Worker, WorkerTime
 from workers.queue import Claimed
 from workers.team_queue_order import uses
 from workers.work_kind_interface import Work, kinds
@@ -62,6 +65,14 @@ def proven(released: Released) -> None:
     WorkerTime.objects.all().delete()  # of the round
     for by, change in ((released.ann, 51), (released.ben, 52)):
         released.upload(by, released.npz({1: change}))
+
+
+@pytest.fixture
+def challenged(
+    repositories: dict[str, Repository], rules: RulesVersion, sample_sets: dict[str, SampleSet], alice: User
+) -> None:
+    """A team's model, a copy of a bundled one, and challenges against two attacks on one sample."""
+    request_challenges(repositories["model"], alice, "gaussian-noise", "salt-and-pepper")
 
 
 @pytest.fixture
@@ -115,7 +126,7 @@ def test_what_is_held_is_seen_with_its_team_and_its_lease(
 ) -> None:
     (held,) = work.held()
     entry = kind.entry(only)
-    assert (held.priority, held.entry) == (Priority.BOARD, entry.pk if entry else None)
+    assert (held.priority, held.entry) == (kind.priority, entry.pk if entry else None)
     assert (held.since, held.until) == (the_clock.at, the_clock.at + kind.row(only).LEASE)
 
 

@@ -5,14 +5,19 @@ from __future__ import annotations
 from datetime import timedelta
 
 import pytest
+from pytest_django import Settings
 
+from accounts.models import User
 from core import clock
 from core.extension_point import ExtensionPoint
+from formats.query.challenges.models import Challenge
 from formats.query.matches.models import Match
 from formats.transfer.tournaments.models import AttackRun
 from formats.transfer.tournaments.run_work import runs
+from repositories.models import Repository
 from submissions.build_order import BUILD
 from tests.platform.conftest import FakeClock
+from tests.platform.formats.query.challenges.requests import other_team, request_challenges
 from workers import queue, tasks
 from workers.models import Priority, Worker, WorkerTime
 from workers.work_kind_interface import kinds
@@ -68,6 +73,22 @@ def test_a_team_that_used_the_workers_in_one_format_waits_in_the_other(
     AttackRun.objects.update(state="waiting", lease_until=None)
     WorkerTime.objects.update(entry=None)
     assert claims(worker)[0] == "runs"
+
+
+def test_unranked_work_comes_after_leaderboards_also_of_a_team_above_its_limit(
+    match: Match, repositories: dict[str, Repository], alice: User, bob: User, worker: Worker, settings: Settings
+) -> None:
+    """And of unranked work, that of the team that used less goes first."""
+    (own,) = request_challenges(repositories["model"], alice, "gaussian-noise")
+    other = other_team(repositories["model"])
+    request_challenges(other, other.entry.team.members.get(), "gaussian-noise")
+    Challenge.objects.update(queued_at=clock.now() - timedelta(hours=1))
+    match.pieces.update(entry=own.entry)
+    hour = clock.database_now().replace(minute=0, second=0, microsecond=0)
+    WorkerTime.objects.create(role="play", entry=own.entry, hour=hour, seconds=settings.TEAM_WORKER_SECONDS + 1)
+    claimed = list(iter(lambda: queue.claim(worker), None))
+    assert [each.kind.name for each in claimed] == ["pieces"] * match.pieces.count() + ["challenges"] * 2
+    assert [each.claim.entry for each in claimed[-2:]] == [other.entry, own.entry]
 
 
 def test_a_kind_that_fails_does_not_keep_the_work_of_lost_workers_from_others(

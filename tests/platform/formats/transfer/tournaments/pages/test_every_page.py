@@ -16,6 +16,7 @@ from submissions.models import Submission
 NO_MEANING = {
     *("curves", "match_curves", "curves_csv", "match_curves_csv", "team_history"),
     *("best_known", "best_known_csv", "proof_images"),
+    *("challenge", "challenge_image"),
 }
 """Pages of other formats alone."""
 
@@ -58,7 +59,7 @@ def addresses(numbers: dict[str, int], track: str) -> dict[str, str]:
 
 POSTS = {
     *("withdraw", "submit", "choose", "choose_newest", "invite", "accept", "decline", "accept_terms"),
-    *("icon", "account", "upload_proof"),
+    *("icon", "account", "upload_proof", "request_challenge"),
 }
 
 

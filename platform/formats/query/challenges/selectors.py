@@ -1,0 +1,28 @@
+"""Queries about challenges."""
+
+from __future__ import annotations
+
+from django.db.models import QuerySet
+
+from formats.query.challenges.models import Challenge
+from submissions.models import Submission
+
+_SHOWN_WITH = (
+    "submission__repository__entry__team", "submission__repository__entry__competition__frozen_leaderboards",
+    "submission__repository__track", "opponent__repository__entry__team", "rules", "sample_set", "by",
+)  # fmt: skip
+
+
+def shown_challenges() -> QuerySet[Challenge]:
+    """Return all challenges with what pages and the API show of them, newest first."""
+    return Challenge.objects.select_related(*_SHOWN_WITH)
+
+
+def challenges_by(submission: Submission) -> QuerySet[Challenge]:
+    """Return the challenges that a team requested for a submission, newest first."""
+    return shown_challenges().filter(submission=submission)
+
+
+def stuck_challenges() -> QuerySet[Challenge]:
+    """Return the challenges that wait after faults."""
+    return Challenge.objects.filter(Challenge.STUCK, state=Challenge.State.WAITING)

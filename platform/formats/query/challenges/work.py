@@ -1,0 +1,56 @@
+"""Challenges as work of the workers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.db.models import Q, QuerySet
+
+from formats.query.challenges import engine_adapter
+from formats.query.challenges.models import Challenge
+from submissions.models import Submission
+from workers.models import Worker
+from workers.single_item_work import RowWork
+
+
+class ChallengeWork(RowWork[Challenge]):
+    """One match on public samples, with a priority below everything that counts.
+
+    It is played whatever becomes of the release of its opponent; while its submission is withdrawn or disqualified, or
+    its opponent is, it is not.
+    """
+
+    name = "challenges"
+    tables = (Challenge,)
+
+    def playable(self) -> QuerySet[Challenge]:
+        taking_part = Q(submission__state=Submission.State.READY, submission__disqualified_at=None)
+        opposing = Q(opponent__state=Submission.State.READY, opponent__disqualified_at=None)
+        return Challenge.objects.filter(
+            taking_part, Q(opponent=None) | opposing, rules__competition__archived_at=None
+        ).select_related(
+            "submission__player__repository__entry", "submission__repository__track", "rules__competition",
+            "sample_set", "opponent__player__repository__entry",
+        )  # fmt: skip
+
+    def waiting_for(self, worker: Worker, now: datetime) -> QuerySet[Challenge]:
+        """Return also those with a player that needs a GPU to workers that have one."""
+        waiting = self.waiting(now)
+        return waiting if worker.device else waiting.filter(needs_gpu=False)
+
+    def longest(self, claim: Challenge) -> timedelta:
+        return engine_adapter.longest(claim)
+
+    def play(self, item: Challenge) -> Mapping[str, Any]:
+        return engine_adapter.played(item)
+
+    def log_ids(self, claim: Challenge) -> dict[str, int]:
+        return {"challenge": claim.pk}
+
+    def fault_columns(self, fault: str) -> dict[str, Any]:
+        return {"fault": fault}
+
+
+challenges = ChallengeWork()

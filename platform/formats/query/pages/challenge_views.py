@@ -1,0 +1,101 @@
+"""Challenges of a team: the request, the page with the result of each sample, and its pictures."""
+
+from __future__ import annotations
+
+from django.contrib.auth.decorators import login_required
+from django.core.exceptions import PermissionDenied
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, render
+from django.urls import reverse
+from django.views.decorators.http import require_POST, require_safe
+
+from core.errors import Refusal
+from evaluation.formats.query.results import Outcome
+from formats.query.challenges import engine_adapter
+from formats.query.challenges.models import Challenge
+from formats.query.challenges.selectors import shown_challenges
+from formats.query.challenges.services import challenge
+from formats.query.matches.curves import MatchSampleRow, summary
+from formats.query.matches.rules import query_rules
+from formats.query.pages.challenge_display import opponent_name
+from formats.query.pages.match_gallery import gallery
+from formats.query.pages.rules_table import scale
+from formats.query.tracks import MODEL, TARGETED
+from pages import polling
+from pages.access import check_visible, sees_inside
+from pages.submission.views import change
+
+_EVERY = 5
+"""Seconds between polls of a challenge that is not played yet."""
+
+
+@require_POST
+@login_required
+def request_challenge(request: HttpRequest, number: int) -> HttpResponse:
+    """Request a challenge of a submission against the opponent that a member chose."""
+    opponent = request.POST.get("opponent", "").strip()
+    done = f"The challenge against {opponent} waits for a worker. It is in the list below."
+    return change(request, number, lambda shown, by: challenge(submission=shown, opponent=opponent, by=by), done)
+
+
+@require_safe
+def show(request: HttpRequest, number: int) -> HttpResponse:
+    """Show state, numbers and samples of a challenge to its team and the organisers."""
+    shown = _challenge_of(request, number)
+    submission = shown.submission
+    competition = submission.repository.entry.competition
+    waits = shown.progress in (Challenge.Progress.WAITING, Challenge.Progress.PLAYING)
+    context = {"challenge": shown, "progress": shown.progress, "competition": competition}
+    known = {"state": str(shown.progress)}
+    framed = polling.live_part(
+        request, "formats/query/parts/challenge_state.html", context, every=_EVERY if waits else None, known=known
+    )
+    if polling.is_poll(request):
+        if request.GET.get("state") != known["state"]:
+            return HttpResponse(headers={"HX-Refresh": "true"})
+        return polling.answer(request, framed)
+    rows = [MatchSampleRow(**row) for row in shown.results]
+    numbers = summary(rows)
+    context |= {
+        "live_status": framed.html,
+        "submission": submission,
+        "team": submission.repository.entry.team,
+        "track": submission.repository.track,
+        "opponent": opponent_name(shown),
+        "is_model": submission.repository.track.name == MODEL,
+        "summary": numbers,
+        "outcomes": [(each.value, numbers.outcomes.get(each.value, 0)) for each in Outcome] if numbers else [],
+        "rows": rows,
+        "scale": scale(shown.rules),
+        "budget": query_rules(shown.rules).query_budget,
+        "gallery": gallery(
+            rows,
+            shown.sample_set,
+            targeted=shown.attack_track == TARGETED,
+            address=lambda sample, name: reverse("pages:challenge_image", args=[shown.pk, sample, name]),
+            factor=request.GET.get("amplify", ""),
+            page=request.GET.get("page", "1"),
+        ),
+    }
+    return render(request, "formats/query/challenge.html", context)
+
+
+@require_safe
+def image(request: HttpRequest, number: int, sample: int, name: str) -> HttpResponse:
+    """Return a picture of a sample as PNG, for those who see the challenge."""
+    shown = _challenge_of(request, number)
+    try:
+        content = engine_adapter.picture(shown, sample, name)
+    except Refusal as refusal:
+        raise Http404(refusal.problem) from refusal
+    return HttpResponse(content, content_type="image/png", headers={"Cache-Control": "private, max-age=600"})
+
+
+def _challenge_of(request: HttpRequest, number: int) -> Challenge:
+    """Return a challenge. Raise 404 if its competition is hidden, 403 for people of other teams."""
+    found = get_object_or_404(shown_challenges(), pk=number)
+    entry = found.submission.repository.entry
+    check_visible(request, entry.competition)
+    if not sees_inside(request, entry):
+        raise PermissionDenied
+    return found
