@@ -121,13 +121,13 @@ def _own_folders(settings: Settings, tmp_path: Path) -> None:
 
 @pytest.fixture
 def others_read_first(monkeypatch: pytest.MonkeyPatch, settings: Settings) -> None:
-    """Each page that a test requests was just requested by the public, and by the same reader: it may be kept."""
+    """Each page that a test requests was just requested by the public, and a poll by the same reader: it may be kept."""
     settings.ANONYMOUS_REQUESTS = 0
     request = Client.request
 
     def after_others(self: Client, **environ: Any) -> Any:
         if environ["REQUEST_METHOD"] in {"GET", "HEAD"}:
-            for client in (Client(), self):
+            for client in (Client(), self) if "HTTP_HX_REQUEST" in environ else (Client(),):
                 request(client, **environ).getvalue()  # an unread file would stay open
         return request(self, **environ)
 
