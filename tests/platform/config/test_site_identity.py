@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 from django.core.exceptions import ImproperlyConfigured
@@ -97,7 +98,7 @@ def test_a_failed_first_commit_leaves_folder_and_database_equal(
     monkeypatch: pytest.MonkeyPatch, committed: bool
 ) -> None:
     """Whether or not the commit took effect, the next program starts."""
-    database = connections["default"]
+    database: Any = connections["default"]
     commit = database._commit
 
     def fail() -> None:
