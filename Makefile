@@ -11,7 +11,7 @@ PRODUCTION_PASS := journey or (database and not docker)
 PASS := $(if $(PRODUCTION_FOLLOWS),$(SHORT_PASS),$(SQLITE_PASS))
 
 .DEFAULT_GOAL := help
-.PHONY: help setup kit demo test test-fast test-production check format bench compatibility base-image legacy-image clean
+.PHONY: help setup kit demo test test-fast test-production faults check format bench compatibility base-image legacy-image clean
 
 help: ## list the commands
 	@grep -hE '^[a-z-]+:.* ## ' $(firstword $(MAKEFILE_LIST)) | sed -E 's/^([a-z-]+):.* ## /\1\t/' | \
@@ -32,7 +32,7 @@ demo: setup ## start the whole site on this laptop, with virtual teams (ARGS=--e
 	  $(BIN)/python manage.py demo $(ARGS)
 
 # the processes share the cores; threads of numpy and torch would fight for them
-test test-fast test-production: export OMP_NUM_THREADS := 1
+test test-fast test-production faults: export OMP_NUM_THREADS := 1
 test: .venv/.set-up-dev ## run the tests on SQLite, two processes a core; ARGS are pytest's (ARGS="-k budget", ARGS=-n0: one process)
 	@if docker image inspect '$(BASE_IMAGE)' >/dev/null 2>&1; then \
 	  $(BIN)/python -m pytest -n auto -m "$(PASS)" $(ARGS); \
@@ -56,6 +56,9 @@ test-production: .venv/.set-up-dev ## run what the database can change and the j
 	  status=0; $(BIN)/python -m pytest -n auto -m "($(PRODUCTION_PASS)) and not docker" tests/platform tests/journeys $(ARGS) || status=$$?; \
 	  echo "Left out: the site of compose.yaml in Docker. Start a Docker engine, then: make base-image test-production"; exit $$status; \
 	fi
+
+faults: .venv/.set-up-dev ## let each statement, request and message of a season fail once, in every format (ARGS="-k query")
+	@GAUNTLET_FAULTS="$${GAUNTLET_FAULTS:-all}" $(BIN)/python -m pytest -n auto tests/platform/faults $(ARGS)
 
 check: .venv/.set-up-dev ## lint, format, types, layers, and Django's own checks
 	@$(BIN)/ruff check

@@ -19,6 +19,7 @@ from django.core.exceptions import ImproperlyConfigured
 from django.db import DatabaseError, IntegrityError, connection, transaction
 
 from core import clock, event_log
+from core.database_failures import persist
 from core.errors import HostFault, Refusal
 from core.extension_point import ExtensionPoint
 from core.models import SiteIdentity
@@ -124,11 +125,30 @@ def _begin() -> str | None:
     """Write a new identifier to both; if another program does at the same time, its identifier stays."""
     if False in has_files.answers():
         raise HostFault(f"{_lacks_files()}\n  fix: {_choose_folder()}")
-    with transaction.atomic():
-        row, made = SiteIdentity.objects.get_or_create(pk=_KEY, defaults={"value": _new(), "made_at": clock.now()})
-        if made:  # before the commit: a program that sees the row finds the file
-            _write(row.value)
+    value = _new()
+    try:
+        with transaction.atomic():
+            row, made = SiteIdentity.objects.get_or_create(pk=_KEY, defaults={"value": value, "made_at": clock.now()})
+            if made:  # before the commit: a program that sees the row finds the file
+                _write(row.value)
+    except DatabaseError:
+        _take_back(value)
+        raise
     return row.value
+
+
+def _take_back(value: str) -> None:
+    """Let the folder have the identifier of the database again, where the transaction that began with `value` failed.
+
+    Otherwise no host would take work until an operator adopts the folder.
+    """
+    known = persist(_in_database)  # the commit may have taken effect
+    if known == value or _in_folder() != value:
+        return
+    if known is None:
+        _path().unlink(missing_ok=True)
+    else:
+        _write(known, replace=True)
 
 
 def _in_database() -> str | None:

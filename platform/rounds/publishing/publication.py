@@ -12,7 +12,8 @@ from django.db.models import Q
 from competitions.selectors import require
 from competitions.validation_set_renewal import Renewal, draw_validation_set, keep_validation_set
 from core import event_log, platform_error_report
-from core.errors import Refusal
+from core.database_failures import FAILURES
+from core.errors import HostFault, Refusal
 from core.roles import Right
 from rounds.formats import format_of
 from rounds.models import Round
@@ -67,14 +68,20 @@ def _check_seen(current: Round, views: Sequence[Preview], previewed: str | None)
 def _drawn(round_: Round) -> Renewal | Exception | None:
     """Return the next validation set, or the error that prevents it; None if the competition does not renew it.
 
-    Runs before the transaction, since it reads many images; unused ones in the store are harmless.
+    Runs before the transaction, since it reads many images; unused ones in the store are harmless. Raise what the
+    database raises: the result is published later.
     """
     current = Round.objects.select_related("competition").get(pk=round_.pk)
     if current.state != Round.State.SCORED or not current.competition.new_validation_set:
         return None
     try:
-        return draw_validation_set(current.competition)
-    except Exception as error:  # any error: a missing data set must not block the result
+        try:
+            return draw_validation_set(current.competition)
+        except HostFault:  # a store that fails once would cost the competition its new samples
+            return draw_validation_set(current.competition)
+    except FAILURES:
+        raise
+    except Exception as error:  # any other error: a missing data set must not block the result
         return error
 
 
@@ -85,6 +92,8 @@ def _renew(current: Round, renewal: Renewal | Exception | None) -> None:
             raise renewal
         if renewal is not None:
             keep_validation_set(renewal)
+    except FAILURES:
+        raise
     except Exception as error:
         why = words(error)
         if not isinstance(error, Refusal):

@@ -8,11 +8,12 @@ import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 from django.core.exceptions import ImproperlyConfigured
 from django.core.management import CommandError, call_command
-from django.db import connection, connections
+from django.db import OperationalError, connection, connections
 from pytest_django import Settings
 
 from competitions.models import SampleSet
@@ -87,6 +88,28 @@ def test_a_new_site_gets_one_identifier(tmp_path: Path) -> None:
     require_identity()
     value = SiteIdentity.objects.get().value
     assert (tmp_path / "site-identity").read_text() == f"{value}\n"
+    require_identity()
+    assert SiteIdentity.objects.count() == 1
+
+
+@pytest.mark.parametrize("committed", [False, True])
+@pytest.mark.django_db(transaction=True)
+def test_a_failed_first_commit_leaves_folder_and_database_equal(
+    monkeypatch: pytest.MonkeyPatch, committed: bool
+) -> None:
+    """Whether or not the commit took effect, the next program starts."""
+    database: Any = connections["default"]
+    commit = database._commit
+
+    def fail() -> None:
+        if committed:
+            commit()
+        raise OperationalError("the database is shutting down")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(database, "_commit", fail)
+        with pytest.raises(OperationalError):
+            require_identity()
     require_identity()
     assert SiteIdentity.objects.count() == 1
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor, wait
 from io import StringIO
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
-from django.db import connections, transaction
+from django.core.files.base import File
+from django.db import OperationalError, connection, connections, transaction
 from rich.console import Console
 
 from accounts.models import Team
@@ -17,6 +18,7 @@ from competitions.sample_store import keep_samples
 from competitions.selectors import overlapping, rules_in_force, sample_set_for
 from core.errors import Refusal
 from core.models import Event
+from core.object_store import ObjectFolder
 from formats.query.demo.tables import print_preview
 from formats.query.leaderboards.evaluation_basis import basis_in_force
 from formats.query.leaderboards.models import Evaluation, Snapshot, Standing
@@ -264,6 +266,43 @@ def test_a_result_is_published_where_the_data_set_has_no_further_images(env: Rou
     assert why in round_.problem
     assert why in Event.objects.get(verb="keep_validation_set").reason
     assert dashboard(round_).problem == round_.problem
+
+
+@pytest.mark.parametrize("kind", ["SELECT", "INSERT"])
+def test_a_failure_of_the_database_costs_no_new_validation_set(env: RoundFixture, kind: str) -> None:
+    """Publishing fails as a whole, and the organiser tries again."""
+    env.field(3, 3)
+    round_ = env.scored(env.plan(samples=8))
+
+    def fail(execute: Callable[..., Any], sql: str, params: Any, many: bool, context: Any) -> Any:
+        if "competitions_sampleset" in sql and sql.startswith(kind):
+            raise OperationalError("the database is shutting down")
+        return execute(sql, params, many, context)
+
+    with connection.execute_wrapper(fail), pytest.raises(OperationalError):
+        publish(round_=round_, by=env.organiser)
+    round_.refresh_from_db()
+    assert round_.state == "scored"
+    publish(round_=round_, by=env.organiser)
+    assert round_.problem == ""
+    assert sample_set_for(env.competition, "validation") != env.sources["validation"]
+
+
+def test_an_object_store_that_fails_once_costs_no_new_validation_set(
+    env: RoundFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    env.field(3, 3)
+    round_ = env.scored(env.plan(samples=8))
+    save, failures = ObjectFolder._save, [OSError("an input/output error")]
+
+    def fail(store: ObjectFolder, name: str, content: File[bytes]) -> str:
+        if failures:
+            raise failures.pop()
+        return save(store, name, content)
+
+    monkeypatch.setattr(ObjectFolder, "_save", fail)
+    publish(round_=round_, by=env.organiser)
+    assert (round_.problem, failures) == ("", [])
 
 
 def test_a_competition_can_keep_its_validation_set(env: RoundFixture) -> None:
