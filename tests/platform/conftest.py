@@ -121,7 +121,7 @@ def _own_folders(settings: Settings, tmp_path: Path) -> None:
 
 @pytest.fixture
 def others_read_first(monkeypatch: pytest.MonkeyPatch, settings: Settings) -> None:
-    """Each page that a test requests was just requested by the public, a poll by the same reader too: it may be kept."""
+    """Each page that a test requests was just requested by the public, a poll by its reader, too: it may be kept."""
     settings.ANONYMOUS_REQUESTS = 0
     request = Client.request
 
