@@ -7,7 +7,10 @@ from typing import Any
 
 from rest_framework import serializers
 from rest_framework.pagination import CursorPagination
+from rest_framework.request import Request
 from rest_framework.response import Response
+
+from api.parameters import whole_number
 
 
 class NewestFirst(CursorPagination):
@@ -17,6 +20,10 @@ class NewestFirst(CursorPagination):
     page_size = 50
     page_size_query_param = "page_size"
     max_page_size = 200
+
+    def get_page_size(self, request: Request) -> int:
+        """Return the number of rows of a page. Raise 400 for another text than a whole number."""
+        return min(whole_number(request, "page_size", default=self.page_size, least=1), self.max_page_size)
 
     def get_paginated_response_schema(self, schema: dict[str, Any]) -> dict[str, Any]:
         """Return the schema of a page: without a neighbour its address is null."""

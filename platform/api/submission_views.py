@@ -15,6 +15,7 @@ from api.access import check_inside, check_member, own_repository, sees_inside, 
 from api.base_views import ApiView, ListView
 from api.formats import api_formats
 from api.pagination import NewestFirst, WholeListSerializer, whole_list
+from api.parameters import whole_number
 from api.serializers import (
     AllowanceSerializer,
     CommitSerializer,
@@ -40,8 +41,6 @@ _FILTERS = {
 }
 """The parameters of a list of submissions, and what each one compares."""
 
-_MOST_LINES = 9_999_999_999
-
 
 class ListSubmissions(ListView[Submission]):
     """The submissions to the competitions that you may see, newest first. The parameters filter them."""
@@ -58,7 +57,11 @@ class ListSubmissions(ListView[Submission]):
         found = Submission.objects.filter(repository__entry__competition__in=visible, **chosen)
         return found.select_related("repository__entry__competition", "repository__entry__team", "repository__track")
 
-    @extend_schema(parameters=[OpenApiParameter(name, str) for name in _FILTERS])
+    @extend_schema(
+        parameters=[
+            OpenApiParameter(name, str, enum=Submission.State.values if name == "state" else None) for name in _FILTERS
+        ]
+    )
     def get(self, request: Request, *args: Any, **kwargs: Any) -> Response:
         """Return a page of them."""
         return super().get(request, *args, **kwargs)
@@ -87,7 +90,7 @@ class ShowLog(ApiView):
         """Return at most 1,000 lines."""
         submission = submission_of(request, number)
         check_inside(request, submission.repository.entry)
-        after = _whole_number(request, "after")
+        after = whole_number(request, "after")
         build = _build_of(request, submission)
         if build is None:
             over = submission.state in {Submission.State.REJECTED, Submission.State.WITHDRAWN}
@@ -197,15 +200,7 @@ def _shown(request: Request, submission: Submission) -> object:
 def _build_of(request: Request, submission: Submission) -> Build | None:
     if "attempt" not in request.query_params:
         return submission.builds.last()
-    build = submission.builds.filter(attempt=min(_whole_number(request, "attempt"), 32_767)).first()
+    build = submission.builds.filter(attempt=min(whole_number(request, "attempt"), 32_767)).first()
     if build is None:
         raise NotFound("there is no such attempt")
     return build
-
-
-def _whole_number(request: Request, name: str) -> int:
-    """Return a whole number of the address, 0 without one. Raise 400 for another text."""
-    text = request.query_params.get(name, "0")
-    if not (text.isascii() and text.isdecimal()) or int(text[:11]) > _MOST_LINES:
-        raise ValidationError({name: "use a whole number from 0"})
-    return int(text)

@@ -15,6 +15,7 @@ from api.addresses import PREFIX
 from api.base_views import ApiView, ListView
 from api.formats import api_formats
 from api.pagination import list_of, whole_list
+from api.parameters import whole_number
 from api.serializers import (
     CompetitionSerializer,
     IndexSerializer,
@@ -109,5 +110,5 @@ class ShowLeaderboard(ApiView):
         """Return the requested page, or the nearest one."""
         competition = competition_of(request, slug)
         track = one_of(competition.tracks.all(), "track", name=track_name)
-        page, at = (request.query_params.get(name, default) for name, default in (("page", "1"), ("at", "")))
+        page, at = str(whole_number(request, "page", default=1, least=1)), request.query_params.get("at", "")
         return Response(api_formats.of(competition).leaderboard(track, request.user, page, past_time(at)))

@@ -1,0 +1,88 @@
+"""Requests drawn from the OpenAPI document: none ends in a server error, or an answer that it does not have."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import schemathesis
+from django.core.signals import request_finished, request_started
+from django.core.wsgi import get_wsgi_application
+from django.db import close_old_connections, transaction
+from hypothesis import Phase, given, settings
+from hypothesis import strategies as st
+from schemathesis import Case
+from schemathesis.checks import CHECKS
+from schemathesis.core.result import Ok
+
+from accounts.models import User
+from accounts.services import issue_token
+from formats.query.challenges.models import Challenge
+from formats.query.matches.models import Match
+from rounds.models import Round
+from submissions.models import Submission
+
+REQUESTS = 12
+"""Requests to each operation."""
+
+EXPECTATIONS = (
+    "not_a_server_error",
+    "status_code_conformance",
+    "content_type_conformance",
+    "response_schema_conformance",
+    "negative_data_rejection",
+)
+"""What schemathesis checks of each answer."""
+
+
+@pytest.fixture(autouse=True)
+def _requests_leave_the_connection_open() -> Iterator[None]:
+    """The transaction of the test is in it. Django's own client does the same."""
+    for signal in (request_started, request_finished):
+        signal.disconnect(close_old_connections)
+    yield
+    for signal in (request_started, request_finished):
+        signal.connect(close_old_connections)
+
+
+@pytest.fixture
+def arguments(scored: Submission, match: Match, played: Round, challenged: Challenge) -> dict[str, Any]:
+    """One of everything, by the names in the addresses."""
+    Round.objects.update(state=Round.State.PUBLISHED)
+    return {
+        "slug": "digits", "track_name": "model", "team": "owls", "number": scored.pk, "key": str(match.pk),
+        "challenge": challenged.pk,
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ["alice", "nobody"])
+def test_every_answer_to_a_generated_request_is_documented(
+    arguments: dict[str, Any], alice: User, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("rest_framework.views.APIView.throttle_classes", [])
+    headers = {"Accept-Encoding": "identity"}
+    if name == "alice":
+        headers["Authorization"] = f"Bearer {issue_token(user=alice, name='x', scopes=('read', 'submit'), days=1)[1]}"
+    schema = schemathesis.openapi.from_wsgi("/api/v1/openapi.json", get_wsgi_application())
+    checks: Any = [CHECKS.get_one(each) for each in EXPECTATIONS]  # a schema registers its own
+    statuses: set[int] = set()
+    for found in schema.get_all_operations():
+        assert isinstance(found, Ok)
+        operation = found.ok()
+
+        @settings(max_examples=REQUESTS, database=None, phases=[Phase.generate])
+        @given(case=operation.as_strategy(), known=st.booleans())
+        def check(case: Case[Any], known: bool) -> None:
+            if known:
+                case.path_parameters.update({key: arguments[key] for key in case.path_parameters})
+                if "/rounds/" in case.path:
+                    case.path_parameters["number"] = 1
+            with transaction.atomic():
+                response = case.call(headers=headers)
+                transaction.set_rollback(True)
+            statuses.add(response.status_code)
+            case.validate_response(response, checks=checks)
+
+        check()
+    assert {200, 400, 404} <= statuses
