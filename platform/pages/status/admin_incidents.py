@@ -60,7 +60,7 @@ def _kinds() -> list[RowsToFix]:
             Urgency.REJECTED,
             "Uploads of data sets given up",
             data_sets.given_up(),
-            "Platform errors ended every attempt. The log names the cause. Fix it, then let the archive be uploaded again.",
+            "Platform errors ended every attempt. The log names the cause. Fix it, then have the file uploaded again.",
         ),
         RowsToFix(
             Urgency.OBJECTION,
