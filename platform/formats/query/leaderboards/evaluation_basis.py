@@ -236,9 +236,10 @@ def finished_evaluations() -> QuerySet[Evaluation]:
 def unevaluated() -> Iterator[Submission]:
     """Yield ready submissions to evaluate now, in the order of the previous board.
 
-    These are submissions never measured, and, if they were not measured on the current basis, baselines and the one that
-    counts of each repository, which has no score or its team was among the best `AT_ONCE` before that basis. So a new basis repeats
-    what counts, the top of the board first. `Competition.rescore_all` lifts the limit.
+    These are submissions never measured, baselines that were not measured on the current basis, and the one that counts
+    of each repository, if it was not measured on the current basis, and has no score or its team was among the best
+    `AT_ONCE` before that basis. So a new basis repeats what counts, the top of the board first.
+    `Competition.rescore_all` lifts the limit.
     """
     for track, basis, rows in _by_track():
         yield from rows.filter(measured=False).order_by("pk")

@@ -25,9 +25,7 @@ def first_players(track: Track, maximum: int) -> list[Player] | None:
     players = [player for player in before if player.baseline or _stays(track, player)]
     baselines = valid_baselines().filter(repository__track=track).order_by("baseline_at", "pk")
     marked = [each.player for each in baselines.select_related("player") if each.player is not None]
-    for player in marked:
-        if len(players) < maximum and player not in players:
-            players.append(player)
+    players += [each for each in dict.fromkeys(marked) if each not in players][: max(0, maximum - len(players))]
     submitted = [player for player in players if not player.baseline and player not in marked]
     teams = set(_submissions(track).filter(player__in=submitted).values_list("repository__entry", flat=True))
     for submission in _joining(track).select_related("repository", "player"):
