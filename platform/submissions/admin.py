@@ -120,8 +120,8 @@ class SubmissionAdmin(ReadOnlyAdmin):
     make_baseline = confirmed_action(
         AdminAction(
             "Make baseline",
-            "Each submission is listed as a baseline, with its team, and is an opponent as baselines of leaderboards "
-            "are. It no longer counts for its team: the newest other one does. Rounds that are frozen keep it as an "
+            "Each submission is listed as a baseline, with its team, and is an opponent as other baselines are. "
+            "It no longer counts for its team: the newest other one does. Rounds that are frozen keep it as an "
             "entry, later ones leave it out. Its team sees the reason. You can end this later.",
             "made baselines",
             lambda row, by, reason: services.make_baseline(submission=row, by=by, reason=reason),

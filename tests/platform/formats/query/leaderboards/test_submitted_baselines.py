@@ -152,3 +152,11 @@ def test_a_format_without_baselines_refuses(sent: list[Submission], olga: User) 
     submission = Submission.objects.get(pk=sent[1].pk)
     with pytest.raises(Refusal, match="has no baselines"):
         make_baseline(submission=submission, by=olga, reason="known")
+
+
+def test_the_admin_says_since_when_and_why(sent: list[Submission], olga: User, client: Client) -> None:
+    make_baseline(submission=sent[1], by=olga, reason="known before")
+    client.force_login(User.objects.create_superuser("root"))
+    shown = client.get(reverse("admin:submissions_submission_change", args=[sent[1].pk])).content.decode()
+    assert '<h2 id="why">Baseline</h2>' in shown
+    assert ": known before</p>" in shown
