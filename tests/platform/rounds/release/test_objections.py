@@ -23,6 +23,7 @@ from core.models import Event
 from evaluation.bundle.canonical_json import decode_line, split
 from evaluation.bundle.objections_check import is_objections, verify_objections
 from evaluation.bundle.signature_check import Checked, verify_signed
+from evaluation.cli.main import main
 from formats.query.matches.models import Match
 from formats.query.rounds.models import RoundMatch
 from rounds.models import Objection, Release, Round, RoundEntry
@@ -332,7 +333,12 @@ def _lines(round_: Round) -> list[dict[str, object]]:
 
 
 def test_the_file_has_every_objection_with_its_answer(
-    contested: Final, the_clock: FakeClock, alice: User, olga: User
+    contested: Final,
+    the_clock: FakeClock,
+    alice: User,
+    olga: User,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     of_entry, of_match, withdrawn = (
         file_objection(round_=contested.round, by=alice, text=WRONG, **about)
@@ -360,6 +366,12 @@ def test_the_file_has_every_objection_with_its_answer(
             f"all of them are signed; they are about the outcome {contested.round.outcome}",
         ),
     )
+    kept = tmp_path / "objections.jsonl"
+    kept.write_bytes(content)
+    assert main(["verify", str(kept), "--key", public_key()]) == 0
+    assert "the signature is valid, and its lines are those that were signed" in capsys.readouterr().out
+    assert main(["verify", str(kept), "--images", str(kept)]) != 0
+    assert "which have no samples, field or images" in capsys.readouterr().err
     changed = verify_objections(BytesIO(content.replace(b'"rejected"', b'"upheld"')), public_key())
     assert [problem.text for problem in changed.problems] == ["it is not the line that was signed"]
     head, *lines = _lines(contested.round)
