@@ -1,4 +1,4 @@
-"""`gauntlet verify`: check of a result bundle's signature and of every decision in it."""
+"""`gauntlet verify`: check of a result bundle's signature and of every decision in it, or of a file of objections."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import IO, Any
 
+from evaluation.bundle.objections_check import is_objections, verify_objections
 from evaluation.cli.format_commands import verifier_of
 from evaluation.cli.output import print_error, print_json, printable, working
 from evaluation.cli.public_key_option import given_key
@@ -21,10 +22,10 @@ _OWN_KEY = "signed by the key inside the bundle: compare that key with the organ
 def add_parser(subcommands: Any) -> None:
     command: argparse.ArgumentParser = subcommands.add_parser(
         "verify",
-        help="verify the result bundle of a round",
+        help="verify the result bundle of a round, or the objections to it",
         epilog=f"exit status: {DONE} valid, {REFUSED} invalid, {UNKNOWN_KEY} valid, but by an unknown key (no --key)",
     )
-    command.add_argument("bundle", type=Path, metavar="BUNDLE", help="the released bundle")
+    command.add_argument("bundle", type=Path, metavar="BUNDLE", help="the released bundle, or file of objections")
     command.add_argument(
         "--key",
         metavar="HEX|FILE",
@@ -48,8 +49,13 @@ def run(given: argparse.Namespace) -> int:
         commitments = {"samples": _lower(given.samples), "field": _lower(given.field)}
         secret = _opened([given.images] if given.images else [])
         with _open(given.bundle) as bundle:
-            verify = verifier_of(format_of_bundle(bundle))
-            report = verify(bundle, key, **commitments, images=secret, perturbed=_opened(given.perturbed))
+            of_objections = is_objections(bundle)
+            if of_objections:
+                _require_no_parts(given)
+                report = verify_objections(bundle, key)
+            else:
+                verify = verifier_of(format_of_bundle(bundle))
+                report = verify(bundle, key, **commitments, images=secret, perturbed=_opened(given.perturbed))
     if given.json:
         problems = [{"line": problem.line, "problem": problem.text} for problem in report.problems]
         header = {"ok": report.ok, "key": report.key, "key_given": key is not None, "summary": list(report.summary)}
@@ -65,11 +71,21 @@ def run(given: argparse.Namespace) -> int:
         count = len(report.problems) + report.more
         print_error(f"{given.bundle} is invalid: {count:,} problem{'s' if count > 1 else ''}")
         return REFUSED
+    follow = "its lines are those that were signed" if of_objections else "its results follow from its rows"
     if key is None:
-        print(printable(f"{given.bundle}: its results follow from its rows. It is {_OWN_KEY}"))
+        print(printable(f"{given.bundle}: {follow}. It is {_OWN_KEY}"))
         return UNKNOWN_KEY
-    print(printable(f"{given.bundle}: the signature is valid, and its results follow from its rows"))
+    print(printable(f"{given.bundle}: the signature is valid, and {follow}"))
     return DONE
+
+
+def _require_no_parts(given: argparse.Namespace) -> None:
+    """Raise `Refusal` for options that are about a bundle."""
+    if given.samples or given.field or given.images or given.perturbed:
+        raise Refusal(
+            f"{given.bundle} holds the objections to a round, which have no samples, field or images",
+            fix="leave --samples, --field, --images and --perturbed out",
+        )
 
 
 def _open(path: Path) -> IO[bytes]:

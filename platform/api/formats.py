@@ -190,6 +190,7 @@ class NewestCounts:
             pk__gt=submission.pk,
             state=Submission.State.READY,
             disqualified_at=None,
+            baseline_at=None,
         )
         return newer.exists()
 

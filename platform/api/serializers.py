@@ -154,6 +154,7 @@ class ListedSubmissionSerializer(AnswerSerializer[Submission]):
         model = Submission
         fields: tuple[str, ...] = (
             *("number", "competition", "team", "track", "title", "state", "received_at", "disqualified_at"),
+            "baseline_at",
         )
 
 
@@ -223,7 +224,7 @@ class WholeSubmissionSerializer(SubmissionSerializer):
         fields = (
             *SubmissionSerializer.Meta.fields,
             *("commit", "tag", "licence", "submitted_by", "state_since", "cause", "reason", "problem", "fix"),
-            *("disqualified_for", "slot", "builds"),
+            *("disqualified_for", "baseline_for", "slot", "builds"),
         )
 
 

@@ -126,7 +126,7 @@ class DataSetUploadAdmin(ReadOnlyAdmin):
     search_fields = ("name", "problem")
     fields = (
         *("name", "state", "progress", "why", "data_set", "licence", "uploaded_by", "uploaded_at", "ended_at"),
-        "attempts",
+        *("attempts", "faults", "next_attempt_at"),
     )
     readonly_fields = ("progress", "why")
 
@@ -139,7 +139,7 @@ class DataSetUploadAdmin(ReadOnlyAdmin):
 
     @admin.display(description="problem", empty_value="")
     def why(self, row: DataSetUpload) -> str:
-        """Return why it failed, and the fix, on the lines that they have."""
+        """Return why it failed or waits, and the fix, on the lines that they have."""
         return linebreaksbr(row.problem)
 
     def change_view(

@@ -74,8 +74,14 @@ class DataSetUpload(models.Model):
     """Number of all images; None until the archive is unpacked."""
     attempts = models.PositiveSmallIntegerField(default=0)
     """How often a worker began it: once more after each that was stopped."""
+    faults = models.PositiveSmallIntegerField(default=0)
+    """How often a platform error kept a worker from preparing it."""
+    next_attempt_at = models.DateTimeField(null=True, blank=True)
+    """Before it nothing is tried again after a platform error; None before the first."""
+    given_up = models.BooleanField(default=False)
+    """Whether platform errors, not its content, made it fail."""
     problem = models.TextField(blank=True)
-    """Why it failed, and what to do; empty for all others."""
+    """Why it failed or waits, and what to do; empty for all others."""
     file_name = models.CharField(max_length=40)
     uploaded_by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+")
     uploaded_at = models.DateTimeField()

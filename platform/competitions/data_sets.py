@@ -15,6 +15,7 @@ from typing import IO, TYPE_CHECKING
 
 from django.conf import settings
 from django.db import IntegrityError, transaction
+from django.db.models import Exists, F, OuterRef, Q, QuerySet
 
 from competitions.data_set_models import DataSetUpload, UploadedDataSet
 from competitions.models import SampleSet
@@ -22,6 +23,7 @@ from competitions.sample_store import UPLOADED, image_hash, image_hashes
 from competitions.toml_text import written
 from core import clock, event_log, platform_error_report, worker_notifications
 from core.errors import Refusal
+from core.time_format import in_words
 from evaluation.datasets.base import Dataset
 from evaluation.datasets.folder import folder as read_folder
 from evaluation.datasets.image_archive import ArchiveLimits, unpack
@@ -42,6 +44,10 @@ MOST_ATTEMPTS = 3
 """Workers that begin an upload: one that is stopped again and again is given up."""
 MOST_WAITING = timedelta(days=1)
 """How long an upload waits for a host that has its archive."""
+RETRY_AFTER = (timedelta(minutes=1), timedelta(minutes=5), timedelta(minutes=30), timedelta(hours=2))
+"""How long an upload waits after each platform error; after one more it is given up."""
+SHOWN = timedelta(days=7)
+"""How long an upload that was given up is an incident, unless its name is uploaded again."""
 
 
 def request_data_set(*, name: str, licence: str, archive: IO[bytes], by: User) -> DataSetUpload:
@@ -70,45 +76,107 @@ def request_data_set(*, name: str, licence: str, archive: IO[bytes], by: User) -
 def prepare_data_sets() -> None:
     """Prepare the uploads whose archives are on this host, unless another process does so now.
 
-    The lock of an archive ends with its process: what a stopped worker left begins again with the next call.
+    The lock of an archive ends with its process: what a stopped worker left begins again with the next call. After a
+    platform error an upload waits, longer each time (`RETRY_AFTER`).
     """
-    for upload in DataSetUpload.objects.filter(state__in=DataSetUpload.OPEN).order_by("pk"):
+    for upload in _due():
         try:
             with upload.archive.open("r+b") as archive:  # NFS locks only what is open for writing
                 fcntl.flock(archive, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                upload.refresh_from_db()
-                if upload.state in DataSetUpload.OPEN:
-                    _prepare(upload, archive)
+                if held := _due().filter(pk=upload.pk).first():
+                    _prepare(held, archive)
         except FileNotFoundError:  # another host has it, or it has ended
             if upload.uploaded_at < clock.now() - MOST_WAITING:
-                _fail(upload, "No host that has the archive prepared it within a day. Fix: upload it again.")
+                _give_up(upload, "No host that has the archive prepared it within a day. Fix: upload it again.")
         except BlockingIOError:
             continue
         except OSError as error:
-            platform_error_report.report(log, error, "the archive of %s cannot be read", upload)
+            _try_again(upload, error)
+
+
+def given_up() -> QuerySet[DataSetUpload]:
+    """Return the uploads that platform errors ended lately, unless their names were uploaded again."""
+    newer = DataSetUpload.objects.filter(name=OuterRef("name"), pk__gt=OuterRef("pk"))
+    return DataSetUpload.objects.filter(~Exists(newer), given_up=True, ended_at__gt=clock.now() - SHOWN)
+
+
+def _due() -> QuerySet[DataSetUpload]:
+    due = Q(next_attempt_at=None) | Q(next_attempt_at__lte=clock.now())
+    return DataSetUpload.objects.filter(due, state__in=DataSetUpload.OPEN).order_by("pk")
 
 
 def _prepare(upload: DataSetUpload, archive: IO[bytes]) -> None:
     """Prepare an upload under its lock, and record how that ended."""
-    if upload.attempts >= MOST_ATTEMPTS:
-        _fail(upload, f"{MOST_ATTEMPTS} workers were stopped while they prepared it. Fix: ask an operator.")
+    if upload.attempts >= MOST_ATTEMPTS + upload.faults:
+        _give_up(upload, f"{MOST_ATTEMPTS} workers were stopped while they prepared it. Fix: ask an operator.")
         return
     upload.state, upload.attempts, upload.images, upload.total = State.RUNNING, upload.attempts + 1, 0, None
+    upload.problem = ""
     upload.save()
     try:
         _make_data_set(upload, archive)
     except Refusal as refusal:
         _fail(upload, f"{refusal.problem}\nFix: {refusal.fix}.")
     except Exception as error:
-        platform_error_report.report(log, error, "%s could not be prepared", upload)
-        _fail(upload, "Platform error. The operators know of it. Fix: upload it again later.")
-    upload.archive.unlink(missing_ok=True)
+        _try_again(upload, error)
+    else:
+        _remove_archive(upload)
+
+
+def _try_again(upload: DataSetUpload, error: Exception) -> None:
+    """Let an upload wait after a platform error, or give it up after the last one.
+
+    Nothing changes if another host has begun it since `upload` was read.
+    """
+    platform_error_report.report(log, error, "%s could not be prepared", upload)
+    if upload.faults >= len(RETRY_AFTER):
+        _give_up(
+            upload,
+            f"Platform errors ended {upload.faults + 1} attempts, the last one with {type(error).__name__}. The "
+            "operators know of it. Fix: ask them whether it is repaired, then upload the archive again.",
+        )
+        return
+    at = clock.now() + RETRY_AFTER[upload.faults]
+    waits = {
+        "state": State.QUEUED,
+        "faults": F("faults") + 1,
+        "next_attempt_at": at,
+        "problem": f"A platform error stopped it. The operators know of it. It is tried again at {in_words(at)}.",
+    }
+    _unchanged(upload).update(**waits)
+
+
+def _give_up(upload: DataSetUpload, problem: str) -> None:
+    """End an upload after platform errors: its page says why, and operators have an event and an incident."""
+    with transaction.atomic():
+        if not _end(upload, problem, given_up=True):
+            return
+        event_log.record("give_up", upload, reason=problem, name=upload.name)
+    log.error("%s was given up: %s", upload, problem)
+    _remove_archive(upload)
 
 
 def _fail(upload: DataSetUpload, problem: str) -> None:
-    ended = {"state": State.FAILED, "problem": problem, "ended_at": clock.now()}
-    DataSetUpload.objects.filter(pk=upload.pk, state__in=DataSetUpload.OPEN).update(**ended)
-    upload.archive.unlink(missing_ok=True)
+    if _end(upload, problem, given_up=False):
+        _remove_archive(upload)
+
+
+def _end(upload: DataSetUpload, problem: str, *, given_up: bool) -> bool:
+    """Record that an upload ended without a data set; return False if another host has changed it meanwhile."""
+    ended = {"state": State.FAILED, "problem": problem, "given_up": given_up, "ended_at": clock.now()}
+    return bool(_unchanged(upload).update(**ended))
+
+
+def _unchanged(upload: DataSetUpload) -> QuerySet[DataSetUpload]:
+    begun = {"attempts": upload.attempts, "faults": upload.faults}
+    return DataSetUpload.objects.filter(pk=upload.pk, state__in=DataSetUpload.OPEN, **begun)
+
+
+def _remove_archive(upload: DataSetUpload) -> None:
+    try:
+        upload.archive.unlink(missing_ok=True)
+    except OSError as error:  # the upload has ended; only the space is lost
+        platform_error_report.report(log, error, "the archive of %s cannot be removed", upload)
 
 
 def _make_data_set(upload: DataSetUpload, archive: IO[bytes]) -> None:

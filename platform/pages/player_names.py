@@ -19,11 +19,15 @@ def by(title: str, team: str) -> str:
 
 @dataclass(frozen=True)
 class PlayerName:
-    """A player: its title, and where it has them its team and its first submission. Baselines have neither."""
+    """A player: its title, and where it has them its team and its first submission. Bundled baselines have neither.
+
+    `baseline`: an organiser made that submission a baseline.
+    """
 
     title: str
     team: str = ""
     submission: int | None = None
+    baseline: bool = False
 
     @cached_property
     def url(self) -> str:
@@ -46,9 +50,9 @@ def names_of(players: Iterable[int]) -> dict[int, PlayerName]:
     known = {player.pk: player for player in Player.objects.filter(pk__in=set(players)).only("title", "baseline")}
     sent = Submission.objects.filter(player__in=[pk for pk, player in known.items() if not player.baseline])
     teams = {
-        player: (team, submission)
-        for player, team, submission in sent.order_by("-pk").values_list(
-            "player", "repository__entry__team__name", "pk"
+        player: (team, submission, baseline_at is not None)
+        for player, team, submission, baseline_at in sent.order_by("-pk").values_list(
+            "player", "repository__entry__team__name", "pk", "baseline_at"
         )
     }
     return {pk: PlayerName(player.title, *teams.get(pk, ())) for pk, player in known.items()}

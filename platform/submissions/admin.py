@@ -52,6 +52,7 @@ class SubmissionAdmin(ReadOnlyAdmin):
         "reason",
         linked("player"),
         "disqualified_at",
+        "baseline_at",
     )
     list_filter = (
         "state",
@@ -60,12 +61,13 @@ class SubmissionAdmin(ReadOnlyAdmin):
         "cause",
         "reason",
         ("disqualified_at", admin.EmptyFieldListFilter),
+        ("baseline_at", admin.EmptyFieldListFilter),
     )
     list_select_related = ("submitted_by", "player", *REPOSITORY)
     search_fields = ("=pk", "commit", "title", "repository__entry__team__slug", "submitted_by__username")
     date_hierarchy = "received_at"
-    actions = ("retry", "refund", "disqualify", "reinstate")
-    actions_detail = ("retry", "refund", "disqualify", "reinstate")
+    actions = ("retry", "refund", "disqualify", "reinstate", "make_baseline", "end_baseline")
+    actions_detail = ("retry", "refund", "disqualify", "reinstate", "make_baseline", "end_baseline")
     change_form_outer_before_template = "admin/submissions/history.html"
 
     def change_view(
@@ -112,6 +114,26 @@ class SubmissionAdmin(ReadOnlyAdmin):
             "Removes the disqualification of each submission. It counts on the leaderboard again.",
             "reinstated",
             lambda row, by, reason: services.reinstate(submission=row, by=by, reason=reason),
+            needs=Right.JUDGE,
+        )
+    )
+    make_baseline = confirmed_action(
+        AdminAction(
+            "Make baseline",
+            "Each submission is listed as a baseline, with its team, and is an opponent as other baselines are. "
+            "It no longer counts for its team: the newest other one does. Rounds that are frozen keep it as an "
+            "entry, later ones leave it out. Its team sees the reason. You can end this later.",
+            "made baselines",
+            lambda row, by, reason: services.make_baseline(submission=row, by=by, reason=reason),
+            needs=Right.JUDGE,
+        )
+    )
+    end_baseline = confirmed_action(
+        AdminAction(
+            "End baseline",
+            "Each submission is an ordinary one again, and may count for its team.",
+            "no longer baselines",
+            lambda row, by, reason: services.end_baseline(submission=row, by=by, reason=reason),
             needs=Right.JUDGE,
         )
     )

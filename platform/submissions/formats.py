@@ -27,9 +27,12 @@ class SubmissionFormat(NamedTuple):
     ready: Callable[[Submission], None]
     """Called in the transaction that makes a submission ready."""
     eligibility_changed: Callable[[Submission], None]
-    """Called in the transaction that withdraws, disqualifies or reinstates a submission."""
+    """Called in the transaction that withdraws, disqualifies or reinstates a submission, or changes whether it is a
+    baseline."""
     played_by_command: bool = False
     """Whether `gauntlet check --competition` plays the same smoke test."""
+    has_baselines: bool = True
+    """Whether a submission can become a baseline."""
 
 
 submission_formats: ByFormat[SubmissionFormat] = ByFormat()

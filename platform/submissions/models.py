@@ -86,6 +86,9 @@ class Submission(models.Model):
 
     disqualified_at = models.DateTimeField(null=True, blank=True)
     disqualified_for = models.TextField(blank=True)
+    baseline_at = models.DateTimeField(null=True, blank=True)
+    """Time at which an organiser made it a baseline of its track; None for most."""
+    baseline_for = models.TextField(blank=True)
 
     class Meta:
         ordering = ["-pk"]

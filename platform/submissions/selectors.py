@@ -46,8 +46,14 @@ class LogPage:
 
 
 def ready_submissions() -> QuerySet[Submission]:
-    """Return the submissions that may count: ready, and not disqualified."""
-    return Submission.objects.filter(state=Submission.State.READY, disqualified_at=None)
+    """Return the submissions that may count: ready, not disqualified, and no baselines."""
+    return Submission.objects.filter(state=Submission.State.READY, disqualified_at=None, baseline_at=None)
+
+
+def submitted_baselines() -> QuerySet[Submission]:
+    """Return the submissions that organisers made baselines, without withdrawn and disqualified ones."""
+    ready = Submission.objects.filter(state=Submission.State.READY, disqualified_at=None)
+    return ready.filter(baseline_at__isnull=False)
 
 
 def tried_by_track(entry: Entry) -> dict[int, int]:

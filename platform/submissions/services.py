@@ -1,4 +1,4 @@
-"""Actions on submissions: submit a stored commit, withdraw, retry, disqualify, reinstate, refund."""
+"""Actions on submissions: submit a stored commit, withdraw, retry, disqualify, reinstate, refund, make a baseline."""
 
 from __future__ import annotations
 
@@ -122,6 +122,37 @@ def reinstate(*, submission: Submission, by: User, reason: str) -> None:
     _judge(submission, by, "reinstate", reason)
 
 
+def make_baseline(*, submission: Submission, by: User, reason: str) -> None:
+    """Make a ready submission a baseline of its track: it is no longer ranked among teams. Organisers only."""
+    require(by, submission.repository.entry.competition, Right.JUDGE)
+    require_not_archived(submission.repository.entry.competition)
+    if not reason.strip():
+        raise Refusal("a baseline needs a reason; the team sees it", fix="enter a reason")
+    if not format_of(submission).has_baselines:
+        raise Refusal("a competition of this format has no baselines", fix="no action needed")
+    ready = {"state": Submission.State.READY, "disqualified_at": None, "baseline_at": None}
+    with transaction.atomic():
+        changes = {"baseline_at": clock.database_now(), "baseline_for": reason.strip()}
+        if not Submission.objects.filter(pk=submission.pk, **ready).update(**changes):
+            raise _no_baseline(Submission.objects.get(pk=submission.pk))
+        event_log.record("make_baseline", submission, by=by, reason=reason)
+        format_of(submission).eligibility_changed(submission)
+    submission.refresh_from_db()
+
+
+def end_baseline(*, submission: Submission, by: User, reason: str) -> None:
+    """Let a submission that was made a baseline count for its team again. Organisers only."""
+    require(by, submission.repository.entry.competition, Right.JUDGE)
+    require_not_archived(submission.repository.entry.competition)
+    with transaction.atomic():
+        baseline = Submission.objects.filter(pk=submission.pk, baseline_at__isnull=False)
+        if not baseline.update(baseline_at=None, baseline_for=""):
+            raise Refusal(f"submission {submission.pk} is not a baseline", fix="no action needed")
+        event_log.record("end_baseline", submission, by=by, reason=reason)
+        format_of(submission).eligibility_changed(submission)
+    submission.refresh_from_db()
+
+
 def refund(*, submission: Submission, reason: str) -> bool:
     """Refund a submission's slot after a platform error; return False if it was refunded already."""
     return quota_ledger.refund(submission=submission, reason=reason)
@@ -169,6 +200,16 @@ def _judge(submission: Submission, by: User, verb: str, reason: str) -> None:
         event_log.record(verb, submission, by=by, reason=reason)
         format_of(submission).eligibility_changed(submission)
     submission.refresh_from_db()
+
+
+def _no_baseline(submission: Submission) -> Refusal:
+    """Return why a submission cannot become a baseline."""
+    if submission.baseline_at is not None:
+        return Refusal(f"submission {submission.pk} is already a baseline", fix="no action needed")
+    if submission.disqualified_at is not None:
+        return Refusal(f"submission {submission.pk} is disqualified", fix="reinstate it first")
+    state = submission.get_state_display()
+    return Refusal(f"submission {submission.pk} is {state}", fix="choose a ready submission")
 
 
 def _check_commit_is_not_reserved(submission: Submission) -> None:

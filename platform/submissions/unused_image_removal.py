@@ -19,7 +19,7 @@ from submissions.extension_points import players_in_use
 from submissions.image_layers import remove_layers
 from submissions.models import Player
 from submissions.player_builds import docker_builder, remove_unused_checkouts
-from submissions.selectors import ready_submissions
+from submissions.selectors import ready_submissions, submitted_baselines
 from workers.sandboxes import open_sandbox
 
 GRACE = timedelta(days=1)
@@ -44,10 +44,15 @@ _process = _CollectionState()
 def needed_players() -> set[str]:
     """Return the digests of all players that may be started soon.
 
-    They belong to the newest ready submission of their repository, or a higher app uses them, for example in a pool.
+    They belong to the newest ready submission of their repository or to one that was made a baseline, or a higher app
+    uses them, for example in a pool.
     """
     newest = ready_submissions().values("repository").annotate(newest=Max("pk")).values("newest")
-    groups = [Player.objects.filter(submissions__in=newest), *players_in_use.answers()]
+    submitted = (
+        Player.objects.filter(submissions__in=newest),
+        Player.objects.filter(submissions__in=submitted_baselines()),
+    )
+    groups = [*submitted, *players_in_use.answers()]
     return {digest for players in groups for digest in players.order_by().values_list("digest", flat=True).distinct()}
 
 

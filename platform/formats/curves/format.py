@@ -68,7 +68,13 @@ def given_up() -> QuerySet[Submission]:
 
 
 submissions = SubmissionFormat(
-    check_commit, build, smoke_test, ready=follow, eligibility_changed=follow, played_by_command=True
+    check_commit,
+    build,
+    smoke_test,
+    ready=follow,
+    eligibility_changed=follow,
+    played_by_command=True,
+    has_baselines=False,
 )
 register(Format(NAME, CurvesCompetition(), submissions, CurvesRounds(), CurvesPages(), CurvesApi(CurvesBoard())))
 kinds += [benchmarks, proofs]

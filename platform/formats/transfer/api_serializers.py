@@ -61,8 +61,8 @@ class PairNumbersSerializer(serializers.Serializer[Any]):
 class TransferBoardRowSerializer(StandingSerializer):
     """A row of a leaderboard, with shares from 0 to 1.
 
-    `team` is empty and `submission` null for a baseline; `rank`, `score`, `raw` and `worst` are null if no opponent
-    counts.
+    `team` is empty and `submission` null for a baseline that no team submitted; `rank`, `score`, `raw` and `worst` are
+    null if no opponent counts.
     """
 
     team = serializers.CharField(source="team_slug")

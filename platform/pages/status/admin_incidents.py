@@ -11,6 +11,7 @@ from django.db.models import Model, QuerySet
 from django.http import HttpRequest
 from django.urls import reverse
 
+from competitions import data_sets
 from core.administration.permissions import is_superuser
 from pages.formats import page_formats
 from pages.status import failed_submissions
@@ -54,6 +55,12 @@ def _kinds() -> list[RowsToFix]:
             failed_submissions.slots_to_refund(),
             "Platform errors used more slots of these teams in a day than the site refunds. Open the submission and "
             "choose Refund slot.",
+        ),
+        RowsToFix(
+            Urgency.REJECTED,
+            "Uploads of data sets given up",
+            data_sets.given_up(),
+            "Platform errors ended every attempt. The log names the cause. Fix it, then have the file uploaded again.",
         ),
         RowsToFix(
             Urgency.OBJECTION,

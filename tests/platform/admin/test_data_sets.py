@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
+from django.core.files.storage import storages
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from django.urls import reverse
@@ -20,7 +21,7 @@ from PIL import Image as Picture
 from pytest_django import Settings
 
 import demo
-from competitions import data_sets
+from competitions import data_sets, sample_store
 from competitions.data_sets import prepare_data_sets, sample_sets_text
 from competitions.models import Competition, DataSetUpload, UploadedDataSet
 from competitions.sample_store import samples_of
@@ -264,3 +265,52 @@ def test_one_whose_archive_is_on_no_host_fails_after_a_day(as_superuser: Client,
     prepare_data_sets()
     upload.refresh_from_db()
     assert (upload.state, "upload it again" in upload.problem) == ("failed", True)
+
+
+def test_an_archive_that_cannot_be_read_is_tried_again_later_each_time_and_then_given_up(
+    as_superuser: Client, the_clock: FakeClock
+) -> None:
+    answer = send(as_superuser, packed(images(2)))
+    upload = DataSetUpload.objects.get()
+    upload.archive.unlink()
+    upload.archive.mkdir()  # opening it is an OSError, which is not that of a missing file
+    waited = []
+    for delay in data_sets.RETRY_AFTER:
+        prepare_data_sets()
+        upload.refresh_from_db()
+        assert upload.next_attempt_at is not None
+        waited.append(upload.next_attempt_at - the_clock.at)
+        assert (upload.state, "tried again at 20" in upload.problem) == ("queued", True)
+        prepare_data_sets()  # nothing before its time
+        the_clock.forward(seconds=delay.total_seconds())
+    assert waited == list(data_sets.RETRY_AFTER) == sorted(waited)
+    prepare_data_sets()
+    upload.refresh_from_db()
+    assert (upload.state, upload.given_up, upload.ended_at) == ("failed", True, the_clock.at)
+    page = as_superuser.get(answer["Location"]).content.decode()
+    assert "Platform errors ended 5 attempts, the last one with IsADirectoryError" in page
+    event = Event.objects.get(verb="give_up")
+    assert event.sentence == f"The site gave up data set upload {upload.pk}."
+    (card,) = as_superuser.get(reverse("admin:index")).context["incidents"]
+    assert (card.title, card.count) == ("Uploads of data sets given up", 1)
+    assert as_superuser.get(card.link).context["cl"].result_count == 1
+
+
+def test_after_a_missing_object_an_upload_is_prepared_once_the_object_is_back(
+    as_superuser: Client, the_clock: FakeClock
+) -> None:
+    upload(as_superuser, packed(images()))
+    competition = import_competition(document(UploadedDataSet.objects.get()))
+    assert competition.sample_sets.exists()
+    place = Path(storages["objects"].path(""))
+    away = place.rename(place.with_name("away"))
+    sample_store._unpack.cache_clear()
+    upload(as_superuser, packed(images(30)), "more-birds")
+    waiting = DataSetUpload.objects.get(name="more-birds")
+    assert (waiting.state, waiting.faults, waiting.archive.is_file()) == ("queued", 1, True)
+    away.rename(place)
+    the_clock.forward(minutes=1)
+    prepare_data_sets()
+    waiting.refresh_from_db()
+    assert (waiting.state, waiting.problem) == ("done", "")
+    assert sum(UploadedDataSet.objects.get(name="more-birds").shared.values()) == 60

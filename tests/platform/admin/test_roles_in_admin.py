@@ -87,6 +87,7 @@ ACTIONS: dict[str, Right | None] = {
     **dict.fromkeys([f"accounts.accountrequest.{name}" for name in ("approve", "decline")], ANSWER),
     "accounts.signuplink.withdraw": ANSWER,
     **dict.fromkeys([f"submissions.submission.{name}" for name in ("disqualify", "reinstate")], JUDGE),
+    **dict.fromkeys([f"submissions.submission.{name}" for name in ("make_baseline", "end_baseline")], JUDGE),
     **dict.fromkeys([f"rounds.objection.{name}" for name in ("uphold", "reject")], JUDGE),
     **dict.fromkeys(
         [f"rounds.roundentry.{name}" for name in ("confirm_licence", "refuse_licence", "override_audit")], JUDGE

@@ -74,6 +74,7 @@ def test_fields_keep_their_order(program: Any, scored: Submission, alice: User) 
     public = program().get(f"/api/v1/submissions/{scored.pk}").json()
     assert list(public) == [
         *("number", "competition", "team", "track", "title", "state", "received_at", "disqualified_at"),
+        "baseline_at",
         *("progress", "evaluation", "standing", "runs", "best_known"),
     ]
     assert list(public["evaluation"]) == EVALUATION
@@ -81,7 +82,7 @@ def test_fields_keep_their_order(program: Any, scored: Submission, alice: User) 
     own = program(alice).get(f"/api/v1/submissions/{scored.pk}").json()
     assert own.keys() - public.keys() == {
         *("commit", "tag", "licence", "submitted_by", "state_since", "cause", "reason", "problem", "fix"),
-        *("disqualified_for", "slot", "builds"),
+        *("disqualified_for", "baseline_for", "slot", "builds"),
     }
 
 

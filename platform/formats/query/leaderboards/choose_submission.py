@@ -95,6 +95,8 @@ def _check_choosable(submission: Submission) -> None:
     pk = str(submission.pk)
     if submission.disqualified_at is not None:
         problem = f"submission {pk} is disqualified"
+    elif submission.baseline_at is not None:
+        problem = f"submission {pk} is a baseline"
     elif submission.state != Submission.State.READY:
         state = submission.get_state_display()
         problem = f"submission {pk} is {state}"

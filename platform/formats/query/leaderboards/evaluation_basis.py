@@ -155,10 +155,20 @@ def measured_under(key: BasisKey | None) -> Q:
 
 
 def counting(seen: Q = COUNTED) -> QuerySet[Submission]:
-    """Return submissions that may be on a leaderboard: ready, not disqualified, and not void since their last score.
+    """Return submissions that may be on a leaderboard: ready, neither disqualified nor baselines, and not void since
+    their last score.
 
     An evaluation that is void by a platform error does not exclude its submission. `seen` selects the evaluations.
     """
+    return _valid(seen).filter(baseline_at=None)
+
+
+def valid_baselines() -> QuerySet[Submission]:
+    """Return the submissions that organisers made baselines, but for those that would not count either."""
+    return _valid(COUNTED).filter(baseline_at__isnull=False)
+
+
+def _valid(seen: Q) -> QuerySet[Submission]:
     evaluations = Evaluation.objects.filter(seen)
     scored_since = evaluations.filter(_newer(), submission=OuterRef("submission"), state=Evaluation.State.SCORED)
     void = evaluations.filter(~Exists(scored_since), state=Evaluation.State.VOID, cause=Submission.Cause.TEAM).values(
@@ -226,14 +236,16 @@ def finished_evaluations() -> QuerySet[Evaluation]:
 def unevaluated() -> Iterator[Submission]:
     """Yield ready submissions to evaluate now, in the order of the previous board.
 
-    These are submissions never measured, and the one that counts of each repository, if it was not measured on the
-    current basis, and has no score or its team was among the best `AT_ONCE` before that basis. So a new basis repeats
-    what counts, the top of the board first. `Competition.rescore_all` lifts the limit.
+    These are submissions never measured, baselines that were not measured on the current basis, and the one that counts
+    of each repository, if it was not measured on the current basis, and has no score or its team was among the best
+    `AT_ONCE` before that basis. So a new basis repeats what counts, the top of the board first.
+    `Competition.rescore_all` lifts the limit.
     """
     for track, basis, rows in _by_track():
         yield from rows.filter(measured=False).order_by("pk")
         counted = rows.filter(counted=F("pk")).order_by("pk")
         yield from counted.filter(measured=True, scored=False)
+        yield from rows.filter(measured=True, baseline_at__isnull=False).order_by("pk")
         late = list(counted.filter(scored=True).select_related("repository"))
         place = _places_before(track, basis, late)
         for submission in sorted(late, key=lambda row: (place[row.pk], row.pk)):
@@ -277,10 +289,14 @@ def unrefined() -> Submission | None:
 
 
 def evaluated_again(track: Track) -> QuerySet[Submission]:
-    """Return the submissions that a new basis measures again: of each repository the one that counts, if measured."""
+    """Return the submissions that a new basis measures again: of each repository the one that counts, and baselines.
+
+    Only those that were measured.
+    """
     measured = Exists(Evaluation.objects.filter(COUNTED, submission=OuterRef("pk")))
     counted = Subquery(_counted_of("repository", chosen_submissions(track)))
-    return _ready().filter(measured, repository__track=track).alias(counted=counted).filter(counted=F("pk"))
+    rows = _ready().filter(measured, repository__track=track).alias(counted=counted)
+    return rows.filter(Q(counted=F("pk")) | Q(baseline_at__isnull=False))
 
 
 def _places_before(track: Track, basis: EvaluationBasis, late: list[Submission]) -> dict[int, int]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.db.models import Exists, OuterRef, QuerySet
 
 from competitions.models import Track
-from formats.query.leaderboards.evaluation_basis import COUNTED, counting, pool_in_force
+from formats.query.leaderboards.evaluation_basis import COUNTED, counting, pool_in_force, valid_baselines
 from formats.query.leaderboards.models import Evaluation
 from formats.query.tracks import MODEL
 from submissions.models import Player, Submission
@@ -14,16 +14,19 @@ from submissions.models import Player, Submission
 def first_players(track: Track, maximum: int) -> list[Player] | None:
     """Return the players that the first pool of a track should have, at most `maximum`; None if it is up to date.
 
-    Members stay, and the first submission of each further team that may join is added (see `_joining`). Disqualified
-    and inconsistent submissions leave. A withdrawn submission stays, so that no team can change the pool at will, and
-    so do baselines.
+    Members stay, and submissions that organisers made baselines are added, then the first submission of each further
+    team that may join (see `_joining`). Disqualified and inconsistent submissions leave. A withdrawn submission stays,
+    so that no team can change the pool at will, and so do baselines.
     """
     pool = pool_in_force(track)
     if not pool.of_first_submissions if pool else track.baselines:  # the baselines are still to be built
         return None
     before = [place.player for place in pool.places.select_related("player")] if pool else []
     players = [player for player in before if player.baseline or _stays(track, player)]
-    submitted = [player for player in players if not player.baseline]
+    baselines = valid_baselines().filter(repository__track=track).order_by("baseline_at", "pk")
+    marked = [each.player for each in baselines.select_related("player") if each.player is not None]
+    players += [each for each in dict.fromkeys(marked) if each not in players][: max(0, maximum - len(players))]
+    submitted = [player for player in players if not player.baseline and player not in marked]
     teams = set(_submissions(track).filter(player__in=submitted).values_list("repository__entry", flat=True))
     for submission in _joining(track).select_related("repository", "player"):
         if len(players) >= maximum:
@@ -50,7 +53,8 @@ def _joining(track: Track) -> QuerySet[Submission]:
 def _stays(track: Track, player: Player) -> bool:
     own = _submissions(track).filter(player=player)
     withdrawn = own.filter(state=Submission.State.WITHDRAWN, disqualified_at__isnull=True)
-    return withdrawn.exists() or counting().filter(pk__in=own).exists()
+    baseline = valid_baselines().filter(pk__in=own)
+    return withdrawn.exists() or baseline.exists() or counting().filter(pk__in=own).exists()
 
 
 def _submissions(track: Track) -> QuerySet[Submission]:

@@ -38,6 +38,7 @@ from formats.query.leaderboards.evaluation_basis import (
 from formats.query.leaderboards.models import Evaluation, Snapshot, Standing
 from formats.query.leaderboards.past_boards import board_at
 from submissions.models import Submission
+from submissions.selectors import submitted_baselines
 
 
 def board(
@@ -252,6 +253,17 @@ def shown_evaluations_of(submission: Submission, *, inside: bool) -> QuerySet[Ev
         known, playing = _public_at(since)
         rows = rows.filter(known) if rows.filter(known).exists() else rows.filter(playing)
     return rows.order_by(*NEWEST)
+
+
+def baselines_of(track: Track, *, inside: bool) -> list[tuple[Submission, Evaluation | None]]:
+    """Return the submissions that organisers made baselines of a track, each with the evaluation to show.
+
+    `inside` as in `evaluations_of`.
+    """
+    baselines = submitted_baselines().filter(repository__track=track).order_by("baseline_at", "pk")
+    found = list(baselines.select_related("repository__entry__team"))
+    shown = evaluations_of(found, track.competition, inside=inside) if found else {}
+    return [(each, shown.get(each.pk)) for each in found]
 
 
 def newest_scores(track: Track, most: int, entry: Entry | None = None) -> list[Evaluation]:

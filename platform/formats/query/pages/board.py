@@ -73,6 +73,7 @@ def board_content(request: HttpRequest, track: Track) -> BoardContent:
         "changes": any(row.change is not None for row in page.rows),
         "columns": 10 + (track.name == MODEL) + (page.at is None),
         "board": page,
+        "baselines": visibility.baselines_of(track, inside=not frozen) if page.at is None else [],
         "view": view,
         "heads": headings(view, track.name),
         "rules_in_force": rules.version if rules else None,

@@ -30,7 +30,7 @@ from submissions.models import Submission
 
 @dataclass(frozen=True)
 class TransferBoardRow:
-    """A row of a leaderboard. `team`, `team_slug` and `submission` are empty for a baseline.
+    """A row of a leaderboard. `team`, `team_slug` and `submission` are empty for a baseline that no team submitted.
 
     `score` and `worst` are shares from 0 to 1, `raw` counts images, `opponents` those that count. `rank`, `score`,
     `raw` and `worst` are None if no opponent counts. `low` to `high` is the 95 % interval of the score, `rank_low` to
@@ -55,6 +55,8 @@ class TransferBoardRow:
     high: float | None
     rank_low: int | None
     rank_high: int | None
+    baseline: bool
+    """Whether it is a baseline, of the competition or a submission that an organiser made one."""
     repeats: RepeatCounts = field(default_factory=RepeatCounts)
     """What became of the images that a defence labelled again."""
 
@@ -62,11 +64,6 @@ class TransferBoardRow:
     def fits(self) -> str:
         """The rank interval in words, "" if there is none."""
         return rank_range(self.rank_low, self.rank_high)
-
-    @property
-    def baseline(self) -> bool:
-        """Whether it is a baseline and no team's submission."""
-        return self.submission is None
 
 
 @dataclass(frozen=True)
@@ -156,6 +153,7 @@ def row_of(entrant: Entrant, repeats: RepeatCounts | None = None) -> TransferBoa
         high=entrant.high,
         rank_low=entrant.rank_low,
         rank_high=entrant.rank_high,
+        baseline=submission is None or submission.baseline_at is not None,
         repeats=repeats or RepeatCounts(),
     )
 
@@ -168,7 +166,8 @@ def best_of(tracks: Sequence[Track], count: int) -> dict[int, list[TransferBoard
     found: dict[int, list[TransferBoardRow]] = {track.pk: [] for track in tracks}
     current = tournaments_in_force([track.competition for track in tracks])
     ranked = _with_team(Entrant.objects.filter(tournament__in=current.values(), track__in=tracks, left_at=None))
-    for entrant in ranked.filter(submission__isnull=False, rank__isnull=False).order_by("rank", "entered_at", "pk"):
+    ranked = ranked.filter(submission__isnull=False, submission__baseline_at=None, rank__isnull=False)
+    for entrant in ranked.order_by("rank", "entered_at", "pk"):
         if len(found[entrant.track_id]) < count:
             found[entrant.track_id].append(row_of(entrant))
     return found
@@ -180,6 +179,7 @@ def newest_entrants(track: Track, most: int, entry: Entry | None = None) -> list
     if tournament is None:
         return []
     found = Entrant.objects.filter(tournament=tournament, track=track, left_at=None, submission__isnull=False)
+    found = found.filter(submission__baseline_at=None)
     if entry is not None:
         found = found.filter(submission__repository__entry=entry)
     scored = found.filter(score__isnull=False).select_related("submission__repository__track")
@@ -190,6 +190,7 @@ def rows_of_entry(entry: Entry) -> dict[str, TransferBoardRow]:
     """Return the rows of a team on the leaderboards of its competition, by the name of the track."""
     tournament = tournament_in_force(entry.competition)
     own = Entrant.objects.filter(tournament=tournament, left_at=None, submission__repository__entry=entry)
+    own = own.filter(submission__baseline_at=None)
     return {entrant.track.name: row_of(entrant) for entrant in _with_team(own)} if tournament else {}
 
 

@@ -17,7 +17,7 @@ from formats.transfer.tournaments import pair_totals
 from formats.transfer.tournaments.models import AttackRun, DefenceRun, Entrant, RepeatRun, Run, Tournament
 from formats.transfer.tracks import ATTACK_TRACKS
 from submissions.models import Player, Submission
-from submissions.selectors import ready_submissions
+from submissions.selectors import ready_submissions, submitted_baselines
 
 AnyRun: TypeAlias = AttackRun | DefenceRun | RepeatRun
 
@@ -99,7 +99,8 @@ def baseline_players(competition: Competition) -> list[tuple[Track, Player]]:
 def participants(tournament: Tournament) -> list[Participant]:
     """Return those whose runs the leaderboard needs, in the order in which they may enter.
 
-    They are the entrants, the baselines, and the newest ready submission of each team and track.
+    They are the entrants, the baselines, also those that are submissions, and the newest ready submission of each team
+    and track.
     """
     found: dict[tuple[int, int | None], Participant] = {}
     for entrant in current_entrants(tournament).order_by("entered_at", "pk"):
@@ -131,9 +132,13 @@ def newcomers(tournament: Tournament) -> list[Participant]:
     ]
     ready = ready_submissions().filter(repository__track__competition=tournament.competition)
     newest = {row[0]: row[1:] for row in ready.order_by("pk").values_list("repository", "player", "pk")}
+    marked = submitted_baselines().filter(repository__track__competition=tournament.competition)
+    wanted = [*newest.values(), *marked.order_by("pk").values_list("player", "pk")]
     # keys first: nearly all of them are entrants
-    outside = [submission for player, submission in newest.values() if (player, submission) not in inside]
-    rows = ready.filter(pk__in=outside).select_related("repository__track", "repository__entry__team", "player")
+    outside = [submission for player, submission in wanted if (player, submission) not in inside]
+    rows = Submission.objects.filter(pk__in=outside).select_related(
+        "repository__track", "repository__entry__team", "player"
+    )
     return baselines + [
         Participant(row.repository.track, row.player, row, row.received_at)
         for row in (rows.order_by("pk") if outside else ())

@@ -187,15 +187,25 @@ def _locked(tournament: Tournament) -> Tournament:
 
 
 def _let_leave(tournament: Tournament) -> bool:
-    """Remove withdrawn and disqualified entrants, and baselines that the competition or this version no longer has."""
+    """Remove withdrawn and disqualified entrants, and baselines that the competition or this version no longer has.
+
+    Of a team that has several since one is no longer a baseline, the older ones leave.
+    """
     gone = []
     baselines = {player.pk for _, player in baseline_players(tournament.competition)}
-    for entrant in current_entrants(tournament):
+    inside = list(current_entrants(tournament))
+    newest: dict[int, int] = {}
+    for each in (entrant.submission for entrant in inside):
+        if each is not None and each.baseline_at is None:
+            newest[each.repository_id] = max(each.pk, newest.get(each.repository_id, 0))
+    for entrant in inside:
         submission = entrant.submission
         if submission is None:
             stays = entrant.player_id in baselines
         else:
             stays = submission.state == Submission.State.READY and submission.disqualified_at is None
+            replaced = submission.baseline_at is None and submission.pk < newest[submission.repository_id]
+            stays = stays and not replaced
         if not stays:
             gone.append(entrant.pk)
             event_log.record("leave", entrant, tournament=tournament.pk, player=entrant.player_id)
@@ -248,8 +258,10 @@ def _enter(tournament: Tournament, each: Participant) -> bool:
     """Let a participant enter; return whether an earlier submission of its team left for it."""
     now = clock.database_now()
     replaced = 0
-    if each.submission is not None:
-        earlier = tournament.entrants.filter(left_at=None, submission__repository=each.submission.repository_id)
+    if each.submission is not None and each.submission.baseline_at is None:
+        earlier = tournament.entrants.filter(
+            left_at=None, submission__repository=each.submission.repository_id, submission__baseline_at=None
+        )
         replaced = earlier.update(left_at=now)
     entrant, _ = Entrant.objects.update_or_create(
         tournament=tournament,

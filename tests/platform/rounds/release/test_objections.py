@@ -8,6 +8,7 @@ import sys
 import threading
 from collections.abc import Callable
 from datetime import timedelta
+from io import BytesIO
 from pathlib import Path
 from typing import Protocol
 
@@ -20,7 +21,9 @@ from competitions.models import Competition, FrozenLeaderboards
 from core.errors import Refusal
 from core.models import Event
 from evaluation.bundle.canonical_json import decode_line, split
+from evaluation.bundle.objections_check import is_objections, verify_objections
 from evaluation.bundle.signature_check import Checked, verify_signed
+from evaluation.cli.main import main
 from formats.query.matches.models import Match
 from formats.query.rounds.models import RoundMatch
 from rounds.models import Objection, Release, Round, RoundEntry
@@ -330,7 +333,12 @@ def _lines(round_: Round) -> list[dict[str, object]]:
 
 
 def test_the_file_has_every_objection_with_its_answer(
-    contested: Final, the_clock: FakeClock, alice: User, olga: User
+    contested: Final,
+    the_clock: FakeClock,
+    alice: User,
+    olga: User,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     of_entry, of_match, withdrawn = (
         file_objection(round_=contested.round, by=alice, text=WRONG, **about)
@@ -347,6 +355,25 @@ def test_the_file_has_every_objection_with_its_answer(
         release(round_=contested.round, part="objections", by=olga, reason="The end.")
     answer(objection=of_entry, upheld=False, by=olga, reason="It is as the rules say.")
     first = release(round_=contested.round, part="objections", by=olga, reason="The end.")
+    with open_part(contested.round, Release.Part.OBJECTIONS).open() as file:
+        content = file.read()
+    assert is_objections(BytesIO(content))
+    report = verify_objections(BytesIO(content), public_key())
+    assert (report.ok, report.summary[:2]) == (
+        True,
+        (
+            "objections to round 1 of digits: 2, 2 answered (1 upheld, 1 rejected), 0 open, 0 withdrawn",
+            f"all of them are signed; they are about the outcome {contested.round.outcome}",
+        ),
+    )
+    kept = tmp_path / "objections.jsonl"
+    kept.write_bytes(content)
+    assert main(["verify", str(kept), "--key", public_key()]) == 0
+    assert "the signature is valid, and its lines are those that were signed" in capsys.readouterr().out
+    assert main(["verify", str(kept), "--images", str(kept)]) != 0
+    assert "which have no samples, field or images" in capsys.readouterr().err
+    changed = verify_objections(BytesIO(content.replace(b'"rejected"', b'"upheld"')), public_key())
+    assert [problem.text for problem in changed.problems] == ["it is not the line that was signed"]
     head, *lines = _lines(contested.round)
     assert head["outcome"] == contested.round.outcome
     assert (head["kind"], head["until"]) == ("objections", "2026-11-26T12:00:00Z")

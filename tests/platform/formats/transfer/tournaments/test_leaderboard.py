@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from accounts.models import User
 from competitions.models import Competition
 from competitions.sample_store import samples_of
 from core.errors import Fault
@@ -15,12 +16,13 @@ from evaluation.formats.transfer.runner.play import TransferMatch, play
 from evaluation.formats.transfer.runner.transfer_player import TransferPlayer
 from evaluation.sandbox.base import Resources
 from formats.transfer.tournaments import pair_totals, services
-from formats.transfer.tournaments.boards import board_of
+from formats.transfer.tournaments.boards import best_of, board_of
 from formats.transfer.tournaments.engine_adapter import rules_of
 from formats.transfer.tournaments.player_builds import ready_player
 from formats.transfer.tournaments.selectors import current_entrants
 from formats.transfer.tournaments.tournament_verification import differing
 from submissions.models import Player, Submission
+from submissions.services import end_baseline, make_baseline
 from tests.platform.formats.transfer.tournaments.conftest import ADD, BRIGHTNESS, COPY, play_all
 from tests.platform.formats.transfer.tournaments.results import commit_all
 from workers.sandboxes import open_sandbox
@@ -101,3 +103,28 @@ def test_an_upgrade_with_other_files_of_a_baseline_replaces_its_player(transfer:
     commit_all(tournament)
     attacks = board_of(transfer.tracks.get(name="attack"))
     assert [row.player for row in attacks.rows] == [Player.objects.get(baseline="noop", digest__gt="sha256:1").pk]
+
+
+def test_a_submission_that_was_made_a_baseline_plays_on_beside_an_older_one_of_its_team(
+    transfer: Competition, submit: Submit, olga: User
+) -> None:
+    transfer.tracks.update(baselines=[])
+    tournament = services.make_tournament(transfer)
+    submit("bats", "defence", BRIGHTNESS)
+    older = submit("owls", "attack", COPY)
+    commit_all(tournament)
+    newer = submit("owls", "attack", "true")
+    commit_all(tournament)
+    track = transfer.tracks.get(name="attack")
+    assert [row.submission for row in board_of(track).rows] == [newer.pk]
+    make_baseline(submission=newer, by=olga, reason="known")
+    commit_all(tournament)
+    rows = board_of(track).rows
+    assert {(row.submission, row.team, row.baseline) for row in rows} == {
+        (older.pk, "owls", False),
+        (newer.pk, "owls", True),
+    }
+    assert [row.submission for row in best_of([track], 5)[track.pk]] == [older.pk]
+    end_baseline(submission=newer, by=olga, reason="unknown")
+    commit_all(tournament)
+    assert [row.submission for row in board_of(track).rows] == [newer.pk]

@@ -23,11 +23,11 @@ STANDING = [
 ]
 PUBLIC = [
     *("number", "competition", "team", "track", "title", "state", "received_at", "disqualified_at"),
-    *("progress", "evaluation", "standing", "runs", "best_known"),
+    *("baseline_at", "progress", "evaluation", "standing", "runs", "best_known"),
 ]
 TEAM = [
     *("commit", "tag", "licence", "submitted_by", "state_since", "cause", "reason", "problem", "fix"),
-    *("disqualified_for", "slot", "builds"),
+    *("disqualified_for", "baseline_for", "slot", "builds"),
 ]
 
 
