@@ -26,7 +26,7 @@ RESERVED_SLUGS = frozenset(
             "static",
             "status",
         ),
-        *("brand", "docs", "matches", "pages", "people", "search", "submissions", "teams"),
+        *("brand", "challenges", "docs", "matches", "pages", "people", "search", "submissions", "teams"),
         *("baselines", "edit", "leaderboards", "login", "logout", "media", "new", "public", "rounds", "rules"),
         *("kit", "metrics", "settings", "signup", "time-zone"),
     }

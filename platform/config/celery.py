@@ -63,7 +63,7 @@ def check_site(**_: Any) -> None:
 def record_activity(task: Task, **_: Any) -> None:
     """Record which queue this worker takes tasks of."""
     queue = (task.request.delivery_info or {}).get("routing_key", "")
-    import_module("core.queue_activity").record(queue)  # it needs the settings
+    import_module("operations.queue_activity").record(queue)  # it needs the settings
 
 
 @signals.worker_ready.connect  # type: ignore[untyped-decorator]

@@ -17,12 +17,13 @@ from django.core.checks import ERROR, run_checks
 from django.core.mail import get_connection
 from django.db import connection
 
-from core import clock, object_store, queue_activity
+from core import clock, object_store
 from core.disk_space import LEAST_FREE, free_bytes
 from core.errors import GauntletError, Refusal
 from core.migration_state import require_migrated
 from core.site_identity import require_identity
 from core.time_format import duration
+from operations import queue_activity
 from operations.backups.services import last_backup
 from rounds.release import signing_keys
 from workers.host_health import problem_of_host

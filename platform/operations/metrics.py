@@ -22,8 +22,9 @@ from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
 from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
 
-from core import clock, queue_activity
+from core import clock
 from core.disk_space import free_bytes
+from operations import queue_activity
 from operations.backups.services import last_backup
 from pages.formats import page_formats
 from pages.status.site_status import builds, formats_played, incidents, worker_lines

@@ -17,7 +17,7 @@ from django.apps import apps
 SAME_WORD = {
     ("accounts/models.py", "submissions"),  # reserved addresses
     ("accounts/models.py", "rounds"),
-    ("accounts/models.py", "matches"),
+    *(("accounts/models.py", name) for name in ("challenges", "matches")),
     ("workers/models.py", "round"),  # the label of a priority
     ("api/rounds.py", "standings"),  # of a round, in any format
     ("api/rounds.py", "warnings"),

@@ -19,9 +19,10 @@ from celery import current_app
 from django.core.management import call_command
 from pytest_django import Settings
 
-from core import clock, event_log, queue_activity
+from core import clock, event_log
 from core.models import SiteIdentity
 from core.site_identity import require_identity
+from operations import queue_activity
 from operations.doctor import CHECKS, CheckFinding, Level, examine
 from rounds.models import SigningKey
 from workers.models import Host, Worker

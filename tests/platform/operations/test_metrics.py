@@ -14,9 +14,10 @@ from pytest_django import Settings
 from pytest_django.fixtures import DjangoAssertNumQueries
 
 from accounts.models import User
-from core import clock, event_log, queue_activity
+from core import clock, event_log
 from core.models import SiteIdentity
 from core.site_identity import require_identity
+from operations import queue_activity
 from pages.formats import page_formats
 from repositories.models import Repository
 from submissions.models import Submission

@@ -85,11 +85,11 @@ def test_an_attack_meets_a_released_model(
 
 
 def test_what_a_player_does_wrong_is_part_of_the_result(model: Submission, alice: User, worker: Worker) -> None:
-    """Neither player is ready within a thousandth of a second."""
+    """The attack has a thousandth of a second for its sample."""
     made = challenge(submission=model, opponent="gaussian-noise", by=alice)
     Challenge.objects.update(samples=1)
     rules = made.rules
-    rules.values |= {"setup_seconds": 0.001}
+    rules.values |= {"attack_seconds_per_sample": 0.001}
     rules.save()
     let_play(worker)
     made.refresh_from_db()

@@ -15,7 +15,7 @@ WAITING_WITHOUT: Mapping[str, str] = {
 }
 """Queues that a site runs without, by what then waits. The sweeps of the queue `default` are watched by themselves."""
 
-_KEY = "core.last-task.{}"
+_KEY = "operations.last-task.{}"
 
 
 def record(queue: str) -> None:
