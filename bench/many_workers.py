@@ -40,8 +40,8 @@ PLAY_SECONDS = sized(45.0, smallest=0.2)
 WARM_SECONDS = sized(60.0, smallest=0.2)
 """The workers start within this time, so that they do not all claim at once; what happens in it is not counted."""
 SECONDS = sized(60.0, smallest=0.4)
-PROCESSES, CONNECTIONS = sized(4, smallest=2), sized(8, smallest=2)
-"""Processes of clients, and the connections of each."""
+PROCESSES, CONNECTIONS = sized(4, smallest=2), sized(4, smallest=2)
+"""Processes of clients, and the connections of each: the last one has the heartbeats, as each worker has a thread."""
 TEAMS, PIECES, SAMPLES = sized(50, smallest=2), sized(20, smallest=2), 10
 """Teams that wait, pieces of a match, and samples of a piece."""
 MATCHES = sized(400, smallest=20)
@@ -62,17 +62,24 @@ SHOWN = {
 
 @dataclass
 class Seen:
-    """What one kind of call took: wall time, processor time of the database, and how late it began, in seconds."""
+    """What one kind of call took: wall time, processor time of the database, and how late it began, in seconds.
+
+    These are of the counted time. Of all times are the calls `lost`, which found the lease expired, and `made`.
+    """
 
     wall: list[float] = field(default_factory=list)
     database: list[float] = field(default_factory=list)
     late: list[float] = field(default_factory=list)
+    made: int = 0
+    lost: int = 0
 
     def add(self, other: Seen) -> None:
         """Add the calls of another process."""
         self.wall += other.wall
         self.database += other.database
         self.late += other.late
+        self.made += other.made
+        self.lost += other.lost
 
 
 def measure() -> Section:
@@ -97,15 +104,15 @@ def _measure() -> Section:
         say(f"many workers: {number}")
         _fill(f"bench-{number}")
         seen = _simulate(number)
-        _require_each_once()
+        _require_each_once(seen["commit"].made)
         rows += [_row(number, kind, seen[kind]) for kind in SHOWN if seen[kind].wall]
         totals.append(_total(number, seen))
     return Section(
         "Many workers",
         [
-            f"Simulated workers on hosts of {SLOTS}, each playing for {PLAY_SECONDS:.0f} s (more or less by half) between "
-            f"a claim and a commit, over {PROCESSES * CONNECTIONS} connections, which they share as behind a pooler; "
-            f"{SECONDS:.0f} s each. Each piece had exactly one result, under its first claim.",
+            f"Simulated workers on hosts of {SLOTS}, each playing for {PLAY_SECONDS:.0f} s (more or less by half) "
+            f"between a claim and a commit, over {PROCESSES * CONNECTIONS} connections, which they share as behind a pooler; "
+            f"{SECONDS:.0f} s each. Each commit played another piece, with exactly one result of each sample.",
             "",
             *table(
                 ["workers", "call", "a second", "median", "95th percentile", "99th", "the database's processor time"],
@@ -113,12 +120,19 @@ def _measure() -> Section:
             ),
             "",
             *table(
-                ["workers", "target of a claim", "95th percentile of all claims", "database, of one core", "of it beats",
-                 "calls began late by (95th percentile)"],
+                [
+                    "workers",
+                    "target of a claim",
+                    "95th percentile of all claims",
+                    "database, of one core",
+                    "of it heartbeats",
+                    "leases that expired",
+                    "calls began late by (95th percentile)",
+                ],
                 totals,
             ),
         ],
-    )  # fmt: skip
+    )
 
 
 def _fill(slug: str) -> None:
@@ -171,6 +185,10 @@ def _clients(names: Sequence[str], number: int, begins: float) -> dict[str, Seen
     return Clients(names, number, begins).run()
 
 
+_Call = tuple[float, int, str, Callable[[float], None]]
+"""A moment, a number that keeps the order, the kind of a call, and what makes it."""
+
+
 class Clients:
     """The simulated workers of one process: calls that are due at a time, and threads that make them."""
 
@@ -179,7 +197,8 @@ class Clients:
         self._counted = begins + WARM_SECONDS
         self._ends = self._counted + SECONDS
         self._seen: defaultdict[str, Seen] = defaultdict(Seen)
-        self._due: list[tuple[float, int, str, Callable[[float], None]]] = []
+        self._due: tuple[list[_Call], list[_Call]] = ([], [])
+        """By whether they are heartbeats."""
         self._order = itertools.count()
         self._changed = threading.Condition()
         self._errors: list[BaseException] = []
@@ -191,7 +210,9 @@ class Clients:
 
     def run(self) -> dict[str, Seen]:
         """Work until the end; return what the calls of the counted time took."""
-        threads = [threading.Thread(target=self._work) for _ in range(CONNECTIONS)]
+        threads = [
+            threading.Thread(target=self._work, args=(number == CONNECTIONS - 1,)) for number in range(CONNECTIONS)
+        ]
         for thread in threads:
             thread.start()
         for thread in threads:
@@ -207,42 +228,42 @@ class Clients:
                 return
             moment = self._ends
         with self._changed:
-            heapq.heappush(self._due, (moment, next(self._order), kind, call))
-            self._changed.notify()
+            heapq.heappush(self._due[kind == "beat"], (moment, next(self._order), kind, call))
+            self._changed.notify_all()
 
     def playing(self) -> float:
         """Return the seconds that a piece takes."""
         return PLAY_SECONDS * self._random.uniform(0.5, 1.5)
 
-    def _work(self) -> None:
+    def _work(self, beats: bool) -> None:
         try:
             database_seconds()  # connects
-            while (due := self._next()) is not None:
-                self._make(*due)
+            while (call := self._next(self._due[beats])) is not None:
+                self._make(*call)
         except BaseException as error:  # reported by `run`
             with self._changed:
                 self._errors.append(error)
-                self._due.clear()
         finally:
             connection.close()
 
-    def _next(self) -> tuple[float, str, Callable[[float], None]] | None:
-        """Wait for the next call that is due; None at the end."""
+    def _next(self, due: list[_Call]) -> _Call | None:
+        """Wait for the next call of `due`; None at the end."""
         with self._changed:
-            while True:
-                wait = self._due[0][0] - time.time() if self._due else self._ends - time.time()
+            while not self._errors:
+                wait = (due[0][0] if due else self._ends) - time.time()
                 if wait <= 0:
-                    if not self._due:
-                        return None
-                    moment, _, kind, call = heapq.heappop(self._due)
-                    return moment, kind, call
+                    return heapq.heappop(due) if due else None
                 self._changed.wait(wait)
+        return None
 
-    def _make(self, due: float, kind: str, call: Callable[[float], None]) -> None:
-        start, before = time.time(), database_seconds()
-        call(start)
+    def _make(self, due: float, _: int, kind: str, call: Callable[[float], None]) -> None:
+        start, before, seen = time.time(), database_seconds(), self._seen[kind]
+        try:
+            call(start)
+            seen.made += 1
+        except _module("workers.lease").LostClaimError:
+            seen.lost += 1
         if self._counted <= due < self._ends:
-            seen = self._seen[kind]
             seen.wall.append(time.time() - start)
             seen.database.append(database_seconds() - before)
             seen.late.append(start - due)
@@ -300,7 +321,21 @@ class Slot:
     def _play(self, claim: Any) -> None:
         _module("workers.worker").hold(_module("formats.query.matches.piece_work").pieces, claim, self._heartbeat)
         kind, commit = ("audit", self._commit_audit) if claim.piece.is_audit else ("commit", self._commit)
-        self._clients.at(time.time() + self._clients.playing(), kind, lambda _: commit(claim))
+        self._clients.at(time.time() + self._clients.playing(), kind, lambda _: self._end(claim, commit))
+
+    def _end(self, claim: Any, commit: Callable[[Any], None]) -> None:
+        """Commit a claimed piece or audit, and claim what follows."""
+        match = None
+        try:
+            commit(claim)
+            if not claim.piece.is_audit and _module("workers.host_health").may_claim():
+                match = claim.piece.match
+        finally:
+            self._heartbeat.drop(claim.piece)
+            if match is None:
+                self._clients.at(time.time(), "claim", self.claim)
+            else:
+                self._clients.at(time.time(), "next", lambda _: self.claim_next(match))
 
     def _commit(self, claim: Any) -> None:
         results, piece = _module("evaluation.formats.query.results"), claim.piece
@@ -312,9 +347,6 @@ class Slot:
         kept = f"{piece.pk:064x}" if piece.match_id % AUDITED == 0 else ""
         audit = results.AuditReport()
         self._pieces.commit(claim, self._results.PlayedPiece(samples, 1.0, audit, [], f"{piece.pk:064x}", kept, 0.5))
-        self._heartbeat.drop(piece)
-        if _module("workers.host_health").may_claim():
-            self._clients.at(time.time(), "next", lambda _: self.claim_next(piece.match))
 
     def _commit_audit(self, claim: Any) -> None:
         pieces, results = _module("formats.query.matches.models").Piece, _module("evaluation.formats.query.results")
@@ -323,24 +355,22 @@ class Slot:
             for each in pieces.objects.filter(match=claim.piece.match_id).exclude(kept="")
         ]
         self._pieces.commit_audit(claim, audited)
-        self._heartbeat.drop(claim.piece)
-        self._clients.at(time.time(), "claim", self.claim)
 
 
-def _require_each_once() -> None:
-    """Raise RuntimeError unless each piece that was claimed was played once, under its first claim."""
+def _require_each_once(commits: int) -> None:
+    """Raise RuntimeError unless each commit of `commits` played another piece, with all of its results."""
     models = _module("formats.query.matches.models")
     played = models.Piece.objects.filter(state="played")
+    results = models.SampleResult.objects.all()
     facts = {
-        "pieces that a worker still holds": models.Piece.objects.filter(state="claimed").count(),
-        "pieces that were claimed again": models.Piece.objects.filter(fence__gt=1).count(),
-        "pieces with faults": models.Piece.objects.exclude(faults=0).count(),
-        "results of samples that are missing or too many": models.SampleResult.objects.count()
-        - SAMPLES * played.count(),
-        "results of pieces that were not played": models.SampleResult.objects.exclude(piece__in=played).count(),
+        "pieces that are still held": models.Piece.objects.filter(state="claimed").count(),
+        "pieces that are missing": MATCHES * PIECES - models.Piece.objects.filter(kind="play").count(),
+        "pieces without a commit": played.count() - commits,
+        "results of samples that are missing or too many": results.count() - SAMPLES * played.count(),
+        "results of pieces that were not played": results.exclude(piece__in=played).count(),
     }
     wrong = [f"{what}: {count}" for what, count in facts.items() if count]
-    if wrong or not played.exists():
+    if wrong or not commits:
         raise RuntimeError("; ".join(wrong) or "no piece was played")
 
 
@@ -364,6 +394,7 @@ def _total(workers: int, seen: Mapping[str, Seen]) -> list[str]:
         _milliseconds(_percentile(claims, 95)),
         f"{100 * used / SECONDS:.0f} %",
         f"{100 * sum(seen['beat'].database) / SECONDS:.0f} %",
+        str(seen["commit"].lost + seen["audit"].lost),
         _milliseconds(_percentile(late, 95)),
     ]
 
