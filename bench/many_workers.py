@@ -111,8 +111,8 @@ def _measure() -> Section:
         "Many workers",
         [
             f"Simulated workers on hosts of {SLOTS}, each playing for {PLAY_SECONDS:.0f} s (more or less by half) "
-            f"between a claim and a commit, over {PROCESSES * CONNECTIONS} connections, which they share as behind a pooler; "
-            f"{SECONDS:.0f} s each. Each commit played another piece, with exactly one result of each sample.",
+            f"between a claim and a commit, over {PROCESSES * CONNECTIONS} connections, which they share as behind a "
+            f"pooler; {SECONDS:.0f} s each. Each commit played another piece, with exactly one result of each sample.",
             "",
             *table(
                 ["workers", "call", "a second", "median", "95th percentile", "99th", "the database's processor time"],
