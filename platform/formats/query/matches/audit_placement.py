@@ -14,6 +14,7 @@ from functools import cache
 from django.db.models import Max, Q
 
 from formats.query.matches.models import Piece
+from workers.models import Worker
 from workers.selectors import live_hosts
 from workers.worker_slot import host_of
 
@@ -87,8 +88,10 @@ def _played(matches: Iterable[int]) -> tuple[dict[int, set[str]], dict[int, date
 
 def _played_on(host: str) -> set[str | int]:
     """Return the digests, and the keys of the teams, of the players that workers of `host` play now."""
-    # few other workers: this is asked with every claim while an audit waits
-    held = Piece.objects.filter(kind=Piece.Kind.PLAY, state=Piece.State.CLAIMED, worker__name__startswith=host)
+    # asked with every claim while an audit waits: so only its own workers, by keys, which are few
+    names = Worker.objects.filter(name__startswith=host).values_list("pk", "name")
+    own = [pk for pk, name in names if host_of(name) == host]
+    held = Piece.objects.filter(kind=Piece.Kind.PLAY, state=Piece.State.CLAIMED, worker__in=own)
     columns = [f"match__{side}__{what}" for side in ("model", "attack") for what in ("digest", _TEAM)]
-    rows = held.order_by().values_list("worker__name", *columns)
-    return {key for worker, *keys in rows if host_of(worker or "") == host for key in keys if key is not None}
+    rows = held.order_by().values_list(*columns).distinct()
+    return {key for keys in rows for key in keys if key is not None}
