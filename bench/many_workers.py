@@ -23,7 +23,7 @@ from statistics import fmean, quantiles
 from typing import Any
 
 import django
-from django.db import connection
+from django.db import close_old_connections, connection
 
 from bench.interleaved import say
 from bench.pages import database_seconds, own_database
@@ -257,7 +257,9 @@ class Clients:
         return None
 
     def _make(self, due: float, _: int, kind: str, call: Callable[[float], None]) -> None:
-        start, before, seen = time.time(), database_seconds(), self._seen[kind]
+        if kind == "beat":
+            close_old_connections()  # as the thread of a real one does; it may connect again below
+        before, start, seen = database_seconds(), time.time(), self._seen[kind]
         try:
             call(start)
             seen.made += 1
@@ -299,7 +301,6 @@ class Slot:
 
     def beat(self, start: float) -> None:
         """Send a heartbeat."""
-        _module("django.db").close_old_connections()  # as the thread of a real one does
         self._heartbeat.beat()
         self._clients.at(start + _module("workers.lease").BEAT_SECONDS, "beat", self.beat)
 
