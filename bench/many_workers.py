@@ -287,6 +287,7 @@ class Slot:
         self._name, self._clients = name, clients
         self._queue, self._pieces = _module("workers.queue"), _module("formats.query.matches.piece_queue")
         self._results = _module("formats.query.matches.piece_result")
+        self._beat_seconds = sized(_module("workers.lease").BEAT_SECONDS, smallest=0.1)
 
     def register(self, start: float) -> None:
         """Do what a process does at its start."""
@@ -296,13 +297,13 @@ class Slot:
             name=self._name, worker_class="cpu", device="", calibration=1.0, started_at=now
         )
         self._heartbeat = heartbeat.WorkerHeartbeat(self._row)
-        self._clients.at(start + _module("workers.lease").BEAT_SECONDS, "beat", self.beat)
+        self._clients.at(start + self._beat_seconds, "beat", self.beat)
         self._clients.at(start, "claim", self.claim)
 
     def beat(self, start: float) -> None:
         """Send a heartbeat."""
         self._heartbeat.beat()
-        self._clients.at(start + _module("workers.lease").BEAT_SECONDS, "beat", self.beat)
+        self._clients.at(start + self._beat_seconds, "beat", self.beat)
 
     def claim(self, start: float) -> None:
         """Claim any work."""
