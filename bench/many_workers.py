@@ -39,7 +39,7 @@ PLAY_SECONDS = sized(45.0, smallest=0.2)
 """A piece takes this long, more or less by half: ten samples, 1,000 queries each, of a small network on one core."""
 WARM_SECONDS = sized(60.0, smallest=0.2)
 """The workers start within this time, so that they do not all claim at once; what happens in it is not counted."""
-SECONDS = sized(60.0, smallest=0.4)
+SECONDS = sized(60.0, smallest=1.0)
 PROCESSES, CONNECTIONS = sized(4, smallest=2), sized(4, smallest=2)
 """Processes of clients, and the connections of each: the last one has the heartbeats, as each worker has a thread."""
 TEAMS, PIECES, SAMPLES = sized(50, smallest=2), sized(20, smallest=2), 10
@@ -170,9 +170,8 @@ def _simulate(workers: int) -> Mapping[str, Seen]:
     names = [f"host-{place // SLOTS}/{place % SLOTS}" for place in range(workers)]
     connection.close()
     shares = [names[number::PROCESSES] for number in range(PROCESSES)]
-    begins = time.time() + 1
     with ProcessPoolExecutor(PROCESSES, mp_context=get_context("fork")) as pool:
-        parts = list(pool.map(_clients, shares, range(PROCESSES), itertools.repeat(begins)))
+        parts = list(pool.map(_clients, shares, range(PROCESSES)))
     sums: defaultdict[str, Seen] = defaultdict(Seen)
     for part in parts:
         for kind, seen in part.items():
@@ -180,9 +179,9 @@ def _simulate(workers: int) -> Mapping[str, Seen]:
     return sums
 
 
-def _clients(names: Sequence[str], number: int, begins: float) -> dict[str, Seen]:
+def _clients(names: Sequence[str], number: int) -> dict[str, Seen]:
     """Simulate the workers `names` in this process."""
-    return Clients(names, number, begins).run()
+    return Clients(names, number).run()
 
 
 _Call = tuple[float, int, str, Callable[[float], None]]
@@ -192,7 +191,9 @@ _Call = tuple[float, int, str, Callable[[float], None]]
 class Clients:
     """The simulated workers of one process: calls that are due at a time, and threads that make them."""
 
-    def __init__(self, names: Sequence[str], number: int, begins: float) -> None:
+    def __init__(self, names: Sequence[str], number: int) -> None:
+        slots = [Slot(name, self) for name in names]
+        begins = time.time()  # after all imports
         self._random = random.Random(number)
         self._counted = begins + WARM_SECONDS
         self._ends = self._counted + SECONDS
@@ -202,8 +203,7 @@ class Clients:
         self._order = itertools.count()
         self._changed = threading.Condition()
         self._errors: list[BaseException] = []
-        for name in names:
-            slot = Slot(name, self)
+        for slot in slots:
             self.at(begins + self._random.uniform(0, WARM_SECONDS), "register", slot.register)
         if number == 0:
             self.at(begins + WARM_SECONDS / 2, "sweep", self._sweep)
@@ -285,18 +285,18 @@ class Slot:
 
     def __init__(self, name: str, clients: Clients) -> None:
         self._name, self._clients = name, clients
+        self._services, self._heartbeats = _module("workers.services"), _module("workers.heartbeat")
         self._queue, self._pieces = _module("workers.queue"), _module("formats.query.matches.piece_queue")
         self._results = _module("formats.query.matches.piece_result")
         self._beat_seconds = sized(_module("workers.lease").BEAT_SECONDS, smallest=0.1)
 
     def register(self, start: float) -> None:
         """Do what a process does at its start."""
-        services, heartbeat = _module("workers.services"), _module("workers.heartbeat")
         now = _module("core.clock").database_now()
-        self._row = services.record_worker(
+        self._row = self._services.record_worker(
             name=self._name, worker_class="cpu", device="", calibration=1.0, started_at=now
         )
-        self._heartbeat = heartbeat.WorkerHeartbeat(self._row)
+        self._heartbeat = self._heartbeats.WorkerHeartbeat(self._row)
         self._clients.at(start + self._beat_seconds, "beat", self.beat)
         self._clients.at(start, "claim", self.claim)
 
