@@ -32,6 +32,7 @@ NAMES = (
     "whole_site",
     "bombs",
     "claims",
+    "many_workers",
     "benchmark",
 )
 

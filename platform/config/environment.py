@@ -171,7 +171,8 @@ class Environment:
     def database(self, name: str, default: str) -> dict[str, Any]:
         """Return Django's settings for a database address. Raise `ImproperlyConfigured` for an invalid address.
 
-        `sqlite:///relative/path`, `sqlite:////absolute/path` or `postgresql://user:password@host:port/name`.
+        `sqlite:///relative/path`, `sqlite:////absolute/path` or `postgresql://user:password@host:port/name`, with
+        `?pooler=transaction` behind a pooler that lends a connection for each transaction.
         """
         address = self.text(name, default)
         scheme, _, rest = address.partition("://")
@@ -309,6 +310,9 @@ def _sqlite(name: str, path: str) -> dict[str, Any]:
     }
 
 
+_POOLED = "pooler=transaction"
+
+
 def _postgresql(name: str, address: str) -> dict[str, Any]:
     parts = urlsplit(address)
     try:
@@ -318,6 +322,8 @@ def _postgresql(name: str, address: str) -> dict[str, Any]:
     database = unquote(parts.path.lstrip("/"))
     if not database or not parts.hostname:
         raise ImproperlyConfigured(f"{name} lacks a host or a database. Use postgresql://USER:PASSWORD@HOST:PORT/NAME.")
+    if parts.query not in {"", _POOLED}:
+        raise ImproperlyConfigured(f"{name} has an unknown parameter after `?`. Use `?{_POOLED}`, or none.")
     return {
         "ENGINE": "django.db.backends.postgresql",
         "NAME": database,
@@ -327,6 +333,8 @@ def _postgresql(name: str, address: str) -> dict[str, Any]:
         "PORT": port,
         "CONN_MAX_AGE": 60,
         "CONN_HEALTH_CHECKS": True,
+        # outside of a transaction they would outlive the loan of a connection
+        "DISABLE_SERVER_SIDE_CURSORS": parts.query == _POOLED,
     }
 
 

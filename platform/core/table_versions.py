@@ -24,7 +24,10 @@ from django.db.models import Sum
 from core.models import TableChange
 
 UNWATCHED = frozenset({"django_session"})
-"""Tables without a version: their rows belong to one reader, and change with every visit."""
+"""Tables without a version: their rows belong to one reader, and change with every visit.
+
+A model whose class has `HAS_TABLE_VERSION = False` has none either. Pages that read such tables are not shared.
+"""
 
 FOLD_EACH = 4
 """Number of changes, for each table of the site, from which on they are folded."""
@@ -64,7 +67,8 @@ _KNOWN = {
 def watched_tables() -> frozenset[str]:
     """Return the names of the tables that have a version."""
     models = apps.get_models(include_auto_created=True)
-    return frozenset({model._meta.db_table for model in models} - UNWATCHED - {TableChange._meta.db_table})
+    watched = {model._meta.db_table for model in models if getattr(model, "HAS_TABLE_VERSION", True)}
+    return frozenset(watched - UNWATCHED - {TableChange._meta.db_table})
 
 
 def versions() -> Mapping[str, int]:
@@ -91,22 +95,41 @@ def _fold_up_to(last: int) -> None:
 
 
 def watch_after_migrate(using: str, **_: Any) -> None:
-    """Make the triggers that are missing (a receiver of `post_migrate`)."""
-    existing = connections[using].introspection.table_names()
-    if TableChange._meta.db_table in existing:
-        _watch(connections[using], watched_tables() & set(existing))
-
-
-def _watch(database: BaseDatabaseWrapper, tables: Collection[str]) -> None:
-    """Make the triggers of `tables` that are missing; a table that lacked one gets another version."""
+    """Make the triggers that are missing, and drop those of unwatched tables (a receiver of `post_migrate`)."""
+    database, watched = connections[using], watched_tables()
+    existing = set(database.introspection.table_names())
+    if TableChange._meta.db_table not in existing:
+        return
     with database.cursor() as cursor:
         if database.vendor == "postgresql":
             cursor.execute(_FUNCTION)
         cursor.execute(_KNOWN[database.vendor])
         known = {name for (name,) in cursor.fetchall()}
+    _watch(database, watched & existing, known)
+    _leave(database, existing - watched, known)
+
+
+def _leave(database: BaseDatabaseWrapper, tables: Collection[str], known: Collection[str]) -> None:
+    """Drop the triggers of `tables`, of those that are `known`."""
+    quote = database.ops.quote_name
+    with database.cursor() as cursor:
+        for table in sorted(tables):
+            of = f" ON {quote(table)}" if database.vendor == "postgresql" else ""
+            for kind in _KINDS:
+                if (name := _trigger(table, kind)) in known:
+                    cursor.execute(f"DROP TRIGGER {quote(name)}{of}")
+
+
+def _trigger(table: str, kind: str) -> str:
+    """Return the name of the trigger of one kind of statement."""
+    return f"{table}_{kind.lower()}_recorded"
+
+
+def _watch(database: BaseDatabaseWrapper, tables: Collection[str], known: Collection[str]) -> None:
+    """Make the triggers of `tables` that are not `known`; a table that lacked one gets another version."""
     quote = database.ops.quote_name
     for table in sorted(tables):
-        missing = {kind: name for kind in _KINDS if (name := f"{table}_{kind.lower()}_recorded") not in known}
+        missing = {kind: name for kind in _KINDS if (name := _trigger(table, kind)) not in known}
         if not missing:
             continue
         # one table at a time: a trigger locks it, and the site may be writing into several

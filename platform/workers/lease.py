@@ -54,9 +54,9 @@ class Leased(models.Model):
         """Return this row if its lease has expired, and was not renewed since the row was read."""
         return self.held().filter(lease_until__lt=clock.database_now())
 
-    def renew(self) -> bool:
-        """Renew the lease; return False if the claim is lost."""
-        return self.held().update(lease_until=clock.database_now() + self.LEASE) == 1
+    def renew(self, now: datetime | None = None) -> bool:
+        """Renew the lease at `now` (by default read from the database); return False if the claim is lost."""
+        return self.held().update(lease_until=(now or clock.database_now()) + self.LEASE) == 1
 
     def release(self, **values: Any) -> bool:
         """Write `values` and end the lease; write nothing and return False if the claim is lost."""
@@ -123,11 +123,15 @@ class Heartbeat:
 
     def renew(self) -> None:
         """Renew the leases; drop those that are lost or too old."""
-        for row, until in list(self._held.values()):
-            if until is not None and clock.database_now() >= until:
+        held = list(self._held.values())
+        if not held:
+            return
+        now = clock.database_now()
+        for row, until in held:
+            if until is not None and now >= until:
                 log.error("%s is held longer than its work may take", row)
                 self.drop(row)
-            elif not row.renew():
+            elif not row.renew(now):
                 self.drop(row)
 
     def _run(self) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from django.conf import settings
 from django.db import models
 from django.db.models import Q, UniqueConstraint
@@ -25,6 +27,9 @@ class Worker(models.Model):
     class Class(models.TextChoices):
         CPU = "cpu", "CPU"
         GPU = "gpu", "GPU"
+
+    HAS_TABLE_VERSION: ClassVar = False
+    """Heartbeats change its rows all the time, and no page that readers share shows them: see `core.table_versions`."""
 
     name = models.CharField(max_length=120, unique=True)
     """Host, worker and slot, e.g. "arena-1/play/0"."""

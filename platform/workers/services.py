@@ -34,7 +34,6 @@ def record_worker(
     return worker
 
 
-def record_heartbeat(worker: Worker) -> None:
+def record_heartbeat(worker: Worker, seen_at: datetime, skew: float) -> None:
     """Record a heartbeat of a worker process and the skew of its host's clock."""
-    seen_at, skew = clock.compare()
     Worker.objects.filter(pk=worker.pk).update(last_seen_at=seen_at, clock_skew=skew)

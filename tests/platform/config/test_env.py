@@ -57,6 +57,13 @@ def test_it_reads_a_postgresql_address() -> None:
     assert {key: database[key] for key in expected} == expected
 
 
+@pytest.mark.parametrize(("parameter", "cursors_on_the_server"), [("", True), ("?pooler=transaction", False)])
+def test_no_cursor_stays_open_between_transactions_behind_a_pooler(parameter: str, cursors_on_the_server: bool) -> None:
+    env = Environment({"DATABASE_URL": f"postgresql://gauntlet@db.example/arena{parameter}"})
+    database = env.database("DATABASE_URL", "")
+    assert (database["NAME"], database["DISABLE_SERVER_SIDE_CURSORS"]) == ("arena", not cursors_on_the_server)
+
+
 @pytest.mark.parametrize(
     "address",
     [
@@ -66,6 +73,7 @@ def test_it_reads_a_postgresql_address() -> None:
         "postgresql:///n",
         "postgresql://u:secret@h/",
         "postgresql://u:secret@h:x/n",
+        "postgresql://u:secret@h/n?pooler=session",
     ],
 )
 def test_it_rejects_a_database_address_without_showing_the_password(address: str) -> None:

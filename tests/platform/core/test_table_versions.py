@@ -12,10 +12,13 @@ from django.core.management import call_command
 from django.db import connection, transaction
 
 from competitions.models import Competition, Organiser
-from core import table_versions
+from core import clock, table_versions
 from core.models import TableChange
 from core.table_versions import FOLD_EACH, fold, versions, watched_tables
 from core.tasks import fold_table_changes
+from workers.heartbeat import WorkerHeartbeat
+from workers.models import Worker
+from workers.services import record_worker
 
 TABLE = "competitions_competition"
 
@@ -95,9 +98,18 @@ def test_what_is_folded_at_the_same_time_counts_once(competition: Competition) -
     assert TableChange.objects.filter(table="counted").count() == 1
 
 
-def test_every_table_but_that_of_sessions_is_watched(db: None) -> None:
+def test_every_table_but_those_of_sessions_and_workers_is_watched(db: None) -> None:
     tables = {model._meta.db_table for model in apps.get_models(include_auto_created=True)}
-    assert tables - watched_tables() == {"django_session", "core_tablechange"}
+    assert tables - watched_tables() == {"django_session", "core_tablechange", "workers_worker"}
+
+
+def _worker() -> Worker:
+    return record_worker(name="one", worker_class="cpu", device="", calibration=1.0, started_at=clock.now())
+
+
+def test_a_heartbeat_changes_no_version(db: None) -> None:
+    with changes_of():
+        WorkerHeartbeat(_worker()).beat()
 
 
 @pytest.mark.django_db(transaction=True)
@@ -112,6 +124,26 @@ def test_a_trigger_that_was_lost_is_made_again_by_migrate(competition: Competiti
     assert versions()[TABLE] != before
     with changes_of(TABLE):
         Competition.objects.update(title="Other")
+
+
+@pytest.mark.django_db(transaction=True)
+def test_the_triggers_of_a_table_that_is_no_longer_watched_are_dropped_by_migrate(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    worker = _worker()
+    monkeypatch.setattr(Worker, "HAS_TABLE_VERSION", True)
+    watched_tables.cache_clear()
+    try:
+        call_command("migrate", verbosity=0)
+        with changes_of("workers_worker"):
+            worker.save()
+    finally:
+        monkeypatch.undo()
+        watched_tables.cache_clear()
+    before = TableChange.objects.count()
+    call_command("migrate", verbosity=0)
+    worker.save()
+    assert TableChange.objects.count() == before
 
 
 def test_amounts_do_not_repeat(competition: Competition) -> None:

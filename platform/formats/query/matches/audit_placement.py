@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from datetime import datetime, timedelta
+from functools import cache
 
-from django.db.models import Max, Q, QuerySet
+from django.db.models import Max, Q
 
 from formats.query.matches.models import Piece
 from workers.models import Worker
-from workers.selectors import live_workers
+from workers.selectors import live_hosts
 from workers.worker_slot import host_of
 
 OTHER_HOST_WAIT = timedelta(minutes=5)
@@ -53,13 +54,12 @@ def withheld_from(host: str, now: datetime) -> Q:
     if not waiting:
         return withheld
     hosts, since = _played(match for _, match, _, _ in waiting)
-    live = live_workers()
-    able = {gpu: _hosts(live.filter(worker_class=Worker.Class.GPU) if gpu else live) for gpu in (False, True)}
+    able = cache(lambda gpu: live_hosts(gpu=gpu))  # few claims ask, and the answer names every worker
     here = _played_on(host)
     later = [
         pk
         for pk, match, audited_one, gpu in waiting
-        if (host in hosts[match] and able[gpu] - hosts[match] and now < since[match] + OTHER_HOST_WAIT)
+        if (host in hosts[match] and now < since[match] + OTHER_HOST_WAIT and able(gpu) - hosts[match])
         or (here & audited_one and now < since[match] + IDLE_WAIT)
     ]
     return Q(pk__in=later) | withheld
@@ -75,10 +75,6 @@ def _plays(players: Iterable[tuple[str, int | None]]) -> Q:
     return found
 
 
-def _hosts(workers: QuerySet[Worker]) -> set[str]:
-    return {host_of(name) for name in workers.values_list("name", flat=True)}
-
-
 def _played(matches: Iterable[int]) -> tuple[dict[int, set[str]], dict[int, datetime]]:
     """Return the hosts that played each match, and when its last piece was played."""
     hosts: dict[int, set[str]] = {}
@@ -92,7 +88,10 @@ def _played(matches: Iterable[int]) -> tuple[dict[int, set[str]], dict[int, date
 
 def _played_on(host: str) -> set[str | int]:
     """Return the digests, and the keys of the teams, of the players that workers of `host` play now."""
-    held = Piece.objects.filter(kind=Piece.Kind.PLAY, state=Piece.State.CLAIMED).order_by()
+    # asked with every claim while an audit waits: so only its own workers, by keys, which are few
+    names = Worker.objects.filter(name__startswith=host).values_list("pk", "name")
+    own = [pk for pk, name in names if host_of(name) == host]
+    held = Piece.objects.filter(kind=Piece.Kind.PLAY, state=Piece.State.CLAIMED, worker__in=own)
     columns = [f"match__{side}__{what}" for side in ("model", "attack") for what in ("digest", _TEAM)]
-    rows = held.values_list("worker__name", *columns)
-    return {key for worker, *keys in rows if host_of(worker or "") == host for key in keys if key is not None}
+    rows = held.order_by().values_list(*columns).distinct()
+    return {key for keys in rows for key in keys if key is not None}

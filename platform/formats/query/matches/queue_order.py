@@ -43,4 +43,4 @@ def share_of(piece: Piece) -> Held:
 
 def held_matches() -> set[int]:
     """Return the matches that workers play now."""
-    return set(Piece.objects.filter(state=Piece.State.CLAIMED).order_by().values_list("match", flat=True))
+    return set(Piece.objects.filter(state=Piece.State.CLAIMED).order_by().values_list("match", flat=True).distinct())

@@ -10,7 +10,7 @@ import textwrap
 import threading
 import time
 from collections.abc import Callable
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 import pytest
@@ -218,11 +218,11 @@ def test_the_lease_is_renewed_after_the_database_is_available_again(
     errors = [InterfaceError("the connection is closed"), OperationalError("the server ended it")]
     renew = Build.renew
 
-    def renew_when_back(build: Build) -> bool:
+    def renew_when_back(build: Build, now: datetime | None = None) -> bool:
         if errors:
             raise errors.pop()
         back.set()
-        return renew(build)
+        return renew(build, now)
 
     monkeypatch.setattr(Build, "renew", renew_when_back)
     build_with(lambda on_log: on_log("renewed" if back.wait(20) else "never renewed"))

@@ -12,8 +12,9 @@ from formats.query.matches.models import Match
 from formats.query.matches.piece_work import pieces
 from formats.query.matches.rules import query_rules
 from tests.platform.claims import hold_piece
-from workers.heartbeat import WorkerHeartbeat
+from workers.heartbeat import RECORDED_EACH, WorkerHeartbeat
 from workers.models import Worker
+from workers.selectors import HEARTBEAT_TIMEOUT
 
 
 class Clock(Protocol):
@@ -58,3 +59,22 @@ def test_the_maximum_time_follows_from_the_rules() -> None:
     played = 6 * 100 + 10 * 100 * 0.1 + 10 * 90 + 3 * 10
     assert longest_seconds(rules, 10, 1.0) == 2 * played + 3600
     assert longest_seconds(rules, 10, 3.0) == 6 * played + 3600
+
+
+def test_a_busy_worker_is_recorded_as_seen_every_15_seconds(
+    match: Match, the_clock: Clock, make_worker: Callable[..., Worker]
+) -> None:
+    worker = make_worker()
+    heartbeat = WorkerHeartbeat(worker)
+    claim = hold_piece(worker, heartbeat)
+    seen, renewed = [], []
+    for _ in range(7):
+        now = the_clock.forward(seconds=5)
+        heartbeat.beat()
+        worker.refresh_from_db()
+        claim.piece.refresh_from_db()
+        seen.append(now - worker.last_seen_at)
+        renewed.append(claim.piece.lease_until)
+    assert [each.seconds for each in seen] == [0, 5, 10, 0, 5, 10, 0]
+    assert len(set(renewed)) == 7
+    assert HEARTBEAT_TIMEOUT / 2 >= RECORDED_EACH * 2
