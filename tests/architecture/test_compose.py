@@ -35,7 +35,7 @@ def test_only_the_preparation_writes_passwords(services: dict[str, dict[str, Any
 
 
 def test_programs_of_the_site_have_no_rights_and_a_read_only_root(services: dict[str, dict[str, Any]]) -> None:
-    for name in ("web", "beat", "migrate", "sender", "scorer", "builder", "player"):
+    for name in ("web", "beat", "migrate", "sender", "files", "scorer", "builder", "player"):
         assert (services[name]["cap_drop"], services[name]["read_only"]) == (["ALL"], True), name
         assert services[name].get("cap_add", []) in ([], ["SETUID", "SETGID"]), name
 

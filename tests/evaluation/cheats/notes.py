@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import fcntl
+import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,4 +20,6 @@ def in_turn(cheat: Path) -> Iterator[None]:
     """Wait until no test in another process plays `cheat`."""
     with (cheat / "submission.toml").open() as file:
         fcntl.flock(file, fcntl.LOCK_EX)
+        if cheat == KERNEL_OBJECTS:  # a count of the host still says what an earlier test left in it
+            subprocess.run([sys.executable, "channels.py", "clear", "of this model"], cwd=cheat, check=True)
         yield

@@ -202,7 +202,7 @@ def test_polling_returns_changes_or_nothing(client: Client, shown: dict[str, Sub
     assert "<html" not in changed.content.decode()
 
 
-@pytest.mark.parametrize(("signed_in", "most"), [(False, 12), (True, 14)])
+@pytest.mark.parametrize(("signed_in", "most"), [(False, 13), (True, 15)])
 def test_it_takes_few_queries(
     client: Client,
     crowd: None,

@@ -371,6 +371,7 @@ def attempt(function, *arguments):
 
 
 def clear():
+    attempt(send_counters, 0)
     libc.shmctl(libc.shmget(note_key(), 0, 0), 0, None)
     libc.semctl(libc.semget(note_key(), 0, 0), 0, 0)
     libc.msgctl(libc.msgget(note_key(), 0), 0, None)
