@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import time
 import uuid
 import weakref
 from collections.abc import Sequence
@@ -62,6 +63,8 @@ _NOBODY = "65534:65534"
 _SHARED_MEMORY_BYTES = 64 << 20
 _OPEN_FILES = 1024
 _STARTS = 3
+_INSTANCE_SECONDS = 60.0
+"""How long an audit waits for instances that hold other locks: those of another user or site on this engine."""
 
 
 class DockerSandbox(Sandbox):
@@ -119,10 +122,17 @@ class DockerSandbox(Sandbox):
             raise Fault(f"{program.name} was built as a directory; the docker sandbox runs images")
         self.sweep()
         with as_fault(f"levelling the caches of {program.name}"):
-            alive = self.client.containers.list(filters={"label": f"{_PLAYER_LABEL}={program.digest}"})
-            if alive:
-                raise Fault(f"an instance of {program.name} runs on this host; its audit must wait")
+            self._wait_for_instances(program)
             level_layers(self.client, program.image, self.base_image, {RUNNER_LABEL: runner_label()})
+
+    def _wait_for_instances(self, program: Program) -> None:
+        """Wait until no instance of `program` runs on this engine. Raise `Fault` if one goes on running."""
+        deadline = time.monotonic() + _INSTANCE_SECONDS
+        labelled = {"label": f"{_PLAYER_LABEL}={program.digest}"}
+        while self.client.containers.list(filters=labelled, ignore_removed=True):
+            if time.monotonic() > deadline:
+                raise Fault(f"an instance of {program.name} runs on this host; its audit must wait")
+            time.sleep(0.2)
 
     def sweep(self) -> int:
         swept = 0

@@ -6,6 +6,7 @@ import io
 import signal
 import socket
 import textwrap
+import threading
 import uuid
 from collections.abc import Callable
 from pathlib import Path
@@ -15,6 +16,7 @@ import pytest
 
 from evaluation.domain.errors import BuildRefusal, Fault
 from evaluation.domain.players import QueryPlayer, TrackName
+from evaluation.sandbox import docker
 from evaluation.sandbox.base import SOCKET_NAME, Ending, PlayerRun, Resources
 from evaluation.sandbox.docker import DockerSandbox
 
@@ -70,6 +72,27 @@ def test_it_works(
             assert connection.recv(5, socket.MSG_WAITALL) == b"hello"
     assert wait_for_end(run) == Ending(0, False, "said it as 65534\n")
     assert containers(docker_sandbox, digest) == []
+
+
+def test_an_audit_waits_for_instances_of_other_users_of_the_engine(
+    docker_sandbox: DockerSandbox,
+    scripted: Callable[[str], QueryPlayer],
+    socket_directory: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    player = scripted("import time; time.sleep(60)")
+    run = docker_sandbox.start(player, socket_directory=socket_directory, resources=Resources())
+    monkeypatch.setattr(docker, "_INSTANCE_SECONDS", 0.5)
+    try:
+        with pytest.raises(Fault, match="runs on this host; its audit must wait"):
+            docker_sandbox.level_caches(player)
+        monkeypatch.setattr(docker, "_INSTANCE_SECONDS", 60.0)
+        ending = threading.Timer(1.0, run.end)
+        ending.start()
+        docker_sandbox.level_caches(player)
+        ending.join()
+    finally:
+        run.end()
 
 
 def test_it_rejects_a_player_that_is_a_directory(docker_sandbox: DockerSandbox, socket_directory: Path) -> None:
