@@ -128,8 +128,8 @@ class DockerSandbox(Sandbox):
     def _wait_for_instances(self, program: Program) -> None:
         """Wait until no instance of `program` runs on this engine. Raise `Fault` if one goes on running."""
         deadline = time.monotonic() + _INSTANCE_SECONDS
-        labelled = {"label": f"{_PLAYER_LABEL}={program.digest}"}
-        while self.client.containers.list(filters=labelled, ignore_removed=True):
+        label = f"{_PLAYER_LABEL}={program.digest}"
+        while self.client.containers.list(filters={"label": label}, ignore_removed=True):
             if time.monotonic() > deadline:
                 raise Fault(f"an instance of {program.name} runs on this host; its audit must wait")
             time.sleep(0.2)
