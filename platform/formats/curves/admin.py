@@ -5,53 +5,25 @@ from __future__ import annotations
 from django.contrib import admin
 from django.contrib.admin import RelatedOnlyFieldListFilter
 
-from core.administration.actions import AdminAction, confirmed_action, counted
 from core.administration.columns import labelled, linked
 from core.administration.permissions import ReadOnlyAdmin, model_field_names
 from formats.curves.best_known.work import proofs
 from formats.curves.models import Benchmark, Improvement, ModelScore, Proof
 from formats.curves.work import benchmarks
-
-STATE_COLOURS = {"waiting": "info", "claimed": "warning", "played": "success", "failed": "danger"}
-
-_REPLAY = confirmed_action(
-    AdminAction(
-        "Replay",
-        "Plays each failed benchmark again. Its submission has a score when all its benchmarks are played.",
-        "queued for a replay",
-        lambda row, by, reason: benchmarks.replay(row, by, reason),
-        costs=lambda rows: f"worker time for {counted(len(rows), 'benchmark')}.",
-    )
-)
-_RETRY_NOW = confirmed_action(
-    AdminAction(
-        "Retry now",
-        "Forgets the faults on each waiting benchmark, so that the next free worker plays it.",
-        "queued",
-        lambda row, by, reason: benchmarks.retry_now(row, by, reason),
-    )
-)
-_GIVE_UP = confirmed_action(
-    AdminAction(
-        "Give up",
-        "Fails each waiting benchmark that had faults. Its submission has no score until it is replayed.",
-        "given up",
-        lambda row, by, reason: benchmarks.give_up(row, by, reason),
-    )
-)
+from workers.item_admin import STATE_COLOURS, ItemAdmin, item_actions
 
 
 @admin.register(Benchmark)
-class BenchmarkAdmin(ReadOnlyAdmin):
-    """One attack against one model, with what operators may do about failed and waiting ones."""
+class BenchmarkAdmin(ItemAdmin):
+    """One attack against one model."""
 
     organised_by = "rules__competition__organiser_roles"
-    show_full_result_count = False
-    actions = ("replay", "retry_now", "give_up")
-    actions_detail = ("replay", "retry_now", "give_up")
-    replay = _REPLAY
-    retry_now = _RETRY_NOW
-    give_up = _GIVE_UP
+    replay, retry_now, give_up = item_actions(
+        benchmarks,
+        "benchmark",
+        replayed="Its submission has a score when all its benchmarks are played.",
+        given_up="Its submission has no score until it is replayed.",
+    )
     list_display = (
         "__str__", linked("submission"), linked("round"), labelled("state", STATE_COLOURS), "priority", "accuracy",
         "reason", "worker", "faults", "queued_at",
@@ -75,36 +47,12 @@ class ModelScoreAdmin(ReadOnlyAdmin):
 
 
 @admin.register(Proof)
-class ProofAdmin(ReadOnlyAdmin):
-    """Images that somebody uploaded against a released model, with what operators may do about failed verifications."""
+class ProofAdmin(ItemAdmin):
+    """Images that somebody uploaded against a released model."""
 
     organised_by = "round_entry__round__competition__organiser_roles"
-    show_full_result_count = False
-    actions = ("replay", "retry_now", "give_up")
-    actions_detail = ("replay", "retry_now", "give_up")
-    replay = confirmed_action(
-        AdminAction(
-            "Replay",
-            "Verifies each failed proof again.",
-            "queued for a replay",
-            lambda row, by, reason: proofs.replay(row, by, reason),
-        )
-    )
-    retry_now = confirmed_action(
-        AdminAction(
-            "Retry now",
-            "Forgets the faults on each waiting proof, so that the next free worker verifies it.",
-            "queued",
-            lambda row, by, reason: proofs.retry_now(row, by, reason),
-        )
-    )
-    give_up = confirmed_action(
-        AdminAction(
-            "Give up",
-            "Fails each waiting proof that had faults. It lowers nothing until it is replayed.",
-            "given up",
-            lambda row, by, reason: proofs.give_up(row, by, reason),
-        )
+    replay, retry_now, give_up = item_actions(
+        proofs, "proof", replayed="", given_up="It lowers nothing until it is replayed.", verb="verifies"
     )
     list_display = (
         "__str__", linked("by"), labelled("state", STATE_COLOURS), "outcome", "images", "reason", "worker", "faults",

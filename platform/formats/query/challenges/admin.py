@@ -5,47 +5,23 @@ from __future__ import annotations
 from django.contrib import admin
 from django.contrib.admin import RelatedOnlyFieldListFilter
 
-from core.administration.actions import AdminAction, confirmed_action, counted
 from core.administration.columns import labelled, linked
-from core.administration.permissions import ReadOnlyAdmin, model_field_names
+from core.administration.permissions import model_field_names
 from formats.query.challenges.models import Challenge
 from formats.query.challenges.work import challenges
-
-STATE_COLOURS = {"waiting": "info", "claimed": "warning", "played": "success", "failed": "danger"}
+from workers.item_admin import STATE_COLOURS, ItemAdmin, item_actions
 
 
 @admin.register(Challenge)
-class ChallengeAdmin(ReadOnlyAdmin):
-    """Unranked matches that teams requested, with what operators may do about failed and waiting ones."""
+class ChallengeAdmin(ItemAdmin):
+    """Unranked matches that teams requested."""
 
     organised_by = "rules__competition__organiser_roles"
-    show_full_result_count = False
-    actions = ("replay", "retry_now", "give_up")
-    actions_detail = ("replay", "retry_now", "give_up")
-    replay = confirmed_action(
-        AdminAction(
-            "Replay",
-            "Plays each failed challenge again. It then counts for the limit of its team.",
-            "queued for a replay",
-            lambda row, by, reason: challenges.replay(row, by, reason),
-            costs=lambda rows: f"worker time for {counted(len(rows), 'challenge')}.",
-        )
-    )
-    retry_now = confirmed_action(
-        AdminAction(
-            "Retry now",
-            "Forgets the faults on each waiting challenge, so that the next free worker plays it.",
-            "queued",
-            lambda row, by, reason: challenges.retry_now(row, by, reason),
-        )
-    )
-    give_up = confirmed_action(
-        AdminAction(
-            "Give up",
-            "Fails each waiting challenge that had faults. It does not count for the limit of its team.",
-            "given up",
-            lambda row, by, reason: challenges.give_up(row, by, reason),
-        )
+    replay, retry_now, give_up = item_actions(
+        challenges,
+        "challenge",
+        replayed="It then counts for the limit of its team.",
+        given_up="It does not count for the limit of its team.",
     )
     list_display = (
         "__str__", linked("submission"), "opponent_name", labelled("state", STATE_COLOURS), "median", "worker",

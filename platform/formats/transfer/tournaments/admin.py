@@ -6,12 +6,12 @@ from django.contrib import admin
 from django.contrib.admin import RelatedOnlyFieldListFilter
 
 from competitions.admin import RulesVersionAdmin, SampleSetAdmin
-from core.administration.actions import AdminAction, confirmed_action, counted
 from core.administration.columns import labelled, linked
 from core.administration.permissions import ReadOnlyAdmin, model_field_names
 from formats.transfer.tournaments.models import AttackRun, DefenceRun, Entrant, PairTotal, RepeatRun, Tournament
 from formats.transfer.tournaments.run_work import runs
 from submissions.admin import PlayerAdmin
+from workers.item_admin import STATE_COLOURS, ItemAdmin, item_actions
 
 RulesVersionAdmin.add_counts("tournaments")
 SampleSetAdmin.add_counts("tournaments")
@@ -19,36 +19,6 @@ PlayerAdmin.add_counts("attack_runs", "defence_runs", "repeat_runs")
 
 _PLAYING = ("worker", "fence", "faults", "host_faults", "fault_hosts", "fault", "played_at")
 """Columns on where and how often a run was played."""
-
-STATE_COLOURS = {"waiting": "info", "claimed": "warning", "played": "success", "failed": "danger"}
-
-_REPLAY = confirmed_action(
-    AdminAction(
-        "Replay",
-        "Plays each failed run again. Its submission counts on the leaderboard when all its runs are played. "
-        "A round that it stopped continues. A paused round continues when it is resumed.",
-        "queued for a replay",
-        lambda row, by, reason: runs.replay(row, by, reason),
-        costs=lambda rows: f"worker time for {counted(len(rows), 'run')}.",
-    )
-)
-
-_RETRY_NOW = confirmed_action(
-    AdminAction(
-        "Retry now",
-        "Forgets the faults on each waiting run, so that the next free worker plays it.",
-        "queued",
-        lambda row, by, reason: runs.retry_now(row, by, reason),
-    )
-)
-_GIVE_UP = confirmed_action(
-    AdminAction(
-        "Give up",
-        "Fails each waiting run that had faults. Its submission enters the leaderboard when it is replayed and played.",
-        "given up",
-        lambda row, by, reason: runs.give_up(row, by, reason),
-    )
-)
 
 
 @admin.register(Tournament)
@@ -97,15 +67,16 @@ class EntrantAdmin(ReadOnlyAdmin):
     search_fields = ("player__title", "=submission__pk")
 
 
-class RunAdmin(ReadOnlyAdmin):
-    """Runs of any kind, with what operators may do about failed and waiting ones."""
+class RunAdmin(ItemAdmin):
+    """Runs of any kind."""
 
-    show_full_result_count = False
-    actions = ("replay", "retry_now", "give_up")
-    actions_detail = ("replay", "retry_now", "give_up")
-    replay = _REPLAY
-    retry_now = _RETRY_NOW
-    give_up = _GIVE_UP
+    replay, retry_now, give_up = item_actions(
+        runs,
+        "run",
+        replayed="Its submission counts on the leaderboard when all its runs are played. "
+        "A round that it stopped continues. A paused round continues when it is resumed.",
+        given_up="Its submission enters the leaderboard when it is replayed and played.",
+    )
 
 
 @admin.register(AttackRun)
