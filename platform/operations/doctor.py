@@ -184,7 +184,7 @@ def _sweep() -> Iterator[CheckFinding]:
 
 
 def _queues() -> Iterator[CheckFinding]:
-    for queue, waiting in queue_activity.WAITING_WITHOUT.items():
+    for queue, waiting in queue_activity.WATCHED_QUEUES.items():
         taken = queue_activity.last_task(queue)
         if taken is None or clock.now() - taken > LONGEST_SWEEP:
             fix = f"start a worker of the queue `{queue}` (docs/operating.md, Programs); see its log"

@@ -108,7 +108,7 @@ def _activity() -> Metric:
     ages = GaugeMetricFamily(
         "gauntlet_last_task_age_seconds", "Since a worker took a task of the queue, as beat sends.", labels=["queue"]
     )
-    for queue in queue_activity.WAITING_WITHOUT:
+    for queue in queue_activity.WATCHED_QUEUES:
         taken = queue_activity.last_task(queue)
         if taken is not None:
             ages.add_metric([queue], _seconds_since(taken))

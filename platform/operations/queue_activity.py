@@ -9,18 +9,21 @@ from django.core.cache import cache
 
 from core import clock
 
-WAITING_WITHOUT: Mapping[str, str] = {
+WATCHED_QUEUES: Mapping[str, str] = {
     "files": "uploaded data sets are not prepared, and code is not released",
     "webhooks": "webhooks are not sent",
 }
-"""Queues that a site runs without, by what then waits. The sweeps of the queue `default` are watched by themselves."""
+"""Queues without which a site still scores, each with what does not happen while nobody takes its tasks.
+
+The queue `default` is not among them: `workers.selectors.last_sweep` says the same of it.
+"""
 
 _KEY = "operations.last-task.{}"
 
 
 def record(queue: str) -> None:
     """Record that a worker has taken a task of `queue`, if it is watched."""
-    if queue in WAITING_WITHOUT:
+    if queue in WATCHED_QUEUES:
         cache.set(_KEY.format(queue), clock.now().isoformat(), None)
 
 

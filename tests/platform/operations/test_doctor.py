@@ -37,7 +37,7 @@ def running(db: None) -> Worker:
     event_log.record("back_up", SiteIdentity.objects.get(), snapshot="1a2b3c4d")
     worker = Worker.objects.create(name="arena-1/play/0", worker_class="cpu", started_at=now, last_seen_at=now)
     sweep()
-    for queue in queue_activity.WAITING_WITHOUT:
+    for queue in queue_activity.WATCHED_QUEUES:
         queue_activity.record(queue)
     return worker
 
@@ -90,7 +90,7 @@ def test_a_queue_whose_worker_is_gone_is_a_problem(running: Worker, monkeypatch:
 def test_beat_sends_tasks_to_the_queues_that_are_watched() -> None:
     schedule = current_app.conf.beat_schedule.values()
     routed = [(current_app.amqp.router.route({}, each["task"])["queue"].name, each["schedule"]) for each in schedule]
-    for queue in queue_activity.WAITING_WITHOUT:
+    for queue in queue_activity.WATCHED_QUEUES:
         assert any(name == queue and isinstance(every, float) and every <= 30 for name, every in routed), queue
 
 
