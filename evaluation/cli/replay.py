@@ -20,6 +20,7 @@ from evaluation.cli.replayable_round import (
     repository_of,
 )
 from evaluation.domain.errors import ReplayRefusal
+from evaluation.sandbox.bubblewrap import bubblewrap_works
 
 SAME, DIFFERENT = 0, 1
 
@@ -45,7 +46,7 @@ def add_parser(subcommands: Any) -> None:
         "--sandbox",
         choices=("process", "docker"),
         default="process",
-        help="process: fast, for code you trust (default); docker: isolated, for untrusted code",
+        help="process: fast, in bubblewrap (default); docker: isolated, for code that you do not trust",
     )
     add_key(command)
     command.add_argument("--json", action="store_true", help="print the comparison as JSON")
@@ -95,9 +96,12 @@ def run(given: argparse.Namespace) -> int:
         raise ReplayRefusal(f"{match.name} cannot be replayed: {match.problem}")
     of = ReleasedRound(given.directory)
     _ = of.images
+    contained = given.sandbox == "docker" or bubblewrap_works()
     with ExitStack() as copies:
-        attack = given.attack or copies.enter_context(repository_of(match.attack, of, "attack"))
-        model = given.model or copies.enter_context(repository_of(match.model, of, "model"))
+        attack, model = (
+            named or copies.enter_context(repository_of(player, of, side, contained=contained))
+            for named, player, side in ((given.attack, match.attack, "attack"), (given.model, match.model, "model"))
+        )
         found = round_.replay(match, attack, model, given)
     if given.json:
         print_json(_as_dict(match, found))

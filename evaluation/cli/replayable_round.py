@@ -124,14 +124,20 @@ class ReplayableRound(ABC):
 
 
 @contextmanager
-def repository_of(player: ReleasedPlayer, of: ReleasedRound, side: str) -> Iterator[Path]:
+def repository_of(player: ReleasedPlayer, of: ReleasedRound, side: str, *, contained: bool) -> Iterator[Path]:
     """Give the repository of a player: a copy of the released commit, or the bundled submission.
 
-    Raise `ReplayRefusal` without either.
+    Raise `ReplayRefusal` without either, and for released code, which strangers wrote, where players are not
+    `contained`.
     """
     for each in player.submissions:
         path = of.code(each.team, player.track)
         if holds(path, each.commit):
+            if not contained:
+                raise ReplayRefusal(
+                    f"bubblewrap does not work on this host: the code of {each.team} would run with all your rights",
+                    fix=f"install bubblewrap, add --sandbox docker, or, if you trust that code, --{side} {path}",
+                )
             with tempfile.TemporaryDirectory(prefix="gauntlet-replay-") as folder:
                 copy = Path(folder) / path.name
                 export(path, each.commit, copy)

@@ -81,7 +81,7 @@ def add_parser(subcommands: Any) -> None:
     )
     command.add_argument("round", metavar="ROUND", help="SLUG/NUMBER, or the address of the round's page")
     command.add_argument("--into", type=Path, metavar="DIR", help="the directory (default: SLUG-round-NUMBER)")
-    command.add_argument("--bundle", action="store_true", help="the signed bundle (always)")
+    command.add_argument("--bundle", action="store_true", help="the signed bundle, which every other part brings along")
     command.add_argument("--images", action="store_true", help="the images of the samples")
     command.add_argument("--perturbed", action="store_true", help="all perturbed images, which may be large")
     command.add_argument("--code", action="store_true", help="the code of the submissions; needs git")
@@ -97,7 +97,7 @@ def run(given: argparse.Namespace) -> int:
     shown = client.get(f"competitions/{quote(slug)}/rounds/{number}")
     directory: Path = given.into or Path(f"{slug}-round-{number}")
     fetching = _Fetching(client, slug, number, shown, ReleasedRound(directory))
-    wanted = [part for part in ("images", "perturbed", "code") if getattr(given, part)]
+    wanted = [part for part in ("bundle", "images", "perturbed", "code") if getattr(given, part)]
     fetched, missing = fetching.fetch(wanted, given.key)
     problems = fetching.problems()
     if given.json:
@@ -138,7 +138,8 @@ class _Fetching:
 
     def fetch(self, wanted: Sequence[str], key: str | None) -> tuple[list[_Fetched], list[str]]:
         """Download the wanted parts, without one all but the archives of perturbed images; say which are missing."""
-        self._require(["bundle", *wanted])
+        named = list(dict.fromkeys(["bundle", *wanted]))
+        self._require(named)
         try:
             self._of.directory.mkdir(parents=True, exist_ok=True)
         except OSError as error:
@@ -146,7 +147,7 @@ class _Fetching:
                 f"cannot write to {self._of.directory}: {error.strerror}", fix="name another directory with --into"
             ) from None
         self._keep_key(key)
-        chosen = ["bundle", *wanted] if wanted else [*_FILES, "code"]
+        chosen = named if wanted else [*_FILES, "code"]
         parts = [part for part in chosen if part in self._released]
         fetched = [self._file(part) for part in parts if part in _FILES]
         if "perturbed" in wanted:

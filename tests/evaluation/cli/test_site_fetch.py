@@ -119,6 +119,14 @@ def test_the_token_goes_to_no_file_and_no_other_site(site: Server, gauntlet: Gau
     assert "/elsewhere" not in [path for path, _ in site.asked]
 
 
+def test_the_bundle_alone_is_fetched_where_nothing_else_is_named(
+    site: Server, gauntlet: Gauntlet, tmp_path: Path
+) -> None:
+    gauntlet("fetch", "digits/1", "--into", tmp_path / "round", "--bundle")
+    files = [path for path, _ in site.asked if "/files/" in path]
+    assert files == ["/competitions/digits/rounds/1/files/bundle"]
+
+
 def test_a_file_with_another_digest_is_not_kept(site: Server, gauntlet: Gauntlet, tmp_path: Path) -> None:
     site.serve("bundle", b"another")
     status, _, err = gauntlet("fetch", "digits/1", "--into", tmp_path / "round")

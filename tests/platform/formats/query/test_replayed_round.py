@@ -21,7 +21,7 @@ from demo.virtual_teams import Change
 from evaluation.bundle import parts
 from evaluation.bundle.signing import sign
 from evaluation.bundle.signing_keys import public_key
-from evaluation.cli import main, site_version
+from evaluation.cli import main, replay, site_version
 from evaluation.formats.query.catalogue import find_baseline
 from formats.query.matches import player_builds
 from formats.query.rounds.round_advancement import advance_round
@@ -205,6 +205,20 @@ def test_a_match_is_played_again_to_equal_bytes(fetched: Path, gauntlet: Run) ->
     assert len(found["samples"]) == 3
     assert all(row["published"] == row["replayed"] for row in found["samples"])
     assert any(0 < row["published"][1] < 30 for row in found["samples"]), "it finds something"
+
+
+def test_released_code_is_not_played_with_the_rights_of_the_user(
+    fetched: Path, gauntlet: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    match, code = names(gauntlet, fetched)["noise"], fetched / "code"
+    monkeypatch.setattr(replay, "bubblewrap_works", lambda: False)
+    status, _, err = gauntlet("replay", match, "--from", fetched)
+    assert status == 3
+    assert "would run with all your rights" in err
+    assert "is played from" not in err
+    # what the user names is trusted
+    trusted = ("--attack", code / "noise--untargeted", "--model", code / "calm--model")
+    assert gauntlet("replay", match, "--from", fetched, *trusted)[0] == 0
 
 
 def test_a_match_is_found_by_its_number_and_a_bundled_player_by_its_title(fetched: Path, gauntlet: Run) -> None:
