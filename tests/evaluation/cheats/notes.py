@@ -20,6 +20,6 @@ def in_turn(cheat: Path) -> Iterator[None]:
     """Wait until no test in another process plays `cheat`."""
     with (cheat / "submission.toml").open() as file:
         fcntl.flock(file, fcntl.LOCK_EX)
-        if cheat == KERNEL_OBJECTS:  # a count of the host still says what an earlier test left in it
+        if cheat == KERNEL_OBJECTS:  # a count of the host and a time of its file still say what an earlier test left
             subprocess.run([sys.executable, "channels.py", "clear", "of this model"], cwd=cheat, check=True)
         yield
