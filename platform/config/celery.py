@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import sys
 from collections.abc import Iterator, Mapping
@@ -24,6 +25,8 @@ TRANSPORT_ALIASES["filesystem"] = "config.file_system_broker:Transport"
 
 QUEUES_OF_HOSTS = frozenset({"build", "play"})
 """Queues whose tasks need database, broker, object store and commits, but not the folder of the site."""
+
+log = logging.getLogger(__name__)
 
 app = Celery("gauntlet")
 app.config_from_object("django.conf:settings", namespace="CELERY")
@@ -71,6 +74,17 @@ def watch_for_idleness(**_: Any) -> None:
     """Let a worker of a cluster end when it has nothing to do."""
     if settings.WORKER_IDLE_SECONDS:
         import_module("workers.idle_exit").end_when_idle(settings.WORKER_IDLE_SECONDS)  # it needs the models
+
+
+@signals.worker_shutdown.connect  # type: ignore[untyped-decorator]
+def record_stop(sender: Any, **_: Any) -> None:
+    """Record that this worker plays no more, so that nobody takes it for lost."""
+    if "play" not in sender.app.amqp.queues.consume_from:
+        return
+    try:
+        import_module("workers.heartbeat").record_stop(sender.concurrency)  # it needs the models
+    except Exception:  # the database is away: then it counts as lost for an hour
+        log.warning("that this worker was stopped could not be recorded", exc_info=True)
 
 
 @signals.celeryd_after_setup.connect  # type: ignore[untyped-decorator]

@@ -32,8 +32,9 @@ class WorkerAdmin(ReadOnlyAdmin):
         "clock_skew",
         "started_at",
         "last_seen_at",
+        "stopped_at",
     )
-    list_filter = ("worker_class",)
+    list_filter = ("worker_class", ("stopped_at", admin.EmptyFieldListFilter))
     search_fields = ("name", "device")
     actions = ("drain",)
     actions_detail = ("drain",)

@@ -34,13 +34,23 @@ def register(number: int) -> Worker:
     _process.started_at = _process.started_at or clock.database_now()
     measure_again()
     return services.record_worker(
-        name=f"{settings.WORKER_NAME}/{settings.WORKER_JOB}{'.' if settings.WORKER_JOB else ''}{number}",
+        name=_name(number),
         worker_class=settings.WORKER_CLASS,
         device=device_of(number) or "",
         calibration=calibration(),
         device_calibration=_device_calibration(number),
         started_at=_process.started_at,
     )
+
+
+def record_stop(slots: int) -> None:
+    """Record that this worker of so many slots is stopped in order."""
+    services.record_stop([_name(number) for number in range(slots)])
+
+
+def _name(number: int) -> str:
+    job = f"{settings.WORKER_JOB}." if settings.WORKER_JOB else ""
+    return f"{settings.WORKER_NAME}/{job}{number}"
 
 
 def _device_calibration(number: int) -> float | None:

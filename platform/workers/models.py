@@ -41,6 +41,9 @@ class Worker(models.Model):
     """The factor of the time limits of players with `gpu = true`; None without a GPU that could be measured."""
     started_at = models.DateTimeField()
     last_seen_at = models.DateTimeField()
+    stopped_at = models.DateTimeField(null=True, blank=True)
+    """When its process was stopped in order, as a deployment or the end of a cluster's job does; None while it works,
+    and if it was lost."""
     clock_skew = models.FloatField(default=0.0)
     """Seconds by which its host's clock was ahead of the database's when it was last seen; negative: behind."""
 

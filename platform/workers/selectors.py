@@ -14,6 +14,9 @@ from workers.worker_slot import host_of
 HEARTBEAT_TIMEOUT = timedelta(seconds=60)
 """A worker without a heartbeat for this long is not live."""
 
+LOST_IS_SHOWN = timedelta(hours=24)
+"""How long the status page lists a worker without a heartbeat. A cluster starts many, each under a name of its own."""
+
 GONE_AFTER = timedelta(hours=1)
 """A worker without a heartbeat for this long is not notified any more."""
 
@@ -32,8 +35,13 @@ def last_sweep() -> datetime | None:
 
 
 def live_workers() -> QuerySet[Worker]:
-    """Return the workers with a recent heartbeat."""
-    return Worker.objects.filter(last_seen_at__gte=clock.database_now() - HEARTBEAT_TIMEOUT)
+    """Return the workers with a recent heartbeat that were not stopped."""
+    return Worker.objects.filter(stopped_at=None, last_seen_at__gte=clock.database_now() - HEARTBEAT_TIMEOUT)
+
+
+def recent_workers() -> QuerySet[Worker]:
+    """Return the live workers, and those that were lost in the last 24 hours."""
+    return Worker.objects.filter(stopped_at=None, last_seen_at__gte=clock.database_now() - LOST_IS_SHOWN)
 
 
 def gpu_worker_is_live() -> bool:
@@ -45,7 +53,7 @@ def workers_without_heartbeat() -> int:
     """Return how many workers are late with their heartbeat by half the timeout or more, but by less than an hour."""
     now = clock.database_now()
     return Worker.objects.filter(
-        last_seen_at__gte=now - GONE_AFTER, last_seen_at__lt=now - HEARTBEAT_TIMEOUT / 2
+        stopped_at=None, last_seen_at__gte=now - GONE_AFTER, last_seen_at__lt=now - HEARTBEAT_TIMEOUT / 2
     ).count()
 
 

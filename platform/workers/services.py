@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from datetime import datetime
 
 from core import clock
@@ -28,6 +29,7 @@ def record_worker(
             "device_calibration": device_calibration,
             "started_at": started_at,
             "last_seen_at": seen_at,
+            "stopped_at": None,
             "clock_skew": skew,
         },
     )
@@ -36,4 +38,9 @@ def record_worker(
 
 def record_heartbeat(worker: Worker, seen_at: datetime, skew: float) -> None:
     """Record a heartbeat of a worker process and the skew of its host's clock."""
-    Worker.objects.filter(pk=worker.pk).update(last_seen_at=seen_at, clock_skew=skew)
+    Worker.objects.filter(pk=worker.pk).update(last_seen_at=seen_at, stopped_at=None, clock_skew=skew)
+
+
+def record_stop(names: Collection[str]) -> None:
+    """Record that these workers were stopped in order, so that nobody misses them."""
+    Worker.objects.filter(name__in=names).update(stopped_at=clock.database_now())

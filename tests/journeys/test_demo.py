@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import signal
+import sqlite3
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -55,6 +56,9 @@ def test_a_laptop_without_services_plays_it(undisturbed: Undisturbed, board_rows
         assert title in output
     assert [row.split("│")[1].strip() for row in rows][:1] == ["Small Wrens"], "the perceptron beats its shaken copies"
     assert len(rows) == 6
+    with sqlite3.connect(next(undisturbed.site.state.glob("*.sqlite3"))) as database:
+        workers = database.execute("SELECT count(*), count(stopped_at) FROM workers_worker").fetchone()
+    assert workers[0] == workers[1] > 0, "those that were stopped in order are not missed"
 
 
 @pytest.mark.slow(25)

@@ -17,7 +17,13 @@ from pages.status import failed_submissions
 from pages.status.incidents import Incident, Urgency
 from submissions.models import Submission
 from workers.models import Worker
-from workers.selectors import HEARTBEAT_TIMEOUT, MAX_SKEW, hosts_out_of_service, workers_without_heartbeat
+from workers.selectors import (
+    HEARTBEAT_TIMEOUT,
+    MAX_SKEW,
+    hosts_out_of_service,
+    recent_workers,
+    workers_without_heartbeat,
+)
 from workers.worker_slot import host_of
 
 LONGEST_BUILD = timedelta(hours=24)
@@ -53,7 +59,7 @@ def formats_played() -> list[PageFormat]:
 
 
 def worker_lines(formats: Collection[PageFormat]) -> list[WorkerLine]:
-    """Return every worker that ever played, by name."""
+    """Return the workers that play, and those that were lost lately, by name."""
     held: Counter[str] = sum((Counter(each.held_by_workers()) for each in formats), Counter())
     since = clock.database_now() - HEARTBEAT_TIMEOUT
     out = {host.name for host in hosts_out_of_service()}
@@ -64,7 +70,7 @@ def worker_lines(formats: Collection[PageFormat]) -> list[WorkerLine]:
             out_of_service=host_of(each.name) in out,
             held=held[each.name],
         )
-        for each in Worker.objects.all()
+        for each in recent_workers()
     ]
 
 

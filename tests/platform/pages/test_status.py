@@ -15,6 +15,8 @@ from formats.query.leaderboards.models import Evaluation
 from formats.query.matches.models import Match, Piece
 from submissions.models import QuotaSlot, Submission
 from workers.models import Host, Worker
+from workers.selectors import live_workers
+from workers.services import record_stop, record_worker
 
 
 @pytest.fixture(autouse=True)
@@ -57,7 +59,7 @@ def test_only_organisers_see_clock_offsets(client: Client, olga: User) -> None:
         Worker.objects.create(
             name=name, worker_class="cpu", started_at=clock.now(), last_seen_at=clock.now(), clock_skew=skew
         )
-    gone = clock.now() - timedelta(days=1)
+    gone = clock.now() - timedelta(hours=23)
     Worker.objects.create(name="gone", worker_class="cpu", started_at=gone, last_seen_at=gone, clock_skew=31.0)
     warning = r"The clock of (\w+) is ([\w ]+)</strong>"
     page = client.get("/status").content.decode()
@@ -67,6 +69,11 @@ def test_only_organisers_see_clock_offsets(client: Client, olga: User) -> None:
     page = client.get("/status").content.decode()
     assert re.findall(warning, page) == [("fast", "31 s ahead"), ("slow", "7 s behind")]
     assert "in sync" in page
+
+
+def record(name: str) -> Worker:
+    """The worker starts."""
+    return record_worker(name=name, worker_class="cpu", device="", calibration=1.0, started_at=clock.now())
 
 
 def text_of(client: Client) -> str:
@@ -99,6 +106,31 @@ def test_it_says_in_plain_words_what_delays_results(client: Client, played_match
 def test_a_worker_that_stopped_reporting_is_an_incident(client: Client) -> None:
     Worker.objects.filter(name="arena-1/0").update(last_seen_at=clock.now() - timedelta(minutes=5))
     assert "1 worker has stopped reporting" in text_of(client)
+
+
+def test_nobody_misses_a_worker_that_was_stopped(client: Client) -> None:
+    worker = record("arena-2/0")
+    record_stop([worker.name])
+    Worker.objects.filter(pk=worker.pk).update(last_seen_at=clock.now() - timedelta(minutes=5))
+    page = text_of(client)
+    assert "stopped reporting" not in page
+    assert re.findall(r"Worker \d", page) == ["Worker 1"], "it is not listed"
+    assert not live_workers().filter(pk=worker.pk).exists()
+    record(worker.name)
+    assert live_workers().filter(pk=worker.pk).exists(), "started again, it is live"
+
+
+def test_it_lists_lost_workers_for_a_day(client: Client) -> None:
+    Worker.objects.filter(name="arena-2/0").update(last_seen_at=clock.now() - timedelta(hours=23))
+    assert text_of(client).count(">offline<") == 1
+    Worker.objects.filter(name="arena-2/0").update(last_seen_at=clock.now() - timedelta(hours=25))
+    assert ">offline<" not in text_of(client)
+
+
+def test_it_counts_what_a_worker_holds(client: Client, played_match: Match) -> None:
+    holder = Worker.objects.get(name="arena-2/0")
+    Piece.objects.filter(pk=Piece.objects.earliest("pk").pk).update(state=Piece.State.CLAIMED, worker=holder)
+    assert re.findall(r'data-label="Holds">(\d)<', text_of(client)) == ["0", "1"]
 
 
 def test_it_shows_the_age_of_the_newest_score_and_the_calibration(client: Client, shown: object) -> None:

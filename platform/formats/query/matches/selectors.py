@@ -6,15 +6,14 @@ from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
-from django.db.models import Count, Prefetch, Q, QuerySet
+from django.db.models import Count, Q, QuerySet
 
 from competitions.models import RulesVersion, SampleSet
 from core import clock
 from formats.query.matches.models import Match, Piece
 from workers.models import Worker
-from workers.selectors import HEARTBEAT_TIMEOUT, gpu_worker_is_live, hosts_out_of_service, live_workers
+from workers.selectors import gpu_worker_is_live, live_workers
 from workers.team_queue_order import over_limit
-from workers.worker_slot import host_of
 
 RECENT_PIECES = 50
 """Number of pieces from which the seconds per piece are estimated."""
@@ -55,16 +54,6 @@ class QueuePlace:
     seconds: float | None
     over_limit: bool = False
     """True if the team used more than its daily share of the workers, so that others are served first."""
-
-
-@dataclass(frozen=True)
-class WorkerStatus:
-    """A worker, whether it is live, the pieces that it holds (with their matches), and the state of its host."""
-
-    worker: Worker
-    live: bool
-    holds: tuple[Piece, ...]
-    out_of_service: bool
 
 
 def progress(matches: Iterable[Match]) -> PieceProgress:
@@ -134,23 +123,6 @@ def worker_is_missing(matches: Iterable[Match]) -> bool:
     if Worker.Class.GPU in live:
         return False
     return (still_open.filter(match__needs_gpu=True) if live else still_open).exists()
-
-
-def workers() -> list[WorkerStatus]:
-    """Return every worker that ever played, by name."""
-    held = Piece.objects.filter(state=Piece.State.CLAIMED).select_related("match__model", "match__attack")
-    rows = Worker.objects.prefetch_related(Prefetch("pieces", held, to_attr="held"))
-    since = clock.database_now() - HEARTBEAT_TIMEOUT
-    out = {host.name for host in hosts_out_of_service()}
-    return [
-        WorkerStatus(
-            worker=row,
-            live=row.last_seen_at >= since,
-            holds=tuple(getattr(row, "held", ())),
-            out_of_service=host_of(row.name) in out,
-        )
-        for row in rows
-    ]
 
 
 def waiting(now: datetime | None = None) -> QuerySet[Piece]:

@@ -1,4 +1,4 @@
-"""PieceProgress of matches, their place in the queue, and workers."""
+"""Progress of matches, and their place in the queue."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from formats.query.matches import piece_queue
 from formats.query.matches.match_requests import ensure_match
 from formats.query.matches.models import Match, Piece
 from formats.query.matches.piece_result import PlayedPiece
-from formats.query.matches.selectors import PieceProgress, QueuePlace, progress, queue_of, worker_is_missing, workers
+from formats.query.matches.selectors import PieceProgress, QueuePlace, progress, queue_of, worker_is_missing
 from tests.platform.claims import claim_piece
 from workers.models import Worker
 
@@ -74,15 +74,3 @@ def test_a_match_that_needs_a_gpu_lacks_a_worker_without_one(
     assert worker_is_missing([match])
     match.pieces.update(state="played")
     assert not worker_is_missing([match])
-
-
-def test_workers_show_what_they_hold(match: Match, the_clock: Clock, make_worker: Callable[..., Worker]) -> None:
-    silent = make_worker("silent")
-    the_clock.forward(seconds=61)
-    busy = make_worker("busy")
-    claim = claim_piece(busy)
-    assert claim is not None
-    assert [(status.worker, status.live, status.holds) for status in workers()] == [
-        (busy, True, (claim.piece,)),
-        (silent, False, ()),
-    ]
