@@ -23,7 +23,7 @@ def make(root: Path, *arguments: str, **variables: str) -> subprocess.CompletedP
     )
 
 
-def test_it_works(root: Path) -> None:
+def test_make_alone_lists_every_documented_command(root: Path) -> None:
     result = make(root)
     listed = {line.split()[1] for line in result.stdout.splitlines()}
     assert result.returncode == 0

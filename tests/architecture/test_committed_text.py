@@ -54,7 +54,7 @@ def machine_paths(root: Path) -> dict[str, list[str]]:
     return {name: paths for name, paths in named.items() if paths}
 
 
-def test_it_works(root: Path) -> None:
+def test_no_committed_file_names_a_path_of_one_machine(root: Path) -> None:
     assert machine_paths(root) == {}
 
 

@@ -126,7 +126,7 @@ def tree(root: Path, tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_it_works(tree: Path) -> None:
+def test_the_code_keeps_every_import_contract(tree: Path) -> None:
     result = lint(tree)
     assert result.returncode == 0, result.stdout + result.stderr
 

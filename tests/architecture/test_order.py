@@ -77,7 +77,7 @@ def test_the_first_test_of_each_file_is_marked_whatever_its_name(root: Path) -> 
     )
     assert sorted(line for line in listed.stdout.splitlines() if "::" in line) == [
         f"{files[0]}::test_every_test_is_in_a_pass_whatever_its_marks",
-        f"{files[1]}::test_it_works[evaluation]",
+        f"{files[1]}::test_a_module_promises_exactly_its_public_names[evaluation]",
     ]
 
 

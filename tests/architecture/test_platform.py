@@ -42,7 +42,7 @@ def linter(root: Path) -> dict[str, object]:
     return settings
 
 
-def test_it_works(root: Path) -> None:
+def test_the_module_platform_of_python_is_not_hidden_by_a_stray_package_file(root: Path) -> None:
     assert stray_files(root) == []
     assert system_name(root).returncode == 0
 

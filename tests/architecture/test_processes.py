@@ -69,7 +69,7 @@ def run_tests(root: Path, tmp_path: Path) -> RunTests:
     return run
 
 
-def test_it_works(run_tests: RunTests, tmp_path: Path) -> None:
+def test_no_other_test_uses_the_engine_while_one_must_be_alone(run_tests: RunTests, tmp_path: Path) -> None:
     """Nobody else is at the engine while a test counts what its sweep removes."""
     done = run_tests(ENGINE)
     assert done.returncode == 0, done.stdout + done.stderr

@@ -33,7 +33,7 @@ def own_names(module: ModuleType) -> set[str]:
 
 
 @pytest.mark.parametrize("name", PUBLIC)
-def test_it_works(name: str) -> None:
+def test_a_module_promises_exactly_its_public_names(name: str) -> None:
     module = importlib.import_module(name)
     assert set(module.__all__) == PUBLIC[name]
     assert len(module.__all__) == len(PUBLIC[name])

@@ -10,8 +10,7 @@ from evaluation.formats.query.results import AuditReport
 
 @pytest.mark.parametrize("share", [0.01, 0.03, 0.10])
 @pytest.mark.parametrize("pieces", [1, 20])
-def test_it_works(share: float, pieces: int) -> None:
-    """Liars that are drawn pass as often as the exact probability says."""
+def test_liars_that_are_drawn_pass_as_often_as_the_exact_probability_says(share: float, pieces: int) -> None:
     images, liars = ENOUGH_FRESH * pieces, 4000
     lies = np.random.default_rng(0).binomial(images, share, liars)
     passed = sum(not AuditReport(fresh=images, fresh_changed=int(count)).stateful for count in lies) / liars

@@ -3,7 +3,7 @@ from __future__ import annotations
 from bench.guard_level import losses
 
 
-def test_it_works() -> None:
+def test_more_models_lose_to_the_chosen_fifth_than_to_a_given_one_and_few_would_be_cut() -> None:
     found = [losses(16, 7, number) for number in range(8)]
     assert found[0] == losses(16, 7, 0)
     assert found[0] != found[1]

@@ -12,7 +12,7 @@ NONE = Changes(images=10**9, candidates=10**9)
 """Intervals of no width: what is added is the rate."""
 
 
-def test_it_works() -> None:
+def test_a_model_that_changes_labels_of_equal_frames_is_blamed_as_often_as_a_liar() -> None:
     """A model that changes labels of equal frames alone is blamed as often as a liar at that rate is found."""
     for pieces in (1, 20):
         changes = replace(NONE, equal=2 * 10**6)

@@ -9,7 +9,7 @@ from evaluation.domain.players import Side
 FAR_APART = [np.linspace(low, low + 1, 40)[None] for low in (30.0, 20.0, 10.0)]
 
 
-def test_it_works() -> None:
+def test_a_board_follows_from_its_number_and_separates_some_of_its_players() -> None:
     board = claims("tight", Side.ATTACK, 7, 0)
     assert board == claims("tight", Side.ATTACK, 7, 0)
     assert board != claims("tight", Side.ATTACK, 7, 1)

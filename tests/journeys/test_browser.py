@@ -101,7 +101,9 @@ def opened(browser: Browser, site: Site, *, width: int = 1440, scheme: Scheme = 
     assert not problems, problems
 
 
-def test_it_works(site: Site, browser: Browser) -> None:
+def test_a_reader_compares_attacks_opens_a_match_and_follows_the_final_to_its_images(
+    site: Site, browser: Browser
+) -> None:
     """Read a board, compare two attacks, open the matrix and a match, follow the final to its winners and images."""
     with opened(browser, site) as page:
         page.goto(HOME)

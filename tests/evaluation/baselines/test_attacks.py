@@ -74,7 +74,9 @@ def attack_one(
 
 
 @every_attack
-def test_it_works(load_main: Callable[[str], ModuleType], baseline: Baseline) -> None:
+def test_every_bundled_attack_finds_an_adversarial_image(
+    load_main: Callable[[str], ModuleType], baseline: Baseline
+) -> None:
     photographs = baseline.data_set == TINY_IMAGENET
     model, classes = ("compact-plain", 200) if photographs else ("numpy-classifier", 10)
     handle = attack_one(load_main, baseline, load_main(model).predict, classes)

@@ -70,7 +70,7 @@ DIGESTS = {
 every_baseline = pytest.mark.parametrize("baseline", baselines(), ids=lambda baseline: baseline.name)
 
 
-def test_it_works() -> None:
+def test_the_catalogue_has_its_submissions_of_each_track_with_different_names() -> None:
     tracks = [baseline.track for baseline in baselines()]
     assert [tracks.count(track) for track in TrackName] == [9, 14, 10]
     assert len({baseline.name for baseline in baselines()}) == 33

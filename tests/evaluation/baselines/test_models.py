@@ -18,7 +18,9 @@ every_model = pytest.mark.parametrize("name", FLOORS)
 
 
 @every_model
-def test_it_works(load_main: Callable[[str], ModuleType], root: Path, name: str) -> None:
+def test_every_bundled_model_is_as_accurate_as_its_training_report_says(
+    load_main: Callable[[str], ModuleType], root: Path, name: str
+) -> None:
     samples = load_dataset("digits").samples("validation")
     labels = load_main(name).predict(np.stack([sample.image for sample in samples]))
     accuracy = float((labels == np.array([sample.label for sample in samples])).mean())

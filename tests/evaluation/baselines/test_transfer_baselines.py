@@ -96,7 +96,9 @@ def attacked(run: Run, name: str, images: Path, batch: Batch) -> np.ndarray[tupl
 
 
 @every_baseline
-def test_it_works(baseline: TransferBaseline, tmp_path: Path) -> None:
+def test_every_baseline_is_a_complete_repository_that_keeps_its_digest(
+    baseline: TransferBaseline, tmp_path: Path
+) -> None:
     baseline.assemble(tmp_path)
     metadata = read_metadata(tmp_path)
     assert metadata.track is baseline.track

@@ -12,7 +12,7 @@ from evaluation.builder.in_place_builder import InPlaceBuilder
 from evaluation.domain.errors import HostRefusal
 
 
-def test_it_works(tmp_path: Path) -> None:
+def test_every_setting_is_read_from_its_variable_and_has_a_default(tmp_path: Path) -> None:
     certificates = tmp_path / "extra.pem"
     certificates.write_text("PEM")
 

@@ -10,7 +10,9 @@ import pytest
 from evaluation.builder import deep_tree_removal
 
 
-def test_it_works(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_tree_of_any_depth_is_removed_and_links_are_not_followed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     beside, top = tmp_path / "beside", tmp_path / "top"
     beside.mkdir()

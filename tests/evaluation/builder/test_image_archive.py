@@ -36,7 +36,7 @@ def composed(**config: object) -> dict[str, Any]:
     return made
 
 
-def test_it_works() -> None:
+def test_a_configuration_keeps_what_a_player_needs_and_drops_the_rest() -> None:
     made = composed(
         Env=["PATH=/bin", "PYTHONPATH=/player/more"],
         WorkingDir="/player",

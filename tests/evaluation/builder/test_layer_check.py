@@ -54,7 +54,7 @@ USUAL = [
 
 
 @pytest.mark.parametrize("kind", [tarfile.PAX_FORMAT, tarfile.GNU_FORMAT], ids=["pax", "gnu"])
-def test_it_works(kind: int) -> None:
+def test_the_files_and_bytes_of_a_usual_layer_are_counted(kind: int) -> None:
     assert unpacked(io.BytesIO(archive(*USUAL, kind=kind)), most=MOST) == DiskSpace(files=9, bytes=714)
 
 

@@ -18,7 +18,7 @@ def recipe(source: Path, *, base_id: str = "sha256:base", sdk_digest: str = "sdk
     return make_recipe(source, BuildSettings(), base_id=base_id, sdk_digest=sdk_digest)
 
 
-def test_it_works(make_repository: Make) -> None:
+def test_a_recipe_runs_its_steps_in_their_order_and_ends_with_files_of_root(make_repository: Make) -> None:
     source = make_repository(files={"requirements.txt": "numpy\n", "apt.txt": "sl\nfile\n", "postBuild": "#!/bin/sh\n"})
 
     made = recipe(source)

@@ -26,7 +26,7 @@ def refused(tmp_path: Path, content: str | bytes) -> ManifestRefusal:
     return caught.value
 
 
-def test_it_works(tmp_path: Path) -> None:
+def test_every_field_of_a_manifest_is_read(tmp_path: Path) -> None:
     (tmp_path / "submission.toml").write_text(text(gpu="true"))
 
     assert read_manifest(tmp_path) == Manifest(

@@ -37,7 +37,7 @@ def problem_of(run: list[str], files: tuple[str, ...] = FILES) -> str:
         "tools/start.sh now",
     ],
 )
-def test_it_works(run: str) -> None:
+def test_a_script_or_package_that_is_in_the_repository_is_accepted(run: str) -> None:
     assert problem_of(shlex.split(run)) == ""
 
 

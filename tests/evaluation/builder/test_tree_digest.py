@@ -16,7 +16,7 @@ Make = Callable[..., Path]
 Change = Callable[[Path], object]
 
 
-def test_it_works(make_repository: Make) -> None:
+def test_equal_trees_have_one_digest_of_sha256(make_repository: Make) -> None:
     digest = tree_digest(make_repository())
 
     assert digest.startswith("sha256:")

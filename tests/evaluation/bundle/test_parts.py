@@ -54,7 +54,7 @@ def line(columns: list[list[Any]], content: bytes) -> bytes:
     return rfc8785.canonical({"kind": "labels", "columns": columns}) + b"\n" + content
 
 
-def test_it_works(written: bytes) -> None:
+def test_a_body_in_parts_is_read_as_the_lines_it_was_written_from(written: bytes) -> None:
     read = decode(written)
     assert len(cut(written)[1]) == 4
     assert [each["kind"] for each in read] == [each["kind"] for each in LINES]

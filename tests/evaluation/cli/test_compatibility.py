@@ -16,7 +16,9 @@ Gauntlet = Callable[..., tuple[int, str, str]]
 REPOSITORIES = Path(__file__).resolve().parents[2] / "repos" / "avc2018"
 
 
-def test_it_works(gauntlet: Gauntlet, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_each_directory_has_a_row_with_its_outcome_and_replacements(
+    gauntlet: Gauntlet, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv(VARIABLE, sys.prefix)
     for name in ("stores-unqueried", "sends-float64", "fails-while-loading"):
         shutil.copytree(REPOSITORIES / name, tmp_path / f"{name}-0a1b2c3")

@@ -21,7 +21,9 @@ def tree(tmp_path: Path) -> Path:
     return tmp_path / "tree"
 
 
-def test_it_works(gauntlet: Callable[..., Any], tree: Path, tmp_path: Path) -> None:
+def test_a_prepared_folder_is_checked_and_a_changed_image_is_named(
+    gauntlet: Callable[..., Any], tree: Path, tmp_path: Path
+) -> None:
     status, out, _ = gauntlet("data", "prepare", f"folder:{tree}", tmp_path / "store", "--json")
     assert status == 0
     assert json.loads(out)["splits"] == {"all": 2}

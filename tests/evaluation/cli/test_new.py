@@ -38,7 +38,9 @@ def commands(err: str) -> list[str]:
     return [line.strip() for line in err.splitlines() if line.startswith("  ")]
 
 
-def test_it_works_in_a_fresh_clone(gauntlet: Callable[..., Any], clone: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_submission_begins_in_a_fresh_clone_and_is_called_after_it(
+    gauntlet: Callable[..., Any], clone: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(clone)
     status, _, err = gauntlet("new", "model", ".")
     assert status == 0, err

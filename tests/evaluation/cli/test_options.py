@@ -14,7 +14,7 @@ from evaluation.formats.query.catalogue import find_baseline
 PLAIN = find_baseline("plain-resnet")
 
 
-def test_it_works(tmp_path: Path) -> None:
+def test_a_submission_is_a_directory_or_the_name_of_a_bundled_one(tmp_path: Path) -> None:
     assert submission(str(tmp_path)) == tmp_path
     assert submission("plain-resnet") == PLAIN.repository()
 

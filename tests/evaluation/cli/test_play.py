@@ -18,7 +18,7 @@ def scores(result: dict[str, Any]) -> list[Any]:
     return [{key: value for key, value in row.items() if key != "seconds"} for row in result["samples"]]
 
 
-def test_it_works(play: Callable[..., Any], tmp_path: Path) -> None:
+def test_a_match_has_a_row_for_each_sample_and_keeps_its_images(play: Callable[..., Any], tmp_path: Path) -> None:
     result = play("numpy-classifier", "gaussian-noise")
     assert {"rules", "track", "model", "attack", "median_distance", "samples"} <= set(result)
     assert (result["track"], result["model"], result["attack"]) == ("untargeted", "numpy-classifier", "gaussian-noise")

@@ -134,7 +134,7 @@ def steps(path: str) -> list[tuple[float, float]]:
     return [((float(x) - LEFT) / (RIGHT - LEFT), height(y)) for x, y in points]
 
 
-def test_it_works(match: Path) -> None:
+def test_the_page_has_the_score_the_command_the_charts_and_the_rules_of_the_result(match: Path) -> None:
     found, html = read(match)
     result = result_of(match)
     assert f"{result['median_distance']:.3f}" in html

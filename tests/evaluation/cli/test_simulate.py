@@ -14,7 +14,7 @@ from evaluation.formats.query.tournament.schedule_output import most_triples
 from evaluation.formats.query.tournament.simulation import GPU_DAYS_PER_TRIPLE
 
 
-def test_it_works(gauntlet: Callable[..., Any]) -> None:
+def test_each_schedule_has_its_price_and_its_differences_from_the_others(gauntlet: Callable[..., Any]) -> None:
     words = ("simulate", "--json", "--tournaments", 1, "--regimes", "base")
     status, out, err = gauntlet(*words, "--jobs", 1)
     assert status == 0, err

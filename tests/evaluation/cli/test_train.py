@@ -8,7 +8,9 @@ from pathlib import Path
 from typing import Any
 
 
-def test_it_works(gauntlet: Callable[..., Any], tmp_path: Path) -> None:
+def test_the_report_has_the_whole_command_and_no_path_of_this_host(
+    gauntlet: Callable[..., Any], tmp_path: Path
+) -> None:
     out = tmp_path / "out"
     options = ("--epochs", 1, "--batch", 300, "--seed", 4, "--robust-samples", 2)
     status, printed, err = gauntlet("train", "pgd", *options, "--steps", 1, "--out", out, "--json")

@@ -46,7 +46,9 @@ ONES = 'for f in "$1"/*.png; do echo "$(basename $f),1"; done >"$2"'
 """A defence that gives every image label 1."""
 
 
-def test_it_works(gauntlet: Gauntlet, script: Callable[[str, str, str], Path], tmp_path: Path) -> None:
+def test_a_play_writes_its_result_and_the_files_of_the_toolkit(
+    gauntlet: Gauntlet, script: Callable[[str, str, str], Path], tmp_path: Path
+) -> None:
     out, ones = tmp_path / "out", script("ones", "defense", ONES)
     options = ("--samples", 4, "--batch-images", 2, "--epsilons", "8,16", "--out", out)
     words = ("play", "--format", "transfer", "--attack", "noop", "--defence", ones, *options)

@@ -76,7 +76,7 @@ ONE_OF_EACH = {
 LABELS = {("one", 0): [1, 1], ("two", 0): [0, NO_LABEL], ("one", 1): [0, 1], ("two", 1): [1, 1]}
 
 
-def test_it_works() -> None:
+def test_the_gallery_says_for_each_image_what_defences_saw_and_how_many_it_fooled() -> None:
     html = of_transfer(played(LABELS, ONE_OF_EACH), Context(SAMPLES, NAMES, "d, validation", 7, "gauntlet play"))
     text = re.sub(r"\s+", " ", unescape(re.sub(r"<[^>]+>", " ", html)))
     assert "Epsilon 4, 2 images" in text

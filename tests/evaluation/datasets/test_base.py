@@ -19,7 +19,7 @@ def samples(count: int) -> tuple[Sample, ...]:
     return tuple(Sample(number, BLANK, number % 10) for number in range(count))
 
 
-def test_it_works() -> None:
+def test_targets_are_drawn_evenly_from_the_wrong_classes() -> None:
     drawn = with_targets(samples(2000), 10, seed=1)
     assert [sample.number for sample in drawn] == list(range(2000))
     assert all(sample.target != sample.label and 0 <= (sample.target or 0) < 10 for sample in drawn)

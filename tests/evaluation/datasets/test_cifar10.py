@@ -49,7 +49,7 @@ def python(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("layout", ["binary", "python"])
-def test_it_works(layout: str, request: pytest.FixtureRequest) -> None:
+def test_both_layouts_are_read_with_labels_images_and_class_names(layout: str, request: pytest.FixtureRequest) -> None:
     dataset = load_dataset(f"cifar10:{request.getfixturevalue(layout)}")
     assert (dataset.class_names, dataset.shape, list(dataset.splits)) == (NAMES, (32, 32, 3), ["train", "test"])
     train, test = dataset.samples("train"), dataset.samples("test")

@@ -28,7 +28,7 @@ def read(split: str) -> tuple[Sample, ...]:
     return load_dataset("digits").samples(split)
 
 
-def test_it_works() -> None:
+def test_each_split_has_its_size_and_samples_of_64_by_64_pixels_in_three_channels() -> None:
     dataset = load_dataset("digits")
     assert dataset.classes == 10
     assert dataset.class_names[7] == "7"

@@ -23,7 +23,7 @@ def load(tree: Path) -> Dataset:
     return load_dataset(f"folder:{tree}")
 
 
-def test_it_works(tree: Path) -> None:
+def test_folders_are_classes_in_order_and_samples_take_turns_between_them(tree: Path) -> None:
     dataset = load(tree)
     assert dataset.class_names == ("ant", "bee", "cat")
     assert dataset.shape == (16, 16, 3)

@@ -28,7 +28,7 @@ def below(folder: Path) -> dict[str, bytes]:
     return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
-def test_it_works(tmp_path: Path) -> None:
+def test_images_are_unpacked_and_files_of_the_operating_system_are_left_out(tmp_path: Path) -> None:
     added = {"__MACOSX/cat/._1.png": b"x", "cat/.DS_Store": b"x", "dog/Thumbs.db": b"x"}
     assert unpack(packed(IMAGES | added), tmp_path, LIMITS) == 3
     assert below(tmp_path) == IMAGES

@@ -30,7 +30,7 @@ def load(tree: Path) -> Dataset:
     return load_dataset(f"nips2017:{tree}")
 
 
-def test_it_works(tree: Path) -> None:
+def test_samples_have_the_labels_targets_and_identifiers_of_the_table(tree: Path) -> None:
     dataset = load(tree)
     assert dataset.shape == (299, 299, 3)
     assert dataset.classes == 1000

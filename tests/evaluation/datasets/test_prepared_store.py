@@ -33,7 +33,7 @@ def store(tree: Dataset, tmp_path: Path) -> Path:
     return tmp_path / "store"
 
 
-def test_it_works(tree: Dataset, tmp_path: Path) -> None:
+def test_a_prepared_store_holds_the_samples_of_the_tree(tree: Dataset, tmp_path: Path) -> None:
     seen: list[tuple[str, int]] = []
     made = prepare(tree, "folder", tmp_path / "store", on_image=lambda split, total: seen.append((split, total)))
     assert seen == [("train", 8)] * 6 + [("validation", 8)] * 2

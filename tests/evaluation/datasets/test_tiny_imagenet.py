@@ -36,7 +36,7 @@ def load(tree: Path) -> Dataset:
     return load_dataset(f"tiny-imagenet:{tree}")
 
 
-def test_it_works(tree: Path) -> None:
+def test_samples_take_turns_between_classes_which_have_their_written_names(tree: Path) -> None:
     dataset = load(tree)
     assert dataset.class_names == ("Egyptian cat", "goldfish", "salamander")
     assert dataset.shape == (64, 64, 3)

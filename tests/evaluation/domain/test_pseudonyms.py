@@ -11,7 +11,7 @@ SECRET = bytes(range(32))
 DIGEST = f"sha256:{'0123456789abcdef' * 4}"
 
 
-def test_it_works() -> None:
+def test_a_pseudonym_is_a_keyed_hash_of_the_digest() -> None:
     key = hmac.new(SECRET, b"gauntlet-player-pseudonym-1", "sha256").digest()
     assert pseudonym(SECRET, DIGEST) == f"player-{hmac.new(key, DIGEST.encode(), 'sha256').hexdigest()[:32]}"
     assert re.fullmatch(r"player-[0-9a-f]{32}", pseudonym(SECRET, DIGEST))

@@ -31,7 +31,9 @@ def log_of(source: Path, environment: LegacyEnvironment) -> list[str]:
     return lines
 
 
-def test_it_works(source: Path, environment: LegacyEnvironment) -> None:
+def test_a_player_is_built_and_the_log_has_a_line_for_each_replacement(
+    source: Path, environment: LegacyEnvironment
+) -> None:
     lines: list[str] = []
     player = LegacyBuilder(NoBuilder(), environment).build(source, on_log=lines.append)
     assert player.track is TrackName.UNTARGETED

@@ -10,7 +10,7 @@ from adversarial_vision_challenge.common import check_image
 SHAPE = (64, 64, 3)
 
 
-def test_it_works() -> None:
+def test_a_float_image_is_rounded_half_to_even_to_uint8() -> None:
     checked = check_image(np.full(SHAPE, 2.5, np.float32))
     assert checked.dtype == np.uint8
     assert set(checked.ravel().tolist()) == {2}  # half to even

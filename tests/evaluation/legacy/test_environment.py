@@ -12,7 +12,7 @@ from evaluation.domain.errors import HostRefusal
 from evaluation.legacy.environment import VARIABLE, LegacyEnvironment, legacy_environment
 
 
-def test_it_works(environment: LegacyEnvironment) -> None:
+def test_an_environment_provides_its_packages_and_the_standard_library(environment: LegacyEnvironment) -> None:
     assert environment.versions["numpy"] == np.__version__
     assert environment.provides("torch")
     assert environment.provides("json")

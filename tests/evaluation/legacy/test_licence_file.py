@@ -7,7 +7,7 @@ import pytest
 from evaluation.legacy.licence_file import licence_in
 
 
-def test_it_works() -> None:
+def test_a_licence_is_known_by_its_text() -> None:
     assert licence_in("Apache License\n  Version 2.0, January 2004\n http://www.apache.org/licenses/") == "Apache-2.0"
 
 

@@ -18,7 +18,7 @@ def ends() -> Iterator[tuple[socket.socket, socket.socket]]:
         yield first, second
 
 
-def test_it_works(ends: tuple[socket.socket, socket.socket]) -> None:
+def test_a_request_and_its_reply_are_read_as_they_were_sent(ends: tuple[socket.socket, socket.socket]) -> None:
     messages.send_request(ends[0], messages.STORE, 3, b"image")
     assert messages.read_request(ends[1], 5) == (messages.STORE, 3, b"image")
     messages.send_reply(ends[1], messages.USED_UP, b"text")

@@ -21,7 +21,7 @@ def made() -> tuple[AttackPiece, bytearray]:
     return AttackPiece(cast("Connection", welcome), Frame(frames.PIECE, 2, 0, memoryview(buffer)), 0), buffer
 
 
-def test_it_works() -> None:
+def test_a_piece_has_the_number_label_budget_and_clean_image_of_each_sample() -> None:
     piece, _ = made()
     assert [(sample.number, sample.label, sample.left) for sample in piece.samples] == [(5, 1, 10), (6, 2, 10)]
     np.testing.assert_array_equal(piece.clean, IMAGES)

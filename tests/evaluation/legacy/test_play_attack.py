@@ -15,7 +15,7 @@ from tests.evaluation.legacy.conftest import RULES
 Play = Callable[..., Any]
 
 
-def test_it_works(play: Play) -> None:
+def test_a_stored_image_counts_as_adversarial_and_costs_nothing_more(play: Play) -> None:
     played = play("plain-attack")
     assert [row.outcome for row in played.rows] == [Outcome.ADVERSARIAL] * 3
     # 20 and 41 levels brighter are asked about; the stored image is the last of them, and costs nothing more

@@ -84,7 +84,9 @@ def build(sandbox: DockerSandbox, image: str, tmp_path: Path) -> Callable[[str],
 
 
 @pytest.mark.slow(30)
-def test_it_works(sandbox: DockerSandbox, build: Callable[[str], QueryPlayer]) -> None:
+def test_a_model_and_an_attack_of_2018_play_in_containers(
+    sandbox: DockerSandbox, build: Callable[[str], QueryPlayer]
+) -> None:
     players = [build(name) for name in ("logits-model", "forks")]
     model, attack = (SandboxedPlayer(sandbox, player, Resources()) for player in players)
     match = RefereedMatch(

@@ -11,7 +11,7 @@ from evaluation.formats.query.results import Outcome
 Play = Callable[..., Any]
 
 
-def test_it_works(play: Play) -> None:
+def test_a_model_of_2018_plays_without_a_failure(play: Play) -> None:
     played = play("template-model", count=2)
     assert [row.outcome for row in played.rows] == [Outcome.ADVERSARIAL] * 2
     assert not played.failures

@@ -14,7 +14,7 @@ FILES = sorted(SOURCE.rglob("*.py"))
 ALLOWED = {"numpy", "gauntlet", *(path.stem for path in SOURCE.iterdir()), *sys.stdlib_module_names}
 
 
-def test_it_works(tmp_path: Path) -> None:
+def test_every_module_is_written_and_the_kept_copy_is_called_by_its_digest(tmp_path: Path) -> None:
     PLAYER_MODULES.write(tmp_path)
     written = {path.relative_to(tmp_path) for path in tmp_path.rglob("*.py")}
     assert written == {path.relative_to(SOURCE) for path in FILES}

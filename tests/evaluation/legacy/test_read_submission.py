@@ -18,7 +18,7 @@ def written(folder: Path, **fields: object) -> Path:
     return folder
 
 
-def test_it_works() -> None:
+def test_track_title_and_licence_of_a_submission_of_2018_are_read() -> None:
     submission = read_submission(REPOSITORIES / "template-model")
     assert (submission.track, submission.title, submission.licence) == (TrackName.MODEL, "template-model", "MIT")
 

@@ -9,7 +9,7 @@ from avc2018.sample_choice import SampleChoice
 CLEAN = [np.full((4, 4, 3), value, np.uint8) for value in (0, 100, 200)]
 
 
-def test_it_works() -> None:
+def test_a_query_in_a_loop_belongs_to_the_sample_taken_last() -> None:
     choice = SampleChoice()
     choice.take(1)
     # nearer to sample 0, but the loop is at sample 1

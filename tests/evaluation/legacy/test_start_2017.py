@@ -17,7 +17,7 @@ def start(*command: str, directory: Path) -> subprocess.CompletedProcess[str]:
     )
 
 
-def test_it_works(tmp_path: Path) -> None:
+def test_an_entry_point_is_started_with_its_arguments_python_and_modules(tmp_path: Path) -> None:
     (tmp_path / "run.sh").write_text('#!/bin/sh\necho "$1"\ncommand -v python\necho "$PYTHONPATH"\n')
     (tmp_path / "run.sh").chmod(0o755)
     started = start("./run.sh", "16", directory=tmp_path)

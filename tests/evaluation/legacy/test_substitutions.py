@@ -9,7 +9,7 @@ import pytest
 from evaluation.legacy.substitutions import SUBSTITUTIONS, substitution_of, substitution_of_line
 
 
-def test_it_works() -> None:
+def test_a_replaced_package_has_a_row_and_another_has_none() -> None:
     row = substitution_of("numpy")
     assert row is not None
     assert row.given.startswith("numpy 1.26.4")

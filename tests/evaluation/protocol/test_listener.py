@@ -34,7 +34,7 @@ def soon(seconds: float = 5.0) -> float:
     return time.monotonic() + seconds
 
 
-def test_it_works(listener: Listener) -> None:
+def test_a_player_that_connects_is_accepted(listener: Listener) -> None:
     with dial() as theirs, listener.accept(soon(), lambda: False) as ours:
         theirs.sendall(b"hello")
         assert ours.recv(5) == b"hello"

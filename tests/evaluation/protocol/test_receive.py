@@ -43,7 +43,7 @@ def query(count: int, sequence: int = 1) -> bytes:
     return frames.HEADER.pack(len(payload), frames.QUERY, count, sequence) + payload
 
 
-def test_it_works(pair: tuple[Channel, socket.socket]) -> None:
+def test_a_frame_is_received_with_its_header_and_payload(pair: tuple[Channel, socket.socket]) -> None:
     channel, theirs = pair
     theirs.sendall(query(3, sequence=2**64 - 1))
     frame = channel.receive(DUE, soon())

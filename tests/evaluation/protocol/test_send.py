@@ -34,7 +34,7 @@ def read_all(theirs: socket.socket) -> bytes:
     return received
 
 
-def test_it_works(pair: tuple[Channel, socket.socket]) -> None:
+def test_a_frame_is_sent_with_its_header_and_all_parts_of_its_payload(pair: tuple[Channel, socket.socket]) -> None:
     channel, theirs = pair
     channel.send(frames.ANSWERS, 2, 7, b"ab", memoryview(b"cde"), deadline=soon())
     channel.close()

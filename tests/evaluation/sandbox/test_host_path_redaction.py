@@ -28,7 +28,7 @@ HOME = Path("/srv/checkouts/7-abc")
         ("nothing of the kind, 3/4", "nothing of the kind, 3/4"),
     ],
 )
-def test_it_works(text: str, shown: str) -> None:
+def test_paths_of_this_host_are_shortened_and_other_text_stays(text: str, shown: str) -> None:
     assert HostPaths(HOME).shorten(text) == shown
 
 

@@ -24,7 +24,9 @@ def write_counters(proc: Path, *, kills: int, free_mib: int) -> None:
         pytest.param(2, 1000, False, id="little is left, but nobody was killed for it: it killed itself"),
     ],
 )
-def test_it_works(tmp_path: Path, kills: int, free_mib: int, expected: bool) -> None:
+def test_a_kill_is_a_shortage_of_the_host_only_if_little_memory_was_left(
+    tmp_path: Path, kills: int, free_mib: int, expected: bool
+) -> None:
     write_counters(tmp_path, kills=2, free_mib=3000)
     memory = HostMemory(LIMIT, tmp_path)
     write_counters(tmp_path, kills=kills, free_mib=free_mib)

@@ -34,7 +34,7 @@ sys.stdin.read()
 """
 
 
-def test_it_works() -> None:
+def test_the_time_of_ended_helpers_counts() -> None:
     process = subprocess.Popen(
         [sys.executable, "-c", HELPERS], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     )

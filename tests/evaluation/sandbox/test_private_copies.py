@@ -35,7 +35,7 @@ def files(tmp_path: Path) -> Path:
     return directory
 
 
-def test_it_works(temporary: Path, files: Path) -> None:
+def test_a_copy_is_complete_and_its_removal_leaves_nothing(temporary: Path, files: Path) -> None:
     copy = copy_files(files)
     assert (copy / "main.py").readlink() == Path("inner/main.py")
     assert (copy / "main.py").read_text() == "print(1)"

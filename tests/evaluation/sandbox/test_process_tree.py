@@ -42,7 +42,7 @@ time.sleep(60)
 """
 
 
-def test_it_works(tmp_path: Path) -> None:
+def test_deleted_files_that_two_processes_hold_count_once(tmp_path: Path) -> None:
     device = tmp_path.stat().st_dev
     with subprocess.Popen([sys.executable, "-c", HOLDING, str(tmp_path)], stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None

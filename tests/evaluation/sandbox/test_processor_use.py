@@ -30,7 +30,9 @@ def running(program: str) -> Iterator[int]:
         process.wait()
 
 
-def test_it_works(wait_until: Callable[[Callable[[], bool]], None]) -> None:
+def test_the_threads_of_two_processes_on_one_processor_compute_and_wait(
+    wait_until: Callable[[Callable[[], bool]], None],
+) -> None:
     """Two processes on one processor: each waits while the other computes."""
 
     def both_waited() -> bool:

@@ -25,7 +25,7 @@ def _own_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("_own_state")
-def test_it_works() -> None:
+def test_every_required_guard_holds_on_this_host() -> None:
     guards = ProcessSandbox().self_test()
     assert [guard for guard in guards if guard.required and not guard.held] == []
 

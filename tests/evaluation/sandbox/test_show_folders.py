@@ -43,7 +43,7 @@ def folders(tmp_path: Path) -> tuple[Folder, Folder]:
     return Folder(given, "/given"), Folder(work, "/some/work", writable=True, working=True)
 
 
-def test_it_works(
+def test_a_folder_is_at_its_place_and_writable_only_if_it_is_meant_to_be(
     sandbox: Sandbox,
     folders: tuple[Folder, Folder],
     socket_directory: Path,

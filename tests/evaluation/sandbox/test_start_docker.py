@@ -46,7 +46,7 @@ def containers(sandbox: DockerSandbox, digest: str) -> list[str]:
     return [str(container.id) for container in found]
 
 
-def test_it_works(
+def test_a_container_connects_to_the_socket_and_its_output_and_end_are_reported(
     docker_sandbox: DockerSandbox,
     scripted: Callable[[str], QueryPlayer],
     digest: str,

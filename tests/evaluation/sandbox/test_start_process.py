@@ -31,7 +31,7 @@ def sandbox(request: pytest.FixtureRequest) -> ProcessSandbox:
     return ProcessSandbox(bubblewrapped=None if request.param == "as this host can" else False)
 
 
-def test_it_works(
+def test_a_player_connects_to_the_socket_and_its_output_and_end_are_reported(
     sandbox: ProcessSandbox, scripted: Scripted, socket_directory: Path, wait_for_end: WaitForEnd
 ) -> None:
     (socket_directory / SOCKET_NAME).unlink()

@@ -45,7 +45,7 @@ def runner_source(socket_directory: Path, *, bubblewrapped: bool | None) -> str:
 
 
 @pytest.mark.parametrize("bubblewrapped", [None, False])
-def test_it_works(
+def test_a_sweep_ends_the_player_of_a_killed_runner_and_of_no_living_one(
     bubblewrapped: bool | None,
     socket_directory: Path,
     start_runner: StartRunner,

@@ -8,7 +8,7 @@ import pytest
 from evaluation.scoring.distances import l2, l2_each, worst_case
 
 
-def test_it_works() -> None:
+def test_the_distance_is_the_euclidean_norm_in_units_of_255() -> None:
     first = np.zeros((1, 2, 3), np.uint8)
     second = np.array([[[3, 0, 0], [0, 0, 4]]], np.uint8)
     # sqrt(3^2 + 4^2) / 255

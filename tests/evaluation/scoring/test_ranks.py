@@ -31,7 +31,7 @@ def field(seed: int, shifts: list[float], *, samples: int = 200, own: float = 0.
     }
 
 
-def test_it_works() -> None:
+def test_players_that_are_not_separated_share_a_rank_interval() -> None:
     ranks = ranks_of(field(1, [0.5, 0.0, 0.0, -0.5]))
     assert ranks.intervals == {
         "0": RankInterval(1, 1),

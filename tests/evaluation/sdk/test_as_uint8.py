@@ -29,7 +29,7 @@ def pixels(*values: float, dtype: Any = np.float64) -> Any:
         ([[[0, 1, 2], [3.6, 4, 5]]], [0, 1, 2, 4, 4, 5]),
     ],
 )
-def test_it_works(image: Any, expected: list[int]) -> None:
+def test_values_are_rounded_half_to_even_and_clipped_to_uint8(image: Any, expected: list[int]) -> None:
     rounded = as_uint8(image, SHAPE)
     assert rounded.dtype == np.uint8
     assert rounded.shape == SHAPE

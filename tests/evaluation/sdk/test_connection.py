@@ -25,7 +25,7 @@ def pair() -> Iterator[tuple[Connection, socket.socket]]:
     theirs.close()
 
 
-def test_it_works(pair: tuple[Connection, socket.socket]) -> None:
+def test_a_frame_is_received_with_its_type_sequence_and_payload(pair: tuple[Connection, socket.socket]) -> None:
     connection, theirs = pair
     theirs.sendall(frame(frames.PREDICT, 7, b"pixels"))
     got = connection.receive()

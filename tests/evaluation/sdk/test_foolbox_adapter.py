@@ -46,7 +46,7 @@ def salty(images: np.ndarray) -> Any:
 
 
 @pytest.mark.parametrize(("attack", "name"), [(boundary, "brightness"), (salt_and_pepper, "salty")])
-def test_it_works(game: Any, attack: Any, name: str) -> None:
+def test_attacks_of_foolbox_find_adversarials_within_the_budget(game: Any, attack: Any, name: str) -> None:
     model = salty if name == "salty" else game.brightness
     rules = replace(game.rules, query_budget=300)
     rows = game.play(attack=attack, model=model, rules=rules, samples=dark(game))

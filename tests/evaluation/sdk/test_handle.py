@@ -52,7 +52,7 @@ def image(first: int, others: int = 0) -> np.ndarray:
     return full
 
 
-def test_it_works() -> None:
+def test_labels_are_answered_and_every_image_that_was_asked_costs_a_query() -> None:
     model, referee = make()
     assert model(image(7)) == 7
     assert model.many([image(5), image(8)]) == [5, 8]

@@ -82,7 +82,7 @@ def environment(root: Path, tmp_path_factory: pytest.TempPathFactory) -> Environ
     return Environment(python, packages, {"PATH": os.defpath, "PYTHONPATH": str(top / "numpy")})
 
 
-def test_it_works(environment: Environment) -> None:
+def test_the_installed_sdk_is_imported_without_the_engine_and_its_packages(environment: Environment) -> None:
     seen = json.loads(environment.run(IMPORTS))
     assert Path(seen["file"]) == environment.packages / "gauntlet" / "__init__.py"
     assert not seen["engine"]

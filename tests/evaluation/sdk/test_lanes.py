@@ -29,7 +29,7 @@ def play(count: int, work: Callable[[Lanes, Lane], None]) -> list[tuple[list[int
     return asked
 
 
-def test_it_works() -> None:
+def test_every_lane_is_asked_once_in_each_round_until_it_is_done() -> None:
     def ask_twice_and_the_first_three_times(lanes: Lanes, lane: Lane) -> None:
         for _ in range(3 if lane.number == 0 else 2):
             assert lanes.ask(lane, [b"image"]) == ([0], 1)

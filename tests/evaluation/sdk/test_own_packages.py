@@ -37,7 +37,7 @@ def model(root: Path, tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("name", ["bubblewrap", "plain process", pytest.param("docker", marks=pytest.mark.docker)])
-def test_it_works(root: Path, model: Path, name: str) -> None:
+def test_a_model_with_a_package_called_evaluation_plays_a_match(root: Path, model: Path, name: str) -> None:
     sandbox = SANDBOXES[name]()
     builder = choose_builder(sandbox.name)
     attack = root / "tests" / "repos" / "players" / "honest-attack"

@@ -25,7 +25,7 @@ def walk(model: Any, image: Any, label: int | None, *, target: int | None, rng: 
     return None
 
 
-def test_it_works(game: Any) -> None:
+def test_an_attack_of_several_samples_finds_an_adversarial_for_each(game: Any) -> None:
     rows = game.play(attack=walk)
     assert [row.outcome for row in rows] == [Outcome.ADVERSARIAL] * 3
 

@@ -18,7 +18,7 @@ def no_attack(*_: Any, **__: Any) -> None:
 
 
 @pytest.mark.parametrize("dtype", [np.int64, np.int16, np.uint8, np.uint32])
-def test_it_works(game: Any, dtype: Any) -> None:
+def test_labels_of_any_integer_type_are_accepted(game: Any, dtype: Any) -> None:
     rows = game.play(attack=no_attack, model=lambda images: game.brightness(images).astype(dtype))
     assert [row.outcome for row in rows] == [Outcome.FAILED] * 3
     assert game.failures == ()

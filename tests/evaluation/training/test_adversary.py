@@ -37,7 +37,7 @@ def norms(change: Tensor) -> Tensor:
     return each
 
 
-def test_it_works(network: SmallResNet, images: Tensor) -> None:
+def test_projected_gradient_descent_raises_the_loss_within_its_ball(network: SmallResNet, images: Tensor) -> None:
     """Projected gradient descent stays in its ball and in the range, raises the loss, and leaves no trace."""
     network.train()
     perturbed = l2_pgd(network, images, loss_of, radius=2.0, steps=5)

@@ -16,7 +16,7 @@ SHAPE = ImageShape(64, 64, 3)
     ("arch", "weights"),
     [("small", 92_266), ("compact", 1_580_490), ("resnet18", 11_181_642), ("resnet50", 23_528_522)],
 )
-def test_it_works(arch: str, weights: int) -> None:
+def test_a_network_has_its_number_of_weights_and_a_logit_for_each_class(arch: str, weights: int) -> None:
     network = build_network(arch, 10, 0.0, SHAPE).eval()
     assert network(torch.rand(2, 3, 64, 64)).shape == (2, 10)
     assert sum(parameter.numel() for parameter in network.parameters()) == weights

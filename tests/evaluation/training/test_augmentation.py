@@ -10,7 +10,7 @@ IMAGES = torch.randint(0, 256, (8, 16, 16, 3), dtype=torch.uint8, generator=torc
 PLANES = IMAGES.permute(0, 3, 1, 2).float() / 255
 
 
-def test_it_works() -> None:
+def test_images_change_at_random_and_stay_in_range() -> None:
     for augmentation in (Warp(), CropAndFlip()):
         changed = augmentation(IMAGES)
         assert changed.shape == (8, 3, 16, 16)

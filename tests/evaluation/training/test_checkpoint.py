@@ -15,7 +15,7 @@ def checkpoints(folder: Path, *, epochs: int = 3, torch_version: str = "2.0") ->
     return Checkpoints(folder, settings={"epochs": epochs, "sides": (1, 2)}, host={"torch": torch_version})
 
 
-def test_it_works(tmp_path: Path) -> None:
+def test_a_saved_state_is_loaded_until_it_is_discarded(tmp_path: Path) -> None:
     assert checkpoints(tmp_path).load() is None
     checkpoints(tmp_path).save({"step": 4, "network": {"weight": torch.arange(3.0)}})
     state = checkpoints(tmp_path).load()

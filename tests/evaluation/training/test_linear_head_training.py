@@ -74,7 +74,7 @@ def run(out: Path, dataset: str, *, recipe: str = "head", kill_at: int | None = 
 
 
 @pytest.mark.usefixtures("installed")
-def test_it_works(tmp_path: Path, made_up: Callable[..., str]) -> None:
+def test_a_trained_head_predicts_as_it_was_measured(tmp_path: Path, made_up: Callable[..., str]) -> None:
     """The network of a submission is the one that was measured; the file has the head alone."""
     dataset = made_up()
     report = run(tmp_path, dataset, images_per_class=3, robust_samples=2)

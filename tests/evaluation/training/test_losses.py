@@ -75,7 +75,7 @@ def value(loss: Loss, network: nn.Module, images: Tensor) -> float:
     return float(loss(network, images, LABELS, 1.0).detach())
 
 
-def test_it_works(network: nn.Module, images: Tensor) -> None:
+def test_the_plain_loss_is_cross_entropy_with_or_without_smoothing(network: nn.Module, images: Tensor) -> None:
     """Without an adversary: cross-entropy, and with smoothing a share of the mean over all classes."""
     logits = logits_of(network, images)
     assert value(PlainLoss(), network, images) == pytest.approx(cross_entropy(logits), rel=1e-5)

@@ -27,7 +27,7 @@ class Brightness(nn.Module):
         return torch.stack([-over, over], dim=1)
 
 
-def test_it_works() -> None:
+def test_the_robustness_of_a_linear_model_is_its_known_distance_to_the_boundary() -> None:
     """The nearest adversarial of a linear model is known: the change of brightness to the limit."""
     found = robustness(Brightness(0.5), IMAGES, np.array([0, 0, 1, 1]), CPU, radius=2.0)
     each = [abs(value / 255 - 0.5) * np.sqrt(8 * 8 * 3) for value in (100, 200)]

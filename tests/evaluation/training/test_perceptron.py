@@ -8,7 +8,7 @@ from evaluation.training.perceptron import accuracy, features, train_perceptron
 from evaluation.training.training_data import TrainingData, read_training_data
 
 
-def test_it_works() -> None:
+def test_a_few_epochs_label_four_in_five_images_right() -> None:
     data = read_training_data("digits")
     weights = train_perceptron(data, seed=0, epochs=15, progress=lambda done, steps, text: None)
     assert accuracy(weights, data.validation_images, data.validation_labels) > 0.8

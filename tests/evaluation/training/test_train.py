@@ -53,7 +53,7 @@ def equal(first: dict[str, torch.Tensor], second: dict[str, torch.Tensor]) -> bo
 
 
 @pytest.mark.parametrize("recipe", NETWORK_RECIPES)
-def test_it_works(tmp_path: Path, made_up: MakeUp, recipe: str) -> None:
+def test_every_recipe_ends_with_a_report_and_the_measured_weights(tmp_path: Path, made_up: MakeUp, recipe: str) -> None:
     seen: list[tuple[int, int]] = []
     progress: Progress = lambda done, steps, text: seen.append((done, steps))  # noqa: E731
     settings = Settings(recipe, made_up(), epochs=2, batch=4, steps=2 if recipe in ADVERSARIAL else None)

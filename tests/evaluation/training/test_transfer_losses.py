@@ -46,7 +46,7 @@ def batch() -> tuple[Tensor, Tensor]:
     return as_input(np.stack([sample.image for sample in samples])), torch.tensor([each.label for each in samples])
 
 
-def test_it_works(batch: tuple[Tensor, Tensor]) -> None:
+def test_a_loss_reaches_every_weight_of_the_network_and_none_of_its_targets(batch: tuple[Tensor, Tensor]) -> None:
     images, labels = batch
     targets = bundled_targets()
     assert tuple(target.name for target in targets) == NAMES

@@ -15,7 +15,9 @@ from evaluation.training.weights import WEIGHTS, load_weights, save_weights
 
 @pytest.mark.parametrize("architecture", [SmallResNet, CompactResNet])
 @pytest.mark.parametrize("noise_level", [0.0, 0.5])
-def test_it_works(tmp_path: Path, architecture: type[SmallResNet | CompactResNet], noise_level: float) -> None:
+def test_written_weights_give_the_same_labels_and_the_same_file_again(
+    tmp_path: Path, architecture: type[SmallResNet | CompactResNet], noise_level: float
+) -> None:
     """The network of a submission is the one that was written: rounded, and no longer changed by a second writing."""
     network = architecture(classes=7, noise_level=noise_level).eval()
     values = save_weights(network, tmp_path)

@@ -18,7 +18,7 @@ def sign_up(name: str) -> tuple[int, str]:
 
 
 @pytest.mark.parametrize("name", ["owls", "you", "Al", "robust-owl_2", "a" * 30])
-def test_it_works(db: None, name: str) -> None:
+def test_a_name_of_letters_digits_hyphens_and_underscores_is_kept_as_written(db: None, name: str) -> None:
     assert sign_up(name) == (302, "")
     assert User.objects.get().username == name
 

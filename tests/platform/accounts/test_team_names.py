@@ -42,7 +42,7 @@ GREEK_OWLS = "\u039fwls"
         "emoji",
     ],
 )
-def test_it_works(alice: User, name: str, kept: str) -> None:
+def test_a_name_in_any_script_is_normalised_and_kept(alice: User, name: str, kept: str) -> None:
     assert create_team(slug="owls", name=name, captain=alice).name == kept
 
 

@@ -17,7 +17,7 @@ from core.models import Event
 THREADS = 8
 
 
-def test_it_works(alice: User, bob: User) -> None:
+def test_a_person_who_joins_a_team_is_a_member_until_removed_and_events_record_it(alice: User, bob: User) -> None:
     team = create_team(slug="owls", name="The  Owls", captain=alice)
     join(team=team, user=bob)
     assert team.name == "The Owls"

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from tests.platform.conftest import FakeClock
 
 
-def test_it_works(alice: User, the_clock: object) -> None:
+def test_a_token_is_valid_in_its_scopes_and_its_text_is_in_no_event(alice: User, the_clock: object) -> None:
     token, plain = issue_token(user=alice, name="laptop", scopes=["submit", "read"], days=30)
     assert plain.startswith("gtl_")
     assert len(plain) == 47

@@ -43,7 +43,9 @@ def shown_messages(response: Any) -> list[str]:
     return [str(message) for message in get_messages(response.wsgi_request)]
 
 
-def test_it_works(as_organiser: Client, olga: User, rows: Any) -> None:
+def test_chosen_submissions_are_disqualified_after_confirmation_and_can_be_reinstated(
+    as_organiser: Client, olga: User, rows: Any
+) -> None:
     first, second = rows.more(), rows.more()
     asked = as_organiser.post(SUBMISSIONS, selected("disqualify", first, second))
     page = asked.content.decode()
@@ -63,7 +65,7 @@ def test_it_works(as_organiser: Client, olga: User, rows: Any) -> None:
     assert shown_messages(done)[-1] == "1 of 1 reinstated."
 
 
-def test_it_works_from_the_page_of_a_row(as_superuser: Client, rows: Any) -> None:
+def test_an_action_on_the_page_of_a_row_acts_after_confirmation(as_superuser: Client, rows: Any) -> None:
     submission = rows.more()
     assert (
         "/disqualify/"

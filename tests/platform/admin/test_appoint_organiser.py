@@ -10,7 +10,9 @@ from competitions.models import Competition
 ADD = "/admin/competitions/organiser/add/"
 
 
-def test_it_works(as_superuser: Client, competition: Competition, charlie: User) -> None:
+def test_a_superuser_makes_an_account_the_owner_who_can_then_open_the_admin(
+    as_superuser: Client, competition: Competition, charlie: User
+) -> None:
     done = as_superuser.post(ADD, {"competition": competition.pk, "user_name": "charlie", "role": "owner"})
     assert done.status_code == 302
     charlie.refresh_from_db()

@@ -66,7 +66,9 @@ def failures(rows: Any) -> Submission:
     return submission
 
 
-def test_it_works(as_superuser: Client, failures: Submission) -> None:
+def test_each_kind_of_incident_has_a_card_whose_link_lists_as_many_rows_as_it_counts(
+    as_superuser: Client, failures: Submission
+) -> None:
     found = cards(as_superuser)
     assert {title.partition(":")[0] for title in found} == {
         "Hosts out of service",

@@ -28,7 +28,9 @@ def page(action: str, row: Objection) -> str:
 
 
 @pytest.mark.parametrize(("action", "state"), [("uphold", "upheld"), ("reject", "rejected")])
-def test_it_works(as_organiser: Client, made: Objection, olga: User, action: str, state: str) -> None:
+def test_an_objection_is_answered_once_with_a_public_reason(
+    as_organiser: Client, made: Objection, olga: User, action: str, state: str
+) -> None:
     change = reverse("admin:rounds_objection_change", args=[made.pk])
     assert page(action, made) in as_organiser.get(change).content.decode()
     asked = as_organiser.get(page(action, made)).content.decode()

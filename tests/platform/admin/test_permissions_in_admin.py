@@ -49,7 +49,9 @@ def elsewhere(competition: Competition) -> Competition:
     return other
 
 
-def test_it_works(as_organiser: Client, rows: Any, elsewhere: Competition) -> None:
+def test_an_organiser_sees_rows_of_the_own_competition_and_no_list_of_superusers(
+    as_organiser: Client, rows: Any, elsewhere: Competition
+) -> None:
     rows.more()
     seen = as_organiser.get(reverse("admin:competitions_competition_changelist")).context["cl"].queryset
     assert [competition.slug for competition in seen] == ["digits"]

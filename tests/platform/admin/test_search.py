@@ -22,7 +22,7 @@ def page(row: Any) -> str:
     return reverse(f"admin:{row._meta.app_label}_{row._meta.model_name}_change", args=[row.pk])
 
 
-def test_it_works(as_superuser: Client, rows: Any, owls: Team) -> None:
+def test_it_finds_teams_submissions_commits_and_events(as_superuser: Client, rows: Any, owls: Team) -> None:
     submission = rows.more()
     assert page(owls) in found(as_superuser, "OWLS")
     assert page(submission) in found(as_superuser, "owls")

@@ -45,7 +45,9 @@ def queries(client: Client, page: str) -> int:
 
 
 @pytest.mark.slow(8)
-def test_it_works(as_superuser: Client, rows: Any, olga: object) -> None:
+def test_every_admin_page_opens_and_no_list_takes_more_queries_for_more_rows(
+    as_superuser: Client, rows: Any, olga: object
+) -> None:
     rows.more()
     Group.objects.create(name="judges")
     as_superuser.get(reverse("admin:index"))

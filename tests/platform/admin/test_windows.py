@@ -47,7 +47,9 @@ def begin(window: FreezeWindow) -> None:
     window.save()
 
 
-def test_it_works(as_organiser: Client, olga: User, competition: Competition) -> None:
+def test_a_window_is_planned_and_changed_before_it_begins_with_the_reason_in_an_event(
+    as_organiser: Client, olga: User, competition: Competition
+) -> None:
     assert as_organiser.post(reverse(ADD), form(competition)).status_code == 302
     window = FreezeWindow.objects.get()
     event = Event.objects.get()

@@ -13,7 +13,9 @@ def address(model: str, view: str, *arguments: object) -> str:
     return reverse(f"admin:competitions_{model}_{view}", args=arguments)
 
 
-def test_it_works(as_organiser: Client, competition: Competition) -> None:
+def test_an_organiser_writes_changes_and_removes_a_page_and_events_record_it(
+    as_organiser: Client, competition: Competition
+) -> None:
     values = {"competition": competition.pk, "name": "prizes", "text": "A letter."}
     assert as_organiser.post(address("page", "add"), values).status_code == 302
     page = Page.objects.get()

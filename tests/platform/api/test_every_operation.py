@@ -53,7 +53,9 @@ def test_it_is_valid_and_complete(client: APIClient, tmp_path: Path, db: None) -
 
 
 @pytest.mark.parametrize("name", ["alice", "charlie", "nobody", "olga"])
-def test_it_works(program: Any, arguments: dict[str, str], charlie: User, olga: User, commit: str, name: str) -> None:
+def test_every_operation_answers_each_role_as_the_document_says(
+    program: Any, arguments: dict[str, str], charlie: User, olga: User, commit: str, name: str
+) -> None:
     client = program(User.objects.filter(username=name).first())
     described = document(client)
     statuses = set()

@@ -14,7 +14,9 @@ from rounds.models import Release, Round
 from submissions.models import Submission
 
 
-def test_it_works(program: Any, match: Match, scored: Submission) -> None:
+def test_the_matches_of_a_submission_are_listed_and_each_is_shown_by_its_key(
+    program: Any, match: Match, scored: Submission
+) -> None:
     (listed,) = program().get(f"/api/v1/submissions/{scored.pk}/matches").json()["results"]
     assert listed == {
         "key": str(match.pk), "track": "untargeted", "state": "played", "model": "Wise owl",

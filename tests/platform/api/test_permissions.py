@@ -101,7 +101,9 @@ def test_the_table_names_every_address() -> None:
 
 
 @pytest.mark.parametrize("role", ROLES)
-def test_it_works(program: Any, client: Any, bob: User, charlie: User, olga: User, places: Any, role: str) -> None:
+def test_every_operation_answers_each_role_with_the_status_of_the_table(
+    program: Any, client: Any, bob: User, charlie: User, olga: User, places: Any, role: str
+) -> None:
     reader = program(User.objects.filter(username=role).first())
     of_role = ROLES.index(role)
     for row in sorted(TABLE, key=lambda each: (each.method, each.name)):

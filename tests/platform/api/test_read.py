@@ -43,7 +43,7 @@ def test_its_first_address_lists_the_others(program: Any, db: None) -> None:
     assert "/api/v1/submissions/{number}" in answer["addresses"]
 
 
-def test_it_works(program: Any, scored: Submission) -> None:
+def test_anyone_reads_a_competition_its_leaderboard_and_a_scored_submission(program: Any, scored: Submission) -> None:
     anyone = program()
     assert [each["slug"] for each in anyone.get("/api/v1/competitions").json()["results"]] == ["digits"]
     competition = anyone.get("/api/v1/competitions/digits").json()

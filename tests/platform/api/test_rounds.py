@@ -22,7 +22,9 @@ from submissions.models import Player, Submission
 ROUND = "/api/v1/competitions/digits/rounds/1"
 
 
-def test_it_works(program: Any, played: Round, olga: User, scored: Submission) -> None:
+def test_a_published_round_is_shown_with_its_standings_warnings_and_releases(
+    program: Any, played: Round, olga: User, scored: Submission
+) -> None:
     Round.objects.update(state=Round.State.PUBLISHED)
     Release.objects.create(
         round=played, part="bundle", released_at=played.planned_at, released_by=olga, content=object_store.put(b"{}\n")

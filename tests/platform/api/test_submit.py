@@ -17,7 +17,7 @@ from submissions.models import QuotaSlot, Submission
 ADDRESS = "/api/v1/repositories/owls/model/submissions"
 
 
-def test_it_works(program: Any, alice: User, commit: str) -> None:
+def test_a_submission_takes_a_slot_and_its_withdrawal_frees_it(program: Any, alice: User, commit: str) -> None:
     client = program(alice, "read", "submit")
     response = client.post(ADDRESS, {"commit": commit}, format="json")
     assert response.status_code == 201, response.json()

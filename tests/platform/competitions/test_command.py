@@ -18,7 +18,7 @@ from competitions.models import Competition, FreezeWindow
 DIGITS = Path(demo.__file__).with_name("digits.toml")
 
 
-def test_it_works(db: None, tmp_path: Path) -> None:
+def test_an_imported_competition_is_exported_as_the_same_document(db: None, tmp_path: Path) -> None:
     call_command("competition", "import", str(DIGITS), verbosity=0)
     out = tmp_path / "again.toml"
     call_command("competition", "export", "digits", "--out", str(out))

@@ -25,7 +25,7 @@ def drawn_set(source: SampleSet, count: int, name: str) -> SampleSet:
     return keep_draw(draw_samples(source=source, count=count, salt=SALT), name=name)
 
 
-def test_it_works(source: SampleSet) -> None:
+def test_the_order_of_a_draw_never_changes_and_samples_keep_labels_and_targets(source: SampleSet) -> None:
     drawn = drawn_set(source, 8, "round-1")
     assert (drawn.drawn_from, drawn.count, drawn.purpose, drawn.name) == (source, 8, "test", "round-1")
     before, after = samples_of(source), samples_of(drawn)

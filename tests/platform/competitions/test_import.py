@@ -38,7 +38,9 @@ def document() -> dict[str, Any]:
     return deepcopy(DIGITS)
 
 
-def test_it_works(db: None, document: dict[str, Any]) -> None:
+def test_an_export_is_the_imported_document_and_only_changed_rules_make_a_version(
+    db: None, document: dict[str, Any]
+) -> None:
     made = import_competition(document)
     assert export_competition(made) == document
     again = import_competition(export_competition(made))

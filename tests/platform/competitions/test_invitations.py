@@ -28,7 +28,7 @@ def verbs() -> list[str]:
     return list(Event.objects.order_by("pk").values_list("verb", flat=True))
 
 
-def test_it_works(entry: Entry, alice: User, charlie: User) -> None:
+def test_a_person_who_accepts_an_invitation_becomes_a_member(entry: Entry, alice: User, charlie: User) -> None:
     invitation = invite(entry=entry, username=" charlie ", by=alice)
     assert not is_member(charlie, entry.team)
     assert list(invitations_of(charlie)) == [invitation]

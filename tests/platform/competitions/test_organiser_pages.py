@@ -25,7 +25,9 @@ from tests.platform.competitions.test_import import DIGITS
 from tests.platform.conftest import FakeClock
 
 
-def test_it_works(competition: Competition, olga: User, the_clock: FakeClock) -> None:
+def test_a_page_is_written_changed_and_removed_and_the_same_text_changes_nothing(
+    competition: Competition, olga: User, the_clock: FakeClock
+) -> None:
     page = write_page(competition=competition, name="prizes", text="A letter.\r\n", by=olga)
     the_clock.forward(hours=1)
     assert write_page(competition=competition, name="prizes", text="A letter.\n", by=olga).changed_at == page.changed_at

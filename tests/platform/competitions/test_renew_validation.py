@@ -27,7 +27,7 @@ def renewed(competition: Competition) -> SampleSet:
     return keep_validation_set(draw_validation_set(competition))
 
 
-def test_it_works(competition: Competition, keep_set: KeepSet) -> None:
+def test_a_new_set_of_unused_images_replaces_the_one_in_use(competition: Competition, keep_set: KeepSet) -> None:
     before = keep_set("validation", "validation", "validation", 20)
     after = renewed(competition)
     assert (after.name, after.purpose, after.split, after.count) == ("validation-2", "validation", "validation", 20)

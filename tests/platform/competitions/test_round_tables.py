@@ -31,7 +31,7 @@ def with_rounds(*tables: dict[str, Any], **others: Any) -> dict[str, Any]:
     return deepcopy(DIGITS) | {"rounds": list(tables)} | others
 
 
-def test_it_works() -> None:
+def test_rounds_are_read_with_their_own_values_and_with_defaults() -> None:
     final = table("Final", "final", 40, kind="final", schedule="halving", samples=8)
     first, last = read(with_rounds(table("Round 1", "test-1"), final)).rounds
     assert (first.title, first.kind, first.samples, first.schedule, first.guard) == (

@@ -17,7 +17,7 @@ from core.models import Event
 ADDRESS = "/competitions/digits/terms"
 
 
-def test_it_works(entry: Entry, alice: User, olga: User) -> None:
+def test_a_team_is_refused_until_its_captain_accepts_the_terms(entry: Entry, alice: User, olga: User) -> None:
     require_accepted_terms(entry, ADDRESS)  # there are none
     terms = publish_terms(competition=entry.competition, text="Be fair.", by=olga)
     with pytest.raises(Refusal, match="The Owls has not accepted version 1") as refused:

@@ -61,7 +61,9 @@ def accepted_from(competition: Competition) -> datetime | None:
     return None
 
 
-def test_it_works(plan: Plan, olga: User, the_clock: Clock) -> None:
+def test_a_planned_window_is_an_event_and_closes_submissions_once_it_begins(
+    plan: Plan, olga: User, the_clock: Clock
+) -> None:
     window = plan()
     event = Event.objects.get()
     assert (event.verb, event.subject, event.by, event.reason) == ("plan", f"freezewindow:{window.pk}", olga, "round 1")

@@ -49,7 +49,7 @@ def plant(key: str, value: bytes, *, header: bytes = pickle.dumps(time.time() + 
         file.write_bytes(header + zlib.compress(value))
 
 
-def test_it_works() -> None:
+def test_it_keeps_values_counts_adds_once_and_forgets_what_expired() -> None:
     """Throttles, locks, counters and expiring values."""
     cache = caches["default"]
     values = [1763800000.25, 1763800000.5], True, 7, None, "Ωmega", {"value": -0.1, "low": 1e-300, "high": 3.0}

@@ -10,7 +10,7 @@ from django.core.exceptions import ImproperlyConfigured
 from config.environment import Environment
 
 
-def test_it_works(tmp_path: Path) -> None:
+def test_flags_lists_and_texts_are_read_and_defaults_replace_missing_values(tmp_path: Path) -> None:
     env = Environment({"FLAG": " Yes ", "HOSTS": "a.example, b.example,", "TEXT": "word", "EMPTY": ""})
     assert env.flag("FLAG", default=False) is True
     assert env.flag("EMPTY", default=True) is True

@@ -20,7 +20,7 @@ def connection(folder: Path) -> Connection:
     return made
 
 
-def test_it_works(tmp_path: Path) -> None:
+def test_a_message_is_received_whole_and_leaves_no_file(tmp_path: Path) -> None:
     # a queue name that the site does not use, since Kombu remembers declared queues for the whole process
     with connection(tmp_path) as broker, broker.SimpleQueue("whole") as queue:
         queue.put({"task": "workers.play"})

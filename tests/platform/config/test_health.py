@@ -14,7 +14,9 @@ ASK = "import django; django.setup(); from django.test import Client; a = Client
 ASK += "print(a.status_code, a.content)"
 
 
-def test_it_works(client: Client, db: None, django_assert_num_queries: DjangoAssertNumQueries) -> None:
+def test_the_answer_is_a_plain_ok_with_one_query_no_cache_and_no_cookie(
+    client: Client, db: None, django_assert_num_queries: DjangoAssertNumQueries
+) -> None:
     with django_assert_num_queries(1):
         response = client.get("/healthz")
     assert (response.status_code, response.content) == (200, b"ok\n")

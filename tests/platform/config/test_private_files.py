@@ -37,7 +37,7 @@ def state(tmp_path: Path) -> Path:
     return tmp_path / "state"
 
 
-def test_it_works(state: Path) -> None:
+def test_no_file_of_the_site_is_readable_by_others_despite_an_open_umask(state: Path) -> None:
     kept = [state, *state.rglob("*")]
     assert {"site.sqlite3", "secret-key", "static", "cache", "broker", "objects", "owls.git"} <= {
         path.name for path in kept

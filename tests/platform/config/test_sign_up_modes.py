@@ -44,7 +44,7 @@ def run_in_site(code: str, state: Path, **variables: str) -> str:
     return done.stdout
 
 
-def test_it_works(tmp_path: Path) -> None:
+def test_the_client_address_is_the_one_before_the_configured_proxies(tmp_path: Path) -> None:
     """Behind as many proxies as the environment says, pages and the API count by the address before them."""
     assert run_in_site(ADDRESS, tmp_path, GAUNTLET_PROXIES="2").split() == ["7.7.7.7", "7.7.7.7"]
     assert run_in_site(ADDRESS, tmp_path, GAUNTLET_PROXIES="0").split()[0] == "127.0.0.1"

@@ -64,7 +64,9 @@ def other(tmp_path: Path) -> Path:
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.slow(10)
 @pytest.mark.parametrize("command", [WORKER, WEB], ids=["worker", "web"])
-def test_it_works(run_with: Program, other: Path, command: list[str]) -> None:
+def test_a_program_with_another_state_folder_stops_with_the_fix_and_registers_nothing(
+    run_with: Program, other: Path, command: list[str]
+) -> None:
     require_identity()
     done = run_with(other, command)
     assert done.returncode != 0

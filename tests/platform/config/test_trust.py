@@ -62,12 +62,12 @@ def test_a_public_host_name_is_a_problem(host: str) -> None:
     assert host in trust_problem("process", ["localhost", host], proxied=False, trust_everybody=False)
 
 
-def test_it_works_on_this_host_alone(tmp_path: Path) -> None:
+def test_the_process_sandbox_is_accepted_on_a_site_of_this_host_alone(tmp_path: Path) -> None:
     done = run_program(LOAD, tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
 
 
-def test_it_works_if_the_operator_trusts_everybody(tmp_path: Path) -> None:
+def test_the_process_sandbox_is_accepted_if_the_operator_trusts_everybody(tmp_path: Path) -> None:
     done = run_program(LOAD, tmp_path, GAUNTLET_HOSTS="arena.example.org", GAUNTLET_TRUST_EVERYBODY="true")
     assert (done.returncode, done.stderr) == (0, "")
 

@@ -33,7 +33,9 @@ EVENT = 'SELECT 1 FROM "core_event" WHERE id = 1 FOR UPDATE SKIP LOCKED'
         ([EVENT], ["core_event is not in LOCK_ORDER"]),
     ],
 )
-def test_it_works(queries: list[str], violations: list[str]) -> None:
+def test_it_reports_rows_that_are_locked_out_of_order_and_models_without_a_place(
+    queries: list[str], violations: list[str]
+) -> None:
     recorder = LockRecorder(lock_order())
     connection = SimpleNamespace(atomic_blocks=[Atomic(None, savepoint=True, durable=False)])
     for query in queries:

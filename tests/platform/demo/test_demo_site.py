@@ -32,7 +32,7 @@ from submissions.models import Submission
 from tests.platform.formats.transfer.tournaments.results import commit_all
 
 
-def test_it_works(root: Path) -> None:
+def test_smaller_sample_sets_keep_their_places_in_the_split_and_the_file_is_unchanged(root: Path) -> None:
     """With a number of samples, every set that matches are played on is smaller, and sets stay disjoint."""
     document = tomllib.loads((root / "competitions" / "avc-2018.toml").read_text(encoding="utf-8"))
     smaller = {each["name"]: each for each in with_at_most(4, document)["sample_sets"]}

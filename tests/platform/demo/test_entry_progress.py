@@ -24,7 +24,7 @@ STATES = [
 ]
 
 
-def test_it_works() -> None:
+def test_the_table_shows_how_far_each_entry_is_and_how_many_are_done() -> None:
     out = io.StringIO()
     Console(file=out, width=80).print(progress_table(STATES, " 2:10"))
     title, head, _, *rows = [" ".join(line.split()) for line in out.getvalue().splitlines()]

@@ -14,8 +14,9 @@ from submissions.models import Submission
 TOKEN = re.compile(r"gtl_[\w-]{43}")
 
 
-def test_it_works(client: Client, competition: Competition) -> None:
-    """Sign up, create a team, and create a token."""
+def test_a_person_signs_up_founds_a_team_and_makes_and_revokes_a_token(
+    client: Client, competition: Competition
+) -> None:
     secret = "a long enough password"  # noqa: S105 - of nobody
     answer = client.post(
         "/accounts/signup/", {"username": "dora", "password1": secret, "password2": secret}, follow=True

@@ -20,7 +20,7 @@ from evaluation.charts.interval_bar_axis import axis_to
         (0.0, ["0", "0.25", "0.5", "0.75", "1"]),
     ],
 )
-def test_it_works(largest: float, texts: list[str]) -> None:
+def test_ticks_are_round_numbers_from_zero_to_at_least_the_largest_value(largest: float, texts: list[str]) -> None:
     axis = axis_to(largest)
     assert [tick.text for tick in axis.ticks] == texts
     assert [axis.ticks[0].at, axis.ticks[-1].at] == [0.0, 100.0]

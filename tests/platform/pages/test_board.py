@@ -36,7 +36,9 @@ def crowd(shown: dict[str, Submission]) -> None:
         )
 
 
-def test_it_works(client: Client, shown: dict[str, Submission]) -> None:
+def test_a_row_shows_team_score_interval_and_worst_opponent_and_leads_to_its_submission(
+    client: Client, shown: dict[str, Submission]
+) -> None:
     page = client.get(BOARD).content.decode()
     for text in (
         "The Owls",

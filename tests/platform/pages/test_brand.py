@@ -20,7 +20,7 @@ from pages.site.contrast import contrast
 MARK = Path(configured.ROOT) / "static/img/mark.svg"
 
 
-def test_it_works(client: Client, db: None, settings: Settings) -> None:
+def test_every_page_has_the_name_logo_and_colours_of_the_site(client: Client, db: None, settings: Settings) -> None:
     settings.SITE_NAME, settings.SITE_LOGO, settings.SITE_ACCENT = "Arena <1>", MARK, ("#0b5c8a", "#7cc4ef")
     assert check_brand(None) == []
     page = client.get("/competitions").content.decode()

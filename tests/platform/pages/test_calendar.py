@@ -26,7 +26,9 @@ def freeze(competition: Competition, starts_at: datetime, hours: float, reason: 
     )
 
 
-def test_it_works(client: Client, competition: Competition, the_clock: Any) -> None:
+def test_planned_freezes_have_a_countdown_and_stand_before_the_past_ones(
+    client: Client, competition: Competition, the_clock: Any
+) -> None:
     freeze(competition, the_clock.at + timedelta(hours=51), 72, "round 2")
     freeze(competition, the_clock.at - timedelta(days=9), 72, "round 1")
     page = client.get(PAGE).content.decode()

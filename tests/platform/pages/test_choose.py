@@ -33,7 +33,9 @@ def text_of(client: Client, address: str) -> str:
     return " ".join(answer.content.decode().split())
 
 
-def test_it_works(client: Client, pair: tuple[Submission, Submission], bob: User, alice: User) -> None:
+def test_a_member_chooses_an_older_submission_and_then_the_newest_again(
+    client: Client, pair: tuple[Submission, Submission], bob: User, alice: User
+) -> None:
     older, newer = pair
     client.force_login(bob)
     page = f"/submissions/{older.pk}"

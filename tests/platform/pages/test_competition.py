@@ -20,7 +20,9 @@ from submissions.models import Submission
 from workers.models import Worker
 
 
-def test_it_works(client: Client, shown: dict[str, Submission], competition: Competition) -> None:
+def test_the_page_shows_the_leader_the_rules_the_opponents_and_the_freeze(
+    client: Client, shown: dict[str, Submission], competition: Competition
+) -> None:
     now = clock.now()
     FreezeWindow.objects.create(
         competition=competition, starts_at=now, ends_at=now + timedelta(hours=2), reason="round 1"

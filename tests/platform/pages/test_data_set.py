@@ -9,7 +9,9 @@ from pages.competition.citation import bibtex
 from pages.competition.data_set import ClassRow, data_set
 
 
-def test_it_works(client: Client, competition: Competition, sample_sets: dict[str, SampleSet]) -> None:
+def test_the_page_shows_size_and_source_of_the_data_set(
+    client: Client, competition: Competition, sample_sets: dict[str, SampleSet]
+) -> None:
     found = data_set(competition)
     assert found is not None
     assert (found.shape, found.classes, found.development, found.validation) == ((64, 64, 3), 10, 10, 6)

@@ -26,7 +26,9 @@ def downloaded(client: Client) -> bytes:
     return bytes(client.get(ADDRESS).getvalue())
 
 
-def test_it_works(client: Client, competition: Competition, sample_sets: dict[str, SampleSet], tmp_path: Path) -> None:
+def test_the_downloaded_archive_loads_as_the_samples_of_the_site(
+    client: Client, competition: Competition, sample_sets: dict[str, SampleSet], tmp_path: Path
+) -> None:
     """`gauntlet` reads what the page links to, and loads the site's own samples."""
     Competition.objects.update(data_source="From UCI, under CC BY 4.0.")
     assert f'href="{ADDRESS}"' in client.get("/competitions/digits/data").content.decode()

@@ -31,7 +31,7 @@ def visitor(db: None) -> Client:
     return Client(raise_request_exception=False)
 
 
-def test_it_works(visitor: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_defect_is_a_platform_error_without_its_details(visitor: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(home, "competition_lists", raising(ValueError("a defect")))
     answer = visitor.get("/")
     assert answer.status_code == 500

@@ -165,7 +165,7 @@ def address(route: str, arguments: dict[str, str]) -> str:
 
 @pytest.mark.slow(10)
 @pytest.mark.parametrize("role", MAY_CHANGE)
-def test_it_works(site: dict[str, str], role: str) -> None:
+def test_no_post_is_a_server_error_or_changes_what_its_role_may_not(site: dict[str, str], role: str) -> None:
     client = Client()
     if role != "anonymous":
         client.force_login(User.objects.get(username=role))

@@ -14,7 +14,7 @@ from django.urls import reverse
 from competitions.models import Competition, RulesVersion, SampleSet
 
 
-def test_it_works(client: Client, db: None) -> None:
+def test_the_page_says_what_the_site_is_and_forbids_framing_and_sniffing(client: Client, db: None) -> None:
     response = client.get(reverse("pages:home"))
     page = response.content.decode()
     assert response.status_code == 200

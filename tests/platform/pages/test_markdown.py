@@ -7,7 +7,7 @@ import pytest
 from pages.markdown import render
 
 
-def test_it_works() -> None:
+def test_headings_emphasis_links_and_tables_are_rendered() -> None:
     html = render("# Title\n\n**bold**, [a link](/rules) and `code`\n\n| a | b |\n|---|---|\n| 1 | 2 |")
     assert html.startswith('<h2>Title</h2>\n<p><strong>bold</strong>, <a href="/rules">a link</a>')
     assert "<td>1</td>" in html

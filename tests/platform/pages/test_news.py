@@ -32,7 +32,9 @@ def titles(client: Client, feed: str) -> list[str | None]:
     return [entry.findtext(f"{ATOM}title") for entry in entries_of(client, feed)]
 
 
-def test_it_works(client: Client, competition: Competition, olga: User, the_clock: FakeClock) -> None:
+def test_an_announcement_is_on_the_page_of_the_competition_its_news_and_its_feed(
+    client: Client, competition: Competition, olga: User, the_clock: FakeClock
+) -> None:
     made = say(competition, olga, the_clock)
     page = client.get("/competitions/digits").content.decode()
     assert f'<link rel="alternate" type="application/atom+xml" title="Digits" href="{FEED}">' in page

@@ -440,7 +440,9 @@ def test_the_table_names_every_address() -> None:
 
 
 @pytest.mark.parametrize("role", ROLES)
-def test_it_works(client: Client, keys: dict[str, str], role: str) -> None:
+def test_every_address_answers_each_role_with_the_status_of_the_table(
+    client: Client, keys: dict[str, str], role: str
+) -> None:
     enter(client, role)
     place = ROLES.index(role)
     # actions come last, and leaving the team after them: nothing that they change is requested again

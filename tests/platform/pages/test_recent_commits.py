@@ -78,7 +78,9 @@ def page_of(client: Client, user: User) -> str:
     return client.get("/teams/owls").content.decode()
 
 
-def test_it_works(client: Client, bob: User, work: Work) -> None:
+def test_the_newest_commit_is_first_with_its_author_and_its_subject_escaped(
+    client: Client, bob: User, work: Work
+) -> None:
     work.push("A first look", "A second <b>look</b>")
     page = page_of(client, bob)
     assert page.index("A second &lt;b&gt;look") < page.index("A first look")

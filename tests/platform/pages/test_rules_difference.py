@@ -24,7 +24,7 @@ def newer(rules: RulesVersion) -> RulesVersion:
     )
 
 
-def test_it_works(client: Client, newer: RulesVersion) -> None:
+def test_a_changed_value_is_shown_before_and_after_in_either_direction(client: Client, newer: RulesVersion) -> None:
     page = client.get(f"{PAGE}/1..2").content.decode()
     for text in ("<del>50</del>", "<ins>1,000</ins>", "<strong>More</strong>", "4 values unchanged"):
         assert text in page

@@ -30,7 +30,9 @@ def add_lines(build: Build, first: int, count: int) -> None:
     LogChunk.objects.create(build=build, stage="smoke", first_line=first, lines=count, text=text, at=build.started_at)
 
 
-def test_it_works(client: Client, shown: dict[str, Submission]) -> None:
+def test_a_scored_submission_shows_its_score_interval_opponents_and_rules(
+    client: Client, shown: dict[str, Submission]
+) -> None:
     page = client.get(page_of(shown["scored"])).content.decode()
     for text in (
         "<b>1.25</b>",

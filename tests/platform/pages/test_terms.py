@@ -11,7 +11,9 @@ from competitions.terms import publish_terms
 TERMS = "/competitions/digits/terms"
 
 
-def test_it_works(client: Client, entry: Entry, alice: User, olga: User) -> None:
+def test_a_captain_reads_and_accepts_the_terms_and_is_not_asked_again(
+    client: Client, entry: Entry, alice: User, olga: User
+) -> None:
     terms = publish_terms(competition=entry.competition, text="Be **fair**.", by=olga)
     client.force_login(alice)
     assert f'<a href="{TERMS}">' in client.get("/teams/owls").content.decode()

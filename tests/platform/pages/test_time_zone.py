@@ -23,7 +23,9 @@ NUMBER_WITH_COMMA = re.compile(
 
 
 @pytest.mark.django_db
-def test_it_works(client: Client, competition: Competition) -> None:
+def test_times_are_shown_in_the_zone_that_the_reader_chose_and_else_in_utc(
+    client: Client, competition: Competition
+) -> None:
     page = reverse("pages:competition", args=[competition.slug])
     first = client.get(page)
     assert " UTC</time>" in first.text

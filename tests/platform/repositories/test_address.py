@@ -19,7 +19,9 @@ def authorization(alice: User) -> str:
     return f"Basic {base64.b64encode(f'any:{plain}'.encode()).decode()}"
 
 
-def test_it_works(client: Client, entry: Entry, authorization: str) -> None:
+def test_a_git_client_gets_the_advertisement_of_the_repository(
+    client: Client, entry: Entry, authorization: str
+) -> None:
     address = "/git/owls/model.git/info/refs?service=git-upload-pack"
     answer = client.get(address, headers={"Authorization": authorization})
     assert answer.status_code == 200

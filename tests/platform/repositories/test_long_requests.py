@@ -62,7 +62,9 @@ def head(arena: Site, copy: WorkingCopy, token: str) -> str:
 
 
 @pytest.mark.parametrize("encoding", ["gzip", ""])
-def test_it_works(arena: Site, token: str, head: str, encoding: str) -> None:
+def test_a_request_for_a_clone_is_answered_with_a_pack_compressed_or_not(
+    arena: Site, token: str, head: str, encoding: str
+) -> None:
     body = line(f"want {head}\n") + FLUSH + line(f"have {'1' * 40}\n") * 1000 + line("done\n")
     status, answer = fetch(arena, token, gzip.compress(body) if encoding else body, encoding=encoding)
     assert (status, b"PACK" in answer) == (200, True)

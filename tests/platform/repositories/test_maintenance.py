@@ -46,7 +46,7 @@ def refs_of(repository: Repository) -> list[str]:
     return subprocess.run(command, capture_output=True, check=True, text=True).stdout.splitlines()
 
 
-def test_it_works(cluttered: Repository) -> None:
+def test_a_clean_up_packs_the_refs_removes_the_logs_and_measures_the_size(cluttered: Repository) -> None:
     before, size = refs_of(cluttered), size_of(cluttered.path)
     clean_up()
     assert refs_of(cluttered) == before

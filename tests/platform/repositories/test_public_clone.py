@@ -95,7 +95,7 @@ def boss(competition: Competition) -> User:
     return User.objects.create_superuser("boss", "boss@example.org", "a long enough password")
 
 
-def test_it_works(
+def test_a_clone_of_released_code_has_the_released_commit_and_nothing_else(
     arena: Site, copy: WorkingCopy, token: str, public: str, boss: User, make_round: MakeRound, tmp_path: Path
 ) -> None:
     entered = copy.git("rev-parse", "HEAD")

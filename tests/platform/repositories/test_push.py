@@ -39,7 +39,7 @@ def token_of(user: User, *scopes: str) -> str:
     return issue_token(user=user, name="laptop", scopes=scopes or ("read", "submit"), days=7)[1]
 
 
-def test_it_works(arena: Site, copy: WorkingCopy, token: str, tmp_path: Path) -> None:
+def test_a_push_is_accepted_and_can_be_cloned(arena: Site, copy: WorkingCopy, token: str, tmp_path: Path) -> None:
     head = copy.git("rev-parse", "HEAD")
     said = copy.git("push", arena.url(token), "main")
     assert "remote: Accepted." in said

@@ -89,7 +89,7 @@ def test_the_end_of_a_process_is_a_fault(reader: GitReader) -> None:
         reader.resolve("main")
 
 
-def test_it_works(reader: GitReader, copy: WorkingCopy) -> None:
+def test_refs_files_contents_and_recent_commits_are_read(reader: GitReader, copy: WorkingCopy) -> None:
     head = copy.git("rev-parse", "HEAD")
     assert reader.resolve("main") == reader.resolve("refs/heads/main") == reader.resolve(head) == head
     files = {file.path: file for file in reader.files(head)}

@@ -87,7 +87,7 @@ def variables(tmp_path: Path) -> dict[str, str]:
     }
 
 
-def test_it_works(
+def test_an_exchange_that_takes_too_long_is_interrupted_and_cleaned_up(
     open_body: OpenBody,
     sending: Sending,
     variables: dict[str, str],

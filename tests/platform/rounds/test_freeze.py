@@ -115,7 +115,7 @@ def titles(round_: Round, kind: str, order: str = "order") -> list[str]:
     return list(round_.entries.filter(track__name=kind).order_by(order).values_list("submission__title", flat=True))
 
 
-def test_it_works(env: RoundFixture) -> None:
+def test_the_newest_submission_of_each_repository_enters_in_its_track(env: RoundFixture) -> None:
     env.submission("owls", "model", 3)
     env.submission("owls", "model", 1)
     env.submission("bats", "untargeted", 2)

@@ -29,7 +29,7 @@ def imported(db: None, the_clock: FakeClock) -> Competition:
     return import_competition(with_rounds(*ROUNDS))
 
 
-def test_it_works(imported: Competition) -> None:
+def test_an_import_plans_the_rounds_of_the_file_once_and_the_export_has_them(imported: Competition) -> None:
     first, final = imported.rounds.order_by("number")
     assert [first.title, first.kind, first.schedule, first.state] == ["Round 1", "development", "halving", "planned"]
     assert (first.window.starts_at, first.window.ends_at) == (ROUNDS[0]["starts_at"], ROUNDS[0]["ends_at"])

@@ -90,7 +90,9 @@ def offered(browser: Client, round_: Round) -> list[str]:
 
 
 @pytest.mark.slow(8)
-def test_it_works(browser: Client, env: RoundFixture, olga: User) -> None:
+def test_an_organiser_takes_a_round_from_its_plan_to_its_publication(
+    browser: Client, env: RoundFixture, olga: User
+) -> None:
     env.field(12, 12, 2)
     assert browser.post(ADD, plan_form(env)).status_code == 302
     round_ = Round.objects.get()

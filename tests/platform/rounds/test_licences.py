@@ -22,7 +22,7 @@ from rounds.planning.open_source_licences import is_open_source
         "(MIT)",
     ],
 )
-def test_it_works(expression: str) -> None:
+def test_an_expression_that_offers_an_open_source_licence_is_open_source(expression: str) -> None:
     assert is_open_source(expression)
 
 

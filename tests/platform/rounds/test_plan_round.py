@@ -47,7 +47,7 @@ def plan_arguments(env: RoundFixture, **others: Any) -> dict[str, Any]:
     } | others
 
 
-def test_it_works(env: RoundFixture) -> None:
+def test_a_planned_round_has_new_samples_and_commits_to_them_without_telling_its_salt(env: RoundFixture) -> None:
     round_ = plan_round(**plan_arguments(env, reason="as announced"))
     assert (round_.number, round_.state, round_.sample_set.count) == (1, "planned", 16)
     assert round_.sample_set.drawn_from == env.sources["test"]

@@ -44,7 +44,7 @@ def small(env: RoundFixture) -> Round:
     return env.begin(env.plan(samples=8))
 
 
-def test_it_works(env: RoundFixture, playing: Round) -> None:
+def test_the_first_step_requests_only_the_samples_of_the_first_stage(env: RoundFixture, playing: Round) -> None:
     advance_round(playing)
     matches = Match.objects.filter(round_match__round=playing)
     assert matches.count() > 0

@@ -43,7 +43,7 @@ def after(round_: Round) -> dict[str, list[str]]:
     return {view.track.name: [player.title for player in view.pool_after] for view in preview(round_)}
 
 
-def test_it_works(env: RoundFixture) -> None:
+def test_publishing_makes_the_previewed_pools_and_keeps_a_snapshot_of_each_board(env: RoundFixture) -> None:
     env.field(7, 6, 2)
     old = [env.player("targeted", number) for number in (7, 8)]
     set_pool(track=env.tracks["targeted"], players=old, reason="a test")

@@ -94,7 +94,9 @@ def test_each_action_is_accepted_only_in_its_state(env: RoundFixture, state: str
 
 
 @pytest.mark.parametrize(("state", "name"), [(state, name) for state, acts in TAKEN.items() for name in acts])
-def test_it_works(env: RoundFixture, notifications: list[str], state: str, name: str) -> None:
+def test_each_action_changes_the_state_with_an_event_and_start_and_resume_notify(
+    env: RoundFixture, notifications: list[str], state: str, name: str
+) -> None:
     round_ = brought_to(env, state)
     notifications.clear()
     env.clock.forward(minutes=1)

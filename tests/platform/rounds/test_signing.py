@@ -42,7 +42,7 @@ def about_key(content: bytes, key: str) -> list[str]:
 
 
 @pytest.mark.django_db
-def test_it_works(kept: Path) -> None:
+def test_a_bundle_is_signed_with_one_private_key_and_names_its_public_key(kept: Path) -> None:
     VerifyKey(bytes.fromhex(public_key()))
     assert bundle() == bundle()
     assert bundle().startswith(BODY)

@@ -47,7 +47,9 @@ def of_pools() -> list[Difference]:
     return [each for each in verify().differences if each.subject.startswith("pool")]
 
 
-def test_it_works(env: RoundFixture, published: Round) -> None:
+def test_published_pools_are_correct_whatever_happens_after_the_publication(
+    env: RoundFixture, published: Round
+) -> None:
     assert of_pools() == []
     submissions.reinstate(submission=Submission.objects.get(title="mo-1 1"), by=env.organiser, reason="it does not")
     submissions.disqualify(submission=Submission.objects.get(title="mo-2 2"), by=env.organiser, reason="it does")

@@ -35,7 +35,7 @@ def best(kind: str, most: int = 5) -> list[str]:
 
 
 @pytest.mark.slow(12)
-def test_it_works(env: RoundFixture) -> None:
+def test_a_round_ranks_the_best_players_first_and_they_become_the_pools(env: RoundFixture) -> None:
     env.field(12, 12, 6)
     round_ = env.scored(env.plan(samples=16))
 
@@ -76,7 +76,7 @@ def test_it_works(env: RoundFixture) -> None:
 
 
 @pytest.mark.slow(10)
-def test_it_works_as_the_paper_did_it(env: RoundFixture) -> None:
+def test_a_round_by_halving_ends_with_the_best_model_first(env: RoundFixture) -> None:
     env.field(8, 8)
     round_ = env.scored(env.plan(schedule="halving"))
     assert round_.state == "scored"

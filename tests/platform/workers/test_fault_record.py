@@ -20,7 +20,7 @@ def after(*hosts: str, record: FaultRecord | None = None) -> FaultRecord:
     return record
 
 
-def test_it_works() -> None:
+def test_three_faults_on_two_hosts_give_work_up() -> None:
     assert after("a", "a", "b").is_given_up
     assert after("a", "b", "a").is_given_up
     assert not after("a", "b").is_given_up

@@ -26,7 +26,7 @@ def write(source: Path, **changes: object) -> None:
     (source / "metadata.json").write_text(json.dumps({**GOOD, **changes}))
 
 
-def test_it_works(source: Path) -> None:
+def test_the_fields_are_read_and_others_are_ignored(source: Path) -> None:
     write(source, note="of a team")
     assert read_metadata(source) == Metadata(TransferTrack.DEFENCE, "run.sh", "some/image:1", gpu=True)
 

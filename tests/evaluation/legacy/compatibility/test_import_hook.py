@@ -21,7 +21,7 @@ def run(code: str, folder: Path) -> str:
     return process.stdout.strip()
 
 
-def test_it_works(tmp_path: Path) -> None:
+def test_a_module_is_changed_when_it_is_imported_and_keeps_its_loader(tmp_path: Path) -> None:
     code = "import sys; before = 'numpy' in sys.modules; import numpy; print(before, numpy.int, numpy.__loader__.path)"
     before, _, name, path = run(code, tmp_path).split()
     assert (before, name) == ("False", "'int'>")

@@ -50,7 +50,7 @@ def run(code: str, packages: Path) -> str:
     return process.stdout.strip()
 
 
-def test_it_works(packages: Path) -> None:
+def test_np_utils_is_in_its_old_module(packages: Path) -> None:
     code = "from keras.utils import np_utils; import keras.utils.np_utils as same; print(np_utils.to_categorical, same)"
     assert run(code, packages).startswith("to_categorical <module 'keras.utils.np_utils'")
 

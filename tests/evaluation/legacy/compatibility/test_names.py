@@ -32,7 +32,7 @@ def run(code: str) -> str:
     return process.stdout.strip()
 
 
-def test_it_works() -> None:
+def test_collections_has_the_abstract_classes_of_its_submodule() -> None:
     assert run("import collections, collections.abc; print(collections.Iterable is collections.abc.Iterable)") == "True"
 
 

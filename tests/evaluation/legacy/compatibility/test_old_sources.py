@@ -24,7 +24,7 @@ def run(source: bytes) -> dict[str, Any]:
     return names
 
 
-def test_it_works() -> None:
+def test_a_source_that_mixes_tabs_and_spaces_runs() -> None:
     with pytest.raises(TabError):
         compile(MIXED, "net.py", "exec")
     assert run(MIXED)["f"](1) == "a\tb"

@@ -10,7 +10,7 @@ import pytest
 from legacy_compatibility.scipy_images import bytescale, imread, imresize, imsave, toimage
 
 
-def test_it_works(tmp_path: Path) -> None:
+def test_an_image_is_read_back_as_it_was_written_and_in_grey_on_request(tmp_path: Path) -> None:
     image = np.random.default_rng(0).integers(0, 256, (5, 7, 3), np.uint8)
     imsave(str(tmp_path / "image.png"), image)
     assert (imread(str(tmp_path / "image.png")) == image).all()

@@ -91,7 +91,7 @@ class OpenedFile:
 
 
 @pytest.mark.usefixtures("old_names")
-def test_it_works() -> None:
+def test_an_old_name_of_a_package_is_imported_with_its_submodules() -> None:
     assert importlib.import_module("json_as_before").dumps is json.dumps
     assert importlib.import_module("json_as_before.decoder").JSONDecoder is json.JSONDecoder
     assert importlib.import_module("xml_as_before.ElementTree").__name__ == "xml_as_before.ElementTree"

@@ -12,7 +12,7 @@ import torch
 from legacy_compatibility import torch_names
 
 
-def test_it_works() -> None:
+def test_a_view_takes_a_permuted_tensor() -> None:
     view = torch_names.views_everything(torch.Tensor.view)
     permuted = torch.arange(6.0).view(2, 3).permute(1, 0)
     with pytest.raises(RuntimeError):

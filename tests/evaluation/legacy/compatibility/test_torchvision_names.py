@@ -25,7 +25,7 @@ def extension(*, loaded: bool) -> ModuleType:
     return module
 
 
-def test_it_works() -> None:
+def test_old_names_of_transforms_are_the_new_ones_with_sizes_turned_round() -> None:
     transforms = SimpleNamespace(Resize=Resize, RandomResizedCrop=object)
     torchvision_names.restore_transforms(transforms)
     assert isinstance(transforms.Scale(341), Resize)

@@ -10,7 +10,7 @@ from formats.curves.benchmark_runs import CLASSES, attack_of
 from formats.curves.listed_attacks import ATTACKS, AttackFacts
 
 
-def test_it_works() -> None:
+def test_the_listed_facts_of_each_attack_are_those_of_its_class() -> None:
     said = {
         name: AttackFacts(each.title, each.knowledge, each.capability, each.goals, each.norms)
         for name, each in CLASSES.items()

@@ -41,7 +41,9 @@ def released(play: Play, olga: User) -> Round:
         ("perturbed", "csv", "text/csv"),
     ],
 )
-def test_it_works(client: Client, released: Round, part: str, ending: str, content_type: str) -> None:
+def test_a_released_file_is_downloaded_with_its_name_and_type(
+    client: Client, released: Round, part: str, ending: str, content_type: str
+) -> None:
     answer = client.get(f"{FILES}/{part}")
     assert answer.getvalue() == CONTENT[Release.Part(part)]
     assert answer.headers["Content-Type"].startswith(content_type)

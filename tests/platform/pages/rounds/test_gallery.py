@@ -93,7 +93,9 @@ def _text(html: str) -> str:
     return " ".join(re.sub(r"<[^>]+>", " ", html).split()).replace(" ,", ",")
 
 
-def test_it_works(client: Client, released: Round, played_match: Match) -> None:
+def test_each_model_has_its_smallest_perturbation_of_each_sample(
+    client: Client, released: Round, played_match: Match
+) -> None:
     """Each model has the smallest perturbation of all attacks, of the samples that the outcome uses."""
     page = page_of(client)
     found = [cell for (cell,) in cells_of(page)]

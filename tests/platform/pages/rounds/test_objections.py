@@ -40,7 +40,9 @@ def text_of(client: Client, page: str = PAGE) -> str:
     return client.get(page).content.decode()
 
 
-def test_it_works(client: Client, contested: Round, the_clock: FakeClock, alice: User, olga: User) -> None:
+def test_an_objection_is_public_once_answered_and_the_result_is_then_final(
+    client: Client, contested: Round, the_clock: FakeClock, alice: User, olga: User
+) -> None:
     until = '<time datetime="2026-11-26T12:00:00Z"'
     assert f"Provisional: objections until {until}" in text_of(client)
     client.force_login(alice)

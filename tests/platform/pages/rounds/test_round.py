@@ -29,7 +29,9 @@ def page_of(client: Client, track: str = "") -> str:
     return client.get(PAGE + (f"?track={track}" if track else "")).content.decode()
 
 
-def test_it_works(client: Client, play: Play) -> None:
+def test_the_page_shows_winners_intervals_the_cut_the_warned_pair_and_the_commitment(
+    client: Client, play: Play
+) -> None:
     play(30)
     page = page_of(client)
     for text in ("Round 1", "published", "Team of model-1", "Team of untargeted-5", "Team of targeted-5", "model-30"):

@@ -44,7 +44,7 @@ def _picture(content: bytes) -> Any:
     return np.asarray(Picture.open(io.BytesIO(content)))
 
 
-def test_it_works(published: Final) -> None:
+def test_the_archive_of_images_has_every_sample_with_its_label_and_target(published: Final) -> None:
     with zipfile.ZipFile(io.BytesIO(images_zip(published.round))) as archive:
         files = {name: archive.read(name) for name in archive.namelist()}
     samples = samples_of(published.round.sample_set)

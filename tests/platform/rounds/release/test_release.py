@@ -51,7 +51,7 @@ def _told(round_: Round, part: str) -> tuple[str, str]:
     return download.name, download.content_type
 
 
-def test_it_works(published: Final, olga: User) -> None:
+def test_released_parts_are_files_with_their_names_and_the_release_is_an_event(published: Final, olga: User) -> None:
     for part in FILES:
         release(round_=published.round, part=part, by=olga, reason="the end")
     assert list(released(published.round)) == ["bundle", "images", "perturbed"]

@@ -34,7 +34,9 @@ attack_complete()
 }
 
 
-def test_it_works(submit: Callable[..., Submission], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_submission_of_2018_becomes_a_player_and_its_log_lists_the_replacements(
+    submit: Callable[..., Submission], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv(VARIABLE, sys.prefix)
     submission = submit("untargeted", FILES)
     pipeline.advance()

@@ -39,7 +39,9 @@ def sandbox(settings: Settings) -> DockerSandbox:
 
 
 @pytest.mark.parametrize(("track", "name"), [("model", "numpy-classifier"), ("untargeted", "gaussian-noise")])
-def test_it_works(submit: Submit, track: str, name: str) -> None:
+def test_a_submission_becomes_a_player_with_an_image_and_a_digest_of_its_own(
+    submit: Submit, track: str, name: str
+) -> None:
     submission = submit(track, find_baseline(name).repository())
 
     pipeline.advance()

@@ -45,7 +45,9 @@ def player(repositories: dict[str, Repository]) -> MakePlayer:
     return make
 
 
-def test_it_works(submit: Callable[..., Submission], player: MakePlayer) -> None:
+def test_only_the_newest_ready_submission_of_a_repository_is_needed(
+    submit: Callable[..., Submission], player: MakePlayer
+) -> None:
     for name, state in (
         ("superseded", "ready"),
         ("newest", "ready"),

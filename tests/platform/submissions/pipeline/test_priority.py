@@ -63,7 +63,9 @@ def built() -> list[int]:
     return list(Build.objects.order_by("pk").values_list("submission", flat=True))
 
 
-def test_it_works(low_priority: Submission, newcomer: Submission) -> None:
+def test_a_newcomer_is_built_before_a_low_priority_team_that_was_first(
+    low_priority: Submission, newcomer: Submission
+) -> None:
     low_priority.repository.entry.refresh_from_db()
     assert (place_of(newcomer).before, place_of(low_priority).before) == (0, 1)
     for submission in (low_priority, newcomer):  # the order of the notifications

@@ -28,7 +28,7 @@ def texts(build: Build) -> list[str]:
     return [line.text for line in log_lines(build, limit=10_000).lines]
 
 
-def test_it_works(build: Build) -> None:
+def test_lines_are_numbered_through_the_stages_and_read_back_in_order(build: Build) -> None:
     writer = LogWriter(build)
     writer.write("one")
     writer.write("")

@@ -43,7 +43,7 @@ def with_metadata(**values: object) -> dict[str, bytes]:
     return FILES | {"metadata.json": json.dumps(METADATA | values).encode()}
 
 
-def test_it_works() -> None:
+def test_a_commit_of_2017_has_a_title_an_unknown_licence_and_the_plan_of_its_run() -> None:
     assert checked(FILES) == CheckedCommit(
         title="attack 0123456",
         licence="unknown",

@@ -46,7 +46,7 @@ def checked(files: Mapping[str, bytes], modes: Mapping[str, str] | None = None) 
     return check_2018("untargeted", listed, cast("GitReader", contents)), contents
 
 
-def test_it_works() -> None:
+def test_a_commit_without_requirements_needs_no_replacements() -> None:
     commit, _ = checked(FILES)
     assert commit.plan == "as it is, in the legacy environment; nothing is replaced"
 

@@ -48,7 +48,9 @@ def push(copy: Copy, alice: User, live_server: LiveServer) -> Push:
     return pushed
 
 
-def test_it_works(push: Push, live_server: LiveServer, notifications: list[object]) -> None:
+def test_a_pushed_tag_is_received_and_answered_with_its_page_and_the_slots_left(
+    push: Push, live_server: LiveServer, notifications: list[object]
+) -> None:
     content, shown = push("main", "submission-1")
     assert content, shown
     submission = Submission.objects.get()

@@ -35,7 +35,9 @@ def bring(copy: Copy, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
     return replace
 
 
-def test_it_works(send: Send, copy: Copy, bring: Callable[[str], None]) -> None:
+def test_a_push_of_2018_becomes_a_submission_and_its_replacements_are_said(
+    send: Send, copy: Copy, bring: Callable[[str], None]
+) -> None:
     bring("template-model")
     answer = send("submission-1", copy.commit())
     submission = Submission.objects.get()

@@ -28,7 +28,9 @@ if TYPE_CHECKING:
 Send = Callable[..., str]
 
 
-def test_it_works(send: Send, copy: Copy, alice: User, the_clock: FakeClock, notifications: list[object]) -> None:
+def test_a_pushed_tag_becomes_a_submission_and_uses_a_slot(
+    send: Send, copy: Copy, alice: User, the_clock: FakeClock, notifications: list[object]
+) -> None:
     commit = copy.commit()
     answer = send("submission-1", commit)
     submission = Submission.objects.get()

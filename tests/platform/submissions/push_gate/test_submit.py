@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from tests.platform.submissions.push_gate.conftest import Copy
 
 
-def test_it_works(copy: Copy, bob: User) -> None:
+def test_a_commit_is_submitted_by_its_short_hash_and_gets_the_next_tag(copy: Copy, bob: User) -> None:
     commits = [copy.commit(), copy.commit()]
     for number, commit in enumerate(commits, 1):
         submission = submit(repository=copy.repository, commit=commit[:12], by=bob)

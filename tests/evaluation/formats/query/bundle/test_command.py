@@ -17,7 +17,9 @@ def command(capsys: pytest.CaptureFixture[str], *words: object) -> tuple[int, st
     return status, *capsys.readouterr()
 
 
-def test_it_works(signed: bytes, seed: bytes, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_exit_status_says_whether_a_bundle_is_valid_unproved_or_changed(
+    signed: bytes, seed: bytes, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     bundle, key = tmp_path / "bundle.jsonl", tmp_path / "signing-key.txt"
     bundle.write_bytes(signed)
     key.write_text(f"{public_key(seed)}\n")

@@ -47,7 +47,9 @@ def verified(bundle: bytes, seed: bytes) -> bool:
         return False
 
 
-def test_it_works(in_parts: bytes, played_in_parts: Record, seed: bytes) -> None:
+def test_a_signed_bundle_in_parts_verifies_and_is_smaller_than_one_in_lines(
+    in_parts: bytes, played_in_parts: Record, seed: bytes
+) -> None:
     bundle = BytesIO(sign(in_parts, seed))
     assert format_of_bundle(bundle) == "query"
     assert verify(bundle, public_key(seed)).problems == ()

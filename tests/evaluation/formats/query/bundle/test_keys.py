@@ -20,7 +20,7 @@ def problems(bundle: bytes, key: str) -> list[str]:
     return [problem.text for problem in verify(bundle, key).problems]
 
 
-def test_it_works(written: bytes) -> None:
+def test_a_bundle_verifies_with_its_key_and_with_the_key_that_named_it(written: bytes) -> None:
     step = succeed(OLD, public_key(NEW), DATE)
     bundle = sign(written, NEW, [step])
     assert problems(bundle, public_key(NEW)) == []

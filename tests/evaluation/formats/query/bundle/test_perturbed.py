@@ -83,7 +83,7 @@ def problems(record: Record, seed: bytes, packed: io.BytesIO) -> list[str]:
     return [problem.text for problem in report.problems]
 
 
-def test_it_works(record: Record, seed: bytes, files: Files) -> None:
+def test_archives_of_the_released_images_match_the_signed_results(record: Record, seed: bytes, files: Files) -> None:
     assert problems(record, seed, archive(files)) == []
 
 

@@ -14,7 +14,7 @@ def named(player: str) -> str:
     return pseudonym(b"a secret", player)
 
 
-def test_it_works(played: Record) -> None:
+def test_every_player_of_a_round_gets_its_other_name(played: Record) -> None:
     facts = rename_facts(played.facts, named)
     assert [one.player for one in facts.entrants] == [named(one.player) for one in played.facts.entrants]
     assert facts.results.keys() == {(named(model), named(attack)) for model, attack in played.facts.results}

@@ -32,7 +32,7 @@ def first(lines: Lines, kind: str, **fields: Any) -> int:
     return next(place for place, line in enumerate(lines) if all(line.get(n) == v for n, v in wanted.items()))
 
 
-def test_it_works(signed: bytes, seed: bytes) -> None:
+def test_a_signed_bundle_has_no_problems_and_a_summary(signed: bytes, seed: bytes) -> None:
     report = verify(signed, public_key(seed))
     assert report.problems == ()
     assert report.ok

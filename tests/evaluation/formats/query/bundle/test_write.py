@@ -28,7 +28,7 @@ from evaluation.formats.query.results import Outcome
 from evaluation.formats.query.tournament.rounds import SampleRow
 
 
-def test_it_works(played: Record, written: bytes) -> None:
+def test_a_written_round_is_read_back_as_it_was_played(played: Record, written: bytes) -> None:
     counts = Counter(line["kind"] for line in decode(written))
     assert list(counts) == [
         *("head", "sample", "entrant", "results", "audit", "kept", "stage", "decision", "place", "warning"),

@@ -58,7 +58,7 @@ def faults(checks: list[Check]) -> list[str]:
 
 
 @pytest.mark.parametrize("kind", ["model", "attack"])
-def test_it_works(players: Path, kind: str) -> None:
+def test_players_without_the_sdk_pass_every_check(players: Path, kind: str) -> None:
     """With players in Perl, without the SDK: the examples of docs/protocol.md."""
     checks = check_player(["perl", str(players / f"perl-{kind}" / f"{kind}.pl")])
     assert faults(checks) == []

@@ -44,7 +44,7 @@ def draw(count: int, size: int, seed: int) -> Pixels:
 
 
 @pytest.mark.parametrize("size", SIZES)
-def test_it_works(make: Any, size: int) -> None:
+def test_distances_are_exact_for_images_of_every_size(make: Any, size: int) -> None:
     clean, images = draw(3, size, 1), draw(19, size, 2)
     columns = [index % 3 for index in range(19)]
     squared = make(clean).squared(images, columns)

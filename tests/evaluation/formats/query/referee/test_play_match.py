@@ -23,7 +23,7 @@ def brighten(model: Any, image: Any, label: int | None, *, target: int | None, r
     return None
 
 
-def test_it_works(game: Any) -> None:
+def test_distances_and_queries_are_those_of_the_adversarial_images_that_were_found(game: Any) -> None:
     rows = game.play(attack=brighten)
     assert [row.outcome for row in rows] == [Outcome.ADVERSARIAL] * 3
     for row, sample, image in zip(rows, game.samples(3), game.pieces[0].perturbed, strict=True):

@@ -41,7 +41,7 @@ def owners(samples: list[Sample], numbers: list[int], images: np.ndarray) -> lis
     return Attribution(samples, differences).owners(numbers, images, distances)
 
 
-def test_it_works() -> None:
+def test_the_sample_with_the_nearest_clean_image_pays_for_a_query() -> None:
     samples = make(1, 60.0)
     images = np.stack([samples[2].image.reshape(-1), samples[0].image.reshape(-1)])
     assert owners(samples, [0, 0], images) == [14, 0]

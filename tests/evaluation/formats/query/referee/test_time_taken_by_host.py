@@ -77,8 +77,8 @@ def one(computed: float, waited: float, load: HostLoad | None = None) -> Process
     return ProcessorUse(computed, {1: ThreadUse(computed, waited)}, host=load or HostLoad())
 
 
-def test_it_works(make: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A model that waits for a processor is not slow: its answers take longer than its limit, time and again."""
+def test_a_model_that_waits_for_a_processor_is_not_slow(make: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its answers take longer than its limit, time and again."""
     monkeypatch.setattr(players, "CLOCK_FACTOR", 10_000.0)  # however busy the host of the test is
     model = make(shares(0.001, 1.0))
     began = time.monotonic()

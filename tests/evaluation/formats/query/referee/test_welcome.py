@@ -42,7 +42,7 @@ def hello(magic: bytes = b"GNTL", version: int = 1, role: int = 1) -> bytes:
         (Side.ATTACK, TrackName.TARGETED, (1, 2, 8, 6, 3, 10, 64, 1, 77)),
     ],
 )
-def test_it_works(
+def test_each_side_gets_the_rules_and_only_attacks_get_budget_and_track(
     pair: tuple[socket.socket, socket.socket], side: Side, track: TrackName, fields: tuple[int, ...]
 ) -> None:
     ours, theirs = pair

@@ -98,7 +98,9 @@ def busy(count: int) -> Iterator[None]:
 @pytest.mark.parametrize(
     ("seconds", "helper", "wait"), [(0.030, "", ""), (0.010, FORK, WAIT)], ids=["alone", "with a helper"]
 )
-def test_it_works(make: Callable[..., Model], seconds: float, helper: str, wait: str) -> None:
+def test_a_model_near_its_limit_is_not_slow_on_a_busy_host(
+    make: Callable[..., Model], seconds: float, helper: str, wait: str
+) -> None:
     """A model near its limit, on a host with other busy processes: slow by the clock, and not by its own.
 
     A helper that ends with each frame takes what it waited with it.

@@ -15,7 +15,7 @@ def samples() -> list[Sample]:
     return list(load_dataset("digits").samples("dev")[:20])
 
 
-def test_it_works(samples: list[Sample]) -> None:
+def test_shown_images_have_another_order_and_none_of_the_published_bytes(samples: list[Sample]) -> None:
     shown = disguise(samples, 1)
     assert [sample.number for sample in shown] == list(range(20))
     assert sorted(sample.label for sample in shown) == sorted(sample.label for sample in samples)

@@ -20,7 +20,7 @@ def traceback(*frames: tuple[str, int], exception: str = "ZeroDivisionError: div
     return "\n".join([*lines, exception]) + "\n"
 
 
-def test_it_works() -> None:
+def test_the_last_exception_is_found_with_the_file_and_line_of_the_player() -> None:
     output = "loading\n" + traceback((f"{HOME}/main.py", 30), (SDK, 12), (f"{HOME}/net/layers.py", 7)) + "bye\n"
     assert last_exception(output, HOME) == LastException("ZeroDivisionError: division by zero", "net/layers.py", 7)
 

@@ -15,7 +15,7 @@ CRASH = f'Traceback (most recent call last):\n  File "{HOME}/main.py", line 5, i
 CRASHED = Failure(Side.MODEL, Reason.CRASHED, "exit status 1")
 
 
-def test_it_works() -> None:
+def test_a_repeated_crash_is_one_headline_with_the_line_to_correct() -> None:
     check = check_rules([CRASHED, CRASHED, CRASHED], CRASH * 3, HOME)
     assert (check.passed, check.headline) == (False, "ZeroDivisionError: oh (main.py, line 5)")
     assert check.seen == "its process ended with an error (exit status 1), 3 times"

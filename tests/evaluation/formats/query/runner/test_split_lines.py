@@ -14,7 +14,7 @@ def lines_of(*chunks: bytes) -> list[str]:
     return lines
 
 
-def test_it_works() -> None:
+def test_lines_are_put_together_from_pieces() -> None:
     assert lines_of(b"one\ntw", b"o\n\nth", b"ree") == ["one", "two", "", "three"]
 
 

@@ -16,7 +16,7 @@ def players(seed: int, *strengths: float, samples: int = 200, noise: float = 0.1
 
 
 @pytest.mark.parametrize(("side", "score"), [(Side.MODEL, model_score), (Side.ATTACK, attack_score)])
-def test_it_works(side: Side, score: object) -> None:
+def test_a_player_that_is_better_by_far_is_separated_on_the_same_samples(side: Side, score: object) -> None:
     newer, older = players(1, 0.2, 0.0)
     difference = paired_difference(newer, older, side)
     assert callable(score)

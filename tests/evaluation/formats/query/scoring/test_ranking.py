@@ -7,7 +7,7 @@ from evaluation.domain.players import Side
 from evaluation.formats.query.scoring.ranking import ranking
 
 
-def test_it_works() -> None:
+def test_models_are_ranked_largest_first_and_attacks_smallest_first() -> None:
     values = {"b": 2.0, "a": 1.0, "c": 3.0}
     assert ranking(values, Side.MODEL) == ((1, "c"), (2, "b"), (3, "a"))
     assert ranking(values, Side.ATTACK) == ((1, "a"), (2, "b"), (3, "c"))

@@ -30,7 +30,7 @@ distances = st_numpy.arrays(
 relaxed = settings(deadline=None, max_examples=40)
 
 
-def test_it_works_for_models() -> None:
+def test_the_model_score_is_the_median_of_the_smallest_distances() -> None:
     made = model_score(
         np.array(
             [
@@ -48,7 +48,7 @@ def test_it_works_for_models() -> None:
     assert (made.failures, made.median_seconds, made.mean_queries) == (0, None, None)
 
 
-def test_it_works_for_attacks() -> None:
+def test_the_attack_score_is_the_median_over_all_samples_and_models() -> None:
     made = attack_score(
         np.array(
             [

@@ -144,7 +144,7 @@ def play(known: RoundFacts) -> tuple[RoundFacts, list[RoundState]]:
     return known, states
 
 
-def test_it_works() -> None:
+def test_a_round_ends_with_places_scores_intervals_and_warnings() -> None:
     _, states = play(facts())
     assert [[bracket.track for bracket in state.brackets] for state in states] == [
         [TrackName.UNTARGETED],

@@ -17,7 +17,7 @@ LOOP = [
 """Models x attacks, one sample."""
 
 
-def test_it_works() -> None:
+def test_the_best_five_of_each_side_count_after_one_loop() -> None:
     # model m keeps 10 (m + 1) + a before attack a: model 0 and attack 5 are the worst whatever counts
     block = np.array([[[10.0 * (model + 1) + attack] for attack in range(6)] for model in range(6)])
     assert counted(block, range(6), range(6), OrderedBy.MEDIAN) == Counted((1, 2, 3, 4, 5), (0, 1, 2, 3, 4), 1)

@@ -16,7 +16,7 @@ def findings(schedule: str, values: dict[str, list[float]]) -> list[Finding]:
     ]
 
 
-def test_it_works() -> None:
+def test_the_error_of_an_average_over_regimes_is_that_within_them() -> None:
     # variances 1 in base and 0 in tight, whatever lies between the two
     found = findings("ladder", {"base": [1.0, 2.0, 3.0], "tight": [9.0, 9.0, 9.0]})
     line = averages(found)[0]

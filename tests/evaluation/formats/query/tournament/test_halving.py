@@ -10,7 +10,9 @@ from evaluation.formats.query.tournament.halving import Halving
 from evaluation.formats.query.tournament.schedule_output import Demand, OrderedBy, StageDecision, most_triples
 
 
-def test_it_works(make_field: Any, play_out: Any) -> None:
+def test_players_are_cut_by_their_median_and_the_last_stage_decides_on_all_samples(
+    make_field: Any, play_out: Any
+) -> None:
     # 11 models, 2 attacks, 30 samples. Before attack 0, model m keeps 10 + m on every sample; model 10 keeps 12.5 on
     # the first ten and 99 then. Attack 1 leaves one more everywhere, so attack 0 is nearest and attack 0 is better.
     near = np.repeat(np.arange(10.0, 21.0)[:, None], 30, axis=1)

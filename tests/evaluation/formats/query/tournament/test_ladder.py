@@ -15,7 +15,9 @@ from evaluation.formats.query.tournament.schedule_input import Field
 from evaluation.formats.query.tournament.schedule_output import Demand, OrderedBy, Schedule, StageDecision, most_triples
 
 
-def test_it_works(make_field: Any, play_out: Any) -> None:
+def test_players_are_cut_by_their_mean_rank_and_the_last_stage_orders_by_the_median(
+    make_field: Any, play_out: Any
+) -> None:
     # 11 models, 1 attack, 2 samples. Model m keeps 10 + m on both samples, but model 10 keeps 100 and 1.
     distances = np.repeat(np.arange(10.0, 21.0)[:, None, None], 2, axis=2)
     distances[10, 0] = [100.0, 1.0]

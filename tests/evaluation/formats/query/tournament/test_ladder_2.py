@@ -12,7 +12,9 @@ from evaluation.formats.query.tournament.ladder_2 import Ladder2
 from evaluation.formats.query.tournament.schedule_output import OrderedBy, StageCeiling, most_triples
 
 
-def test_it_works(make_field: Any, play_out: Any) -> None:
+def test_its_stages_keep_fewer_players_on_more_samples_at_the_price_of_its_ceilings(
+    make_field: Any, play_out: Any
+) -> None:
     random = np.random.default_rng(5)
     distances = random.lognormal(size=(60, 40, 30)) * np.linspace(1, 9, 60)[:, None, None]
     plan, played = play_out(Ladder2(), make_field(distances.shape), distances, 1)

@@ -16,7 +16,7 @@ from evaluation.formats.query.tournament.schedule_output import OrderedBy
 NONE = math.nan
 
 
-def test_it_works() -> None:
+def test_players_are_ordered_by_mean_rank_or_by_median() -> None:
     # (players, opponents, samples)
     seen = np.array([[[1.0, 5.0], [9.0, 6.0]], [[2.0, 2.0], [3.0, 9.0]], [[4.0, 7.0], [4.0, 5.0]]])
     # models, nearest per sample: 1 5, 2 2, 4 5. Ranks, largest first: 3 1.5, 2 3, 1 1.5. Means: 2.25, 2.5, 1.25

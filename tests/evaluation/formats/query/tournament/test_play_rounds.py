@@ -47,7 +47,9 @@ def facts(schedule: str, guard: bool, sides: tuple[int, int, int], sweep: bool) 
         ("ladder-2", False, (12, 45, 3), True),
     ],
 )
-def test_it_works(schedule: str, guard: bool, sides: tuple[int, int, int], sweep: bool) -> None:
+def test_every_schedule_ends_within_its_bound_and_gives_every_player_a_place(
+    schedule: str, guard: bool, sides: tuple[int, int, int], sweep: bool
+) -> None:
     known = facts(schedule, guard, sides, sweep)
     ends = piece_ends(schedule, SAMPLES, guard)
     chance = np.random.default_rng(3)

@@ -38,7 +38,9 @@ def worlds(draw: st.DrawFn) -> dict[str, Any]:
 @pytest.mark.parametrize("schedule", SCHEDULES.values(), ids=SCHEDULES)
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(world=worlds())
-def test_it_works(make_field: Any, play_out: Any, schedule: Schedule, world: dict[str, Any]) -> None:
+def test_a_plan_places_everybody_within_its_bound_whatever_arrives_first(
+    make_field: Any, play_out: Any, schedule: Schedule, world: dict[str, Any]
+) -> None:
     distances, seed = world.pop("distances"), world.pop("seed")
     field = make_field(distances.shape, **world)
     plan, played = play_out(schedule, field, distances, seed)

@@ -47,7 +47,7 @@ def matches() -> list[MatchResult]:
     ]
 
 
-def test_it_works(matches: list[MatchResult]) -> None:
+def test_boards_have_the_rank_score_and_worst_opponent_of_each_player(matches: list[MatchResult]) -> None:
     models, untargeted, targeted = boards(matches)
     assert [board.track for board in (models, untargeted, targeted)] == list(TrackName)
 

@@ -11,7 +11,7 @@ from evaluation.formats.query.tournament.simulated_players import EVERYBODY, Reg
 QUIET = Regime(model=0, attack=0, sample=0, model_sample=0, attack_sample=0, pair=0, rest=0, failure=-50)
 
 
-def test_it_works() -> None:
+def test_the_same_world_draws_the_same_distances_and_other_ones_the_next_time() -> None:
     world = tournament_world("base", 7, 0)
     distances = world.draw((3, 4), (5, 6, 7), 8)
     assert distances.shape == (2, 3, 8)

@@ -108,7 +108,7 @@ def checked(record: TransferRecord, change: Callable[[Lines], object]) -> Report
     return verify(sign(encode(lines), SEED), public_key(SEED))
 
 
-def test_it_works(record: TransferRecord) -> None:
+def test_a_written_round_is_read_back_and_verifies_with_its_places(record: TransferRecord) -> None:
     assert format_of_bundle(io.BytesIO(body(record))) == "transfer"
     assert read(body_of(body(record))).record == record
     head = record.head

@@ -103,7 +103,7 @@ def verified(bundle: bytes, seed: bytes) -> bool:
         return False
 
 
-def test_it_works(record: TransferRecord) -> None:
+def test_a_bundle_in_parts_is_read_back_and_verifies_with_its_interval(record: TransferRecord) -> None:
     bundle = BytesIO(sign(body(record), SEED))
     assert format_of_bundle(bundle) == "transfer"
     assert read(body_of(body(record))).record == record

@@ -31,7 +31,7 @@ def written(picture: Picture.Image, path: Path) -> None:
     picture.save(path / "A.png", "PNG")
 
 
-def test_it_works(tmp_path: Path) -> None:
+def test_an_image_within_the_ball_is_read_unchanged(tmp_path: Path) -> None:
     near = np.clip(CLEAN.astype(int) + 16, 0, 255).astype(np.uint8)
     written(Picture.fromarray(near), tmp_path)
     image, notes = read_adversarial(tmp_path, "A", CLEAN, EPSILON)

@@ -38,7 +38,7 @@ def made(batch: Batch, brighter: int) -> AttackBatch:
     )
 
 
-def test_it_works(batch: Batch, tmp_path: Path) -> None:
+def test_a_played_batch_is_read_back_as_it_was_kept(batch: Batch, tmp_path: Path) -> None:
     played = made(batch, 3)
     BatchStore(tmp_path).keep_attack("key", batch, played)
     stored = BatchStore(tmp_path).attack("key", batch, "any")

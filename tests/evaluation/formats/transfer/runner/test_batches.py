@@ -16,7 +16,9 @@ from evaluation.formats.transfer.rules import TransferRules
 from evaluation.formats.transfer.runner.batches import anonymous_names, make_batches
 
 
-def test_it_works(samples: list[Sample], rules: TransferRules) -> None:
+def test_samples_are_cut_into_batches_with_an_epsilon_names_and_target_classes(
+    samples: list[Sample], rules: TransferRules
+) -> None:
     first, second = make_batches(samples, rules, seed=0)
     assert [len(first.samples), len(second.samples)] == [3, 2]
     assert (first.epsilon, second.epsilon) == (4, 16)

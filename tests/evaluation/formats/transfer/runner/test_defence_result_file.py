@@ -16,7 +16,7 @@ def labels(content: bytes) -> list[int]:
     return [int(label) for label in read_result_file(content, NAMES, RULES).labels]
 
 
-def test_it_works() -> None:
+def test_labels_are_read_in_the_order_of_the_images_and_counted_from_zero() -> None:
     result = read_result_file(b"ADV0.png,1\nADV1.png,2\nADV2.png,1000\n", NAMES, RULES)
     assert (result.labels.tolist(), result.rows, result.reason) == ([0, 1, 999], {}, None)
 

@@ -35,7 +35,7 @@ def allowance(directory: Path) -> DiskAllowance:
     return allowance_beyond([directory], files=3, size=100_000)
 
 
-def test_it_works(directory: Path) -> None:
+def test_only_what_a_run_adds_counts_against_its_limit(directory: Path) -> None:
     (directory / "there").write_bytes(bytes(200_000))
     allowed = allowance(directory)
     (directory / "new").mkdir()

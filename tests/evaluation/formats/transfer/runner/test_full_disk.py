@@ -52,7 +52,9 @@ for attacks, size in (([hidden], 8), (both, 40), ([hidden], 100)):
 """
 
 
-def test_it_works(repository: Callable[..., Path], root: Path, tmp_path: Path) -> None:
+def test_a_full_disk_is_a_fault_unless_the_run_went_beyond_its_own_limit(
+    repository: Callable[..., Path], root: Path, tmp_path: Path
+) -> None:
     players = [
         repository(HIDDEN, name="hidden"),
         repository('echo >"$2"', "defense", "defence"),

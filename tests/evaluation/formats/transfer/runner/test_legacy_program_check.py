@@ -27,7 +27,7 @@ def check(source: Path) -> list[str]:
     return check_program(source, "run_defense.sh", LegacyEnvironment(Path(sys.prefix)))
 
 
-def test_it_works(source: Path) -> None:
+def test_a_program_that_can_run_lists_the_packages_that_are_replaced(source: Path) -> None:
     assert [line.partition(" is ")[0] for line in check(source)] == [
         "defense.py, line 4: numpy",
         "defense.py, line 5: scipy",

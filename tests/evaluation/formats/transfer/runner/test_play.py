@@ -32,7 +32,9 @@ ONE = 'for image in "$1"/*.png; do echo "$(basename $image),1"; done >"$2"'
 
 
 @pytest.mark.parametrize("sandbox", [None, False], ids=["as this host can", "without bubblewrap"], indirect=True)
-def test_it_works(submission: Make, played: Played, samples: list[Sample], tmp_path: Path) -> None:
+def test_both_phases_are_counted_for_every_pair_epsilon_and_image(
+    submission: Make, played: Played, samples: list[Sample], tmp_path: Path
+) -> None:
     result = played(
         [submission(NOOP, name="noop"), submission(NOOP, "targeted_attack", "targeted")],
         [submission(ONE, "defense", "one")],

@@ -46,7 +46,9 @@ def build(legacy: Path) -> Build:
 
 
 @pytest.mark.parametrize("sandbox", [False], ids=["without bubblewrap"], indirect=True)
-def test_it_works(build: Build, played: Played, samples: list[Sample], rules: TransferRules) -> None:
+def test_submissions_of_2017_change_images_within_the_ball_and_label_them(
+    build: Build, played: Played, samples: list[Sample], rules: TransferRules
+) -> None:
     result = played(
         [build("saves-floats"), build("steps-along-gradient")],
         [build("loads-a-network")],

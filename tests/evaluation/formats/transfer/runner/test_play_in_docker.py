@@ -166,7 +166,7 @@ def test_the_digest_of_a_submission_of_2017_has_the_image_it_runs_in(
     assert players[1].image == changed_image
 
 
-def test_it_works(played: TransferResult) -> None:
+def test_both_phases_are_played_in_containers_and_leave_nothing(played: TransferResult) -> None:
     assert [(batch.run.reason, batch.run.detail) for batch in played.made] == [(None, "")]
     assert [(batch.run.reason, batch.run.detail) for batch in played.labelled] == [(None, "")]
     assert played.pairs() == [PairCounts("attack", "defense", False, 3, 3, 3, 1)]

@@ -20,7 +20,7 @@ COUNTS = [
 ]
 
 
-def test_it_works() -> None:
+def test_the_six_files_have_the_bytes_of_the_toolkit_of_2017() -> None:
     files = toolkit_files(
         COUNTS, attacks=["fgsm", "noop", "quiet, one"], targeted=["iter", "step"], defences=["base", "jpeg"]
     )

@@ -25,7 +25,7 @@ def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_it_works(temporary: Path) -> None:
+def test_directories_have_their_permissions_and_are_gone_at_the_end(temporary: Path) -> None:
     with workspace(SANDBOX) as places:
         assert [place.stat().st_mode & 0o777 for place in places] == [0o755, 0o755, 0o777, 0o755]
         assert places[0].parent.stat().st_mode & 0o777 == 0o700

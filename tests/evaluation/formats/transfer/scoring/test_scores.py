@@ -66,10 +66,10 @@ def ranked(pairs: list[PairCounts], track: TransferTrack, opponents: Opponents) 
         (TransferTrack.TARGETED_ATTACK, TARGETED, COMPLETE_DEFENCES),
     ],
 )
-def test_it_works(
+def test_published_raw_scores_give_the_published_scores_and_ranks(
     track: TransferTrack, table: list[tuple[str, str, int, float]], opponents: int, rule: Opponents
 ) -> None:
-    """The published raw scores give the published scores: 145 attacks and 105 defences were complete."""
+    """145 attacks and 105 defences were complete."""
     defending = track is TransferTrack.DEFENCE
     pairs = [
         pair(*((f"attack {index}", name) if defending else (name, f"defence {index}")), points, track)

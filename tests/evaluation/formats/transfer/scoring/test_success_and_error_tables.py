@@ -27,7 +27,7 @@ STEP_LARGE = PairCounts("step", "jpeg", targeted=True, images=20, made=20, label
 BY_EPSILON = {16: [FGSM_LARGE, STEP_LARGE], 4: [FGSM, STEP]}
 
 
-def test_it_works() -> None:
+def test_counts_are_summed_over_all_epsilons_and_kept_for_each() -> None:
     both, small, large = matrices(BY_EPSILON, attacks=("step", "fgsm"), defences=("jpeg",))
     assert [(each.epsilon, each.images) for each in (both, small, large)] == [(None, 30), (4, 10), (16, 20)]
     assert both.attacks == ("step", "fgsm")

@@ -47,7 +47,7 @@ def act(admin: Client, name: str, *rows: Any) -> list[str]:
     return [str(message) for message in get_messages(done.wsgi_request)]
 
 
-def test_it_works(
+def test_chosen_evaluations_are_rejudged_as_one_set_and_published(
     admin: Client, env: BoardFixture, scored: list[Evaluation], django_assert_max_num_queries: DjangoAssertNumQueries
 ) -> None:
     requested = admin.post(EVALUATIONS, {"action": "rejudge", "_selected_action": [row.pk for row in scored]})

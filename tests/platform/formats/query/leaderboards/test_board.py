@@ -33,7 +33,7 @@ def ranked(rows: list[ScoredEvaluation], kind: str = "model") -> dict[int, int |
     return {entry: place.rank for entry, place in places(rows, kind, NOW).items()}
 
 
-def test_it_works() -> None:
+def test_the_largest_score_of_a_model_has_the_first_place() -> None:
     rows = [scored(1, 10, 0.5), scored(2, 11, 1.5), scored(3, 12, 1.0)]
     assert places(rows, "model", NOW) == {
         1: BoardPlace(1, 10, place=3, rank=3, previous_rank=None),

@@ -59,7 +59,9 @@ def counted(env: BoardFixture) -> list[tuple[int, bool]]:
     return list(rows.values_list("evaluation__submission", "chosen"))
 
 
-def test_it_works(env: BoardFixture, sent: list[Submission], bob: User) -> None:
+def test_the_chosen_submission_counts_until_the_team_chooses_the_newest(
+    env: BoardFixture, sent: list[Submission], bob: User
+) -> None:
     older, newer = sent
     assert counted(env) == [(newer.pk, False)]
     choose(submission=older, by=bob)

@@ -22,7 +22,9 @@ if TYPE_CHECKING:
     from tests.platform.formats.query.leaderboards.conftest import BoardFixture
 
 
-def test_it_works(env: BoardFixture, entry: Entry, alice: User, attack_pool: Pool) -> None:
+def test_a_submitted_model_meets_every_attack_of_the_pool_in_force(
+    env: BoardFixture, entry: Entry, alice: User, attack_pool: Pool
+) -> None:
     submission = env.submission(entry, "model", alice)
     evaluation = services.evaluate(submission)
     assert evaluation is not None

@@ -32,7 +32,7 @@ def team_of(match: Match) -> str:
     return repository.entry.team.slug
 
 
-def test_it_works(
+def test_pieces_of_two_teams_are_claimed_in_turn_however_many_evaluations_one_has(
     env: BoardFixture, the_clock: FakeClock, entry: Entry, alice: User, attack_pool: Pool, worker: Worker
 ) -> None:
     for _ in range(6):

@@ -127,7 +127,9 @@ def test_it_rejects_readers_without_permission(client: Client, scenario: Scenari
 
 
 @pytest.mark.usefixtures("others_read_first")
-def test_it_works(scenario: Scenario, client: Client, olga: User) -> None:
+def test_a_frozen_board_shows_the_scores_of_the_freeze_until_it_is_unfrozen(
+    scenario: Scenario, client: Client, olga: User
+) -> None:
     track = scenario.env.tracks["model"]
     track.refresh_from_db()
     page, live = board(track), board(track, frozen=False)

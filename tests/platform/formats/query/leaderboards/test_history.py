@@ -59,7 +59,7 @@ def slowly(
     return found
 
 
-def test_it_works() -> None:
+def test_score_and_rank_change_with_each_result_and_a_new_basis_ends_the_rank() -> None:
     rows = rows_of([(1, 1, 0, 1.0, BASES[0]), (2, 1, 1, 2.0, BASES[0]), (1, 2, 2, 2.0, BASES[0])])
     changes = [BasisChange(START, BASES[0], "pool 1"), BasisChange(moment(3), BASES[1], "pool 2")]
     found = list(standings_over_time(moments(rows, changes), MODEL, 1))

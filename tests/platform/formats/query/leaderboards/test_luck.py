@@ -40,7 +40,9 @@ def scored(env: BoardFixture, submission: Submission, distances: Sequence[float]
     return evaluation
 
 
-def test_it_works(env: BoardFixture, attack_pool: Pool, alice: User) -> None:
+def test_luck_grows_with_submissions_and_the_newest_is_compared_with_the_one_before(
+    env: BoardFixture, attack_pool: Pool, alice: User
+) -> None:
     owls, bats = env.entry("owls"), env.entry("bats")
     older, newer = (env.submission(owls, "model", alice) for _ in range(2))
     scored(env, older)

@@ -60,7 +60,9 @@ def play_open(env: BoardFixture, distance: float) -> None:
         env.play(match, [distance] * 6)
 
 
-def test_it_works(env: BoardFixture, ranked: list[Submission], worker: Worker) -> None:
+def test_the_best_are_measured_first_and_the_others_one_at_a_time_in_order(
+    env: BoardFixture, ranked: list[Submission], worker: Worker
+) -> None:
     assert len(provisional(env)) == 5
     sweep()
     assert [again(each) for each in ranked] == [True, True, False, False, False]

@@ -49,7 +49,7 @@ def fits(env: BoardFixture) -> list[tuple[str, int | None, int | None, int | Non
     return list(rows.values_list("entry__team__slug", "rank", "rank_low", "rank_high", "separated"))
 
 
-def test_it_works(three: BoardFixture, client: Client) -> None:
+def test_rank_intervals_are_on_the_board_its_page_and_the_api(three: BoardFixture, client: Client) -> None:
     assert fits(three) == [("a", 1, 1, 1, True), ("b", 2, 2, 3, False), ("c", 3, 2, 3, None)]
     page = client.get(BOARD).content.decode()
     assert "(2 to 3)" in page

@@ -35,7 +35,9 @@ def voided(env: BoardFixture, entry: Entry, alice: User, attack_pool: Pool) -> E
     return evaluation
 
 
-def test_it_works(env: BoardFixture, voided: Evaluation, olga: User) -> None:
+def test_an_evaluation_started_again_replaces_the_void_one_and_plays_nothing_twice(
+    env: BoardFixture, voided: Evaluation, olga: User
+) -> None:
     played = set(SampleResult.objects.values_list("pk", flat=True))
     again = services.re_evaluate(submission=voided.submission, by=olga, reason="the worker was broken")
     assert set(again.matches.all()) == set(voided.matches.all()), "nothing is played twice"

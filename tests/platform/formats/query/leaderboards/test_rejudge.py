@@ -67,7 +67,7 @@ def scenario(
     return Scenario(env, owls, doves, old, rejudging)
 
 
-def test_it_works(scenario: Scenario, olga: User) -> None:
+def test_a_rejudging_plays_all_again_and_changes_the_board_when_it_is_published(scenario: Scenario, olga: User) -> None:
     new = scenario.new()
     assert (new.replaces, new.counts, new.pool, new.rules) == (
         scenario.old,

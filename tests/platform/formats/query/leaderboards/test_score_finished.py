@@ -55,7 +55,7 @@ def play_both(env: BoardFixture, evaluation: Evaluation) -> None:
     env.play(first, RISING, seconds=0.1, queries=10)
 
 
-def test_it_works(env: BoardFixture, model: Evaluation) -> None:
+def test_the_score_of_a_model_is_the_median_of_its_smallest_distances(env: BoardFixture, model: Evaluation) -> None:
     play_both(env, model)
     assert score_finished() == 1
     model.refresh_from_db()

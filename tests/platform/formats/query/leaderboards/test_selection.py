@@ -52,7 +52,9 @@ def tried(env: BoardFixture) -> dict[str, int | None]:
     return {row.team_slug: row.tried for row in board(env.tracks["model"]).rows}
 
 
-def test_it_works(env: BoardFixture, choice_allowed: RulesVersion, sent: list[Submission]) -> None:
+def test_the_expected_gain_of_a_team_follows_from_the_submissions_it_tried(
+    env: BoardFixture, choice_allowed: RulesVersion, sent: list[Submission]
+) -> None:
     assert tried(env) == {"owls": 3, "bats": 1}
     gains = {row.team_slug: row.expected_gain for row in board(env.tracks["model"]).rows}
     assert gains["bats"] == 0

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from tests.platform.formats.query.leaderboards.conftest import BoardFixture
 
 
-def test_it_works(env: BoardFixture, olga: User) -> None:
+def test_a_new_pool_is_in_force_for_the_opposing_tracks_and_keeps_its_order(env: BoardFixture, olga: User) -> None:
     first = env.pool("model", "plain", "robust")
     players = [env.player("model", title) for title in ("new", "old")]
     second = services.set_pool(track=env.tracks["model"], players=players, reason="round 1", by=olga)

@@ -23,7 +23,9 @@ if TYPE_CHECKING:
 MaxQueries = Callable[[int], AbstractContextManager[object]]
 
 
-def test_it_works(env: BoardFixture, the_clock: FakeClock, entry: Entry, alice: User, attack_pool: Pool) -> None:
+def test_rows_have_shared_ranks_and_the_change_of_rank_since_the_day_before(
+    env: BoardFixture, the_clock: FakeClock, entry: Entry, alice: User, attack_pool: Pool
+) -> None:
     env.score(env.submission(entry, "model", alice), 1.0)
     doves = env.entry("doves")
     env.score(env.submission(doves, "model", alice), 2.0)

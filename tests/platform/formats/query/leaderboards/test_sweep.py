@@ -23,7 +23,9 @@ if TYPE_CHECKING:
     from tests.platform.formats.query.leaderboards.conftest import BoardFixture
 
 
-def test_it_works(env: BoardFixture, entry: Entry, alice: User) -> None:
+def test_a_submission_is_evaluated_once_there_is_a_pool_and_scored_once_it_is_played(
+    env: BoardFixture, entry: Entry, alice: User
+) -> None:
     submission = env.submission(entry, "model", alice)
     sweep()
     assert not Evaluation.objects.exists()

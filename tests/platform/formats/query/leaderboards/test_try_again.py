@@ -46,7 +46,9 @@ def shown(submission: Submission) -> tuple[float | None, int | None]:
     return standing.evaluation.value, standing.rank
 
 
-def test_it_works(env: BoardFixture, failed: Evaluation, the_clock: FakeClock) -> None:
+def test_an_evaluation_that_failed_is_retried_after_a_while_and_scored(
+    env: BoardFixture, failed: Evaluation, the_clock: FakeClock
+) -> None:
     owl = failed.submission
     assert shown(owl) == (2.0, None)
     sweep()

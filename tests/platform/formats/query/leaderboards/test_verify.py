@@ -61,7 +61,7 @@ def filled(
     return env
 
 
-def test_it_works(filled: BoardFixture) -> None:
+def test_a_board_that_follows_from_its_rows_has_no_differences_and_is_not_changed(filled: BoardFixture) -> None:
     before = rows()
     assert filled.table("model") == [(1, "owls", 2), (2, "doves", 1)]
     assert verify() == ["5 scores and 3 standings verified, 0 differences."]

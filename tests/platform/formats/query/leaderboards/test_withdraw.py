@@ -51,7 +51,9 @@ def match_states() -> list[str]:
     return list(Match.objects.order_by("pk").values_list("state", flat=True))
 
 
-def test_it_works(env: BoardFixture, playing: Evaluation, alice: User) -> None:
+def test_a_withdrawal_voids_the_evaluation_and_cancels_its_matches_and_pieces(
+    env: BoardFixture, playing: Evaluation, alice: User
+) -> None:
     withdraw(submission=playing.submission, by=alice)
     tasks.score(track=env.tracks["model"].pk)
     playing.refresh_from_db()

@@ -17,7 +17,7 @@ from formats.query.matches.services import replay_failed
 from submissions.models import Player
 
 
-def test_it_works(match: Match) -> None:
+def test_a_new_match_waits_and_its_pieces_cover_its_samples(match: Match) -> None:
     assert match.state == "waiting"
     assert [(piece.first, piece.count) for piece in match.pieces.all()] == [(0, 2), (2, 2), (4, 2)]
     assert 0 <= match.seed < 1 << 63

@@ -80,7 +80,7 @@ def play_all(worker: Worker, played: Played) -> None:
         piece_queue.commit(claim, played(claim.piece))
 
 
-def test_it_works(requester: Requester) -> None:
+def test_a_request_for_more_samples_adds_pieces_to_the_matches_that_exist(requester: Requester) -> None:
     pairs = requester.pairs()
     matches = requester(3, pairs=pairs)
     assert [(match.model, match.attack) for match in matches] == pairs

@@ -57,7 +57,9 @@ def rows_by_the_engine(result: Played) -> list[Mapping[str, Any]]:
     return [{name: row[name] for name in COLUMNS} for row in rows]
 
 
-def test_it_works(match: Match, make_worker: Callable[..., Worker], let_play: Callable[..., None]) -> None:
+def test_a_match_played_on_the_site_has_the_rows_that_the_engine_alone_finds(
+    match: Match, make_worker: Callable[..., Worker], let_play: Callable[..., None]
+) -> None:
     let_play(make_worker())
     match.refresh_from_db()
     assert (match.state, match.fault) == ("played", "")

@@ -25,7 +25,7 @@ def play_one(worker: Worker, played: Callable[[Piece], PlayedPiece], prefer: Mat
     piece_queue.commit(claim, played(claim.piece))
 
 
-def test_it_works(
+def test_progress_and_place_in_the_queue_follow_pieces_and_live_workers(
     the_clock: Clock,
     match: Match,
     sample_sets: dict[str, SampleSet],

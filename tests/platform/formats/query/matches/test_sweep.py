@@ -28,7 +28,9 @@ def _fresh_process(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tasks, "_process", tasks._WorkerProcessState())
 
 
-def test_it_works(match: Match, the_clock: Clock, make_worker: Callable[..., Worker], notifications: list[str]) -> None:
+def test_a_piece_of_a_lost_worker_is_released_and_workers_are_notified(
+    match: Match, the_clock: Clock, make_worker: Callable[..., Worker], notifications: list[str]
+) -> None:
     claim_piece(make_worker())
     the_clock.forward(seconds=31)
     notifications.clear()

@@ -63,7 +63,9 @@ def push(
     return through
 
 
-def test_it_works(push: Callable[..., str], transfer: Competition) -> None:
+def test_pushed_submissions_are_built_played_in_containers_and_scored(
+    push: Callable[..., str], transfer: Competition
+) -> None:
     transfer.tracks.update(baselines=[])
     assert " received: " in push("owls", "attack", COPY, "gauntlet-base")
     # of 2017: nobody installs what its requirements name

@@ -31,7 +31,7 @@ def counting(tournament: Tournament) -> set[str]:
     return {entrant.player.title for entrant in current_entrants(tournament)}
 
 
-def test_it_works(tournament: Tournament, submit: Submit) -> None:
+def test_submissions_that_met_everybody_are_scored_over_all_batches(tournament: Tournament, submit: Submit) -> None:
     attack, defence = submit("owls", "attack", COPY), submit("bats", "defence", BRIGHTNESS)
     assert commit_all(tournament, share=0.5) == 4
     rows = {row.submission_id: row for row in current_entrants(tournament)}

@@ -31,7 +31,9 @@ Submit = Callable[..., Submission]
 
 
 @pytest.mark.slow(6)
-def test_it_works(transfer: Competition, submit: Submit, tmp_path: Path) -> None:
+def test_scores_are_those_of_the_engine_and_a_changed_one_is_found_and_repaired(
+    transfer: Competition, submit: Submit, tmp_path: Path
+) -> None:
     brighter, defence = submit("owls", "attack", ADD), submit("bats", "defence", BRIGHTNESS)
     targeted = submit("owls", "targeted_attack", COPY)
     transfer.tracks.update(baselines=[])

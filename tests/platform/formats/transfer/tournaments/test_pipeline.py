@@ -34,7 +34,7 @@ def advanced(submission: Submission) -> tuple[Submission, str]:
     return submission, "".join(whole_log(submission.builds.get()))
 
 
-def test_it_works_on_the_site_and_in_a_shell(
+def test_submissions_become_players_and_the_printed_command_repeats_the_smoke_test(
     submit: Submit, live_server: Any, settings: Settings, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     settings.SITE_ADDRESS = live_server.url

@@ -31,7 +31,9 @@ def tournament(transfer: Competition, submit: Submit) -> Tournament:
     return services.make_tournament(transfer)
 
 
-def test_it_works(transfer: Competition, tournament: Tournament) -> None:
+def test_a_deterministic_defence_gives_every_repeated_image_the_same_label(
+    transfer: Competition, tournament: Tournament
+) -> None:
     play_all(tournament)
     [repeat] = RepeatRun.objects.all()
     assert repeat.state == Run.State.PLAYED

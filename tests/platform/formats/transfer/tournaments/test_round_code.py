@@ -29,7 +29,9 @@ Submit = Callable[..., Submission]
 
 
 @pytest.mark.slow(8)
-def test_it_works(transfer: Competition, olga: User, submit: Submit, the_clock: FakeClock, tmp_path: Path) -> None:
+def test_code_is_released_of_entries_whose_licence_is_open_source_or_confirmed(
+    transfer: Competition, olga: User, submit: Submit, the_clock: FakeClock, tmp_path: Path
+) -> None:
     """A licence that is not known to be open source is, once an organiser confirms it; places do not depend on it."""
     Competition.objects.update(licence_policy=Competition.LicencePolicy.OPEN_SOURCE)
     the_clock.at = timezone.now()

@@ -74,7 +74,7 @@ def planned(transfer: Competition, olga: User, submit: Submit, the_clock: FakeCl
 
 
 @pytest.mark.slow(8)
-def test_it_works(
+def test_a_round_is_played_published_and_released_and_its_bundle_verifies(
     planned: Round,
     olga: User,
     the_clock: FakeClock,
