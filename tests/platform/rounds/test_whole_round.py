@@ -76,12 +76,13 @@ def test_a_round_ranks_the_best_players_first_and_they_become_the_pools(env: Rou
 
 
 @pytest.mark.slow(10)
-def test_a_round_by_halving_ends_with_the_best_model_first(env: RoundFixture) -> None:
+def test_a_round_by_halving_ranks_both_sides_by_strength(env: RoundFixture) -> None:
     env.field(8, 8)
     round_ = env.scored(env.plan(schedule="halving"))
     assert round_.state == "scored"
-    top = round_.entries.filter(track__name="model", place=1).get()
-    assert top.player.title == "model 0"
+    for track in ("model", "untargeted"):
+        entries = round_.entries.filter(track__name=track).order_by("place")
+        assert [entry.player.title for entry in entries] == [f"{track} {number}" for number in range(8)]
 
 
 def test_a_final_has_a_sweep(env: RoundFixture) -> None:

@@ -1,11 +1,13 @@
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 
 from evaluation.domain.players import Side
 from evaluation.formats.query.scoring.paired_test import paired_difference
-from evaluation.formats.query.scoring.scores_v1 import attack_score, model_score
+from evaluation.formats.query.scoring.scores_v1 import Score, attack_score, model_score
 
 
 def players(seed: int, *strengths: float, samples: int = 200, noise: float = 0.1) -> list[np.ndarray]:
@@ -16,10 +18,11 @@ def players(seed: int, *strengths: float, samples: int = 200, noise: float = 0.1
 
 
 @pytest.mark.parametrize(("side", "score"), [(Side.MODEL, model_score), (Side.ATTACK, attack_score)])
-def test_a_player_that_is_better_by_far_is_separated_on_the_same_samples(side: Side, score: object) -> None:
+def test_a_player_that_is_better_by_far_is_separated_on_the_same_samples(
+    side: Side, score: Callable[[np.ndarray], Score]
+) -> None:
     newer, older = players(1, 0.2, 0.0)
     difference = paired_difference(newer, older, side)
-    assert callable(score)
     assert difference.value == score(newer).value - score(older).value > 0
     assert difference.low < difference.value < difference.high
     assert difference.separated
