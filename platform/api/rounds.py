@@ -237,11 +237,13 @@ def shown_round(request: Request, slug: str, number: int) -> Response:
 def _for_organisers(shown: Round, user: User) -> dict[str, Any]:
     """Return what the page of organisers shows of a round, as values for JSON."""
     state, page = Round.State(shown.state), dashboard(shown)
-    blocked_by = refusal_of_freeze(shown, user) if state == Round.State.PLANNED else ""
+    blocked_by = page.problem if state == Round.State.PLAYING else ""
+    if state == Round.State.PLANNED:
+        blocked_by = refusal_of_freeze(shown, user)
     return {
         "next_step": NEXT_STEPS[state].verb or None,
         "advice": NEXT_STEPS[state].advice,
-        "blocked_by": blocked_by or (page.problem if NEXT_STEPS[state].verb else ""),
+        "blocked_by": blocked_by,
         "actions": acts_in(state),
         "percent": page.percent,
         "problem": page.problem,
