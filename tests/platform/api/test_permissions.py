@@ -104,15 +104,8 @@ def address(name: str, places: dict[str, Any]) -> str:
     pattern = next(each.pattern for each in version_1 if each.name == name)
     path = f"/api/v1/{pattern}"
     number = 1 if "/rounds/" in path else places["submission"]
-    for converter in (
-        "slug:slug",
-        "slug:team",
-        "slug:track_name",
-        "path:key",
-        "int:challenge",
-        "int:objection",
-        "int:number",
-    ):
+    slugs = ("slug:slug", "slug:team", "slug:track_name")
+    for converter in (*slugs, "path:key", "int:challenge", "int:objection", "int:number"):
         argument = converter.partition(":")[2]
         path = path.replace(f"<{converter}>", str(number if argument == "number" else places[argument]))
     return path
