@@ -12,7 +12,9 @@ from accounts.models import User
 from accounts.selectors import is_member
 from api.described_error import DescribedError
 from competitions.models import Competition, Entry
-from competitions.selectors import sees_everything_of, visible_competitions
+from competitions.selectors import require, sees_everything_of, visible_competitions
+from core.errors import Refusal
+from core.roles import Right
 from repositories.models import Repository
 from repositories.services import repository_of
 from submissions.models import Submission
@@ -85,6 +87,26 @@ def check_inside(request: Request, entry: Entry) -> None:
     if not sees_inside(request, entry):
         signed_in(request)
         raise NotAMemberError(entry)
+
+
+class RoleMissingError(DescribedError, PermissionDenied):
+    """The user has no role in the competition, or one that does not allow what a request asks for."""
+
+    code = "role-missing"
+
+    def __init__(self, refusal: Refusal) -> None:
+        super().__init__(refusal.problem)
+        self.fix = refusal.fix
+
+
+def check_role(request: Request, competition: Competition, right: Right) -> User:
+    """Return the user if their role in the competition allows something. Raise 401 or 403 otherwise."""
+    user = signed_in(request)
+    try:
+        require(user, competition, right, archived=True)  # the services say what an archived one refuses
+    except Refusal as refusal:
+        raise RoleMissingError(refusal) from refusal
+    return user
 
 
 def sees_inside(request: Request, entry: Entry) -> bool:

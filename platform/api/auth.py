@@ -29,14 +29,14 @@ class MissingScopeError(DescribedError, PermissionDenied):
 
 
 class TokenAuthentication(BaseAuthentication):
-    """`Authorization: Bearer gtl_...`. Read requests need the scope `read`, all others `submit`."""
+    """`Authorization: Bearer gtl_...`. Read requests need the scope `read`, all others `submit` or `organise`."""
 
     def authenticate(self, request: Request) -> tuple[User, AccessToken] | None:
         """Return the owner and the token, None without a token. Raise the error of an invalid one."""
         scheme, _, plain = request.headers.get("Authorization", "").partition(" ")
         if scheme.lower() != "bearer":
             return None
-        scope = AccessToken.Scope.READ if request.method in SAFE_METHODS else AccessToken.Scope.SUBMIT
+        scope = AccessToken.Scope.READ if request.method in SAFE_METHODS else _scope_of_changes(request)
         try:
             token = check_token(plain.strip(), scope.value)
         except TokenRefusal as refusal:
@@ -48,3 +48,9 @@ class TokenAuthentication(BaseAuthentication):
     def authenticate_header(self, request: Request) -> str:
         """Return the authentication scheme named in a 401 response."""
         return "Bearer"
+
+
+def _scope_of_changes(request: Request) -> AccessToken.Scope:
+    """Return what a token needs for a request that changes something: the view says it, see `api.base_views`."""
+    view = (request.parser_context or {}).get("view")
+    return getattr(view, "scope_of_changes", AccessToken.Scope.SUBMIT)

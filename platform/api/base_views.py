@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 from django.db.models import Model
 from django.http import HttpRequest
@@ -12,8 +12,10 @@ from django.views.decorators.http import conditional_page
 from rest_framework.generics import ListAPIView
 from rest_framework.request import Request
 from rest_framework.response import Response
+from rest_framework.serializers import BaseSerializer
 from rest_framework.views import APIView
 
+from accounts.models import AccessToken
 from evaluation import __version__
 
 VERSION_HEADER = "Gauntlet-Version"
@@ -24,6 +26,11 @@ Row = TypeVar("Row", bound=Model)
 
 class ApiView(APIView):
     """Answers a GET with an ETag, and with 304 where the reader has the same answer already."""
+
+    scope_of_changes: ClassVar[AccessToken.Scope] = AccessToken.Scope.SUBMIT
+    """What a token needs for requests that change something."""
+    body: ClassVar[type[BaseSerializer[Any]] | None] = None
+    """The body of a POST, for the OpenAPI document, where the method does not say it."""
 
     @method_decorator(conditional_page)
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:

@@ -16,6 +16,7 @@ from api.formats import (
     RoundResult,
     SubmissionProgress,
     WithoutChallenges,
+    WithoutEvaluations,
     WithoutMatches,
     only_now,
 )
@@ -61,7 +62,7 @@ class ColumnScoreSerializer(serializers.Serializer[Any]):
     values = serializers.DictField()
 
 
-class PlainApi(WithoutMatches, WithoutChallenges, NewestCounts):
+class PlainApi(WithoutMatches, WithoutChallenges, WithoutEvaluations, NewestCounts):
     """See `api.formats.ApiFormat`."""
 
     shapes = AnswerShapes(ColumnBoardSerializer, ColumnPlaceSerializer, ColumnScoreSerializer)

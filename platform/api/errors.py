@@ -27,12 +27,13 @@ from rest_framework.views import exception_handler
 
 from api.described_error import DescribedError
 from core import clock, platform_error_report
-from core.errors import Fault, Refusal, RefusedForNow
+from core.errors import Fault, Refusal, RefusedForNow, RefusedInState
 from core.problem_details import CONTENT_TYPE, problem_details
 
 log = logging.getLogger(__name__)
 
-REJECTED, REJECTED_FOR_NOW, PLATFORM_ERROR = "rejected", "rejected-for-now", "platform-error"
+REJECTED, REJECTED_FOR_NOW, WRONG_STATE = "rejected", "rejected-for-now", "wrong-state"
+PLATFORM_ERROR = "platform-error"
 RETRY_SECONDS = 60
 """When to try again after a platform error."""
 
@@ -54,9 +55,13 @@ KINDS: dict[type[APIException], tuple[str, str]] = {
 
 
 def answer(error: Exception, context: dict[str, Any]) -> Response | None:
-    """Return the response to `error`: 409 for `RefusedForNow`, 400 for other refusals, 503 for platform errors."""
+    """Return the response to `error`: 409 for refusals of now, 400 for other refusals, 503 for platform errors."""
     if isinstance(error, RefusedForNow):
         return _response(status.HTTP_409_CONFLICT, REJECTED_FOR_NOW, error.problem, error.fix, error.accepted_from)
+    if isinstance(error, RefusedInState):
+        found = _response(status.HTTP_409_CONFLICT, WRONG_STATE, error.problem, error.fix)
+        found.data["state"] = error.state
+        return found
     if isinstance(error, Refusal):
         return _response(status.HTTP_400_BAD_REQUEST, REJECTED, error.problem, error.fix)
     if isinstance(error, Fault):

@@ -136,6 +136,9 @@ class ApiFormat(Protocol):
     def request_challenge(self, submission: Submission, opponent: str, by: User) -> int:
         """Request a challenge; return its number. Raise `Refusal`, also in a format that offers none."""
 
+    def re_evaluate(self, submission: Submission, by: User, reason: str) -> None:
+        """Measure a submission again for an organiser. Raise `Refusal`, also in a format that has no evaluations."""
+
     def leaderboard(
         self, track: Track, user: User | AnonymousUser, page: str, at: datetime | None
     ) -> Mapping[str, Any]:
@@ -176,6 +179,17 @@ class WithoutChallenges:
         """Raise `Refusal`."""
         raise Refusal(
             "competitions of this format offer no challenges", fix="play on your own computer: gauntlet tournament"
+        )
+
+
+class WithoutEvaluations:
+    """The answers of a format that measures submissions without evaluations."""
+
+    def re_evaluate(self, submission: Submission, by: User, reason: str) -> None:
+        """Raise `Refusal`."""
+        raise Refusal(
+            f"{submission} is in a competition whose format has no evaluations",
+            fix="replay what failed in the lists of that format",
         )
 
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from drf_spectacular.extensions import OpenApiAuthenticationExtension
+from drf_spectacular.extensions import OpenApiAuthenticationExtension, OpenApiSerializerExtension
 from drf_spectacular.openapi import AutoSchema
 from drf_spectacular.plumbing import get_doc
 from drf_spectacular.utils import Direction
+from rest_framework.permissions import SAFE_METHODS
 
+from accounts.models import AccessToken
 from api.addresses import PREFIX
 from api.serializers import ProblemSerializer
 from core.problem_details import CONTENT_TYPE
@@ -34,12 +36,36 @@ class Operation(AutoSchema):
         """Return the kind of object that the address begins with."""
         return [self.path.removeprefix(PREFIX).split("/")[0] or "index"]
 
+    def get_request_serializer(self) -> Any:
+        """Return the body that the view declares, else what the library finds."""
+        declared = getattr(self.view, "body", None) if self.method == "POST" else None
+        return declared or super().get_request_serializer()
+
+    def get_extensions(self) -> dict[str, Any]:
+        """Return the scope that a token needs, as `x-scope`."""
+        changes = getattr(self.view, "scope_of_changes", AccessToken.Scope.SUBMIT)
+        return {"x-scope": (AccessToken.Scope.READ if self.method in SAFE_METHODS else changes).value}
+
     def _get_response_bodies(self, direction: Direction = "response") -> dict[str, Any]:
         bodies: dict[str, Any] = super()._get_response_bodies(direction)
         problem = self._get_response_for_code(  # type: ignore[no-untyped-call]
             ProblemSerializer, "default", [CONTENT_TYPE], direction
         )
         return bodies | {"default": problem}
+
+
+class ClosedBody(OpenApiSerializerExtension):  # type: ignore[no-untyped-call]
+    """A body that has no other names than its own."""
+
+    target_class = "api.request_bodies.BodySerializer"
+    match_subclasses = True
+
+    def map_serializer(self, auto_schema: AutoSchema, direction: Direction) -> dict[str, Any]:
+        """Return the schema of the body."""
+        found: dict[str, Any] = auto_schema._map_serializer(  # type: ignore[no-untyped-call]
+            self.target, direction, bypass_extensions=True
+        )
+        return found | {"additionalProperties": False}
 
 
 class TokenScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call]

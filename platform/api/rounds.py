@@ -8,22 +8,32 @@ from typing import Any
 
 from django.db.models import QuerySet
 from django.urls import reverse
-from drf_spectacular.utils import PolymorphicProxySerializer, extend_schema, extend_schema_field
-from rest_framework import serializers
+from drf_spectacular.utils import OpenApiExample, PolymorphicProxySerializer, extend_schema, extend_schema_field
+from rest_framework import serializers, status
+from rest_framework.exceptions import ValidationError
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from api.access import competition_of, one_of
+from accounts.models import AccessToken, User
+from api.access import check_role, competition_of, one_of
 from api.base_views import ApiView, ListView
 from api.formats import api_formats
 from api.pagination import list_of, whole_list
+from api.request_bodies import PlanSerializer, values_of
 from api.serializers import AnswerSerializer, shape_of_each_format
+from competitions.models import Competition, SampleSet
+from competitions.selectors import imported_sets, may
+from core.roles import Right
 from core.time_format import for_programs
 from rounds.models import Release, Round
 from rounds.objections.period import period_end, result_state
 from rounds.objections.selectors import ShownObjection, shown_objections
+from rounds.planning.freeze import refusal_of_freeze
+from rounds.planning.plan import plan_round
 from rounds.release.released_parts import released
 from rounds.release.signing_keys import all_keys, key_id
+from rounds.running.dashboard import dashboard
+from rounds.running.transitions import NEXT_STEPS, acts_in
 
 
 class RoundSerializer(AnswerSerializer[Round]):
@@ -85,6 +95,31 @@ class WholeRoundSerializer(RoundSerializer):
         fields = (*RoundSerializer.Meta.fields, "outcome", "provisional", "standings", "warnings", "releases")
 
 
+class ForOrganisersSerializer(serializers.Serializer[Any]):
+    """What the page of organisers shows of a round.
+
+    `next_step` is the verb that brings it forward (`score` is of the site), null at the end, and `blocked_by` what
+    keeps it from being done now, "" for nothing. `actions` are the verbs that its state offers. `percent` is the share
+    of the maximal cost that is played, `problem` what stops the round, or "".
+    """
+
+    next_step = serializers.CharField(allow_null=True)
+    advice = serializers.CharField()
+    blocked_by = serializers.CharField()
+    actions = serializers.ListField(child=serializers.CharField())
+    percent = serializers.IntegerField(allow_null=True)
+    problem = serializers.CharField()
+
+
+class ShownRoundSerializer(WholeRoundSerializer):
+    """A round with its result, and with `for_organisers`, which is null for others. Judges see it, too."""
+
+    for_organisers = ForOrganisersSerializer(allow_null=True)
+
+    class Meta(WholeRoundSerializer.Meta):
+        fields = (*WholeRoundSerializer.Meta.fields, "for_organisers")
+
+
 class DecisionSerializer(serializers.Serializer[Any]):
     """What a stage of a bracket decided on a player: `kept` or not, by its `value` and the line at which it cut."""
 
@@ -129,26 +164,50 @@ class SigningKeySerializer(serializers.Serializer[Any]):
     statement = serializers.CharField(allow_null=True)
 
 
+_PLAN = {
+    "title": "Round 1", "kind": "development", "sample_set": "test-1", "samples": 100, "schedule": "ladder-2",
+    "starts_at": "2027-03-01T08:00:00Z", "ends_at": "2027-03-02T08:00:00Z", "reason": "As the calendar says.",
+}  # fmt: skip
+
+
 class ListRounds(ListView[Round]):
     """The rounds of a competition, including planned and cancelled ones, newest first."""
 
     serializer_class = RoundSerializer
+    scope_of_changes = AccessToken.Scope.ORGANISE
 
     def get_queryset(self) -> QuerySet[Round]:
         """Return all rounds of the competition."""
         competition = competition_of(self.request, self.kwargs["slug"])
         return competition.rounds.select_related("window", "sample_set", "rules")
 
+    @extend_schema(
+        operation_id="planRound",
+        description="Plan a round: its window, and samples that are drawn in a secret order. For organisers.",
+        request=PlanSerializer,
+        responses={201: ShownRoundSerializer},
+        examples=[OpenApiExample("a development round", value=_PLAN, request_only=True)],
+    )
+    def post(self, request: Request, slug: str) -> Response:
+        """Plan a round and return it."""
+        competition = competition_of(request, slug)
+        by = check_role(request, competition, Right.RUN)
+        values = values_of(request, PlanSerializer)
+        source = _imported_set(competition, values.pop("sample_set"))
+        planned = plan_round(competition=competition, source=source, by=by, **values)
+        response = shown_round(request, slug, planned.number)
+        response.status_code = status.HTTP_201_CREATED
+        response.headers["Location"] = request.build_absolute_uri(reverse("api:round", args=[slug, planned.number]))
+        return response
+
 
 class ShowRound(ApiView):
     """A round and, after it is published, its standings, warnings and files."""
 
-    @extend_schema(responses=WholeRoundSerializer)
+    @extend_schema(responses=ShownRoundSerializer)
     def get(self, request: Request, slug: str, number: int) -> Response:
         """Return the round with `number`."""
-        rounds = competition_of(request, slug).rounds.select_related("competition", "window", "sample_set", "rules")
-        shown = one_of(rounds, "round", number=number)
-        return Response(round_values(shown, request.build_absolute_uri))
+        return shown_round(request, slug, number)
 
 
 class ListDecisions(ApiView):
@@ -163,6 +222,41 @@ class ListDecisions(ApiView):
             return whole_list([])
         rows = api_formats.of(shown.competition).decisions(shown, request.user)
         return whole_list(DecisionSerializer(rows, many=True).data)
+
+
+def shown_round(request: Request, slug: str, number: int) -> Response:
+    """Return a round as the user sees it. Raise 404."""
+    rounds = competition_of(request, slug).rounds.select_related("competition", "window", "sample_set", "rules")
+    shown = one_of(rounds, "round", number=number)
+    values, inside = round_values(shown, request.build_absolute_uri), None
+    if isinstance(request.user, User) and may(request.user, shown.competition, Right.SEE_SECRETS):
+        inside = _for_organisers(shown, request.user)
+    return Response({**values, "for_organisers": inside})
+
+
+def _for_organisers(shown: Round, user: User) -> dict[str, Any]:
+    """Return what the page of organisers shows of a round, as values for JSON."""
+    state, page = Round.State(shown.state), dashboard(shown)
+    blocked_by = page.problem if state == Round.State.PLAYING else ""
+    if state == Round.State.PLANNED:
+        blocked_by = refusal_of_freeze(shown, user)
+    return {
+        "next_step": NEXT_STEPS[state].verb or None,
+        "advice": NEXT_STEPS[state].advice,
+        "blocked_by": blocked_by,
+        "actions": acts_in(state),
+        "percent": page.percent,
+        "problem": page.problem,
+    }
+
+
+def _imported_set(competition: Competition, name: str) -> SampleSet:
+    """Return the imported set of this name. Raise 400 without one."""
+    sets = imported_sets(competition)
+    found = sets.filter(name=name).first()
+    if found is None:
+        raise ValidationError({"sample_set": f"use one of {', '.join(sets.values_list('name', flat=True))}"})
+    return found
 
 
 def round_values(shown: Round, absolute: Callable[[str], str]) -> dict[str, Any]:
@@ -208,10 +302,10 @@ class ListObjections(ApiView):
         """Return them, the oldest first: those with an answer, those of the own team, and for organisers all."""
         rounds = competition_of(request, slug).rounds.select_related("window", "competition")
         shown = one_of(rounds, "round", number=number)
-        return whole_list([_objection(each) for each in shown_objections(shown, request.user)])
+        return whole_list([objection_values(each) for each in shown_objections(shown, request.user)])
 
 
-def _objection(shown: ShownObjection) -> dict[str, Any]:
+def objection_values(shown: ShownObjection) -> dict[str, Any]:
     """Return an objection as values for JSON."""
     row = shown.row
     return {

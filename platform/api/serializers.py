@@ -414,6 +414,7 @@ class ProblemSerializer(serializers.Serializer[Any]):
     detail = serializers.CharField(help_text="The cause, for people.")
     fix = serializers.CharField(help_text="What to do.")
     accepted_from = serializers.DateTimeField(allow_null=True, help_text="When the same request is accepted.")
+    state = serializers.CharField(required=False, help_text="With the code `wrong-state`: what stands in the way.")
 
 
 def shape_of_each_format(part: str) -> list[JsonSerializer]:

@@ -4,13 +4,25 @@ from __future__ import annotations
 
 from django.urls import include, path
 
-from api import challenges, matches, profile_views, rounds, schema, submission_views, views
+from api import (
+    announcements,
+    challenges,
+    matches,
+    profile_views,
+    round_acts,
+    rounds,
+    schema,
+    submission_acts,
+    submission_views,
+    views,
+)
 from api.unversioned_addresses import UnknownAddress, moved
 
 app_name = "api"
 
 _board = "competitions/<slug:slug>/leaderboards/<slug:track_name>"
 _round = "competitions/<slug:slug>/rounds/<int:number>"
+_objection = f"{_round}/objections/<int:objection>"
 _repository = "repositories/<slug:team>/<slug:track_name>"
 
 version_1 = [
@@ -24,10 +36,26 @@ version_1 = [
     path("competitions/<slug:slug>/tracks", views.ListTracks.as_view(), name="tracks"),
     path("competitions/<slug:slug>/rules", views.ListRules.as_view(), name="rules"),
     path(_board, views.ShowLeaderboard.as_view(), name="leaderboard"),
+    path("competitions/<slug:slug>/announcements", announcements.ListAnnouncements.as_view(), name="announcements"),
     path("competitions/<slug:slug>/rounds", rounds.ListRounds.as_view(), name="rounds"),
     path(_round, rounds.ShowRound.as_view(), name="round"),
     path(f"{_round}/decisions", rounds.ListDecisions.as_view(), name="decisions"),
     path(f"{_round}/objections", rounds.ListObjections.as_view(), name="objections"),
+    path(f"{_objection}/uphold", round_acts.UpholdObjection.as_view(), name="uphold_objection"),
+    path(f"{_objection}/reject", round_acts.RejectObjection.as_view(), name="reject_objection"),
+    path(f"{_round}/entries", round_acts.ListEntries.as_view(), name="round_entries"),
+    path(f"{_round}/preview", round_acts.ShowPreview.as_view(), name="preview"),
+    path(f"{_round}/freeze", round_acts.FreezeRound.as_view(), name="freeze_round"),
+    path(f"{_round}/start", round_acts.StartRound.as_view(), name="start_round"),
+    path(f"{_round}/pause", round_acts.PauseRound.as_view(), name="pause_round"),
+    path(f"{_round}/resume", round_acts.ResumeRound.as_view(), name="resume_round"),
+    path(f"{_round}/cancel", round_acts.CancelRound.as_view(), name="cancel_round"),
+    path(f"{_round}/publish", round_acts.PublishRound.as_view(), name="publish_round"),
+    path(f"{_round}/release", round_acts.ReleasePart.as_view(), name="release_part"),
+    path(f"{_round}/withdraw", round_acts.WithdrawPart.as_view(), name="withdraw_part"),
+    path(f"{_round}/window/open", round_acts.OpenWindow.as_view(), name="open_window"),
+    path(f"{_round}/window/extend", round_acts.ExtendWindow.as_view(), name="extend_window"),
+    path(f"{_round}/window/end", round_acts.EndWindow.as_view(), name="end_window"),
     # the key of a pair has a slash
     path(f"{_round}/matches/<path:key>", matches.ShowRoundMatch.as_view(), name="round_match"),
     path("competitions/<slug:slug>/matches/<path:key>", matches.ShowMatch.as_view(), name="match"),
@@ -41,6 +69,11 @@ version_1 = [
     path("submissions/<int:number>/challenges/<int:challenge>", challenges.ShowChallenge.as_view(), name="challenge"),
     path("submissions/<int:number>/withdraw", submission_views.WithdrawSubmission.as_view(), name="withdraw"),
     path("submissions/<int:number>/choose", submission_views.ChooseSubmission.as_view(), name="choose"),
+    path("submissions/<int:number>/retry", submission_acts.RetrySubmission.as_view(), name="retry"),
+    path("submissions/<int:number>/refund", submission_acts.RefundSlot.as_view(), name="refund"),
+    path("submissions/<int:number>/re-evaluate", submission_acts.ReEvaluateSubmission.as_view(), name="re_evaluate"),
+    path("submissions/<int:number>/disqualify", submission_acts.DisqualifySubmission.as_view(), name="disqualify"),
+    path("submissions/<int:number>/reinstate", submission_acts.ReinstateSubmission.as_view(), name="reinstate"),
     path(f"{_repository}/quota", submission_views.ShowQuota.as_view(), name="quota"),
     path(f"{_repository}/submissions", submission_views.OwnSubmissions.as_view(), name="submit"),
 ]

@@ -14,7 +14,7 @@ from django.db import transaction
 from competitions.models import Competition, FreezeWindow
 from competitions.selectors import effective_windows, require, require_not_archived
 from core import clock, event_log
-from core.errors import Refusal
+from core.errors import Refusal, RefusedInState
 from core.roles import Right
 from core.time_format import in_words
 
@@ -107,8 +107,10 @@ def open_window(*, window: FreezeWindow, by: User, reason: str) -> None:
     with transaction.atomic():
         locked, now = _locked(window, by), clock.database_now()
         if locked.starts_at <= now:
-            raise Refusal(
-                f"{locked} began at {in_words(locked.starts_at)}", fix="open only windows that have not begun"
+            raise RefusedInState(
+                f"{locked} began at {in_words(locked.starts_at)}",
+                state="begun",
+                fix="open only windows that have not begun",
             )
         _change(locked, "open", by, reason, starts_at=now, ends_at=now + (locked.ends_at - locked.starts_at))
         check_free(locked)
@@ -134,7 +136,7 @@ def end_window(*, window: FreezeWindow, by: User, reason: str) -> None:
     with transaction.atomic():
         locked, now = _locked(window, by), clock.database_now()
         if now <= locked.starts_at:
-            raise Refusal(f"{locked} has not begun", fix="change its times or call it off")
+            raise RefusedInState(f"{locked} has not begun", state="planned", fix="change its times or call it off")
         _change(locked, "end", by, reason, ends_at=now)
     window.refresh_from_db()
 
@@ -166,9 +168,11 @@ def _locked(window: FreezeWindow, by: User) -> FreezeWindow:
     _lock(window.competition)
     locked = FreezeWindow.objects.select_related("competition").get(pk=window.pk)
     if locked.called_off_at is not None:
-        raise Refusal(f"{locked} was called off at {in_words(locked.called_off_at)}", fix="plan another window")
+        problem = f"{locked} was called off at {in_words(locked.called_off_at)}"
+        raise RefusedInState(problem, state="called off", fix="plan another window")
     if locked.ends_at <= clock.database_now():
-        raise Refusal(f"{locked} ended at {in_words(locked.ends_at)}", fix="plan another window")
+        problem = f"{locked} ended at {in_words(locked.ends_at)}"
+        raise RefusedInState(problem, state="ended", fix="plan another window")
     return locked
 
 

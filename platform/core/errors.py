@@ -11,7 +11,10 @@ from typing import NoReturn
 
 from evaluation.domain.errors import Fault, GauntletError, HostFault, Refusal
 
-__all__ = ["Fault", "GauntletError", "HostFault", "Refusal", "Refusals", "RefusedForNow", "refusals_of", "refuse_all"]
+__all__ = [
+    "Fault", "GauntletError", "HostFault", "Refusal", "Refusals", "RefusedForNow", "RefusedInState", "refusals_of",
+    "refuse_all",
+]  # fmt: skip
 
 
 class RefusedForNow(Refusal):
@@ -20,6 +23,14 @@ class RefusedForNow(Refusal):
     def __init__(self, problem: str, *, accepted_from: datetime, fix: str = "") -> None:
         super().__init__(problem, fix=fix)
         self.accepted_from = accepted_from
+
+
+class RefusedInState(Refusal):
+    """A refusal because of a state, which somebody else may have changed meanwhile: `state` names it."""
+
+    def __init__(self, problem: str, *, state: str, fix: str = "") -> None:
+        super().__init__(problem, fix=fix)
+        self.state = state
 
 
 class Refusals(Refusal):

@@ -25,6 +25,7 @@ from rounds.models import Objection, Release, Round, RoundEntry, SigningKey
 from rounds.objections.selectors import objection_title
 from rounds.planning.plan import plan_round
 from rounds.running.dashboard import dashboard
+from rounds.running.transitions import acts_in
 
 log = logging.getLogger(__name__)
 
@@ -92,7 +93,7 @@ class RoundAdmin(ReadOnlyAdmin):
     def get_actions_detail(self, request: HttpRequest, object_id: Any) -> list[Any]:
         """Return the actions that the state of the round allows."""
         shown = self.get_object(request, object_id)
-        names = admin_actions.actions_in(Round.State(shown.state)) if shown else []
+        names = acts_in(Round.State(shown.state)) if shown else []
         allowed = {f"rounds_round_{name}" for name in names}
         every = super().get_actions_detail(request, object_id)  # type: ignore[misc]
         return [each for each in every if each.action_name in allowed]

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from core.administration.actions import AdminAction
-from core.errors import Refusal
 from core.roles import Right
 from rounds import services
 from rounds.formats import format_of
 from rounds.forms import PartForm
-from rounds.models import Release, Round
+from rounds.models import Round
 from rounds.objections.closing import answer
 from rounds.objections.selectors import objection_title
 from rounds.planning.freeze import freeze
@@ -18,17 +15,8 @@ from rounds.publishing.licence_review import confirm_licence, refuse_licence
 from rounds.publishing.preview import pool_sentences, preview_digest, warnings
 from rounds.publishing.publication import publish
 from rounds.release import released_parts as releasing
-from rounds.running.transitions import offered
-
-if TYPE_CHECKING:
-    from accounts.models import User
 
 State = Round.State
-
-
-def actions_in(state: Round.State) -> list[str]:
-    """Return the actions that the page of a round offers; the list offers all, and the services check."""
-    return [*offered(state), *(("release", "withdraw") if state == State.PUBLISHED else ())]
 
 
 FREEZE = AdminAction(
@@ -97,18 +85,11 @@ RELEASE = AdminAction(
 )
 
 
-def _withdraw(row: Round, by: User, reason: str, part: str) -> None:
-    part_release = releasing.released(row).get(part)
-    if part_release is None:
-        raise Refusal(f"the {Release.Part(part).label} is not released", fix="choose a released part")
-    releasing.withdraw(release=part_release, by=by, reason=reason)
-
-
 WITHDRAW = AdminAction(
     "Withdraw",
     f"The part is no longer served. {releasing.COPIES_REMAIN}",
     "withdrawn in part",
-    _withdraw,
+    lambda row, by, reason, part: releasing.withdraw_part(round_=row, part=part, by=by, reason=reason),
     form=PartForm,
 )
 CONFIRM_LICENCE = AdminAction(

@@ -10,7 +10,7 @@ from accounts.models import User
 from accounts.selectors import is_member
 from competitions.selectors import require, require_not_archived
 from core import clock, event_log, worker_notifications
-from core.errors import Fault, Refusal
+from core.errors import Fault, Refusal, RefusedInState
 from core.roles import Right
 from repositories.git_reader import GitReader
 from repositories.models import Repository
@@ -95,8 +95,10 @@ def retry(*, submission: Submission, by: User, reason: str) -> None:
         held = _locked(submission)
         newest = held.builds.last()
         if held.state != Submission.State.REJECTED:
-            raise Refusal(
-                f"submission {held.pk} is {held.get_state_display()}", fix="you can retry only a rejected submission"
+            raise RefusedInState(
+                f"submission {held.pk} is {held.get_state_display()}",
+                state=held.state,
+                fix="you can retry only a rejected submission",
             )
         if newest and newest.finished_at is None:
             raise Refusal(f"{newest} is still running", fix="wait until it has finished, a few minutes at most")
@@ -166,8 +168,10 @@ def refund_fault(*, submission: Submission, by: User, reason: str) -> None:
         slot = QuotaSlot.objects.filter(submission=submission).first()
         waits = slot is not None and (slot.state, slot.reason) == (QuotaSlot.State.USED, quota_ledger.AWAITS_ORGANISER)
         if not waits:
-            raise Refusal(
-                f"the slot of submission {submission.pk} does not wait for an organiser", fix="no action needed"
+            raise RefusedInState(
+                f"the slot of submission {submission.pk} does not wait for an organiser",
+                state=slot.state if slot else "no slot",
+                fix="no action needed",
             )
         quota_ledger.refund(submission=submission, reason=quota_ledger.FAULT, by=by)
         event_log.record("refund_fault", submission, by=by, reason=reason)
@@ -195,8 +199,10 @@ def _judge(submission: Submission, by: User, verb: str, reason: str) -> None:
         else:
             changed = disqualified.update(disqualified_at=None, disqualified_for="")
         if not changed:
-            current = "already disqualified" if verb == "disqualify" else "not disqualified"
-            raise Refusal(f"submission {submission.pk} is {current}", fix="no action needed")
+            current = "disqualified" if verb == "disqualify" else "not disqualified"
+            already = "already " if verb == "disqualify" else ""
+            problem = f"submission {submission.pk} is {already}{current}"
+            raise RefusedInState(problem, state=current, fix="no action needed")
         event_log.record(verb, submission, by=by, reason=reason)
         format_of(submission).eligibility_changed(submission)
     submission.refresh_from_db()

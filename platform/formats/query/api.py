@@ -26,7 +26,7 @@ from formats.query.api_serializers import (
 from formats.query.challenges import services as challenge_services
 from formats.query.challenges.models import Challenge
 from formats.query.challenges.selectors import challenges_by
-from formats.query.leaderboards import choose_submission
+from formats.query.leaderboards import choose_submission, services
 from formats.query.leaderboards.models import Evaluation
 from formats.query.leaderboards.visibility import (
     board,
@@ -132,6 +132,10 @@ class QueryApi:
         warnings = published.warnings.select_related("attack", "model")
         places = {name: QueryPlaceSerializer(rows, many=True).data for name, rows in standings(published).items()}
         return RoundResult(places, WarningSerializer(warnings, many=True).data)
+
+    def re_evaluate(self, submission: Submission, by: User, reason: str) -> None:
+        """Begin a new evaluation. Raise `Refusal`."""
+        services.re_evaluate(submission=submission, by=by, reason=reason)
 
     def decisions(self, published: Round, user: User | AnonymousUser) -> Sequence[Mapping[str, Any]]:
         """Return the decision log, without panels: the first one may show the order of frozen leaderboards."""

@@ -17,6 +17,7 @@ from api.formats import (
     RoundResult,
     SubmissionProgress,
     WithoutChallenges,
+    WithoutEvaluations,
     only_now,
 )
 from competitions.board_freezes import frozen_since, sees_live
@@ -44,7 +45,7 @@ from rounds.publishing.visibility import pairs_public
 from submissions.models import Submission
 
 
-class TransferApi(WithoutChallenges, NewestCounts):
+class TransferApi(WithoutChallenges, WithoutEvaluations, NewestCounts):
     """See `api.formats.ApiFormat`. A match is a pair of an attack and a defence."""
 
     shapes = AnswerShapes(TransferBoardSerializer, TransferPlaceSerializer, StandingSerializer)

@@ -8,7 +8,7 @@ from django.db import transaction
 
 from competitions.selectors import require
 from core import clock, event_log
-from core.errors import Refusal
+from core.errors import RefusedInState
 from core.roles import Right
 from rounds.models import Objection
 from rounds.running.transitions import require_reason
@@ -34,7 +34,9 @@ def close(objection: Objection, state: Objection.State, by: User, text: str = ""
     still_open = Objection.objects.filter(pk=objection.pk, state=Objection.State.OPEN)
     if not still_open.update(state=state, answer=text, closed_at=clock.database_now(), closed_by=by):
         objection.refresh_from_db()
-        raise Refusal(
-            f"objection {objection.pk} is already {objection.get_state_display()}", fix="no action is possible any more"
+        raise RefusedInState(
+            f"objection {objection.pk} is already {objection.get_state_display()}",
+            state=objection.state,
+            fix="no action is possible any more",
         )
     objection.refresh_from_db()

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
+from copy import copy
 from typing import TYPE_CHECKING
 
 from django.db import transaction
 
-from competitions.models import FreezeWindow, Track
-from competitions.selectors import require, rules_in_force
+from competitions.models import FreezeWindow, RulesVersion, Track
+from competitions.selectors import require, require_not_archived, rules_in_force
 from core import clock, platform_error_report
-from core.errors import GauntletError, Refusal
+from core.errors import GauntletError, Refusal, RefusedForNow, RefusedInState
 from core.roles import Right
 from core.time_format import in_words
 from rounds.formats import format_of
@@ -43,24 +44,42 @@ def freeze(*, round_: Round, by: User | None = None, reason: str = "") -> None:
         # scoring locks the tracks, too: everything that ended before this moment is committed now
         tracks = Track.objects.select_for_update(no_key=True).filter(competition=current.competition_id)
         list(tracks.order_by("pk").values_list("pk"))
-        _check_window(current.window, by)
-        _check_no_other(current)
-        entries = eligible_entries(current, current.window.starts_at)
+        entries, rules = _checked(current, by)
         round_format = format_of(current)
-        current.bundle_format = round_format.bundle_format
-        round_format.check_sides(current, entries)
-        current.rules = rules_in_force(current.competition)
-        round_format.check_field(current, entries, current.rules)
+        current.rules = rules
         RoundEntry.objects.bulk_create(entries)
         round_format.freeze(current, entries)
         current.field_salt = commitment_salts.new_salt()
         current.field_commitment = round_format.commitment_to_field(current, entries, current.field_salt)
         counts = Counter(entry.track.name for entry in entries)
         move(
-            current, "freeze", by=by, reason=reason, rules=current.rules.version, entries=counts,
+            current, "freeze", by=by, reason=reason, rules=rules.version, entries=counts,
             field_commitment=current.field_commitment,
         )  # fmt: skip
     round_.refresh_from_db()
+
+
+def refusal_of_freeze(round_: Round, by: User) -> str:
+    """Return why a person cannot freeze a planned round now, in one line; "" if they can. Nothing is locked."""
+    try:
+        require_not_archived(round_.competition)
+        _checked(copy(round_), by)
+    except GauntletError as error:
+        return words(error)
+    return ""
+
+
+def _checked(round_: Round, by: User | None) -> tuple[list[RoundEntry], RulesVersion]:
+    """Return the entries and the rules of a freeze now, and set the format of its bundle. Raise `Refusal`."""
+    _check_window(round_.window, by)
+    _check_no_other(round_)
+    entries = eligible_entries(round_, round_.window.starts_at)
+    round_format = format_of(round_)
+    round_.bundle_format = round_format.bundle_format
+    round_format.check_sides(round_, entries)
+    rules = rules_in_force(round_.competition)
+    round_format.check_field(round_, entries, rules)
+    return entries, rules
 
 
 def freeze_due() -> None:
@@ -87,7 +106,8 @@ def _check_window(window: FreezeWindow, by: User | None) -> None:
     # by the same clock, and under the same lock, as the time at which a submission became ready
     now = clock.database_now()
     if now < window.starts_at:
-        raise Refusal(f"its freeze window begins at {in_words(window.starts_at)}", fix="open it now")
+        problem = f"its freeze window begins at {in_words(window.starts_at)}"
+        raise RefusedForNow(problem, accepted_from=window.starts_at, fix="open it now")
     if by is None and now >= window.ends_at:
         raise Refusal(
             f"its freeze window ended at {in_words(window.ends_at)} before it was frozen",
@@ -98,7 +118,8 @@ def _check_window(window: FreezeWindow, by: User | None) -> None:
 def _check_no_other(round_: Round) -> None:
     others = Round.objects.filter(competition=round_.competition_id, state__in=Round.UNDER_WAY)
     if other := others.first():
-        raise Refusal(
+        raise RefusedInState(
             f"{other.title} is {other.get_state_display()}, and only one round can be under way",
+            state=other.state,
             fix="publish or cancel that one first",
         )

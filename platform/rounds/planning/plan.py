@@ -15,7 +15,7 @@ from competitions.round_tables import PURPOSES
 from competitions.sample_draw import commitment_of, draw_samples, keep_draw
 from competitions.selectors import require, require_not_archived, rules_in_force
 from core import clock, event_log
-from core.errors import Refusal
+from core.errors import Refusal, RefusedInState
 from core.roles import Right
 from rounds.engine_adapter import MOST_SAMPLES
 from rounds.formats import RoundFormat, round_formats
@@ -145,6 +145,7 @@ def _check_samples(
         raise Refusal(f"a round plays on at most {MOST_SAMPLES:,} samples, not {samples:,}", fix="choose fewer samples")
     taken = Round.objects.filter(sample_set__drawn_from=source).exclude(state=Round.State.CANCELLED).first()
     if taken is not None:
-        raise Refusal(f"{source} is already used by {taken.title}", fix="import another set, or cancel that round")
+        problem = f"{source} is already used by {taken.title}"
+        raise RefusedInState(problem, state=taken.state, fix="import another set, or cancel that round")
     if round_format.ever_played(source):
         raise Refusal(f"{source} was played before, so it is no longer secret", fix="import another set")

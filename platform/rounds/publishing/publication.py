@@ -13,7 +13,7 @@ from competitions.selectors import require
 from competitions.validation_set_renewal import Renewal, draw_validation_set, keep_validation_set
 from core import event_log, platform_error_report
 from core.database_failures import FAILURES
-from core.errors import HostFault, Refusal
+from core.errors import HostFault, Refusal, RefusedInState
 from core.roles import Right
 from rounds.formats import format_of
 from rounds.models import Round
@@ -58,9 +58,10 @@ def publish(*, round_: Round, by: User, reason: str = "", previewed: str | None 
 
 def _check_seen(current: Round, views: Sequence[Preview], previewed: str | None) -> None:
     if previewed is not None and previewed != preview_digest(current, views):
-        raise Refusal(
+        raise RefusedInState(
             f"the preview of {current.title} is out of date: an entry was disqualified, reinstated or withdrawn, an "
             "audit was overridden, or a pool was changed",
+            state=current.state,
             fix="check the preview again, then publish",
         )
 

@@ -14,7 +14,7 @@ from django.db.models import QuerySet
 from competitions.models import Competition, SampleSet
 from competitions.selectors import require
 from core import clock, event_log, object_store, worker_notifications
-from core.errors import Fault, Refusal
+from core.errors import Fault, Refusal, RefusedInState
 from core.roles import Right
 from core.time_format import in_words
 from repositories.git_reader import GitReader
@@ -111,7 +111,7 @@ def withdraw(*, release: Release, by: User, reason: str) -> None:
     with transaction.atomic():
         lock_competition(release.round, archived=True)
         if not Release.objects.filter(pk=release.pk, withdrawn_at=None).update(withdrawn_at=clock.now()):
-            raise Refusal(f"the {release} is already withdrawn", fix="no action needed")
+            raise RefusedInState(f"the {release} is already withdrawn", state="withdrawn", fix="no action needed")
         event_log.record(
             "withdraw", release, by=by, reason=reason, round=release.round_id, part=release.part, note=COPIES_REMAIN
         )
@@ -121,6 +121,15 @@ def withdraw(*, release: Release, by: User, reason: str) -> None:
     for repository, tags in left.items():
         drop_copies(repository, but=tags)
     release.refresh_from_db()
+
+
+def withdraw_part(*, round_: Round, part: str, by: User, reason: str) -> None:
+    """Stop serving a released part of a round, see `withdraw`. Raise `Refusal` also where it is not released."""
+    row = released(round_).get(part)
+    if row is None:
+        problem = f"the {Release.Part(part).label} is not released"
+        raise RefusedInState(problem, state="not released", fix="choose a released part")
+    withdraw(release=row, by=by, reason=reason)
 
 
 def released(round_: Round) -> dict[str, Release]:
@@ -176,7 +185,8 @@ def open_part(round_: Round, part: str) -> Download:
 def _check_may_be_public(round_: Round, part: str) -> None:
     require_state(Round.objects.get(pk=round_.pk), Round.State.PUBLISHED, act="released")
     if part in released(round_):
-        raise Refusal(f"the {Release.Part(part).label} of {round_} is already released", fix="no action needed")
+        problem = f"the {Release.Part(part).label} of {round_} is already released"
+        raise RefusedInState(problem, state="released", fix="no action needed")
     # the bundle too: a sample's worst case identifies its image to anyone who has the data set
     if part not in _WITHOUT_IMAGES and (why := embargo_reason(round_)):
         raise Refusal(f"the images of {round_} must stay secret: {why}", fix="release it when that ends")

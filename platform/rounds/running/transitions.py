@@ -10,7 +10,7 @@ from django.db import transaction
 from competitions.models import Competition
 from competitions.selectors import require_not_archived
 from core import clock, event_log
-from core.errors import Refusal
+from core.errors import Refusal, RefusedInState
 from rounds.models import Round
 
 if TYPE_CHECKING:
@@ -41,16 +41,24 @@ TRANSITIONS: Mapping[str, Transition] = {
 }
 """All changes of state, by the verb that the event log has. A round begins as planned."""
 
-_NEXT = {
-    State.PLANNED: "freeze it when its window has begun",
-    State.FROZEN: "start it",
-    State.PLAYING: "wait until it is scored, or pause it",
-    State.PAUSED: "resume it",
-    State.SCORED: "check the preview, then publish it",
-    State.PUBLISHED: "no action is possible: a correction is a new round, or a rejudging",
-    State.CANCELLED: "plan another round",
+
+class NextStep(NamedTuple):
+    """What brings a round forward: the verb of a transition, "" at the end, and what organisers do, in words."""
+
+    verb: str
+    advice: str
+
+
+NEXT_STEPS: Mapping[Round.State, NextStep] = {
+    State.PLANNED: NextStep("freeze", "freeze it when its window has begun"),
+    State.FROZEN: NextStep("start", "start it"),
+    State.PLAYING: NextStep("score", "wait until it is scored, or pause it"),
+    State.PAUSED: NextStep("resume", "resume it"),
+    State.SCORED: NextStep("publish", "check the preview, then publish it"),
+    State.PUBLISHED: NextStep("", "no action is possible: a correction is a new round, or a rejudging"),
+    State.CANCELLED: NextStep("", "plan another round"),
 }
-"""The possible next action in each state."""
+"""The next step in each state."""
 
 
 def require_reason(reason: str, act: str) -> str:
@@ -80,6 +88,11 @@ def offered(state: Round.State) -> list[str]:
     return [verb for verb, each in TRANSITIONS.items() if each.by_organisers and state in each.sources]
 
 
+def acts_in(state: Round.State) -> list[str]:
+    """Return the verbs of what a round in `state` offers to organisers; the services check the rest."""
+    return [*offered(state), *(("release", "withdraw") if state == State.PUBLISHED else ())]
+
+
 def require_possible(round_: Round, verb: str) -> None:
     """Raise `Refusal` if the transition `verb` does not begin in the round's state."""
     require_state(round_, *TRANSITIONS[verb].sources, act=TRANSITIONS[verb].done)
@@ -88,8 +101,10 @@ def require_possible(round_: Round, verb: str) -> None:
 def require_state(round_: Round, *states: Round.State, act: str) -> None:
     """Raise `Refusal` if the round is in none of `states`; `act` is a participle, as in "paused"."""
     if round_.state not in states:
-        raise Refusal(
-            f"{round_.title} is {round_.get_state_display()} and cannot be {act}", fix=_NEXT[State(round_.state)]
+        raise RefusedInState(
+            f"{round_.title} is {round_.get_state_display()} and cannot be {act}",
+            state=round_.state,
+            fix=NEXT_STEPS[State(round_.state)].advice,
         )
 
 

@@ -43,7 +43,7 @@ def program(db: None) -> Program:
     def start(user: User | None = None, *scopes: str) -> APIClient:
         client = APIClient()
         if user is not None:
-            _, plain = issue_token(user=user, name="program", scopes=scopes or ("read", "submit"), days=30)
+            _, plain = issue_token(user=user, name="program", scopes=scopes or ("read", "submit", "organise"), days=30)
             client.credentials(HTTP_AUTHORIZATION=f"Bearer {plain}")
         return client
 

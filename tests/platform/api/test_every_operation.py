@@ -15,7 +15,7 @@ from accounts.models import AccessToken, User
 from api import errors
 from formats.query.challenges.models import Challenge
 from formats.query.matches.models import Match
-from rounds.models import Round
+from rounds.models import Objection, Round
 from submissions.models import Submission
 from tests.platform.api.openapi import check_answer, document
 
@@ -33,12 +33,16 @@ def operations(described: dict[str, Any]) -> Iterator[Operation]:
 
 
 @pytest.fixture
-def arguments(scored: Submission, match: Match, played: Round, challenged: Challenge, commit: str) -> dict[str, str]:
+def arguments(
+    scored: Submission, match: Match, played: Round, challenged: Challenge, commit: str, alice: User
+) -> dict[str, str]:
     """One of everything, by the names in the addresses."""
     Round.objects.update(state=Round.State.PUBLISHED)
+    team, at = scored.repository.entry.team, played.planned_at
+    objection = Objection.objects.create(round=played, team=team, text="Wrong.", made_at=at, made_by=alice)
     return {
         "slug": "digits", "track_name": "model", "team": "owls", "number": str(scored.pk), "key": str(match.pk),
-        "challenge": str(challenged.pk),
+        "challenge": str(challenged.pk), "objection": str(objection.pk),
     }  # fmt: skip
 
 
@@ -69,7 +73,7 @@ def test_every_operation_answers_each_role_as_the_document_says(
         check_answer(described, operation.path, operation.method, response)
         statuses.add(response.status_code)
     assert (201 in statuses) == (name == "alice")
-    assert statuses <= {200, 201, 400, 401, 403, 404}
+    assert statuses <= {200, 201, 400, 401, 403, 404, 409}
 
 
 def test_every_code_has_a_heading_in_the_manual(root: Path) -> None:
@@ -77,7 +81,8 @@ def test_every_code_has_a_heading_in_the_manual(root: Path) -> None:
     headings = set(re.findall(r"^### ([a-z-]+)$", manual, re.MULTILINE))
     source = (root / "platform/accounts/services.py").read_text()
     of_tokens = set(re.findall(r'"((?:token|account|scope)-[a-z]+)"', source))
-    own = {errors.REJECTED, errors.REJECTED_FOR_NOW, errors.PLATFORM_ERROR, "not-a-member"}
+    own = {errors.REJECTED, errors.REJECTED_FOR_NOW, errors.WRONG_STATE, errors.PLATFORM_ERROR}
+    own |= {"not-a-member", "role-missing"}
     assert headings == {code for code, _ in errors.KINDS.values()} | of_tokens | own
 
 

@@ -13,7 +13,7 @@ from competitions.models import Competition
 from core import clock
 from formats.query.challenges.models import Challenge
 from formats.query.matches.models import Match
-from rounds.models import Round
+from rounds.models import Objection, Round
 from submissions.models import Build, LogChunk, Submission
 
 ROLES = ("nobody", "charlie", "bob", "olga")
@@ -33,6 +33,7 @@ EVERYONE = (200, 200, 200, 200)
 SIGNED_IN = (401, 200, 200, 200)
 INSIDE = (401, 403, 200, 200)
 MEMBERS = (401, 403, 200, 403)
+ORGANISERS = (401, 403, 403, 200)
 HIDDEN_MEMBERS = (404, 404, 404, 403)
 
 TABLE = [
@@ -52,6 +53,17 @@ TABLE = [
     Row("challenges", (401, 403, 400, 403), method="post", hidden=HIDDEN_MEMBERS),  # Bob names no opponent
     Row("challenge", INSIDE),
     Row("withdraw", MEMBERS, method="post", hidden=HIDDEN_MEMBERS),
+    Row("announcements", EVERYONE),
+    Row("round_entries", ORGANISERS),
+    Row("preview", (401, 403, 403, 409), hidden=(404, 404, 404, 409)),  # it is published already
+    *(
+        Row(name, (401, 403, 403, 400), method="post", hidden=(404, 404, 404, 400))  # Olga gives no reason
+        for name in (
+            *("rounds", "announcements", "freeze_round", "start_round", "pause_round", "resume_round", "cancel_round"),
+            *("publish_round", "release_part", "withdraw_part", "open_window", "extend_window", "end_window"),
+            *("uphold_objection", "reject_objection", "retry", "refund", "re_evaluate", "disqualify", "reinstate"),
+        )
+    ),
 ]
 
 SECRETS = [
@@ -70,7 +82,7 @@ SECRETS = [
 
 
 @pytest.fixture
-def places(scored: Submission, match: Match, played: Round, challenged: Challenge) -> dict[str, Any]:
+def places(scored: Submission, match: Match, played: Round, challenged: Challenge, bob: User) -> dict[str, Any]:
     """One of everything, by the names in the addresses."""
     Round.objects.update(state=Round.State.PUBLISHED)
     Submission.objects.update(problem="the problem", fix="the fix for the team")
@@ -78,9 +90,12 @@ def places(scored: Submission, match: Match, played: Round, challenged: Challeng
     LogChunk.objects.create(
         build=build, stage="build", first_line=1, lines=1, text="printed by the player", at=clock.now()
     )
+    objection = Objection.objects.create(
+        round=played, team=scored.repository.entry.team, text="It is wrong.", made_at=clock.now(), made_by=bob
+    )
     return {
         "slug": "digits", "track_name": "model", "team": "owls", "key": str(match.pk), "submission": scored.pk,
-        "challenge": challenged.pk,
+        "challenge": challenged.pk, "objection": objection.pk,
     }  # fmt: skip
 
 
@@ -89,7 +104,8 @@ def address(name: str, places: dict[str, Any]) -> str:
     pattern = next(each.pattern for each in version_1 if each.name == name)
     path = f"/api/v1/{pattern}"
     number = 1 if "/rounds/" in path else places["submission"]
-    for converter in ("slug:slug", "slug:team", "slug:track_name", "path:key", "int:challenge", "int:number"):
+    slugs = ("slug:slug", "slug:team", "slug:track_name")
+    for converter in (*slugs, "path:key", "int:challenge", "int:objection", "int:number"):
         argument = converter.partition(":")[2]
         path = path.replace(f"<{converter}>", str(number if argument == "number" else places[argument]))
     return path

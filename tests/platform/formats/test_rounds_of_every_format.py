@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from datetime import timedelta
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytest
 from celery import current_app
@@ -13,10 +13,8 @@ from django.test import Client
 from django.urls import reverse
 
 from accounts.models import User
-from accounts.services import create_team
-from competitions.models import Competition, Entry, Organiser, SampleSet, Track
-from competitions.services import enter, import_competition
-from core import clock, worker_notifications
+from competitions.models import Competition, SampleSet
+from core import clock
 from core.errors import Refusal
 from evaluation.bundle.signature_check import Checked, verify_signed
 from evaluation.cli import main
@@ -24,23 +22,22 @@ from evaluation.formats.registry import formats as engine_formats
 from formats.query.matches.models import Match
 from pages.formats import page_formats
 from repositories.git_reader import GitReader
-from repositories.models import Repository
 from rounds import services
 from rounds.formats import round_formats
 from rounds.models import Release, Round
 from rounds.objections.closing import answer
 from rounds.objections.filing import file_objection
 from rounds.planning.freeze import freeze
-from rounds.planning.plan import plan_round
 from rounds.publishing.publication import publish
 from rounds.release.released_parts import release
 from rounds.release.signing_keys import public_key
 from rounds.site_verification import verify
 from submissions.formats import submission_formats
-from submissions.models import Player, QuotaSlot, Submission
+from submissions.models import Player, Submission
 from tests.platform.conftest import FakeClock
+from tests.platform.formats.conftest import Open
 from tests.platform.formats.simulated_work import play, sweep_and_play, worker
-from tests.platform.formats.test_conformance import document_of, each_format
+from tests.platform.formats.test_conformance import each_format
 from workers import queue
 from workers.lease import Leased
 
@@ -53,58 +50,6 @@ ACTS: dict[str, Callable[[Round, User], None]] = {
     "cancel": lambda round_, by: services.cancel(round_=round_, by=by, reason="A test."),
 }
 """What organisers do with a round."""
-
-
-class Open(NamedTuple):
-    """A competition in which a team has a ready submission to each track."""
-
-    competition: Competition
-    olga: User
-    captain: User
-
-    def plan(self, by: User) -> Round:
-        """Plan a round on the final samples, whose window begins now."""
-        now = clock.now()
-        return plan_round(
-            competition=self.competition, title="Final", kind="final", schedule="ladder-2", guard=False, samples=4,
-            source=self.competition.sample_sets.get(purpose=SampleSet.Purpose.FINAL), by=by,
-            starts_at=now + timedelta(seconds=1), ends_at=now + timedelta(hours=2), objection_days=3,
-        )  # fmt: skip
-
-
-@pytest.fixture
-def opened(db: None, root: Path, name: str, monkeypatch: pytest.MonkeyPatch) -> Open:
-    """A competition of the format, which Olga organises."""
-    monkeypatch.setattr(worker_notifications, "_send", lambda task, keys: None)
-    document = document_of(root, name)
-    tracks = {track: values | {"baselines": []} for track, values in document["tracks"].items()}
-    few = [each | {"count": min(each["count"], 6)} for each in document["sample_sets"]]
-    competition = import_competition(document | {"tracks": tracks, "sample_sets": few})
-    olga, alice, bob = (User.objects.create_user(each, f"{each}@example.org") for each in ("olga", "alice", "bob"))
-    Organiser.objects.create(competition=competition, user=olga)
-    for slug, captain in (("owls", alice), ("foxes", bob)):
-        entry = enter(team=create_team(slug=slug, name=slug.title(), captain=captain), competition=competition)
-        for track in competition.tracks.all():
-            submit_ready(entry, track, captain)
-    return Open(competition, olga, alice)
-
-
-def submit_ready(entry: Entry, track: Track, captain: User) -> None:
-    """A team has a ready submission to a track."""
-    now, commit = clock.now(), f"{entry.pk:020x}{track.pk:020x}"
-    repository = Repository.objects.create(entry=entry, track=track, created_at=now)
-    player = Player.objects.create(
-        competition=track.competition, track_name=track.name, digest=f"sha256:{commit}", title="Wise", command=["main"],
-        repository=repository, commit=commit, created_at=now,
-    )  # fmt: skip
-    submission = Submission.objects.create(
-        repository=repository, commit=commit, tag="submission-1", submitted_by=captain, received_at=now, title="Wise",
-        licence="MIT", state=Submission.State.READY, state_since=now, player=player,
-    )  # fmt: skip
-    QuotaSlot.objects.create(
-        repository=repository, commit=commit, tag="submission-1", reserved_by=captain, reserved_at=now,
-        state=QuotaSlot.State.USED, submission=submission,
-    )  # fmt: skip
 
 
 @pytest.fixture
@@ -163,7 +108,7 @@ def test_a_round_from_its_plan_to_the_verified_bundle(
     ACTS["publish"](round_, olga)
     for part in ("bundle", "images"):
         release(round_=round_, part=part, by=olga, reason="It is over.")
-    _bundle(client, round_, tmp_path)
+    verified_bundle(client, round_, tmp_path)
     _objections(client, opened, round_, the_clock)
     sweep_and_play()
     _leaderboards(client, opened.competition)
@@ -182,7 +127,7 @@ def _placed(opened: Open, round_: Round) -> None:
         assert len(places) == 2
 
 
-def _bundle(client: Client, round_: Round, tmp_path: Path) -> None:
+def verified_bundle(client: Client, round_: Round, tmp_path: Path) -> None:
     """The site's key signed it for everybody, and `gauntlet verify` accepts it where the engine has the format."""
     name = round_.competition.format
     content = client.get(reverse("pages:round_file", args=[name, 1, "bundle"])).getvalue()

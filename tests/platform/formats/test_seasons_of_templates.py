@@ -25,8 +25,8 @@ from rounds.release.released_parts import release
 from rounds.release.signing_keys import public_key
 from tests.platform.bundle_content import bundle_content
 from tests.platform.conftest import FakeClock
+from tests.platform.formats.conftest import submit_ready
 from tests.platform.formats.simulated_work import sweep_and_play
-from tests.platform.formats.test_rounds_of_every_format import submit_ready
 
 TEMPLATES = {
     "avc-2018": ["Development round 1", "Development round 2", "Final"],

@@ -17,7 +17,7 @@ from django.db.models import Exists, Max, OuterRef, Q
 from competitions.models import Competition, Track
 from competitions.selectors import require, rules_in_force
 from core import clock, event_log, platform_error_report
-from core.errors import Fault, GauntletError, Refusal
+from core.errors import Fault, GauntletError, Refusal, RefusedInState
 from core.roles import Right
 from core.worker_notifications import notify
 from formats.query import NAME
@@ -196,9 +196,11 @@ def re_evaluate(*, submission: Submission, by: User, reason: str) -> Evaluation:
                 fix="replay what failed in the lists of that format",
             )
         if not _counts(submission):
-            raise Refusal(f"{submission} is not ready, or disqualified", fix="choose a ready submission")
+            problem = f"{submission} is not ready, or disqualified"
+            raise RefusedInState(problem, state=submission.state, fix="choose a ready submission")
         if submission.evaluations.filter(COUNTED, state=Evaluation.State.PLAYING).exists():
-            raise Refusal(f"{submission} is being evaluated", fix="wait until the evaluation ends")
+            problem, fix = f"{submission} is being evaluated", "wait until the evaluation ends"
+            raise RefusedInState(problem, state=Evaluation.State.PLAYING, fix=fix)
         if submission.evaluations.filter(rejudging__state__in=OPEN).exists():
             raise Refusal(f"{submission} is being rejudged", fix="publish or discard that rejudging first")
         basis = basis_in_force(track)
