@@ -142,7 +142,10 @@ class RoundFormat(Protocol):
         """Return the table of the perturbed images, as CSV."""
 
     def perturbed_images(self, round_: Round, number: int) -> Callable[[], IO[bytes]] | None:
-        """Return what opens the archive of the images of row `number` of the table, None without such a row."""
+        """Return what opens the archive of the images of row `number` of the table.
+
+        None without such a row, and while its attack is hidden.
+        """
 
     # verification
 

@@ -78,6 +78,7 @@ def _entry(round_: Round, submission: Submission, order: int, prior: int) -> Rou
         eligible_at_freeze=not because,
         bundled=bool(_player(submission).baseline),
         ineligible_because=because,
+        title_hidden=submission.hidden_at is not None,
     )
 
 

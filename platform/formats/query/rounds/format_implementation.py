@@ -134,7 +134,7 @@ class QueryRounds:
         return pairs_table(round_)
 
     def perturbed_images(self, round_: Round, number: int) -> Callable[[], IO[bytes]] | None:
-        match = pairs_of(round_).filter(pk=number).first()
+        match = pairs_of(round_).filter(pk=number, attack__given_title="").first()  # none that a hidden attack made
         return None if match is None else partial(open_images, match)
 
     def verify(self, competitions: QuerySet[Competition], *, repair: bool) -> Verified:

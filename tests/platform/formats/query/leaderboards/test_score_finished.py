@@ -63,8 +63,8 @@ def test_it_works(env: BoardFixture, model: Evaluation) -> None:
     assert (model.state, model.value, model.samples, model.failures) == ("scored", 2.0, 6, 1)
     noise, boundary = (place.player for place in model.pool.places.all())
     assert model.per_opponent == [
-        {"player": noise.pk, "title": "noise", "median": 3.5, "failures": 0},
-        {"player": boundary.pk, "title": "boundary", "median": 2.0, "failures": 1},
+        {"player": noise.pk, "median": 3.5, "failures": 0},
+        {"player": boundary.pk, "median": 2.0, "failures": 1},
     ]
     assert model.worst_opponent == boundary
     assert model.median_seconds == pytest.approx(0.2)
