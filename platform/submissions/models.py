@@ -49,13 +49,13 @@ class Player(models.Model):
             models.CheckConstraint(condition=Q(repository__isnull=False) | ~Q(baseline=""), name="player_has_a_source"),
         ]
 
+    def __str__(self) -> str:
+        return f"{self.title} ({self.digest.removeprefix('sha256:')[:12]})"
+
     @property
     def hidden(self) -> bool:
         """Whether one of its submissions is hidden."""
         return bool(self.given_title)
-
-    def __str__(self) -> str:
-        return f"{self.title} ({self.digest.removeprefix('sha256:')[:12]})"
 
 
 class Submission(models.Model):

@@ -11,8 +11,6 @@ class Migration(migrations.Migration):
     operations = [
         migrations.AddField("submission", "hidden_at", models.DateTimeField(blank=True, null=True)),
         migrations.AddField("submission", "hidden_for", models.TextField(blank=True)),
-        migrations.AddField(
-            "submission", "given_title", models.CharField(blank=True, editable=False, max_length=120)
-        ),
+        migrations.AddField("submission", "given_title", models.CharField(blank=True, editable=False, max_length=120)),
         migrations.AddField("player", "given_title", models.CharField(blank=True, editable=False, max_length=120)),
     ]

@@ -385,6 +385,8 @@ def test_a_submission_that_was_made_a_baseline_enters_without_prizes_beside_the_
     counts = env.submission("owls", "model", 3)
     baseline = env.submission("owls", "model", 2)
     make_baseline(submission=baseline, by=env.organiser, reason="everybody knows it")
+    assert counts.player is not None
+    assert baseline.player is not None
     round_ = frozen(env, "final")
     entries = {entry.submission_id: entry for entry in round_.entries.filter(track__name="model")}
     assert entries[counts.pk].eligible
@@ -400,5 +402,4 @@ def test_a_submission_that_was_made_a_baseline_enters_without_prizes_beside_the_
     played = round_.entries.get(submission=baseline)
     assert (played.place is not None, played.eligible) == (True, False)
     publish(round_=round_, by=env.organiser)
-    assert "owls 2" in env.pool("model")
-    assert "owls 3" in env.pool("model")
+    assert {counts.player.title, baseline.player.title} <= set(env.pool("model"))
