@@ -14,7 +14,6 @@ from core.time_format import in_words
 from repositories.models import Repository
 from workers.lease import Leased
 
-
 HIDDEN_TITLE = "Hidden submission"
 """What everybody reads in place of the title of a submission that organisers have hidden."""
 

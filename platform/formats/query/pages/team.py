@@ -43,7 +43,7 @@ def team_content(
                     "choice": choices.get(track.pk),
                     "teams_choose": teams_choose,
                     "baseline": track.pk in baselines,
-                }  # fmt: skip
+                }
             )
             for track in tracks
         },
