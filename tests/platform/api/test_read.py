@@ -82,7 +82,7 @@ def test_fields_keep_their_order(program: Any, scored: Submission, alice: User) 
     own = program(alice).get(f"/api/v1/submissions/{scored.pk}").json()
     assert own.keys() - public.keys() == {
         *("commit", "tag", "licence", "submitted_by", "state_since", "cause", "reason", "problem", "fix"),
-        *("disqualified_for", "baseline_for", "slot", "builds"),
+        *("disqualified_for", "baseline_for", "hidden_at", "hidden_for", "given_title", "slot", "builds"),
     }
 
 
