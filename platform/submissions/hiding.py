@@ -6,6 +6,7 @@ until the submission is shown again. So no reader needs a condition for it.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
 
 from django.db import transaction
@@ -63,7 +64,7 @@ def label_player(player: int) -> None:
         players.exclude(given_title="").update(title=F("given_title"), given_title="")
 
 
-def _change(submission: Submission, before: Q, changes: dict[str, object], problem: str) -> None:
+def _change(submission: Submission, before: Q, changes: Mapping[str, object], problem: str) -> None:
     """Change a submission that is as it was `before`, and the label of its player; refuse with `problem` otherwise."""
     # also held where a build makes the submission a player, whose label follows
     Competition.objects.select_for_update(no_key=True).get(pk=submission.repository.track.competition_id)
