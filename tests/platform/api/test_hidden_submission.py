@@ -25,7 +25,7 @@ def test_no_answer_has_the_title_for_others(
     reader = program(User.objects.filter(username=role).first())
     scored.refresh_from_db()
     Submission.objects.filter(pk=scored.pk).update(title=TITLE)
-    Player.objects.filter(pk=scored.player_id).update(title=TITLE)
+    Player.objects.filter(submissions=scored).update(title=TITLE)
     read = [row for row in TABLE if row.method == "get"]
     before = [row.name for row in read if TITLE in reader.get(address(row.name, places)).content.decode()]
     assert {"submissions", "submission", "leaderboard", "round", "match"} <= set(before)

@@ -121,9 +121,9 @@ def test_a_player_has_the_label_while_one_of_its_submissions_is_hidden(
     for submission in (hidden, other):
         hiding.hide(submission=submission, by=olga, reason="the same content")
     hiding.show_again(submission=hidden, by=olga, reason="")
-    assert Player.objects.get(pk=hidden.player_id).title == HIDDEN_TITLE
+    assert Player.objects.get(submissions=hidden).title == HIDDEN_TITLE
     hiding.show_again(submission=other, by=olga, reason="")
-    assert Player.objects.get(pk=hidden.player_id).title == TITLE
+    assert Player.objects.get(submissions=hidden).title == TITLE
     assert [event.sentence for event in Event.objects.filter(subject=f"submission:{hidden.pk}").order_by("pk")] == [
         f"olga hid submission {hidden.pk}.",
         f"olga showed submission {hidden.pk} again.",
