@@ -36,7 +36,10 @@ def competition_of(request: Request, slug: str) -> Competition:
 
 
 def submission_of(request: Request, number: int) -> Submission:
-    """Return a submission to a competition that the user may see. Raise 404 otherwise."""
+    """Return a submission to a competition that the user may see. Raise 404 otherwise.
+
+    Also if it is hidden, for all but its team and the organisers.
+    """
     submissions = Submission.objects.select_related(
         "repository__entry__team",
         "repository__entry__competition__frozen_leaderboards",
@@ -45,7 +48,10 @@ def submission_of(request: Request, number: int) -> Submission:
         "quota_slot",
     )
     visible = visible_competitions(request.user)
-    return one_of(submissions, "submission", pk=number, repository__entry__competition__in=visible)
+    submission = one_of(submissions, "submission", pk=number, repository__entry__competition__in=visible)
+    if submission.hidden_at is not None and not sees_inside(request, submission.repository.entry):
+        raise NotFound("the organisers have hidden this submission")
+    return submission
 
 
 def own_repository(request: Request, team: str, track_name: str) -> Repository:

@@ -213,7 +213,10 @@ class BuildSerializer(AnswerSerializer[Build]):
 
 
 class WholeSubmissionSerializer(SubmissionSerializer):
-    """Data of a submission for its team and the organisers."""
+    """Data of a submission for its team and the organisers.
+
+    `given_title` is its title while it is hidden, otherwise empty.
+    """
 
     submitted_by = serializers.CharField(source="submitted_by.username")
     slot = serializers.CharField(source="quota_slot.state", default=None, allow_null=True)
@@ -224,7 +227,7 @@ class WholeSubmissionSerializer(SubmissionSerializer):
         fields = (
             *SubmissionSerializer.Meta.fields,
             *("commit", "tag", "licence", "submitted_by", "state_since", "cause", "reason", "problem", "fix"),
-            *("disqualified_for", "baseline_for", "slot", "builds"),
+            *("disqualified_for", "baseline_for", "hidden_at", "hidden_for", "given_title", "slot", "builds"),
         )
 
 

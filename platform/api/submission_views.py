@@ -43,7 +43,10 @@ _FILTERS = {
 
 
 class ListSubmissions(ListView[Submission]):
-    """The submissions to the competitions that you may see, newest first. The parameters filter them."""
+    """The submissions to the competitions that you may see, newest first, without hidden ones.
+
+    The parameters filter them.
+    """
 
     serializer_class = ListedSubmissionSerializer
 
@@ -54,7 +57,7 @@ class ListSubmissions(ListView[Submission]):
         if chosen.get("state", Submission.State.READY) not in Submission.State.values:
             raise ValidationError({"state": f"use one of {', '.join(Submission.State.values)}"})
         visible = visible_competitions(self.request.user)
-        found = Submission.objects.filter(repository__entry__competition__in=visible, **chosen)
+        found = Submission.objects.filter(hidden_at=None, repository__entry__competition__in=visible, **chosen)
         return found.select_related("repository__entry__competition", "repository__entry__team", "repository__track")
 
     @extend_schema(

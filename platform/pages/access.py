@@ -58,8 +58,15 @@ def entry_of(request: HttpRequest, team: str) -> Entry:
     return entry
 
 
+class SubmissionHiddenError(Http404):
+    """The organisers have hidden a submission from everybody but its team. The message is for readers."""
+
+
 def submission_of(request: HttpRequest, number: int) -> Submission:
-    """Return a submission to a competition that the user may see. Raise 404 otherwise."""
+    """Return a submission to a competition that the user may see. Raise 404 otherwise.
+
+    Also if it is hidden, for all but its team and the organisers.
+    """
     related = (
         "repository__entry__team",
         "repository__entry__competition__frozen_leaderboards",
@@ -70,6 +77,8 @@ def submission_of(request: HttpRequest, number: int) -> Submission:
     )
     submission = get_object_or_404(Submission.objects.select_related(*related), pk=number)
     check_visible(request, submission.repository.entry.competition)
+    if submission.hidden_at is not None and not sees_inside(request, submission.repository.entry):
+        raise SubmissionHiddenError("The organisers have hidden this submission. Its scores count as before.")
     return submission
 
 

@@ -10,17 +10,22 @@ from core.errors import Fault
 from evaluation.bundle.canonical_json import MOST_SAMPLES, commitment_of, encode
 from evaluation.bundle.player_submissions import BundleSubmission
 from rounds.models import Round, RoundEntry
+from submissions.models import HIDDEN_TITLE
 
 __all__ = ["MOST_SAMPLES", "bundle_submission", "commitment_of", "encode", "written_outcome"]
 
 
 def bundle_submission(entry: RoundEntry) -> BundleSubmission:
-    """Return the submission of an entry as bundles of every format hold it."""
+    """Return the submission of an entry as bundles of every format hold it.
+
+    What became of the title after the outcome was made does not change it: `rounds.release.hidden_titles` does.
+    """
     submission = entry.submission
+    title = HIDDEN_TITLE if entry.title_hidden else submission.given_title or submission.title
     return BundleSubmission(
         team=submission.repository.entry.team.slug,
         commit=submission.commit,
-        title=submission.title,
+        title=title,
         licence=submission.licence,
         eligible=entry.eligible,
         why=entry.ineligible_because,

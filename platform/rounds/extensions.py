@@ -7,9 +7,9 @@ from django.db.models import QuerySet
 from competitions.extension_points import Records, check_before_archiving, deleted_with, owns_window, records_of
 from competitions.models import Competition, FreezeWindow
 from core.errors import Refusal
-from rounds.models import Round
-from submissions.extension_points import players_in_records, players_in_use
-from submissions.models import Player
+from rounds.models import Release, Round
+from submissions.extension_points import players_in_records, players_in_use, published_titles
+from submissions.models import Player, Submission
 
 
 @owns_window.add
@@ -50,3 +50,15 @@ def entered_players() -> QuerySet[Player]:
 def recorded_players() -> QuerySet[Player]:
     """Return the players of all rounds."""
     return Player.objects.filter(round_entries__isnull=False)
+
+
+@published_titles.add
+def bundles_with_the_title(submission: Submission) -> list[str]:
+    """Return a sentence on each released bundle with the title of the submission."""
+    bundles = Release.objects.filter(part=Release.Part.BUNDLE, withdrawn_at=None)
+    holding = bundles.filter(round__entries__submission=submission, round__entries__title_hidden=False)
+    return [
+        f"The released bundle of {release.round.title} holds its title, and stays as it is because it is signed. To "
+        "take the title out, hide the submission, then withdraw the bundle and release it again."
+        for release in holding.select_related("round").order_by("round__number")
+    ]

@@ -33,6 +33,8 @@ class Counting:
     """The keys of those that teams chose to count instead of their newest one."""
     places: Mapping[int, Mapping[int, int]] = field(default_factory=dict)
     """The places on the leaderboards, by the keys of track and entry. Tracks without a seeding are missing."""
+    baselines: QuerySet[Submission] = field(default_factory=Submission.objects.none)
+    """Those that organisers made baselines, which enter beside the one that counts of their team."""
 
 
 @dataclass(frozen=True)
@@ -142,7 +144,10 @@ class RoundFormat(Protocol):
         """Return the table of the perturbed images, as CSV."""
 
     def perturbed_images(self, round_: Round, number: int) -> Callable[[], IO[bytes]] | None:
-        """Return what opens the archive of the images of row `number` of the table, None without such a row."""
+        """Return what opens the archive of the images of row `number` of the table.
+
+        None without such a row, and while its attack is hidden.
+        """
 
     # verification
 

@@ -100,6 +100,8 @@ class RoundEntry(models.Model):
     bundled = models.BooleanField(default=False, editable=False)
     """Whether its player was a bundled one at the freeze; a competition may get new baselines afterwards."""
     ineligible_because = models.CharField(max_length=200, blank=True)
+    title_hidden = models.BooleanField(default=False, editable=False)
+    """Whether the outcome has `HIDDEN_TITLE` in place of its title, as the submission was hidden when it was made."""
     licence_confirmed_at = models.DateTimeField(null=True, blank=True)
     """Time at which an organiser confirmed that its licence is open source; its code may be released then."""
     audit_override_reason = models.CharField(max_length=1000, blank=True)

@@ -15,7 +15,8 @@ from core.administration.columns import labelled, linked
 from core.administration.permissions import ReadOnlyAdmin
 from core.roles import Right
 from repositories.admin import RepositoryAdmin
-from submissions import services
+from submissions import hiding, services
+from submissions.extension_points import published_titles
 from submissions.models import Build, LogChunk, Player, QuotaSlot, Submission
 from submissions.organiser_history import history_of
 
@@ -53,6 +54,7 @@ class SubmissionAdmin(ReadOnlyAdmin):
         linked("player"),
         "disqualified_at",
         "baseline_at",
+        "hidden_at",
     )
     list_filter = (
         "state",
@@ -62,12 +64,16 @@ class SubmissionAdmin(ReadOnlyAdmin):
         "reason",
         ("disqualified_at", admin.EmptyFieldListFilter),
         ("baseline_at", admin.EmptyFieldListFilter),
+        ("hidden_at", admin.EmptyFieldListFilter),
     )
     list_select_related = ("submitted_by", "player", *REPOSITORY)
-    search_fields = ("=pk", "commit", "title", "repository__entry__team__slug", "submitted_by__username")
+    search_fields = ("=pk", "commit", "title", "given_title", "repository__entry__team__slug", "submitted_by__username")
     date_hierarchy = "received_at"
-    actions = ("retry", "refund", "disqualify", "reinstate", "make_baseline", "end_baseline")
-    actions_detail = ("retry", "refund", "disqualify", "reinstate", "make_baseline", "end_baseline")
+    actions = (
+        *("retry", "refund", "disqualify", "reinstate", "make_baseline", "end_baseline"),
+        *("hide", "show_again"),
+    )
+    actions_detail = actions
     change_form_outer_before_template = "admin/submissions/history.html"
 
     def change_view(
@@ -122,7 +128,8 @@ class SubmissionAdmin(ReadOnlyAdmin):
             "Make baseline",
             "Each submission is listed as a baseline, with its team, and is an opponent as other baselines are. "
             "It no longer counts for its team: the newest other one does. Rounds that are frozen keep it as an "
-            "entry, later ones leave it out. Its team sees the reason. You can end this later.",
+            "entry. In later ones of the query format it takes part without prizes, and those of the transfer format "
+            "leave it out. Its team sees the reason. You can end this later.",
             "made baselines",
             lambda row, by, reason: services.make_baseline(submission=row, by=by, reason=reason),
             needs=Right.JUDGE,
@@ -134,6 +141,28 @@ class SubmissionAdmin(ReadOnlyAdmin):
             "Each submission is an ordinary one again, and may count for its team.",
             "no longer baselines",
             lambda row, by, reason: services.end_baseline(submission=row, by=by, reason=reason),
+            needs=Right.JUDGE,
+        )
+    )
+    hide = confirmed_action(
+        AdminAction(
+            "Hide",
+            "Each submission is called “Hidden submission” everywhere, and its page, its code and the images that it "
+            "made are no longer public. Its scores and ranks stay. While it is hidden, the code of its whole "
+            "repository cannot be cloned, as the history may hold the same files. Its team sees the reason. You can "
+            "show it again later.",
+            "hidden",
+            lambda row, by, reason: hiding.hide(submission=row, by=by, reason=reason),
+            needs=Right.JUDGE,
+            notes=lambda row: [note for notes in published_titles.answers(row) for note in notes],
+        )
+    )
+    show_again = confirmed_action(
+        AdminAction(
+            "Show again",
+            "Each hidden submission has its title, its page and its public code again.",
+            "shown again",
+            lambda row, by, reason: hiding.show_again(submission=row, by=by, reason=reason),
             needs=Right.JUDGE,
         )
     )

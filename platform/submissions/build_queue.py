@@ -35,6 +35,7 @@ from submissions.build_faults import (
 )
 from submissions.build_order import BUILD
 from submissions.formats import format_of
+from submissions.hiding import label_player
 from submissions.models import Build, Player, Submission
 from submissions.quota import REFUNDED_FAULTS
 from workers.fault_record import MAX_FAULTS
@@ -95,6 +96,7 @@ def succeed(build: Build, player: Player, checks: Sequence[dict[str, Any]]) -> b
             return False
         now = _finish(build, READY, checks)
         _move(submission, Submission.State.READY, player=player, state_since=clock.database_now())
+        label_player(player.pk)
         event_log.record("ready", submission, player=player.pk, attempt=build.attempt)
         format_of(submission).ready(submission)
         _charge(build, now)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from django.db.models import QuerySet
 
 from core.extension_point import ExtensionPoint
@@ -15,6 +17,9 @@ players_in_records: ExtensionPoint[[], QuerySet[Player]] = ExtensionPoint()
 
 void_by_platform: ExtensionPoint[[], QuerySet[Submission]] = ExtensionPoint()
 """Which submissions have no score because of a platform error after they were ready?"""
+
+published_titles: ExtensionPoint[[Submission], Sequence[str]] = ExtensionPoint()
+"""Which published files hold the title of a submission and cannot change? A sentence for each."""
 
 measured_late: ExtensionPoint[[], QuerySet[Submission]] = ExtensionPoint()
 """Which submissions waited so long for their score that their slot was refunded?"""

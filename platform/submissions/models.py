@@ -14,6 +14,9 @@ from core.time_format import in_words
 from repositories.models import Repository
 from workers.lease import Leased
 
+HIDDEN_TITLE = "Hidden submission"
+"""What everybody reads in place of the title of a submission that organisers have hidden."""
+
 
 class Player(models.Model):
     """A submission or baseline made ready to run, named by its digest: equal digests are the same player.
@@ -25,6 +28,9 @@ class Player(models.Model):
     track_name = models.CharField(max_length=16, choices=track_choices)
     digest = models.CharField(max_length=80)
     title = models.CharField(max_length=120)
+    """`HIDDEN_TITLE` while one of its submissions is hidden."""
+    given_title = models.CharField(max_length=120, blank=True, editable=False)
+    """The title in its files while one of its submissions is hidden, otherwise empty."""
     command = models.JSONField()
     gpu = models.BooleanField(default=False)
     image = models.CharField(max_length=200, blank=True)
@@ -44,6 +50,11 @@ class Player(models.Model):
 
     def __str__(self) -> str:
         return f"{self.title} ({self.digest.removeprefix('sha256:')[:12]})"
+
+    @property
+    def hidden(self) -> bool:
+        """Whether one of its submissions is hidden."""
+        return bool(self.given_title)
 
 
 class Submission(models.Model):
@@ -69,6 +80,7 @@ class Submission(models.Model):
     submitted_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="submissions")
     received_at = models.DateTimeField(db_index=True)
     title = models.CharField(max_length=120)
+    """What everybody reads: `HIDDEN_TITLE` while it is hidden."""
     licence = models.CharField(max_length=200)
 
     state = models.CharField(max_length=10, choices=State.choices, default=State.RECEIVED, db_index=True)
@@ -89,6 +101,11 @@ class Submission(models.Model):
     baseline_at = models.DateTimeField(null=True, blank=True)
     """Time at which an organiser made it a baseline of its track; None for most."""
     baseline_for = models.TextField(blank=True)
+    hidden_at = models.DateTimeField(null=True, blank=True)
+    """Time at which an organiser hid it; None for most."""
+    hidden_for = models.TextField(blank=True)
+    given_title = models.CharField(max_length=120, blank=True, editable=False)
+    """The title in its files while it is hidden, for its team and the organisers; otherwise empty."""
 
     class Meta:
         ordering = ["-pk"]

@@ -56,6 +56,12 @@ def submitted_baselines() -> QuerySet[Submission]:
     return ready.filter(baseline_at__isnull=False)
 
 
+def tracks_with_baselines(entry: Entry) -> set[int]:
+    """Return the keys of the tracks on which organisers made a submission of a team a baseline."""
+    baselines = submitted_baselines().filter(repository__entry=entry)
+    return set(baselines.order_by().values_list("repository__track", flat=True))
+
+
 def tried_by_track(entry: Entry) -> dict[int, int]:
     """Return how many submissions of a team were built and could be scored, by the key of the track.
 

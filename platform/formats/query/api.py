@@ -43,7 +43,7 @@ from formats.query.rounds.stages_and_decisions import stages
 from formats.query.tracks import MODEL
 from rounds.models import Round
 from rounds.selectors import standings
-from submissions.models import Submission
+from submissions.models import Player, Submission
 
 _SIGHT = ("rules__competition", "sample_set", "round_match__round__window", "round_match__round__competition")
 """What `sight_of` needs of a match."""
@@ -60,7 +60,7 @@ class QueryApi:
     def submission(self, submission: Submission, *, inside: bool) -> Mapping[str, Any]:
         """Return the newest evaluation; while leaderboards are frozen, the public sees the one before the freeze."""
         evaluation = evaluation_of(submission) if inside else public_evaluation_of(submission)
-        return {"evaluation": EvaluationSerializer(evaluation).data if evaluation else None}
+        return {"evaluation": _evaluations([evaluation])[0] if evaluation else None}
 
     def progress(self, submission: Submission, *, inside: bool) -> SubmissionProgress:
         """Return the score of the same evaluation, and the rank where the submission is the one that counts.
@@ -78,7 +78,7 @@ class QueryApi:
 
     def evaluations(self, submission: Submission, *, inside: bool) -> Sequence[Mapping[str, Any]]:
         """Return the evaluations that count; while leaderboards are frozen, the public sees those before the freeze."""
-        return list(EvaluationSerializer(shown_evaluations_of(submission, inside=inside), many=True).data)
+        return _evaluations(list(shown_evaluations_of(submission, inside=inside)))
 
     def matches(self, submission: Submission, user: User | AnonymousUser) -> Sequence[MatchAnswer]:
         """Return the matches of the newest evaluation whose score the person sees."""
@@ -161,6 +161,13 @@ class QueryApi:
             for track, lines in ((MODEL, stage.models), (bracket.track_name, stage.attacks))
             for line in lines
         ]
+
+
+def _evaluations(evaluations: Sequence[Evaluation]) -> Sequence[Mapping[str, Any]]:
+    """Return evaluations with the titles of their opponents."""
+    met = {row["player"] for each in evaluations for row in each.per_opponent}
+    titles = dict(Player.objects.filter(pk__in=met).values_list("pk", "title"))
+    return list(EvaluationSerializer(evaluations, many=True, context={"titles": titles}).data)
 
 
 def _challenge(row: Challenge) -> ChallengeAnswer:

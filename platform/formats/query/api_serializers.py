@@ -75,7 +75,10 @@ class QueryBoardSerializer(serializers.Serializer[Any]):
 
 
 class EvaluationSerializer(AnswerSerializer[Evaluation]):
-    """An evaluation of a submission, finished or not. Numbers are rounded as on the pages."""
+    """An evaluation of a submission, finished or not. Numbers are rounded as on the pages.
+
+    The context has the `titles` of the opponents, by player.
+    """
 
     value = DistanceField(allow_null=True)
     low = DistanceField(allow_null=True)
@@ -101,7 +104,11 @@ class EvaluationSerializer(AnswerSerializer[Evaluation]):
 
     def get_per_opponent(self, evaluation: Evaluation) -> list[dict[str, Any]]:
         """Return a row for each opponent, in the order of the pool."""
-        return [{**row, "median": rounding.distance(row["median"])} for row in evaluation.per_opponent]
+        titles = self.context["titles"]
+        return [
+            {"player": row["player"], "title": titles[row["player"]], **row, "median": rounding.distance(row["median"])}
+            for row in evaluation.per_opponent
+        ]
 
 
 class QueryPlaceSerializer(serializers.Serializer[Any]):

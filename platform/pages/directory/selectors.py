@@ -93,7 +93,8 @@ def search(text: str, user: User | AnonymousUser) -> SearchResults | None:
         return None
     visible = visible_competitions(user)
     titled = Q(title__icontains=text) if len(text) >= SHORTEST else Q(pk__in=[])
-    submissions = Submission.objects.filter(titled | Q(pk=number), repository__entry__competition__in=visible)
+    named = Submission.objects.filter(titled | Q(pk=number), hidden_at=None)
+    submissions = named.filter(repository__entry__competition__in=visible)
     in_teams = Membership.objects.filter(team__entry__competition__in=visible).values("user")
     people = User.objects.filter(username__icontains=text, pk__in=in_teams)
     if len(text) < SHORTEST:

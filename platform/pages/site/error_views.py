@@ -17,6 +17,7 @@ from django.views import defaults as default_views
 from core.errors import Refusal
 from core.migration_state import require_migrated
 from core.problem_details import CONTENT_TYPE, problem_details
+from pages.access import SubmissionHiddenError
 
 RETRY_SECONDS = 60
 PROGRAMS = ("/api/", "/git/")
@@ -42,6 +43,8 @@ def page_not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
     if request.path.startswith("/api/"):
         content = problem_details(HTTPStatus.NOT_FOUND, "not-found", "not found", "check the address")
         return JsonResponse(content, status=HTTPStatus.NOT_FOUND, content_type=CONTENT_TYPE)
+    if isinstance(exception, SubmissionHiddenError):
+        return missing_page(request, str(exception))
     return default_views.page_not_found(request, exception)
 
 

@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from typing import TYPE_CHECKING
 
+from django.db.models import Q
+
 from competitions.models import Competition, Track
 from core.errors import Fault
 from rounds.formats import Counting, format_of
@@ -37,14 +39,15 @@ def eligible_entries(round_: Round, at: datetime) -> list[RoundEntry]:
 
 
 def _counted(round_: Round, counting: Counting, at: datetime) -> list[Submission]:
-    """Return the chosen or else the newest submission of each repository, in their order.
+    """Return the chosen or else the newest submission of each repository, and baselines, in their order.
 
     Where a final requires open source, others do not count.
     """
     final = round_.kind == Round.Kind.FINAL
     open_source = final and round_.competition.licence_policy == Competition.LicencePolicy.REQUIRED
-    ready = counting.submissions.filter(repository__track__competition=round_.competition_id, state_since__lte=at)
-    rows = ready.select_related("repository__entry__team", "repository__track", "player").order_by("pk")
+    in_time = Q(repository__track__competition=round_.competition_id, state_since__lte=at)
+    related = ("repository__entry__team", "repository__track", "player")
+    rows = counting.submissions.filter(in_time).select_related(*related).order_by("pk")
     counted: dict[int, Submission] = {}
     for submission in rows:
         if open_source and not is_open_source(submission.licence):
@@ -52,14 +55,16 @@ def _counted(round_: Round, counting: Counting, at: datetime) -> list[Submission
         before = counted.get(submission.repository_id)
         if before is None or before.pk not in counting.chosen:
             counted[submission.repository_id] = submission
-    return sorted(counted.values(), key=lambda submission: submission.pk)
+    baselines = counting.baselines.filter(in_time).select_related(*related)
+    return sorted([*counted.values(), *baselines], key=lambda submission: submission.pk)
 
 
 def _prior_key(places: Mapping[int, int]) -> Callable[[Submission], tuple[bool, int, bool, int]]:
     """Return the sort key of the initial seeding: by the board, then those not on it, baselines first."""
 
     def key(submission: Submission) -> tuple[bool, int, bool, int]:
-        place = places.get(submission.repository.entry_id)
+        # a place on the board is that of the submission that counts
+        place = None if submission.baseline_at else places.get(submission.repository.entry_id)
         return place is None, place or 0, not _player(submission).baseline, submission.pk
 
     return key
@@ -78,6 +83,7 @@ def _entry(round_: Round, submission: Submission, order: int, prior: int) -> Rou
         eligible_at_freeze=not because,
         bundled=bool(_player(submission).baseline),
         ineligible_because=because,
+        title_hidden=submission.hidden_at is not None,
     )
 
 
@@ -88,6 +94,8 @@ def _player(submission: Submission) -> Player:
 
 
 def _ineligible_because(round_: Round, submission: Submission) -> str:
+    if submission.baseline_at is not None:
+        return "the organisers made it a baseline"
     if submission.repository.entry.ineligible_for_prizes:
         return "the team takes part without prizes"
     open_source_required = round_.competition.licence_policy == Competition.LicencePolicy.OPEN_SOURCE

@@ -79,6 +79,8 @@ def _check(round_: Round, entries: Sequence[RoundEntry], eligible: bool) -> None
     if round_.kind != Round.Kind.FINAL:
         raise Refusal("only a final has prizes", fix="review the licence in the final")
     for entry in entries:
+        if entry.submission.baseline_at is not None:
+            raise Refusal(f"{entry.submission} is a baseline, and wins no prize", fix="remove it from the selection")
         if entry.submission.repository.entry.ineligible_for_prizes:
             raise Refusal(
                 f"the team of {entry.submission} takes part without prizes, whatever its licence",

@@ -26,6 +26,7 @@ from rounds.objections.period import result_state
 from rounds.planning.open_source_licences import is_open_source
 from rounds.release.downloads import bundle_of, images_zip
 from rounds.release.embargo import embargo_reason
+from rounds.release.hidden_titles import entries_with_hidden_titles, leave_out_hidden_titles
 from rounds.release.objections_file import objections_of
 from rounds.release.signing_keys import public_key
 from rounds.running.transitions import lock_competition, require_reason, require_state
@@ -69,7 +70,8 @@ class Download:
 def release(*, round_: Round, part: str, by: User, reason: str) -> Release:
     """Release a part of a published round, an action of its organisers.
 
-    Releasing again what was withdrawn gives the same bytes, until the signing key changes. Raise `Refusal` if the part
+    Releasing again what was withdrawn gives the same bytes, until the signing key changes or the title of an entry is
+    hidden, which then stands in no bundle that is made afterwards. Raise `Refusal` if the part
     is public already or may not be: images under embargo, and the bundle that describes them; the bundle while
     leaderboards are frozen; code if none may be cloned or, except for a final, while the competition is running;
     objections while they are made or wait for an answer.
@@ -80,11 +82,15 @@ def release(*, round_: Round, part: str, by: User, reason: str) -> Release:
         raise Refusal(f"a round has no part {part!r}", fix=f"release one of {', '.join(Release.Part.values)}")
     _check_may_be_public(round_, part)
     key = public_key() if part in _SIGNED else ""
+    if part == Release.Part.BUNDLE:
+        leave_out_hidden_titles(round_, by)
     content = _made(round_, part)
     with transaction.atomic():
         lock_competition(round_)  # not the round alone: a repository can be public by several
         # checked again under the lock: leaderboards may be frozen by now, or the images be in use again
         _check_may_be_public(round_, part)
+        if part == Release.Part.BUNDLE and entries_with_hidden_titles(round_).exists():
+            raise Refusal(f"a submission of {round_} was hidden meanwhile", fix="release the bundle again")
         row = Release.objects.create(
             round=round_, part=part, released_at=clock.now(), released_by=by, content=content, key=key
         )
@@ -141,7 +147,8 @@ def released_entries(round_: Round) -> list[RoundEntry]:
     """Return the entries whose code is public once the code of the round is released, by team and track.
 
     Only a final requires open source, so eligibility is not enough: the licence must be open source, or confirmed by an
-    organiser. Disqualified and withdrawn entries are excluded, also after the release.
+    organiser. Disqualified and withdrawn entries are excluded, also after the release, and all of a repository with a
+    hidden submission, whose files may be in the history of the others.
     """
     return _cloneable(RoundEntry.objects.filter(round=round_))
 
@@ -281,7 +288,9 @@ def _repositories(round_: Round) -> list[Repository]:
 
 
 def _cloneable(entries: QuerySet[RoundEntry]) -> list[RoundEntry]:
+    hidden = Submission.objects.filter(hidden_at__isnull=False)
     standing = entries.filter(submission__disqualified_at=None)
+    standing = standing.exclude(submission__repository__in=hidden.values("repository"))
     return _open_source(standing.exclude(submission__state=Submission.State.WITHDRAWN))
 
 

@@ -80,6 +80,23 @@ def test_an_action_on_the_page_of_a_row_acts_after_confirmation(as_superuser: Cl
     assert submission.disqualified_for == "unfair"
 
 
+def test_a_hidden_submission_has_its_title_on_its_page_alone(as_organiser: Client, rows: Any) -> None:
+    submission = rows.more()
+    title = submission.title
+    asked = as_organiser.post(SUBMISSIONS, selected("hide", submission)).content.decode()
+    assert "Hide: 1 submission" in asked
+    assert "its code and the images that it made are no longer public" in asked
+    assert not Submission.objects.exclude(hidden_at=None).exists()
+    done = as_organiser.post(SUBMISSIONS, confirmed("hide", submission, reason="It names a password."))
+    assert shown_messages(done) == ["1 of 1 hidden."]
+    page = as_organiser.get(reverse("admin:submissions_submission_change", args=[submission.pk])).content.decode()
+    assert f"with the title “{title}”: It names a password." in page
+    done = as_organiser.post(SUBMISSIONS, confirmed("show_again", submission))
+    assert shown_messages(done)[-1] == "1 of 1 shown again."
+    submission.refresh_from_db()
+    assert (submission.title, submission.given_title) == (title, "")
+
+
 def test_a_rejected_submission_is_retried(as_superuser: Client, rows: Any) -> None:
     submission = rows.more()
     Submission.objects.update(state="rejected", player=None)

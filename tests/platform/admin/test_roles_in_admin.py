@@ -86,7 +86,9 @@ ACTIONS: dict[str, Right | None] = {
     **dict.fromkeys(["submissions.submission.retry", "submissions.submission.refund"], ANSWER),
     **dict.fromkeys([f"accounts.accountrequest.{name}" for name in ("approve", "decline")], ANSWER),
     "accounts.signuplink.withdraw": ANSWER,
-    **dict.fromkeys([f"submissions.submission.{name}" for name in ("disqualify", "reinstate")], JUDGE),
+    **dict.fromkeys(
+        [f"submissions.submission.{name}" for name in ("disqualify", "reinstate", "hide", "show_again")], JUDGE
+    ),
     **dict.fromkeys([f"submissions.submission.{name}" for name in ("make_baseline", "end_baseline")], JUDGE),
     **dict.fromkeys([f"rounds.objection.{name}" for name in ("uphold", "reject")], JUDGE),
     **dict.fromkeys(

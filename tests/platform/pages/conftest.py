@@ -101,7 +101,7 @@ def evaluated(submission: Submission, pool: Pool, sample_set: SampleSet, rules: 
         samples=6,
         failures=2,
         worst_opponent=player,
-        per_opponent=[{"player": player.pk, "title": player.title, "median": 1.25, "failures": 2}],
+        per_opponent=[{"player": player.pk, "median": 1.25, "failures": 2}],
         median_seconds=3.5,
         mean_queries=40.0,
     )

@@ -13,7 +13,7 @@ from formats.query.leaderboards.models import Evaluation, Pool, Snapshot, Standi
 from formats.query.leaderboards.scoring import recompute
 from formats.query.leaderboards.visibility import rows_now
 from repositories.models import Repository
-from submissions.models import Submission
+from submissions.models import Player, Submission
 from tests.platform.conftest import NOON
 from tests.platform.pages.conftest import submitted
 
@@ -76,7 +76,7 @@ def test_the_score_against_the_newest_pool_counts(
 
 def test_the_better_median_against_an_opponent_is_marked(client: Client, two: tuple[Submission, Submission]) -> None:
     first, second = two
-    opponent = first.evaluations.get().per_opponent[0]["title"]
+    opponent = Player.objects.get(pk=first.evaluations.get().per_opponent[0]["player"]).title
     cells = row_of(page_of(client, first, second), opponent)
     assert ["(best)" in cell for cell in cells] == [False, True]
 

@@ -24,8 +24,10 @@ from rounds.models import Round
 from rounds.planning.entries import eligible_entries
 from rounds.planning.entries import frozen as frozen_entries
 from rounds.planning.freeze import freeze
+from rounds.publishing.licence_review import confirm_licence
+from rounds.publishing.publication import publish
 from submissions.models import Player, Submission
-from submissions.services import withdraw
+from submissions.services import make_baseline, withdraw
 
 if TYPE_CHECKING:
     from tests.platform.rounds.conftest import RoundFixture
@@ -374,3 +376,30 @@ def test_a_final_may_require_open_source(env: RoundFixture) -> None:
     final.kind = Round.Kind.DEVELOPMENT
     names = [(each.player.title, each.eligible) for each in eligible_entries(final, clock.now())]
     assert sorted(names) == [("model 0", True), ("model 1", True), ("untargeted 0", True)]
+
+
+def test_a_submission_that_was_made_a_baseline_enters_without_prizes_beside_the_one_that_counts(
+    env: RoundFixture,
+) -> None:
+    env.field(2, 2)
+    counts = env.submission("owls", "model", 3)
+    baseline = env.submission("owls", "model", 2)
+    make_baseline(submission=baseline, by=env.organiser, reason="everybody knows it")
+    assert counts.player is not None
+    assert baseline.player is not None
+    round_ = frozen(env, "final")
+    entries = {entry.submission_id: entry for entry in round_.entries.filter(track__name="model")}
+    assert entries[counts.pk].eligible
+    assert (entries[baseline.pk].eligible, entries[baseline.pk].ineligible_because) == (
+        False,
+        "the organisers made it a baseline",
+    )
+    with pytest.raises(Refusal, match="is a baseline"):
+        confirm_licence(entries=[entries[baseline.pk]], by=env.organiser, reason="it is open")
+    services.start(round_=round_, by=env.organiser)
+    env.run(round_)
+    assert (round_.state, round_.problem) == ("scored", "")
+    played = round_.entries.get(submission=baseline)
+    assert (played.place is not None, played.eligible) == (True, False)
+    publish(round_=round_, by=env.organiser)
+    assert {counts.player.title, baseline.player.title} <= set(env.pool("model"))

@@ -9,7 +9,8 @@ from submissions.models import Submission
 
 _SHOWN_WITH = (
     "submission__repository__entry__team", "submission__repository__entry__competition__frozen_leaderboards",
-    "submission__repository__track", "opponent__repository__entry__team", "rules", "sample_set", "by",
+    "submission__repository__track", "opponent__repository__entry__team", "opponent__repository__track",
+    *("rules", "sample_set", "by"),
 )  # fmt: skip
 
 

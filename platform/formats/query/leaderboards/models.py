@@ -98,7 +98,7 @@ class Evaluation(models.Model):
     """A submission measured against a pool on a sample set under one version of the rules.
 
     The score columns are empty until it is scored; `per_opponent` has a row for each, in the pool's order:
-    {"player": id, "title": ..., "median": ..., "failures": ...}, with "own": true for those that an attack's score
+    {"player": id, "median": ..., "failures": ...}, with "own": true for those that an attack's score
     leaves out as they are its own team's.
     """
 

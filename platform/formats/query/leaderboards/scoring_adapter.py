@@ -127,7 +127,7 @@ def _per_opponent(
     """Return the median against each opponent alone; `own` marks those that the score excludes."""
     medians, failures = np.median(distances, axis=1), failed.sum(axis=1)
     rows: list[dict[str, Any]] = [
-        {"player": opponent.player, "title": opponent.title, "median": float(median), "failures": int(count)}
+        {"player": opponent.player, "median": float(median), "failures": int(count)}
         for opponent, median, count in zip(opponents, medians, failures, strict=True)
     ]
     return [row if place in counted else {**row, "own": True} for place, row in enumerate(rows)]

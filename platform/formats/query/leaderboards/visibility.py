@@ -37,7 +37,7 @@ from formats.query.leaderboards.evaluation_basis import (
 )
 from formats.query.leaderboards.models import Evaluation, Snapshot, Standing
 from formats.query.leaderboards.past_boards import board_at
-from submissions.models import Submission
+from submissions.models import HIDDEN_TITLE, Player, Submission
 from submissions.selectors import submitted_baselines
 
 
@@ -115,7 +115,8 @@ def _past_page(track: Track, page: int | str, page_rows: int, at: datetime) -> B
 
 
 def tops(tracks: Sequence[Track], count: int, *, live: Container[int]) -> dict[int, BoardPage]:
-    """Return the first `count` rows of the leaderboard of each track, by its key, in at most three queries.
+    """Return the first `count` rows of the leaderboard of each track, by its key, in at most three queries,
+    and one for each frozen one.
 
     `live` has the keys of the competitions whose live leaderboards the person sees (`seen_live`).
     """
@@ -125,7 +126,8 @@ def tops(tracks: Sequence[Track], count: int, *, live: Container[int]) -> dict[i
     for track in frozen:
         since = frozen_since(track.competition)
         snapshot = kept.get(track.pk)
-        rows = [kept_row(values) for values in snapshot.rows[:count]] if snapshot else []
+        kept_rows = _as_named_now(track.competition_id, snapshot.rows[:count]) if snapshot else []
+        rows = [kept_row(values) for values in kept_rows]
         freeze = BoardFreeze(since, snapshot.reason if snapshot else "") if since else None
         shown[track.pk] = BoardPage(rows, 1, 1, len(rows), freeze)
     return shown
@@ -322,4 +324,14 @@ def _frozen(track: Track, frozen: bool | None) -> tuple[BoardFreeze | None, list
     snapshot = track.snapshots.filter(made_at__lte=since).order_by("-pk").first()
     if snapshot is None:
         return BoardFreeze(since, ""), []
-    return BoardFreeze(since, snapshot.reason), snapshot.rows
+    return BoardFreeze(since, snapshot.reason), _as_named_now(track.competition_id, snapshot.rows)
+
+
+def _as_named_now(competition: int, rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return rows of a snapshot, with the neutral label for titles that are hidden now: a snapshot never changes."""
+    submissions = Submission.objects.filter(repository__entry__competition=competition, hidden_at__isnull=False)
+    players = Player.objects.filter(competition=competition).exclude(given_title="")
+    given = submissions.order_by().values_list("given_title").union(players.values_list("given_title"))
+    hidden = {title for (title,) in given}
+    names = ("title", "worst_opponent")
+    return [{**row, **{name: HIDDEN_TITLE for name in names if row[name] in hidden}} for row in rows]

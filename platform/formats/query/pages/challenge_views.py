@@ -75,7 +75,9 @@ def show(request: HttpRequest, number: int) -> HttpResponse:
             address=lambda sample, name: reverse("pages:challenge_image", args=[shown.pk, sample, name]),
             factor=request.GET.get("amplify", ""),
             page=request.GET.get("page", "1"),
-        ),
+        )
+        if not _hidden_attack(shown)
+        else None,
     }
     return render(request, "formats/query/challenge.html", context)
 
@@ -84,11 +86,19 @@ def show(request: HttpRequest, number: int) -> HttpResponse:
 def image(request: HttpRequest, number: int, sample: int, name: str) -> HttpResponse:
     """Return a picture of a sample as PNG, for those who see the challenge."""
     shown = _challenge_of(request, number)
+    if _hidden_attack(shown):
+        raise Http404("the attack is hidden")
     try:
         content = engine_adapter.picture(shown, sample, name)
     except Refusal as refusal:
         raise Http404(refusal.problem) from refusal
     return HttpResponse(content, content_type="image/png", headers={"Cache-Control": "private, max-age=600"})
+
+
+def _hidden_attack(shown: Challenge) -> bool:
+    """Return whether the images are those of an opponent that the organisers have hidden."""
+    opponent = shown.opponent
+    return opponent is not None and opponent.hidden_at is not None and opponent.repository.track.name != MODEL
 
 
 def _challenge_of(request: HttpRequest, number: int) -> Challenge:

@@ -117,8 +117,9 @@ def round_gallery(
 
 
 def _pairs(played: Round, attack_track: str) -> list[_Pair]:
-    """Return the matches that the outcome uses, in one query."""
-    rows = RoundMatch.objects.filter(round=played, samples__gt=0, match__attack__track_name=attack_track)
+    """Return the matches that the outcome uses, without those of hidden attacks, in one query."""
+    attacks = {"match__attack__track_name": attack_track, "match__attack__given_title": ""}
+    rows = RoundMatch.objects.filter(round=played, samples__gt=0, **attacks)
     columns = rows.values_list("match", "match__model", "match__attack", "samples")
     return [_Pair(match, model, attack, samples or 0) for match, model, attack, samples in columns]
 

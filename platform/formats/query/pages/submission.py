@@ -138,8 +138,7 @@ def _opponents(evaluation: Evaluation) -> list[EvaluationOpponent]:
     names = names_of(row["player"] for row in evaluation.per_opponent)
     matches = by_opponent(evaluation)
     return [
-        EvaluationOpponent(row, names.get(row["player"], PlayerName(row["title"])), matches.get(row["player"]))
-        for row in evaluation.per_opponent
+        EvaluationOpponent(row, names[row["player"]], matches.get(row["player"])) for row in evaluation.per_opponent
     ]
 
 

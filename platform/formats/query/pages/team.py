@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
+from typing import Any
 
 from django.http import HttpRequest
 
 from competitions.board_freezes import frozen_since, sees_live
-from competitions.models import Entry, Track
-from formats.query.leaderboards.board_rows import BoardRow
+from competitions.models import Entry
 from formats.query.leaderboards.models import Evaluation
 from formats.query.leaderboards.selection_effect import luck_of
 from formats.query.leaderboards.visibility import evaluations_of, rows_of
 from formats.query.pages.submission import state_of
-from formats.query.pages.submission_choice_display import TeamChoice, choices_of_team, choosing_is_allowed
+from formats.query.pages.submission_choice_display import choices_of_team, choosing_is_allowed
 from pages.formats import Content, StandingContent, SubmissionInList, TeamContent
 from submissions.models import Submission
+from submissions.selectors import tracks_with_baselines
 
 
 def team_content(
@@ -28,13 +29,23 @@ def team_content(
     rows = {track.pk: row for track, row in rows_of(entry, frozen=frozen)}
     choices = choices_of_team(entry) if inside and teams_choose else {}
     evaluations = evaluations_of(submissions, competition, inside=inside)
+    tracks = list(competition.tracks.all())
+    baselines = tracks_with_baselines(entry) if len(rows) < len(tracks) else set()
     return TeamContent(
         which_counts="On each track the newest scored submission counts, unless the team chooses another one."
         if teams_choose
         else "On each track the newest scored submission counts.",
         standings={
-            track.pk: _standing(track, rows.get(track.pk), choices.get(track.pk), teams_choose=teams_choose)
-            for track in competition.tracks.all()
+            track.pk: _standing(
+                {
+                    "track": track,
+                    "row": rows.get(track.pk),
+                    "choice": choices.get(track.pk),
+                    "teams_choose": teams_choose,
+                    "baseline": track.pk in baselines,
+                }
+            )
+            for track in tracks
         },
         submissions={each.pk: _in_list(each, evaluations.get(each.pk)) for each in submissions},
         frozen=Content(
@@ -49,11 +60,10 @@ def team_content(
     )
 
 
-def _standing(track: Track, row: BoardRow | None, choice: TeamChoice | None, *, teams_choose: bool) -> StandingContent:
+def _standing(context: Mapping[str, Any]) -> StandingContent:
+    row = context["row"]
     return StandingContent(
-        template="formats/query/parts/standing.html",
-        context={"track": track, "row": row, "choice": choice, "teams_choose": teams_choose},
-        submission=row.submission if row else None,
+        template="formats/query/parts/standing.html", context=context, submission=row.submission if row else None
     )
 
 

@@ -14,7 +14,7 @@ from django.forms import Field
 from competitions.board_freezes import frozen_since
 from competitions.models import Competition, RulesVersion, SampleSet
 from core.data_difference import Verified
-from formats.query.leaderboards.evaluation_basis import counted_at, counting, places_at
+from formats.query.leaderboards.evaluation_basis import counted_at, counting, places_at, valid_baselines
 from formats.query.leaderboards.submission_choices import chosen_submissions
 from formats.query.matches import services as matches
 from formats.query.matches.models import Match, Piece
@@ -70,6 +70,7 @@ class QueryRounds:
             submissions=counting(counted_at(at)),
             chosen={submission for track in tracks for submission in chosen_submissions(track, at)},
             places={track.pk: places_at(track, at) for track in tracks},
+            baselines=valid_baselines(),
         )
 
     def check_field(self, round_: Round, entries: Sequence[RoundEntry], rules: RulesVersion) -> None:
@@ -134,7 +135,7 @@ class QueryRounds:
         return pairs_table(round_)
 
     def perturbed_images(self, round_: Round, number: int) -> Callable[[], IO[bytes]] | None:
-        match = pairs_of(round_).filter(pk=number).first()
+        match = pairs_of(round_).filter(pk=number, attack__given_title="").first()  # none that a hidden attack made
         return None if match is None else partial(open_images, match)
 
     def verify(self, competitions: QuerySet[Competition], *, repair: bool) -> Verified:

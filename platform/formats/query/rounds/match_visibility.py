@@ -11,6 +11,7 @@ into its queries, seconds and distances. So rows and images of secret samples fo
 - The rows of a match are public with the bundle, perturbed images with the perturbed images, clean ones with the
   images.
 - Matches on development samples show everything, and organisers see everything.
+- What a hidden attack made is shown to organisers alone.
 """
 
 from __future__ import annotations
@@ -55,10 +56,15 @@ _NUMBERS = Sight(rows=False, perturbed=False, clean=False)
 def sight_of(match: Match, user: User | AnonymousUser) -> Sight | None:
     """Return what the person sees of a match, None if nothing; for a competition that the person sees.
 
-    `match` comes with its rules, competition, sample set and round.
+    `match` comes with its rules, competition, sample set, round and attack.
     """
+    organises = may(user, match.rules.competition, Right.SEE_SECRETS)
+    sight = _sight(match, user, organises=organises)
+    return replace(sight, perturbed=False) if sight and match.attack.hidden and not organises else sight
+
+
+def _sight(match: Match, user: User | AnonymousUser, *, organises: bool) -> Sight | None:
     competition = match.rules.competition
-    organises = may(user, competition, Right.SEE_SECRETS)
     round_match = getattr(match, "round_match", None)
     if round_match is not None and pairs_public(round_match.round, user) and round_match.samples:
         released = _released(round_match.round, round_match.samples)

@@ -23,6 +23,7 @@ from pages.round.objections import objection_address
 from rounds.models import Release, Round
 from rounds.publishing.visibility import images_seen, pairs_public
 from rounds.release.released_parts import released
+from submissions.models import Player
 
 
 @require_safe
@@ -72,10 +73,11 @@ def _pair_context(competition: Competition, found: PairPage) -> dict[str, object
 def round_image(request: HttpRequest, slug: str, number: int, attack: int, sample: int, name: str) -> HttpResponse:
     """Return a picture of what an attack made of a sample in a round, as PNG.
 
-    For people who see all images of the round now: a release may be withdrawn.
+    For people who see all images of the round now: a release may be withdrawn, or the attack hidden.
     """
     shown = round_of(request, slug, number)
-    if shown.competition.format != NAME or not images_seen(shown, request.user):
+    hidden = Player.objects.filter(pk=attack).exclude(given_title="")
+    if shown.competition.format != NAME or not images_seen(shown, request.user) or hidden.exists():
         raise Http404("no such picture")
     try:
         content = picture(frozen_tournament(shown), attack, sample, name)

@@ -61,7 +61,7 @@ def round_gallery(played: Round, track: Track, *, chosen: str, factor: str, page
     """
     tournament = frozen_tournament(played)
     inside = list(current_entrants(tournament))
-    attacks = best_first(each for each in inside if each.track_id == track.pk)[:COLUMNS]
+    attacks = best_first(each for each in inside if each.track_id == track.pk and not each.player.hidden)[:COLUMNS]
     if not attacks:
         return None
     defences = best_first(each for each in inside if each.track.name == DEFENCE)

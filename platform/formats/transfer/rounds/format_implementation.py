@@ -98,7 +98,7 @@ class TransferRounds(LeaderboardsContinue):
         return attack_runs_table(round_)
 
     def perturbed_images(self, round_: Round, number: int) -> Callable[[], IO[bytes]] | None:
-        run = attack_runs_of(round_).filter(pk=number).first()
+        run = attack_runs_of(round_).filter(pk=number, attack__given_title="").first()  # none that is hidden
         return None if run is None else partial(object_store.open_object, run.artefact)
 
     def verify(self, competitions: QuerySet[Competition], *, repair: bool) -> Verified:

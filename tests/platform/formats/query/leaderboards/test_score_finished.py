@@ -63,8 +63,8 @@ def test_the_score_of_a_model_is_the_median_of_its_smallest_distances(env: Board
     assert (model.state, model.value, model.samples, model.failures) == ("scored", 2.0, 6, 1)
     noise, boundary = (place.player for place in model.pool.places.all())
     assert model.per_opponent == [
-        {"player": noise.pk, "title": "noise", "median": 3.5, "failures": 0},
-        {"player": boundary.pk, "title": "boundary", "median": 2.0, "failures": 1},
+        {"player": noise.pk, "median": 3.5, "failures": 0},
+        {"player": boundary.pk, "median": 2.0, "failures": 1},
     ]
     assert model.worst_opponent == boundary
     assert model.median_seconds == pytest.approx(0.2)

@@ -112,6 +112,18 @@ def test_pages_name_it_with_its_team_and_as_a_baseline(
     assert "only for the team" in client.get(page).content.decode()
 
 
+def test_the_page_of_its_team_says_why_nothing_has_a_rank(
+    env: BoardFixture, sent: list[Submission], olga: User, client: Client
+) -> None:
+    Competition.objects.update(public=True)
+    withdraw(submission=sent[0], by=sent[0].submitted_by)
+    make_baseline(submission=sent[1], by=olga, reason="known")
+    counted(env)
+    page = client.get(reverse("pages:team", args=["owls"])).content.decode()
+    assert "a submission on this track is a baseline" in page
+    assert page.count("No score yet.") == 2
+
+
 def test_its_image_is_kept(sent: list[Submission], olga: User) -> None:
     player = sent[0].player
     assert player is not None

@@ -27,7 +27,7 @@ PUBLIC = [
 ]
 TEAM = [
     *("commit", "tag", "licence", "submitted_by", "state_since", "cause", "reason", "problem", "fix"),
-    *("disqualified_for", "baseline_for", "slot", "builds"),
+    *("disqualified_for", "baseline_for", "hidden_at", "hidden_for", "given_title", "slot", "builds"),
 ]
 
 

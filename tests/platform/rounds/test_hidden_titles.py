@@ -1,0 +1,70 @@
+"""Titles of hidden submissions in the signed bundles of rounds."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from core import object_store
+from evaluation.formats.query.bundle.verify import verify
+from rounds.models import Release, Round
+from rounds.publishing.publication import publish
+from rounds.release.released_parts import open_part, public_entries, release, withdraw
+from submissions import hiding
+from submissions.extension_points import published_titles
+from submissions.models import HIDDEN_TITLE, Submission
+
+if TYPE_CHECKING:
+    from tests.platform.rounds.conftest import RoundFixture
+
+TITLE = "ab9f2c-leaked"
+
+
+def published(env: RoundFixture) -> tuple[Round, Submission]:
+    """A published final of two models and two attacks, and one of the models."""
+    env.field(2, 2)
+    submission = Submission.objects.filter(repository__track=env.tracks["model"]).latest("pk")
+    Submission.objects.filter(pk=submission.pk).update(title=TITLE)
+    round_ = env.scored(env.plan("final"))
+    publish(round_=round_, by=env.organiser)
+    return round_, submission
+
+
+def bundle(round_: Round) -> bytes:
+    with open_part(round_, Release.Part.BUNDLE).open() as file:
+        return file.read()
+
+
+def test_a_bundle_that_is_released_afterwards_has_the_label_and_verifies(env: RoundFixture) -> None:
+    round_, submission = published(env)
+    assert TITLE.encode() in object_store.get(round_.outcome)
+    hiding.hide(submission=submission, by=env.organiser, reason="It names a password.")
+    release(round_=round_, part=Release.Part.BUNDLE, by=env.organiser, reason="the end")
+    content = bundle(round_)
+    assert TITLE.encode() not in content
+    assert HIDDEN_TITLE.encode() in content
+    assert verify(content, samples=round_.commitment, field=round_.field_commitment).problems == ()
+    assert [note for notes in published_titles.answers(submission) for note in notes] == []
+
+
+def test_a_released_bundle_keeps_the_title_until_it_is_withdrawn_and_released_again(env: RoundFixture) -> None:
+    round_, submission = published(env)
+    first = release(round_=round_, part=Release.Part.BUNDLE, by=env.organiser, reason="the end")
+    (note,) = [note for notes in published_titles.answers(submission) for note in notes]
+    assert note.startswith("The released bundle of R holds its title")
+    hiding.hide(submission=submission, by=env.organiser, reason="It names a password.")
+    assert TITLE.encode() in bundle(round_)
+    withdraw(release=first, by=env.organiser, reason="It names a password.")
+    release(round_=round_, part=Release.Part.BUNDLE, by=env.organiser, reason="without the title")
+    assert TITLE.encode() not in bundle(round_)
+
+
+def test_no_code_of_its_repository_is_public(env: RoundFixture) -> None:
+    round_, submission = published(env)
+    Release.objects.create(
+        round=round_, part=Release.Part.CODE, released_at=env.clock.at, released_by=env.organiser, content=""
+    )
+    assert submission.pk in {entry.submission_id for entry in public_entries(env.competition)}
+    hiding.hide(submission=submission, by=env.organiser, reason="It names a password.")
+    public = {entry.submission_id for entry in public_entries(env.competition)}
+    assert public
+    assert submission.pk not in public
