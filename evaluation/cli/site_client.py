@@ -126,6 +126,16 @@ class SiteChallenge:
 
 
 @dataclass(frozen=True)
+class SiteOpponent:
+    """An opponent that a submission may challenge; a baseline has no team."""
+
+    opponent: str
+    track: str
+    title: str
+    team: str = ""
+
+
+@dataclass(frozen=True)
 class SiteLogLine:
     """A line of a log."""
 
@@ -191,6 +201,14 @@ class SiteClient:
     def withdraw(self, number: int) -> SiteSubmission:
         """Withdraw a submission."""
         return read_submission(self._answer("POST", f"submissions/{number}/withdraw", {}))
+
+    def choose(self, number: int) -> SiteSubmission:
+        """Let a submission count instead of the newest one of its team."""
+        return read_submission(self._answer("POST", f"submissions/{number}/choose", {}))
+
+    def opponents(self, submission: int) -> list[SiteOpponent]:
+        """Return whom a submission may challenge."""
+        return [_read(SiteOpponent, row) for row in self.rows(f"submissions/{submission}/opponents")]
 
     def request_challenge(self, submission: int, opponent: str) -> SiteChallenge:
         """Request a challenge of a submission."""

@@ -1,4 +1,4 @@
-"""`gauntlet status`, `quota`, `board` and `withdraw`: what a site shows of one's teams, and a withdrawal."""
+"""`gauntlet status`, `quota`, `board`, `choose` and `withdraw`: what a site shows of one's teams, and two decisions."""
 
 from __future__ import annotations
 
@@ -30,7 +30,11 @@ def add_parser(subcommands: Any) -> None:
     board.add_argument("--at", default="", metavar="TIME", help="as of a past time: 2026-11-23 or 2026-11-23T12:00Z")
     withdraw: argparse.ArgumentParser = subcommands.add_parser("withdraw", help="withdraw a submission permanently")
     withdraw.add_argument("number", type=positive, metavar="N")
-    for command, run in ((status, run_status), (quota, run_quota), (board, run_board), (withdraw, run_withdraw)):
+    choose: argparse.ArgumentParser = subcommands.add_parser("choose", help="choose which submission counts")
+    choose.add_argument("number", type=positive, metavar="N", help="the number of a submission that has a score")
+    for command, run in (
+        (status, run_status), (quota, run_quota), (board, run_board), (withdraw, run_withdraw), (choose, run_choose),
+    ):  # fmt: skip
         add_site(command)
         add_json(command)
         command.set_defaults(run=run)
@@ -105,6 +109,16 @@ def run_withdraw(given: argparse.Namespace) -> int:
         print_json(client.get(f"submissions/{given.number}"))
     else:
         say(f"Submission {withdrawn.number}, {withdrawn.title}, is withdrawn.")
+    return 0
+
+
+def run_choose(given: argparse.Namespace) -> int:
+    client = site_client(given)
+    chosen = client.choose(given.number)
+    if given.json:
+        print_json(client.get(f"submissions/{given.number}"))
+    else:
+        say(f"Submission {chosen.number}, {chosen.title}, counts for {chosen.team} on the track {chosen.track}.")
     return 0
 
 

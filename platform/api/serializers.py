@@ -307,6 +307,19 @@ class ChallengeRequestSerializer(serializers.Serializer[Any]):
     opponent = serializers.CharField(max_length=60)
 
 
+class OpponentSerializer(serializers.Serializer[Any]):
+    """An opponent that a submission may challenge: a bundled baseline, or a submission whose code is released.
+
+    `submission` is null and `team` empty for a baseline.
+    """
+
+    opponent = serializers.CharField(help_text="What a challenge names it by.")
+    track = serializers.CharField()
+    title = serializers.CharField()
+    team = serializers.CharField(help_text="The name of its team.")
+    submission = serializers.IntegerField(allow_null=True)
+
+
 class ChallengeSerializer(serializers.Serializer[Any]):
     """An unranked match of a submission against an opponent that its team chose, named as in the request.
 
