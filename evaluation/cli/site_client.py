@@ -86,11 +86,12 @@ class SiteQuota:
 
 @dataclass(frozen=True)
 class SiteProgress:
-    """How far a submission is."""
+    """How far a submission is; `problem` says which platform error keeps it from a score."""
 
     final: bool
     score: float | None
     rank: int | None
+    problem: str = ""
 
 
 @dataclass(frozen=True)

@@ -132,7 +132,7 @@ def print_submission(shown: SiteSubmission) -> None:
         *([("score", f"{progress.score:g}")] if progress and progress.score is not None else []),
         *([("rank", str(progress.rank))] if progress and progress.rank is not None else []),
         *([("commit", f"{shown.commit[:12]}, tag {shown.tag}")] if shown.commit else []),
-        *([("problem", shown.problem)] if shown.problem else []),
+        *([("problem", problem)] if (problem := shown.problem or (progress.problem if progress else "")) else []),
         *([("fix", shown.fix)] if shown.fix else []),
     ]
     print_facts(rows)

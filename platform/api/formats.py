@@ -41,12 +41,14 @@ class RoundResult:
 class SubmissionProgress:
     """How far a submission is: its score and rank where it has them.
 
-    `final`: it does not change any more unless the submission is measured again.
+    `final`: it does not change any more unless the submission is measured again. `problem` says why it has no score,
+    where platform errors are the cause.
     """
 
     final: bool
     score: float | None = None
     rank: int | None = None
+    problem: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)

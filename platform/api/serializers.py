@@ -134,12 +134,14 @@ class FieldOfFormat(serializers.Field[Any, Any, Any, Any]):
 class ProgressSerializer(serializers.Serializer[Any]):
     """How far a submission is. `final`: nothing changes any more, unless it is measured again.
 
-    `score` and `rank` are those that the leaderboard shows, null without them.
+    `score` and `rank` are those that the leaderboard shows, null without them. `problem` says why there is no score
+    where platform errors are the cause, else it is empty.
     """
 
     final = serializers.BooleanField()
     score = serializers.FloatField(allow_null=True)
     rank = serializers.IntegerField(allow_null=True)
+    problem = serializers.CharField()
 
 
 class ListedSubmissionSerializer(AnswerSerializer[Submission]):
