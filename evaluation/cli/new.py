@@ -85,7 +85,7 @@ def run(given: argparse.Namespace) -> int:
     (given.directory / source.manifest).write_text(manifest, "utf-8")
     readme = given.directory / "README.md"
     commands = [checking, *_trial(source, given.directory)]
-    readme.write_text(_readme(readme.read_text("utf-8"), source.origin, title.strip(), commands), "utf-8")
+    readme.write_text(_readme(readme.read_text("utf-8"), source, title.strip(), commands), "utf-8")
     say(
         f'A copy of {plain} ({source.format} format), titled "{title.strip()}", is in '
         f"{given.directory.resolve()}. Change {'network.py' if given.template else 'main.py'}, then:\n"
@@ -151,8 +151,8 @@ def _trial(source: BundledRepository, directory: Path) -> list[str]:
     return [f"play {_FIRST[source.track].trial} --samples 20 --out {out}"]
 
 
-def _readme(copied: str, origin: str, title: str, trials: list[str]) -> str:
-    """Return a README with the next steps, first `trials`, and what the one of the bundled submission says."""
+def _readme(copied: str, source: BundledRepository, title: str, trials: list[str]) -> str:
+    """Return a README with the next steps, first `trials`, and what the one of `source` says, with its training."""
     first_tag = next_tag(())
     commands = [
         *(f"gauntlet {command}" for command in trials),
@@ -163,8 +163,10 @@ def _readme(copied: str, origin: str, title: str, trials: list[str]) -> str:
     ]
     steps = "\n".join(commands)
     about = re.sub(r"\A# (.*)", r"## What was copied: \1", copied).rstrip()
+    if source.training:
+        about = f"{about}\n\n{source.training} `training.json` has the rest."
     return (
-        f"# {title}\n\nThis began as a copy of {origin}. Describe here what yours does.\n\n"
+        f"# {title}\n\nThis began as a copy of {source.origin}. Describe here what yours does.\n\n"
         f"## Next steps\n\nMake it yours, then:\n\n```sh\n{steps}\n```\n\n"
         f"Every further submission is a commit with a new tag that begins with `{SUBMISSION_PREFIX}`.\n\n{about}\n"
     )
