@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-from smtplib import SMTPException
 
 from django.conf import settings
 from django.core.mail import send_mail
@@ -40,5 +39,5 @@ def tell_captain(webhook: Webhook) -> None:
     )  # fmt: skip
     try:
         send_mail(f"{settings.EMAIL_SUBJECT_PREFIX}The webhook at {host} is disabled", text, None, to)
-    except (OSError, SMTPException) as error:
+    except OSError as error:
         platform_error_report.report(log, error, "the e-mail about disabled webhook %s was not sent", webhook.pk)

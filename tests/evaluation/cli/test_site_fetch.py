@@ -183,7 +183,7 @@ def test_a_download_goes_on_after_a_broken_connection(site: Server, gauntlet: Ga
 
 
 @pytest.mark.parametrize("headers", [{}, {"Content-Range": "bytes 9-20/21"}])
-def test_it_begins_anew_where_the_site_sends_another_part(
+def test_it_begins_again_where_the_site_sends_another_part(
     site: Server, gauntlet: Gauntlet, broken: Path, headers: dict[str, str]
 ) -> None:
     site.answers[PART] = 200, headers, BUNDLE
@@ -204,7 +204,7 @@ def test_a_part_that_nobody_asked_for_is_not_kept(site: Server, gauntlet: Gauntl
     assert (status, "which nobody asked for" in err) == (6, True)
 
 
-def test_it_begins_anew_where_nothing_follows(site: Server, gauntlet: Gauntlet, broken: Path) -> None:
+def test_it_begins_again_where_nothing_follows(site: Server, gauntlet: Gauntlet, broken: Path) -> None:
     """The site has another file than before, which is shorter."""
     site.answers[PART] = 416, {}, b""
     status, _, err = gauntlet("fetch", "digits/1", "--into", broken, "--bundle")

@@ -278,7 +278,7 @@ def test_feeds_have_the_scores_until_a_freeze(stage: Stage, client: Client) -> N
     feeds = [f"{BOARD}/feed.atom", "/teams/owls/feed.atom"]
     (title,), (same,) = (titles(client, feed) for feed in feeds)
     assert title == same
-    assert title.startswith("Owls: ")
+    assert str(title).startswith("Owls: ")
     assert stage.board(client)[0].split(",")[0] == "1"
     FrozenLeaderboards.objects.create(competition=stage.competition, since=clock.now() - timedelta(hours=1))
     assert [titles(client, feed) for feed in feeds] == [[], []]

@@ -89,8 +89,8 @@ def test_the_commands_on_its_page_play_the_same_match(
     assert 'id="play"' not in client.get(address).content.decode(), "it is not played yet"
     let_play(worker)
     made.refresh_from_db()
-    host = {"HTTP_HOST": live_server.url.removeprefix("http://")}
-    shown = re.search(r'id="play">(.*?)</code>', client.get(address, **host).content.decode(), re.DOTALL)
+    page = client.get(address, headers={"Host": live_server.url.removeprefix("http://")})
+    shown = re.search(r'id="play">(.*?)</code>', page.content.decode(), re.DOTALL)
     assert shown is not None
     monkeypatch.chdir(tmp_path)
     commands = [shlex.split(line) for line in html.unescape(shown[1]).replace("\\\n", " ").splitlines() if line]
