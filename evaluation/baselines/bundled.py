@@ -75,6 +75,23 @@ class BundledRepository(ABC):
         found = measured.get("validation_accuracy")
         return float(found) if found is not None and measured.get("settings", {}).get("dataset") == data_set else None
 
+    @property
+    def training(self) -> str:
+        """What its weights were trained on, for how long and how well, as sentences; "" without a report of it."""
+        report = self.source / "training.json"
+        if not report.is_file():
+            return ""
+        told = json.loads(report.read_text(encoding="utf-8"))
+        of = {**told, **told.get("settings", {})}
+        length = f"{of['epochs']} epochs" if "epochs" in of else f"{of['iterations']} iterations"
+        text = f"The weights were trained on {of['dataset']} (recipe {of['recipe']}, {length}, seed {of['seed']})."
+        shares = [
+            f"{told[f'{part}_accuracy']:.1%} of the {part.replace('train', 'training')} images"
+            for part in ("train", "validation")
+            if told.get(f"{part}_accuracy") is not None
+        ]
+        return f"{text} They label {' and '.join(shares)} right." if shares else text
+
     @cached_property
     def digest(self) -> str:
         """The digest of its repository's tree (see `tree_digest`); its files do not change while this process lives."""

@@ -178,8 +178,13 @@ def all_in_one(found: Sequence[Refusal], *, run: tuple[str, ...] = ()) -> Manife
     return ManifestRefusal("\n".join(problems), fix="\n".join(fixes), run=run)
 
 
+def is_competition_address(text: str) -> bool:
+    """Return whether a text is the address of a competition on a site."""
+    return _COMPETITION.fullmatch(text) is not None
+
+
 def _competition(address: str, lines: _Text) -> str:
-    if address and not _COMPETITION.fullmatch(address):
+    if address and not is_competition_address(address):
         lines.refuse(
             lines.line_of_key("competition"),
             f"competition = {address!r} is no address of a competition",

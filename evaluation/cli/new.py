@@ -14,7 +14,7 @@ from typing import Any
 
 from evaluation.baselines.bundled import DIGITS, BundledRepository
 from evaluation.baselines.templates import FRAMEWORKS
-from evaluation.builder.manifest import MANIFEST_NAME, MAX_TITLE_CHARACTERS, parse_manifest
+from evaluation.builder.manifest import MANIFEST_NAME, MAX_TITLE_CHARACTERS, is_competition_address
 from evaluation.cli.output import say
 from evaluation.domain.errors import ManifestRefusal, Refusal
 from evaluation.domain.players import TrackName
@@ -54,7 +54,8 @@ def add_parser(subcommands: Any) -> None:
     command.add_argument(
         "--competition",
         metavar="URL",
-        help="address of the competition whose rules `gauntlet check` plays by; written to submission.toml",
+        help="address of the competition whose rules `gauntlet check` plays by; written to submission.toml, or to the "
+        "commands of the README where the manifest is a metadata.json",
     )
     command.set_defaults(run=run)
 
@@ -70,22 +71,26 @@ def run(given: argparse.Namespace) -> int:
     _require_empty(given.directory)
     title = _title_from(given.directory) if given.title is None else given.title
     manifest = _titled(source, title)
+    checking = "check ."
     if given.competition:
-        manifest = _naming(manifest, source, given.competition)
+        _require_address(given.competition)
+        if source.manifest == MANIFEST_NAME:
+            manifest = f"{manifest.rstrip()}\ncompetition = {json.dumps(given.competition)}\n"
+        else:  # the layout of 2017 has no place for it
+            checking = f"check --competition {shlex.quote(given.competition)} ."
     source.assemble(given.directory)
     if given.starts:
         count = write_starts(given.directory / START_IMAGES, given.starts)
         say(f"{count} start images from {given.starts}.")
     (given.directory / source.manifest).write_text(manifest, "utf-8")
     readme = given.directory / "README.md"
-    readme.write_text(
-        _readme(readme.read_text("utf-8"), source.origin, title.strip(), _trial(source, given.directory)), "utf-8"
-    )
+    commands = [checking, *_trial(source, given.directory)]
+    readme.write_text(_readme(readme.read_text("utf-8"), source, title.strip(), commands), "utf-8")
     say(
         f'A copy of {plain} ({source.format} format), titled "{title.strip()}", is in '
         f"{given.directory.resolve()}. Change {'network.py' if given.template else 'main.py'}, then:\n"
     )
-    say("\n".join(f"  {command}" for command in _next_commands(source, given.directory)))
+    say("\n".join(f"  {command}" for command in _next_commands(given.directory, commands)))
     return 0
 
 
@@ -129,19 +134,13 @@ def _titled(source: BundledRepository, title: str) -> str:
         raise Refusal(refusal.problem.partition(": ")[2], fix="choose another --title") from None
 
 
-def _naming(manifest: str, source: BundledRepository, competition: str) -> str:
-    """Return the text of the manifest with the address of a competition. Raise `Refusal` if it cannot hold one."""
-    if source.manifest != MANIFEST_NAME:
+def _require_address(competition: str) -> None:
+    """Raise `Refusal` unless it is the address of a competition."""
+    if not is_competition_address(competition):
         raise Refusal(
-            f"{source.manifest} cannot name a competition",
-            fix=f"leave --competition out, and check with: gauntlet check --competition {shlex.quote(competition)} .",
+            f"{competition!r} is no address of a competition",
+            fix="write it as SITE/competitions/SLUG; by the rules of a file: gauntlet check --competition FILE DIR",
         )
-    named = f"{manifest.rstrip()}\ncompetition = {json.dumps(competition)}\n"
-    try:
-        parse_manifest(named.encode())
-    except ManifestRefusal as refusal:
-        raise Refusal(refusal.problem.partition(": ")[2], fix="write it as SITE/competitions/SLUG") from None
-    return named
 
 
 def _trial(source: BundledRepository, directory: Path) -> list[str]:
@@ -152,11 +151,11 @@ def _trial(source: BundledRepository, directory: Path) -> list[str]:
     return [f"play {_FIRST[source.track].trial} --samples 20 --out {out}"]
 
 
-def _readme(copied: str, origin: str, title: str, trial: list[str]) -> str:
-    """Return a README with the next steps, and what the one of the bundled submission says as a part of it."""
+def _readme(copied: str, source: BundledRepository, title: str, trials: list[str]) -> str:
+    """Return a README with the next steps, first `trials`, and what the one of `source` says, with its training."""
     first_tag = next_tag(())
     commands = [
-        *(f"gauntlet {command}" for command in ("check .", *trial)),
+        *(f"gauntlet {command}" for command in trials),
         "git add --all",
         'git commit --message "First submission"',
         f"git tag {first_tag}",
@@ -164,21 +163,23 @@ def _readme(copied: str, origin: str, title: str, trial: list[str]) -> str:
     ]
     steps = "\n".join(commands)
     about = re.sub(r"\A# (.*)", r"## What was copied: \1", copied).rstrip()
+    if source.training:
+        about = f"{about}\n\n{source.training} `training.json` has the rest."
     return (
-        f"# {title}\n\nThis began as a copy of {origin}. Describe here what yours does.\n\n"
+        f"# {title}\n\nThis began as a copy of {source.origin}. Describe here what yours does.\n\n"
         f"## Next steps\n\nMake it yours, then:\n\n```sh\n{steps}\n```\n\n"
         f"Every further submission is a commit with a new tag that begins with `{SUBMISSION_PREFIX}`.\n\n{about}\n"
     )
 
 
-def _next_commands(source: BundledRepository, directory: Path) -> list[str]:
-    """Return the commands from here to the submission."""
+def _next_commands(directory: Path, trials: list[str]) -> list[str]:
+    """Return the commands from here to the submission, of which `trials` come first."""
     here = directory.resolve() == Path.cwd()
     cloned = (directory / _GIT).exists()
     tag = next_tag(_tags_of(directory) if cloned else ())
     return [
         *([] if here else [f"cd {shlex.quote(str(directory))}"]),
-        *(f"{_this_program()} {command}" for command in ("check .", *_trial(source, directory))),
+        *(f"{_this_program()} {command}" for command in trials),
         *([] if cloned else ["git init", "git remote add origin ADDRESS   # your team's page shows the address"]),
         "git add --all",
         'git commit --message "First submission"',

@@ -11,6 +11,7 @@ from evaluation.cli.options import positive
 from evaluation.cli.output import as_it_is, print_facts, print_json, print_table, say
 from evaluation.cli.site_client import SiteChallenge, SiteClient
 from evaluation.cli.site_login import add_json, add_site, site_client
+from evaluation.domain.errors import Refusal
 
 _GOES_ON = ("waiting", "playing")
 
@@ -19,11 +20,15 @@ def add_parser(subcommands: Any) -> None:
     command: argparse.ArgumentParser = subcommands.add_parser(
         "challenge",
         help="play a submission on a site against a chosen opponent, unranked",
-        description="Requests a match on the public development images of the competition. It counts nowhere.",
+        description="Requests a match on the public development images of the competition. It counts nowhere. Without "
+        "an opponent, it lists whom the submission may challenge.",
     )
     command.add_argument("submission", type=positive, metavar="SUBMISSION", help="the number of a submission of yours")
     command.add_argument(
-        "opponent", metavar="OPPONENT", help="a bundled baseline, or the number of a submission with released code"
+        "opponent",
+        nargs="?",
+        metavar="OPPONENT",
+        help="a bundled baseline, or the number of a submission with released code",
     )
     command.add_argument("--wait", action="store_true", help="wait for the result")
     add_site(command)
@@ -32,7 +37,11 @@ def add_parser(subcommands: Any) -> None:
 
 
 def run(given: argparse.Namespace) -> int:
+    if given.opponent is None and given.wait:
+        raise Refusal("--wait needs an opponent", fix="name one, or leave --wait out to list them")
     client = site_client(given)
+    if given.opponent is None:
+        return _list_opponents(client, given)
     made = client.request_challenge(given.submission, given.opponent)
     try:
         shown = _followed(client, made) if given.wait else made
@@ -44,6 +53,20 @@ def run(given: argparse.Namespace) -> int:
     else:
         _print(client, shown)
     return 3 if shown.state in ("failed", "cancelled") else 0
+
+
+def _list_opponents(client: SiteClient, given: argparse.Namespace) -> int:
+    if given.json:
+        print_json(list(client.rows(f"submissions/{given.submission}/opponents")))
+        return 0
+    found = client.opponents(given.submission)
+    if not found:
+        say("Nobody can be challenged: no opponent is public yet, or this competition offers no challenges.")
+        return 0
+    rows = [tuple(as_it_is(text) for text in (each.opponent, each.track, each.title, each.team)) for each in found]
+    title = f"Whom submission {given.submission} may challenge"
+    print_table(title, ("opponent", "track", "title", "team"), rows, text=(0, 1, 2, 3))
+    return 0
 
 
 def _followed(client: SiteClient, made: SiteChallenge) -> SiteChallenge:

@@ -86,11 +86,12 @@ class SiteQuota:
 
 @dataclass(frozen=True)
 class SiteProgress:
-    """How far a submission is."""
+    """How far a submission is; `problem` says which platform error keeps it from a score."""
 
     final: bool
     score: float | None
     rank: int | None
+    problem: str = ""
 
 
 @dataclass(frozen=True)
@@ -123,6 +124,16 @@ class SiteChallenge:
     state: str
     numbers: dict[str, Any] | None = None
     samples: list[dict[str, Any]] | None = None
+
+
+@dataclass(frozen=True)
+class SiteOpponent:
+    """An opponent that a submission may challenge; a baseline has no team."""
+
+    opponent: str
+    track: str
+    title: str
+    team: str = ""
 
 
 @dataclass(frozen=True)
@@ -191,6 +202,14 @@ class SiteClient:
     def withdraw(self, number: int) -> SiteSubmission:
         """Withdraw a submission."""
         return read_submission(self._answer("POST", f"submissions/{number}/withdraw", {}))
+
+    def choose(self, number: int) -> SiteSubmission:
+        """Let a submission count instead of the newest one of its team."""
+        return read_submission(self._answer("POST", f"submissions/{number}/choose", {}))
+
+    def opponents(self, submission: int) -> list[SiteOpponent]:
+        """Return whom a submission may challenge."""
+        return [_read(SiteOpponent, row) for row in self.rows(f"submissions/{submission}/opponents")]
 
     def request_challenge(self, submission: int, opponent: str) -> SiteChallenge:
         """Request a challenge of a submission."""

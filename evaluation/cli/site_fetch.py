@@ -14,8 +14,9 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from hashlib import sha256
 from http import HTTPStatus
+from http.client import HTTPResponse
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, Literal
 from urllib.parse import quote
 
 from evaluation import __version__
@@ -57,6 +58,9 @@ _SPARE_BYTES = 64 << 20
 """What stays free on the disk."""
 
 _CLONE = ("clone", "--quiet", "--no-checkout", "--template=", "--no-recurse-submodules")
+_BEGUN = ".unfinished-"
+_DIGEST_SHOWN = 16
+"""Characters of the digest in the name of a file that is begun: the rest of another file does not fit."""
 _SECONDS = 60
 _CHUNK = 1 << 20
 
@@ -238,7 +242,7 @@ class _Fetching:
         path.parent.mkdir(exist_ok=True)
         address = f"{self._client.site}/git/public/{quote(submission.team)}/{quote(track)}.git"
         most, commit = min(_MOST_CODE_BYTES, self._free()), require_commit(submission.commit)
-        with tempfile.TemporaryDirectory(dir=path.parent, prefix=".unfinished-") as folder:
+        with tempfile.TemporaryDirectory(dir=path.parent, prefix=_BEGUN) as folder:
             copy = Path(folder) / path.name
             try:
                 with working(f"cloning {submission.team}/{track} ..."):
@@ -264,33 +268,68 @@ class _Fetching:
         return max(0, shutil.disk_usage(self._of.directory).free - _SPARE_BYTES)
 
     def _download(self, part: str, path: Path, most: int, digest: str = "") -> None:
-        """Write a part of the round to `path`, complete or not at all. The token goes along to no file."""
-        request = urllib.request.Request(  # noqa: S310 - the scheme is checked by `site_login.site_address`
-            f"{self._files}/{part}", headers={"User-Agent": f"gauntlet/{__version__}"}
-        )
-        opener = urllib.request.build_opener(NoRedirects())
+        """Write a part of the round to `path`, complete or not at all.
+
+        With a digest, what came before a connection broke is kept beside it, and the next call goes on after it.
+        """
+        begun = path.with_name(f"{_BEGUN}{digest[:_DIGEST_SHOWN]}-{path.name}") if _DIGEST.fullmatch(digest) else None
         try:
             with ExitStack() as files:
-                answer = files.enter_context(opener.open(request, timeout=_SECONDS))
-                length = int(answer.headers.get("Content-Length") or 0)
-                self._require_room(part, length, most)
-                copy = files.enter_context(
-                    tempfile.NamedTemporaryFile(dir=path.parent, prefix=".unfinished-", delete=False)
+                answer = files.enter_context(
+                    self._answer(part, begun.stat().st_size if begun and begun.exists() else 0)
                 )
-                files.callback(Path(copy.name).unlink, missing_ok=True)
-                found = _copied(answer, copy, part, length, min(most, self._free()))
-                if digest and found != digest:
+                mode: Literal["ab", "wb"] = "ab" if answer.status == HTTPStatus.PARTIAL_CONTENT else "wb"
+                copy: IO[bytes] = (
+                    files.enter_context(begun.open(mode))
+                    if begun
+                    else files.enter_context(tempfile.NamedTemporaryFile(dir=path.parent, prefix=_BEGUN, delete=False))
+                )
+                name, had = Path(copy.name), copy.tell()
+                forget = files.enter_context(ExitStack())  # left out only where the rest can follow
+                forget.callback(name.unlink, missing_ok=True)
+                length = int(answer.headers.get("Content-Length") or 0)
+                self._require_room(part, length, most - had)
+                try:
+                    _copy(answer, copy, part, length, min(most - had, self._free()))
+                except (OSError, _BrokenConnectionError, KeyboardInterrupt):
+                    if begun:
+                        forget.pop_all()
+                    raise
+                copy.flush()
+                if digest and _digest_of(name) != digest:
                     raise SiteRefusal("unknown", f"{part} is not the file that the site lists", fix="fetch it again")
-                copy.close()
-                Path(copy.name).replace(path)
+                name.replace(path)
         except urllib.error.HTTPError as error:
-            text = f"{request.full_url} answers {error.code}"
+            text = f"{error.url} answers {error.code}"
             with error:
                 if error.code >= HTTPStatus.INTERNAL_SERVER_ERROR:
                     raise UnavailableSiteError(f"{text}\n  fix: try again later") from None
                 raise SiteRefusal("unknown", text, fix="try again later: it may have been withdrawn") from None
         except (OSError, ValueError) as error:
             raise UnavailableSiteError(f"{part} cannot be fetched: {error}\n  fix: run the command again") from None
+
+    def _answer(self, part: str, had: int) -> HTTPResponse:
+        """Ask for a file from byte `had` on; a site may send all of it. The token goes along to no file."""
+        request = urllib.request.Request(  # noqa: S310 - the scheme is checked by `site_login.site_address`
+            f"{self._files}/{part}", headers={"User-Agent": f"gauntlet/{__version__}"}
+        )
+        if had:
+            request.add_header("Range", f"bytes={had}-")
+        opener = urllib.request.build_opener(NoRedirects())
+        try:
+            answer: HTTPResponse = opener.open(request, timeout=_SECONDS)
+        except urllib.error.HTTPError as error:
+            if not had or error.code != HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE:
+                raise
+            error.close()
+            return self._answer(part, 0)
+        range_sent = answer.headers.get("Content-Range", "")
+        if answer.status == HTTPStatus.PARTIAL_CONTENT and not (had and range_sent.startswith(f"bytes {had}-")):
+            answer.close()
+            if not had:
+                raise ValueError("the site sends a part of it, which nobody asked for")
+            return self._answer(part, 0)
+        return answer
 
     def _require_room(self, part: str, length: int, most: int) -> None:
         if length > most:
@@ -313,20 +352,22 @@ def _round(text: str) -> tuple[str, str, str]:
     )
 
 
-def _copied(answer: IO[bytes], copy: IO[bytes], part: str, length: int, most: int) -> str:
-    """Copy at most `most` bytes; return their SHA-256. Raise `ValueError` for more, and for fewer than announced."""
-    digest, size = sha256(), 0
+class _BrokenConnectionError(ValueError):
+    """Fewer bytes came than were announced."""
+
+
+def _copy(answer: IO[bytes], copy: IO[bytes], part: str, length: int, most: int) -> None:
+    """Copy at most `most` bytes. Raise `ValueError` for more, and for fewer than announced."""
+    size = 0
     with progress_bar(length >> 20, f"{part} (MB)") as bar:
         while content := answer.read(_CHUNK):
             size += len(content)
             if size > most:
                 raise ValueError(f"it is larger than {most >> 20:,} MB")
-            digest.update(content)
             copy.write(content)
             bar.step()
     if size < length:
-        raise ValueError(f"the connection broke after {size:,} of {length:,} bytes")
-    return digest.hexdigest()
+        raise _BrokenConnectionError(f"the connection broke after {size:,} of {length:,} bytes")
 
 
 def _digest_of(path: Path) -> str:

@@ -1,4 +1,4 @@
-"""`gauntlet status`, `quota`, `board` and `withdraw`: what a site shows of one's teams, and a withdrawal."""
+"""`gauntlet status`, `quota`, `board`, `choose` and `withdraw`: what a site shows of one's teams, and two decisions."""
 
 from __future__ import annotations
 
@@ -30,7 +30,11 @@ def add_parser(subcommands: Any) -> None:
     board.add_argument("--at", default="", metavar="TIME", help="as of a past time: 2026-11-23 or 2026-11-23T12:00Z")
     withdraw: argparse.ArgumentParser = subcommands.add_parser("withdraw", help="withdraw a submission permanently")
     withdraw.add_argument("number", type=positive, metavar="N")
-    for command, run in ((status, run_status), (quota, run_quota), (board, run_board), (withdraw, run_withdraw)):
+    choose: argparse.ArgumentParser = subcommands.add_parser("choose", help="choose which submission counts")
+    choose.add_argument("number", type=positive, metavar="N", help="the number of a submission that has a score")
+    for command, run in (
+        (status, run_status), (quota, run_quota), (board, run_board), (withdraw, run_withdraw), (choose, run_choose),
+    ):  # fmt: skip
         add_site(command)
         add_json(command)
         command.set_defaults(run=run)
@@ -108,6 +112,16 @@ def run_withdraw(given: argparse.Namespace) -> int:
     return 0
 
 
+def run_choose(given: argparse.Namespace) -> int:
+    client = site_client(given)
+    chosen = client.choose(given.number)
+    if given.json:
+        print_json(client.get(f"submissions/{given.number}"))
+    else:
+        say(f"Submission {chosen.number}, {chosen.title}, counts for {chosen.team} on the track {chosen.track}.")
+    return 0
+
+
 def print_submission(shown: SiteSubmission) -> None:
     """Print a submission as a table of two columns."""
     progress = shown.progress
@@ -118,7 +132,7 @@ def print_submission(shown: SiteSubmission) -> None:
         *([("score", f"{progress.score:g}")] if progress and progress.score is not None else []),
         *([("rank", str(progress.rank))] if progress and progress.rank is not None else []),
         *([("commit", f"{shown.commit[:12]}, tag {shown.tag}")] if shown.commit else []),
-        *([("problem", shown.problem)] if shown.problem else []),
+        *([("problem", problem)] if (problem := shown.problem or (progress.problem if progress else "")) else []),
         *([("fix", shown.fix)] if shown.fix else []),
     ]
     print_facts(rows)

@@ -73,7 +73,7 @@ def run(given: argparse.Namespace) -> int:
     if not shown.progress or not shown.progress.final or shown.progress.score is not None:
         return 0  # without waiting, or with its score
     if shown.state == "ready":
-        say(f"It has no score. Its page says why: {client.site}/submissions/{number}")
+        say(f"It has no score. {shown.progress.problem or 'Its page says why:'} {client.site}/submissions/{number}")
     return 3
 
 

@@ -72,7 +72,7 @@ def add_parser(subcommands: Any) -> None:
 
 
 def run(given: argparse.Namespace) -> int:
-    from evaluation.training.train import Settings, train  # torch takes seconds to import; others do not need it
+    from evaluation.training.settings import NUMPY, Settings  # the training data take time to import
 
     options = {name: value for name, value in vars(given).items() if name in Settings.__dataclass_fields__}
     done, lined, begun = 0, time.monotonic(), (0, time.monotonic())
@@ -90,13 +90,15 @@ def run(given: argparse.Namespace) -> int:
                 say(f"{given.recipe}: {step:,} of {steps:,} steps, {text}, {left / 60:.0f} min left")
                 lined = now
 
-        report = train(
-            Settings(**options),
-            given.out,
-            progress=progress,
-            command=_command(given, options, Settings.__dataclass_fields__),
-            restart=given.restart,
-        )
+        settings, command = Settings(**options), _command(given, options, Settings.__dataclass_fields__)
+        if given.recipe == NUMPY:
+            from evaluation.training.perceptron_run import train_numpy
+
+            report = train_numpy(settings, given.out, progress=progress, command=command)
+        else:
+            from evaluation.training.train import train  # torch takes seconds to import, and may not be installed
+
+            report = train(settings, given.out, progress=progress, command=command, restart=given.restart)
     if given.json:
         print_json(asdict(report))
         return 0

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import hashlib
 import time
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Literal
 
 import torch
 from torch import nn
@@ -16,10 +14,11 @@ from evaluation.baselines.shared.scaled_lite_network import VARIANTS, imagenet_c
 from evaluation.baselines.shared.unet import UNet
 from evaluation.domain.errors import Refusal
 from evaluation.domain.images import Images, ImageShape
-from evaluation.training import linear_head_training, perceptron
+from evaluation.training import linear_head_training
 from evaluation.training.architectures import ARCHITECTURES, build_network, cifar_network
 from evaluation.training.checkpoint import Checkpoints, discard_checkpoint
 from evaluation.training.measure import accuracy, robustness
+from evaluation.training.perceptron_run import train_numpy
 from evaluation.training.precision import chosen_precision, open_device
 from evaluation.training.recipes import (
     ADVERSARIAL,
@@ -33,42 +32,17 @@ from evaluation.training.recipes import (
     TrainingRecipe,
     recipe_for,
 )
+from evaluation.training.settings import NUMPY, Settings, decisive, make_folder, sha256_of
 from evaluation.training.training_data import Labels, TrainingData, read_training_data
 from evaluation.training.training_loop import THREADS, fit, seeded
 from evaluation.training.training_record import Progress, TrainingReport, host
 from evaluation.training.transfer_measure import classifier_with, on_attacked_images
 from evaluation.training.weights import WEIGHTS, load_weights, save_weights
 
-RECIPES = (*NETWORK_RECIPES, *CIFAR_RECIPES, *TRANSFER_RECIPES, *linear_head_training.HEAD_RECIPES, "numpy")
+RECIPES = (*NETWORK_RECIPES, *CIFAR_RECIPES, *TRANSFER_RECIPES, *linear_head_training.HEAD_RECIPES, NUMPY)
 
 MEASURED_RADIUS = 0.5
 """Radius of the robust accuracy of recipes without a radius of their own."""
-
-
-@dataclass(frozen=True)
-class Settings:
-    """Options of a run; None stands for the recipe's own."""
-
-    recipe: str
-    dataset: str
-    arch: str = "small"
-    seed: int = 0
-    device: str = "cpu"
-    precision: str = "auto"
-    epochs: int | None = None
-    batch: int | None = None
-    learning_rate: float | None = None
-    radius: float | None = None
-    steps: int | None = None
-    norm: Literal["l2", "linf"] = "l2"
-    """Of the adversary's radius."""
-    start: Path | None = None
-    """Weights to begin with, instead of random ones."""
-    images_per_class: int | None = None
-    """For a head on frozen features; None for all."""
-    robust_samples: int = 200
-    validation_samples: int | None = None
-    """On how many the accuracy is measured, evenly spread; None for all."""
 
 
 def train(
@@ -80,18 +54,15 @@ def train(
     `DatasetRefusal` for an unreadable data set.
     """
     _check(settings)
+    if settings.recipe == NUMPY:
+        return train_numpy(settings, out, progress=progress, command=command)
     device = open_device(settings.device)
     precision = chosen_precision(settings.precision, device)
     data = read_training_data(settings.dataset)
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise Refusal(f"cannot write to {out}: {error.strerror}", fix="name another --out") from error
+    make_folder(out)
     if restart:
         discard_checkpoint(out)
-    if settings.recipe == "numpy":
-        report = _train_perceptron(data, settings, out, progress=progress, command=command)
-    elif settings.recipe in linear_head_training.HEAD_RECIPES:
+    if settings.recipe in linear_head_training.HEAD_RECIPES:
         report = _train_head(data, settings, out, device, progress=progress, command=command)
     else:
         report = _train_network(data, settings, out, device, precision, progress=progress, command=command)
@@ -111,9 +82,9 @@ def _train_network(
     command: str,
 ) -> TrainingReport:
     recipe = _recipe(settings)
-    decide = _decide(data, settings) | {
+    decide = decisive(data, settings, _arch(settings)) | {
         "precision": precision,
-        "start_sha256": _sha256(settings.start) if settings.start else None,
+        "start_sha256": sha256_of(settings.start) if settings.start else None,
         **asdict(recipe),
     }
     here = _host(device)
@@ -151,7 +122,7 @@ def _train_head(
     iterations = settings.epochs or linear_head_training.ITERATIONS
     places = linear_head_training.first_of_each_class(data.labels, settings.images_per_class)
     images = len(places)
-    decide = _decide(data, settings) | {
+    decide = decisive(data, settings, _arch(settings)) | {
         "images": images,
         "side": SIDE,
         "smoothing": linear_head_training.smoothing(settings.arch),
@@ -256,7 +227,7 @@ def _measured(
         seconds=round(seconds, 1),
         continued=continued,
         weights=WEIGHTS,
-        weights_sha256=_sha256(out / WEIGHTS),
+        weights_sha256=sha256_of(out / WEIGHTS),
         on_attacked_images=on_attacked_images(settings.recipe, learned, *held_out, device)
         if settings.recipe in TRANSFER_RECIPES
         else {},
@@ -277,36 +248,8 @@ def _spread(data: TrainingData) -> tuple[Images, Labels]:
     return data.images[every], data.labels[every]
 
 
-def _train_perceptron(
-    data: TrainingData, settings: Settings, out: Path, *, progress: Progress, command: str
-) -> TrainingReport:
-    rounds = settings.epochs or perceptron.EPOCHS
-    weights = perceptron.train_perceptron(data, seed=settings.seed, epochs=rounds, progress=progress)
-    return TrainingReport(
-        command=command,
-        settings=_decide(data, settings) | {"arch": "perceptron", "epochs": rounds},
-        host=host(device="cpu", threads=1),
-        parameters=perceptron.save_perceptron(weights, out),
-        train_accuracy=perceptron.accuracy(weights, data.images, data.labels),
-        validation_accuracy=perceptron.accuracy(weights, data.validation_images, data.validation_labels),
-        validation_images=len(data.validation_labels),
-        robustness=None,
-        seconds=0.0,
-        continued="",
-        weights=perceptron.WEIGHTS,
-        weights_sha256=_sha256(out / perceptron.WEIGHTS),
-    )
-
-
-def _decide(data: TrainingData, settings: Settings) -> dict[str, object]:
-    """Return what decides the weights of every recipe."""
-    return {
-        "recipe": settings.recipe,
-        "arch": "unet" if settings.recipe in TRANSFER_RECIPES else settings.arch,
-        "dataset": settings.dataset.partition(":")[0],
-        "data_sha256": data.sha256,
-        "seed": settings.seed,
-    }
+def _arch(settings: Settings) -> str:
+    return "unet" if settings.recipe in TRANSFER_RECIPES else settings.arch
 
 
 def _host(device: torch.device) -> dict[str, object]:
@@ -384,10 +327,3 @@ def _check_head(settings: Settings) -> None:
             raise Refusal(f"the recipe {recipe} has no {option}", fix=f"leave out {option}")
     if settings.precision not in ("auto", "float32"):
         raise Refusal(f"the recipe {recipe} has no --precision {settings.precision}", fix="leave out --precision")
-
-
-def _sha256(path: Path) -> str:
-    try:
-        return hashlib.sha256(path.read_bytes()).hexdigest()
-    except OSError as error:
-        raise Refusal(f"cannot read {path}: {error.strerror}", fix="name a file of weights") from error

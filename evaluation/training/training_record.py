@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import platform
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from importlib.metadata import version
 from pathlib import Path
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
-from evaluation.training.measure import Robustness
+if TYPE_CHECKING:
+    from evaluation.training.measure import Robustness  # it imports torch, which the recipe numpy does not need
 
 Progress: TypeAlias = Callable[[int, int, str], None]
 """Called with completed steps, total steps, and a short text: what is done, or the loss so far, or nothing new."""
@@ -46,12 +47,12 @@ class TrainingReport:
         (folder / REPORT).write_text(json.dumps(asdict(self), indent=2) + "\n", encoding="utf-8")
 
 
-def host(*, device: str, threads: int) -> dict[str, object]:
-    """Return what equal bits depend on, besides the settings."""
+def host(*, device: str, threads: int, libraries: Sequence[str] = ("torch", "numpy")) -> dict[str, object]:
+    """Return what equal bits depend on, besides the settings; `libraries` are those that compute the weights."""
     return {
         "device": device,
         "threads": threads,
         "machine": platform.machine(),
         "python": platform.python_version(),
-        **{name: version(name) for name in ("torch", "numpy")},
+        **{name: version(name) for name in libraries},
     }

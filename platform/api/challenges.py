@@ -12,7 +12,12 @@ from api.access import check_inside, check_member, submission_of
 from api.base_views import ApiView
 from api.formats import ChallengeAnswer, api_formats
 from api.pagination import list_of, whole_list
-from api.serializers import ChallengeRequestSerializer, ChallengeSerializer, WholeChallengeSerializer
+from api.serializers import (
+    ChallengeRequestSerializer,
+    ChallengeSerializer,
+    OpponentSerializer,
+    WholeChallengeSerializer,
+)
 from submissions.models import Submission
 
 
@@ -41,6 +46,17 @@ class ListChallenges(ApiView):
         own = api_formats.of(submission.repository.entry.competition)
         made = own.request_challenge(submission, serializer.validated_data["opponent"], by)
         return Response(WholeChallengeSerializer(_found(submission, made)).data, status=status.HTTP_201_CREATED)
+
+
+class ListOpponents(ApiView):
+    """The opponents that a submission may challenge, for its team and the organisers. Some formats have none."""
+
+    @extend_schema(responses=list_of(OpponentSerializer))
+    def get(self, request: Request, number: int) -> Response:
+        """Return all of them: baselines, then submissions, newest first."""
+        submission = _inside(request, number)
+        found = api_formats.of(submission.repository.entry.competition).opponents(submission)
+        return whole_list(OpponentSerializer(found, many=True).data)
 
 
 class ShowChallenge(ApiView):

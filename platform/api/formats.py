@@ -41,12 +41,14 @@ class RoundResult:
 class SubmissionProgress:
     """How far a submission is: its score and rank where it has them.
 
-    `final`: it does not change any more unless the submission is measured again.
+    `final`: it does not change any more unless the submission is measured again. `problem` says why it has no score,
+    where platform errors are the cause.
     """
 
     final: bool
     score: float | None = None
     rank: int | None = None
+    problem: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -88,6 +90,20 @@ class ChallengeAnswer:
     sample_set: str
     numbers: Mapping[str, Any] | None
     samples: Sequence[Mapping[str, Any]] | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class OpponentAnswer:
+    """An opponent that a submission may challenge. `opponent` is what a request names it by.
+
+    `submission` is its number, null for a baseline, which has no `team` either.
+    """
+
+    opponent: str
+    track: str
+    title: str
+    team: str = ""
+    submission: int | None = None
 
 
 class ApiFormat(Protocol):
@@ -133,6 +149,9 @@ class ApiFormat(Protocol):
     def challenge(self, submission: Submission, number: int) -> ChallengeAnswer | None:
         """Return a challenge of a submission with its samples; None for an unknown one."""
 
+    def opponents(self, submission: Submission) -> Sequence[OpponentAnswer]:
+        """Return whom a submission may challenge: baselines, then submissions."""
+
     def request_challenge(self, submission: Submission, opponent: str, by: User) -> int:
         """Request a challenge; return its number. Raise `Refusal`, also in a format that offers none."""
 
@@ -174,6 +193,9 @@ class WithoutChallenges:
 
     def challenge(self, submission: Submission, number: int) -> ChallengeAnswer | None:
         return None
+
+    def opponents(self, submission: Submission) -> Sequence[OpponentAnswer]:
+        return ()
 
     def request_challenge(self, submission: Submission, opponent: str, by: User) -> int:
         """Raise `Refusal`."""

@@ -134,12 +134,14 @@ class FieldOfFormat(serializers.Field[Any, Any, Any, Any]):
 class ProgressSerializer(serializers.Serializer[Any]):
     """How far a submission is. `final`: nothing changes any more, unless it is measured again.
 
-    `score` and `rank` are those that the leaderboard shows, null without them.
+    `score` and `rank` are those that the leaderboard shows, null without them. `problem` says why there is no score
+    where platform errors are the cause, else it is empty.
     """
 
     final = serializers.BooleanField()
     score = serializers.FloatField(allow_null=True)
     rank = serializers.IntegerField(allow_null=True)
+    problem = serializers.CharField()
 
 
 class ListedSubmissionSerializer(AnswerSerializer[Submission]):
@@ -308,6 +310,19 @@ class ChallengeRequestSerializer(serializers.Serializer[Any]):
     """The opponent: the name of a bundled baseline, or the number of a submission whose code is released."""
 
     opponent = serializers.CharField(max_length=60)
+
+
+class OpponentSerializer(serializers.Serializer[Any]):
+    """An opponent that a submission may challenge: a bundled baseline, or a submission whose code is released.
+
+    `submission` is null and `team` empty for a baseline.
+    """
+
+    opponent = serializers.CharField(help_text="What a challenge names it by.")
+    track = serializers.CharField()
+    title = serializers.CharField()
+    team = serializers.CharField(help_text="The name of its team.")
+    submission = serializers.IntegerField(allow_null=True)
 
 
 class ChallengeSerializer(serializers.Serializer[Any]):

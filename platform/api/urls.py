@@ -67,6 +67,7 @@ version_1 = [
     path("submissions/<int:number>/matches", matches.ListMatches.as_view(), name="matches"),
     path("submissions/<int:number>/challenges", challenges.ListChallenges.as_view(), name="challenges"),
     path("submissions/<int:number>/challenges/<int:challenge>", challenges.ShowChallenge.as_view(), name="challenge"),
+    path("submissions/<int:number>/opponents", challenges.ListOpponents.as_view(), name="opponents"),
     path("submissions/<int:number>/withdraw", submission_views.WithdrawSubmission.as_view(), name="withdraw"),
     path("submissions/<int:number>/choose", submission_views.ChooseSubmission.as_view(), name="choose"),
     path("submissions/<int:number>/retry", submission_acts.RetrySubmission.as_view(), name="retry"),

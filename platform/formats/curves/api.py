@@ -64,6 +64,9 @@ class CurvesBoardSerializer(ColumnBoardSerializer):
     threat_models = ThreatModelBoardSerializer(many=True)
 
 
+_GIVEN_UP = "Its benchmark was given up after platform errors. It counts once an organiser replays it."
+
+
 class CurvesApi(PlainApi):
     """See `api.formats.ApiFormat`. `rows` are those of the first threat model."""
 
@@ -81,7 +84,10 @@ class CurvesApi(PlainApi):
         if found.final:
             return found
         rows = [] if self._hidden(submission, inside=inside) else newest_benchmarks(submission)
-        return SubmissionProgress(final=any(each.reason or each.state == Benchmark.State.FAILED for each in rows))
+        given_up = any(each.state == Benchmark.State.FAILED for each in rows)
+        return SubmissionProgress(
+            final=given_up or any(each.reason for each in rows), problem=_GIVEN_UP if given_up else ""
+        )
 
     def evaluations(self, submission: Submission, *, inside: bool) -> Sequence[Mapping[str, Any]]:
         """Return the benchmarks for the leaderboard, for its team also those that are not played."""

@@ -11,7 +11,7 @@ from django.contrib.auth.models import AnonymousUser
 from rest_framework import serializers
 
 from accounts.models import User
-from api.formats import AnswerShapes, ChallengeAnswer, MatchAnswer, RoundResult, SubmissionProgress
+from api.formats import AnswerShapes, ChallengeAnswer, MatchAnswer, OpponentAnswer, RoundResult, SubmissionProgress
 from competitions.board_freezes import sees_live
 from competitions.models import Competition, Track
 from core import rounding
@@ -25,6 +25,7 @@ from formats.query.api_serializers import (
 )
 from formats.query.challenges import services as challenge_services
 from formats.query.challenges.models import Challenge
+from formats.query.challenges.opponents import opponents_of
 from formats.query.challenges.selectors import challenges_by
 from formats.query.leaderboards import choose_submission, services
 from formats.query.leaderboards.models import Evaluation
@@ -115,6 +116,19 @@ class QueryApi:
             return _challenge(found) if found else None
         samples = MatchSampleSerializer(found.results, many=True).data
         return replace(_challenge(found), samples=list(samples))
+
+    def opponents(self, submission: Submission) -> Sequence[OpponentAnswer]:
+        """Return the bundled baselines of the other side, and its submissions whose code is released."""
+        return [
+            OpponentAnswer(
+                opponent=each.name,
+                track=each.track_name,
+                title=each.title,
+                team=each.team,
+                submission=each.submission.pk if each.submission else None,
+            )
+            for each in opponents_of(submission)
+        ]
 
     def request_challenge(self, submission: Submission, opponent: str, by: User) -> int:
         """Request an unranked match on the first development samples."""

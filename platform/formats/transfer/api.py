@@ -36,6 +36,7 @@ from formats.transfer.rounds.round_advancement import frozen_tournament
 from formats.transfer.tournaments.boards import (
     TransferBoard,
     board_of,
+    is_held_up,
     progress_of_submission,
     row_of_submission,
     tournament_in_force,
@@ -43,6 +44,8 @@ from formats.transfer.tournaments.boards import (
 from rounds.models import Round
 from rounds.publishing.visibility import pairs_public
 from submissions.models import Submission
+
+_HELD_UP = "A run that it needs was given up after platform errors. It counts once an organiser replays the run."
 
 
 class TransferApi(WithoutChallenges, WithoutEvaluations, NewestCounts):
@@ -62,12 +65,18 @@ class TransferApi(WithoutChallenges, WithoutEvaluations, NewestCounts):
         return {"standing": StandingSerializer(row).data if row else None, "runs": _runs(submission)}
 
     def progress(self, submission: Submission, *, inside: bool) -> SubmissionProgress:
-        """Return rank and score where the submission counts; the public sees neither in a freeze."""
+        """Return rank and score where the submission counts; the public sees neither in a freeze.
+
+        One that waits for a run that was given up is final: only an organiser can go on with it.
+        """
         if _hidden(submission, inside=inside):
             return SubmissionProgress(final=True)
         row = row_of_submission(submission)
+        if row is None and self.counts_no_more(submission):
+            return SubmissionProgress(final=True)
         if row is None:
-            return SubmissionProgress(final=self.counts_no_more(submission))
+            held_up = is_held_up(submission)
+            return SubmissionProgress(final=held_up, problem=_HELD_UP if held_up else "")
         return SubmissionProgress(final=True, score=None if row.score is None else share(row.score), rank=row.rank)
 
     def evaluations(self, submission: Submission, *, inside: bool) -> Sequence[Mapping[str, Any]]:

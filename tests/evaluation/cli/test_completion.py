@@ -29,7 +29,7 @@ def test_bash_completes_subcommands_options_and_choices(gauntlet: Callable[..., 
     status, script, _ = gauntlet("completion", "bash")
     assert status == 0
     assert completed(script, "gauntlet", "che") == ["check"]
-    assert completed(script, "gauntlet", "ch") == ["check", "challenge"]
+    assert completed(script, "gauntlet", "ch") == ["check", "choose", "challenge"]
     assert "--competition" in completed(script, "gauntlet", "check", "--comp")
     assert completed(script, "gauntlet", "new", "untar") == ["untargeted"]
 

@@ -122,6 +122,37 @@ def test_it_copies_a_named_submission_of_2017(gauntlet: Callable[..., Any], tmp_
     assert "run `gauntlet new untargeted`" in err
 
 
+def test_a_submission_of_2017_names_the_competition_in_its_commands(
+    gauntlet: Callable[..., Any], tmp_path: Path
+) -> None:
+    address, mine = "https://arena.example/competitions/nips", tmp_path / "mine"
+    status, _, err = gauntlet("new", "attack", mine, "--like", "fgsm", "--competition", address)
+    assert status == 0, err
+    command = f"check --competition {address} ."
+    assert any(told.endswith(command) for told in commands(err))
+    assert f"gauntlet {command}\n" in (mine / "README.md").read_text()
+    assert address not in (mine / "metadata.json").read_text(), "its layout has no place for it"
+    status, _, err = gauntlet("new", "attack", tmp_path / "other", "--competition", "rules.toml")
+    assert (status, "gauntlet check --competition FILE DIR" in err) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("track", "name", "told"),
+    [
+        ("model", "adversarial-logit-pairing", "on digits (recipe adversarial, 80 epochs, seed 0). They label 99.8% of "
+         "the training images and 99.5% of the validation images right."),
+        ("model", "efficientnet-lite0", "on tiny-imagenet (recipe head, 60 iterations, seed 0). They label 99.3% of "),
+        ("attack", "attack-network", "on digits (recipe attack-network, 60 epochs, seed 0). `training.json` has"),
+    ],
+)  # fmt: skip
+def test_the_readme_says_how_the_weights_were_trained(
+    gauntlet: Callable[..., Any], tmp_path: Path, track: str, name: str, told: str
+) -> None:
+    assert gauntlet("new", track, tmp_path / "mine", "--like", name)[0] == 0
+    assert f"The weights were trained {told}" in (tmp_path / "mine" / "README.md").read_text()
+    assert (tmp_path / "mine" / "training.json").is_file()
+
+
 def test_it_rejects_a_bundled_submission_of_another_track(gauntlet: Callable[..., Any], tmp_path: Path) -> None:
     status, _, err = gauntlet("new", "targeted", tmp_path / "mine", "--like", "boundary")
     assert status == 2

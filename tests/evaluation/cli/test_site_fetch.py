@@ -30,10 +30,12 @@ class LyingSite(BaseHTTPRequestHandler):
 
     answers: ClassVar[dict[str, tuple[int, dict[str, str], bytes]]] = {}
     asked: ClassVar[list[tuple[str, str]]] = []
+    ranges: ClassVar[list[str]] = []
 
     def do_GET(self) -> None:
         self.asked.append((self.path, self.headers.get("Authorization", "")))
         status, headers, body = self.answers.get(self.path, (404, {}, b"{}"))
+        self.ranges.append(self.headers.get("Range", ""))
         self.send_response(status)
         for name, value in ({"Content-Length": str(len(body))} | headers).items():
             self.send_header(name, value)
@@ -70,6 +72,7 @@ def site(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Server]:
     url = f"http://127.0.0.1:{server.server_port}"
     LyingSite.answers.clear()
     LyingSite.asked.clear()
+    LyingSite.ranges.clear()
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
     monkeypatch.setenv("GAUNTLET_SITE", url)
     monkeypatch.setenv("GAUNTLET_TOKEN", "secret")
@@ -156,11 +159,62 @@ def test_a_full_disk_is_noticed_before_the_download(
     assert "0 MB are free in" in err
 
 
-def test_a_broken_connection_leaves_no_file(site: Server, gauntlet: Gauntlet, tmp_path: Path) -> None:
-    site.serve("bundle", BUNDLE, Content_Length="100")
-    status, _, err = gauntlet("fetch", "digits/1", "--into", tmp_path / "round")
+PART = "/competitions/digits/rounds/1/files/bundle"
+
+
+@pytest.fixture
+def broken(site: Server, gauntlet: Gauntlet, tmp_path: Path) -> Path:
+    """The directory of a fetch whose connection broke after five bytes of the bundle."""
+    site.serve("bundle", BUNDLE[:5], Content_Length=str(len(BUNDLE)))
+    into = tmp_path / "round"
+    status, _, err = gauntlet("fetch", "digits/1", "--into", into, "--bundle")
     assert (status, "run the command again" in err) == (6, True)
-    assert [path.name for path in (tmp_path / "round").iterdir()] == ["signing-key.txt"]
+    names = sorted(path.name for path in into.iterdir())
+    assert names == [f".unfinished-{sha(BUNDLE)[:16]}-bundle.gauntlet", "signing-key.txt"]
+    return into
+
+
+def test_a_download_goes_on_after_a_broken_connection(site: Server, gauntlet: Gauntlet, broken: Path) -> None:
+    site.answers[PART] = 206, {"Content-Range": f"bytes 5-{len(BUNDLE) - 1}/{len(BUNDLE)}"}, BUNDLE[5:]
+    gauntlet("fetch", "digits/1", "--into", broken, "--bundle")
+    assert site_ranges() == ["bytes=5-"]
+    assert (broken / "bundle.gauntlet").read_bytes() == BUNDLE
+    assert not list(broken.glob(".unfinished-*"))
+
+
+@pytest.mark.parametrize("headers", [{}, {"Content-Range": "bytes 9-20/21"}])
+def test_it_begins_again_where_the_site_sends_another_part(
+    site: Server, gauntlet: Gauntlet, broken: Path, headers: dict[str, str]
+) -> None:
+    site.answers[PART] = 200, headers, BUNDLE
+    gauntlet("fetch", "digits/1", "--into", broken, "--bundle")
+    assert (broken / "bundle.gauntlet").read_bytes() == BUNDLE
+
+
+def test_what_was_completed_from_another_file_is_not_kept(site: Server, gauntlet: Gauntlet, broken: Path) -> None:
+    site.answers[PART] = 206, {"Content-Range": "bytes 5-10/11"}, b"other!"
+    status, _, err = gauntlet("fetch", "digits/1", "--into", broken, "--bundle")
+    assert (status, "bundle is not the file that the site lists" in err) == (3, True)
+    assert [path.name for path in broken.iterdir()] == ["signing-key.txt"]
+
+
+def test_a_part_that_nobody_asked_for_is_not_kept(site: Server, gauntlet: Gauntlet, tmp_path: Path) -> None:
+    site.answers[PART] = 206, {"Content-Range": "bytes 5-10/11"}, b"other!"
+    status, _, err = gauntlet("fetch", "digits/1", "--into", tmp_path / "round", "--bundle")
+    assert (status, "which nobody asked for" in err) == (6, True)
+
+
+def test_it_begins_again_where_nothing_follows(site: Server, gauntlet: Gauntlet, broken: Path) -> None:
+    """The site has another file than before, which is shorter."""
+    site.answers[PART] = 416, {}, b""
+    status, _, err = gauntlet("fetch", "digits/1", "--into", broken, "--bundle")
+    assert (status, "answers 416" in err) == (3, True)
+    assert site_ranges() == ["bytes=5-"]
+    assert LyingSite.ranges[-1] == "", "asked once more, for all of it"
+
+
+def site_ranges() -> list[str]:
+    return [each for each in LyingSite.ranges if each]
 
 
 def test_what_does_not_verify_is_said(site: Server, gauntlet: Gauntlet, tmp_path: Path) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -27,6 +29,22 @@ def test_it_says_how_good_the_network_is(gauntlet: Callable[..., Any], tmp_path:
     status, _, err = gauntlet("train", "numpy", "--epochs", 2, "--out", tmp_path)
     assert status == 0
     assert "on validation" in err
+
+
+def test_the_recipe_numpy_needs_no_torch(tmp_path: Path) -> None:
+    program = (
+        "import sys\nsys.modules['torch'] = None\nfrom evaluation.cli import main\n"
+        f"sys.exit(main(['train', 'numpy', '--epochs', '1', '--out', {str(tmp_path)!r}]))"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    report = json.loads((tmp_path / "training.json").read_text())
+    assert "torch" not in report["host"]
+
+
+def test_the_recipe_numpy_rejects_options_of_networks(gauntlet: Callable[..., Any], tmp_path: Path) -> None:
+    status, _, err = gauntlet("train", "numpy", "--learning-rate", 0.1, "--out", tmp_path)
+    assert (status, "the recipe numpy has no --learning-rate" in err) == (2, True)
 
 
 def test_it_rejects_unknown_recipes(gauntlet: Callable[..., Any], tmp_path: Path) -> None:

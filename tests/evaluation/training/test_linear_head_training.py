@@ -22,7 +22,8 @@ from evaluation.baselines.shared.scaled_lite_network import VARIANTS, ScaledLite
 from evaluation.domain.errors import Refusal
 from evaluation.training import training_loop
 from evaluation.training.linear_head_training import first_of_each_class, fit_head, nearest_rows
-from evaluation.training.train import Settings, train
+from evaluation.training.settings import Settings
+from evaluation.training.train import train
 from evaluation.training.training_data import read_training_data
 from evaluation.training.training_record import TrainingReport
 

@@ -19,8 +19,9 @@ from evaluation.training import training_loop
 from evaluation.training.architectures import ARCHITECTURES
 from evaluation.training.checkpoint import CHECKPOINT
 from evaluation.training.recipes import ADVERSARIAL, NETWORK_RECIPES, TRANSFER_RECIPES
+from evaluation.training.settings import NUMPY, Settings
 from evaluation.training.target_classifiers import network_of
-from evaluation.training.train import Settings, train
+from evaluation.training.train import train
 from evaluation.training.training_data import read_training_data
 from evaluation.training.training_record import Progress, TrainingReport
 
@@ -39,7 +40,7 @@ def run(
             raise Killed
 
     restart = options.pop("restart", False)
-    given = {"epochs": 1, "batch": 4, "robust_samples": 0} | options
+    given = {"epochs": 1, "robust_samples": 0} | ({} if recipe == NUMPY else {"batch": 4}) | options
     return train(Settings(recipe, dataset, **given), out, progress=progress, restart=restart)
 
 

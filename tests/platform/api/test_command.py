@@ -24,7 +24,7 @@ from core import worker_notifications
 from evaluation.cli import main, site_logs, site_version
 from evaluation.cli.site_client import SiteClient
 from formats.query.challenges.models import Challenge
-from formats.query.leaderboards.models import Evaluation, Pool, Standing
+from formats.query.leaderboards.models import Evaluation, Pool, Standing, SubmissionChoice
 from formats.query.matches.models import Match
 from repositories.models import Repository
 from submissions.models import Build, LogChunk, Player, QuotaSlot, Submission
@@ -242,6 +242,41 @@ def test_a_challenge_is_requested_and_followed_to_its_result(
     assert (status, out, "choose one of boundary" in err) == (3, "", True)
     monkeypatch.setattr("evaluation.cli.site_challenge.time.sleep", lambda _: Challenge.objects.update(state="failed"))
     assert gauntlet("challenge", number, "boundary", "--wait")[0] == 3, "platform errors ended it"
+
+
+def test_without_an_opponent_a_challenge_lists_whom_it_may_meet(
+    gauntlet: Run, login: Callable[..., str], challenged: Challenge, alice: User
+) -> None:
+    login(alice)
+    number = challenged.submission_id
+    status, out, err = gauntlet("challenge", number)
+    assert status == 0, err
+    assert re.search(r"gaussian-noise +untargeted +gaussian-noise", out)
+    listed = json.loads(gauntlet("challenge", number, "--json")[1])
+    assert [each["opponent"] for each in listed] == ["gaussian-noise", "salt-and-pepper"]
+    assert listed[0].items() >= {"track": "untargeted", "team": "", "submission": None}.items()
+    status, _, err = gauntlet("challenge", number, "--wait")
+    assert (status, "--wait needs an opponent" in err) == (2, True)
+    Track.objects.update(baselines=[])
+    status, out, err = gauntlet("challenge", number)
+    assert (status, out, "Nobody can be challenged" in err) == (0, "", True)
+
+
+def test_a_team_chooses_which_submission_counts(
+    gauntlet: Run, login: Callable[..., str], scored: Submission, alice: User, rules: RulesVersion
+) -> None:
+    login(alice)
+    status, out, err = gauntlet("choose", scored.pk)
+    assert (status, out, "the newest submission" in err) == (3, "", True)
+    rules.values["counting_submission"] = "chosen"
+    rules.save()
+    status, out, err = gauntlet("choose", scored.pk)
+    assert (status, out, f"Submission {scored.pk}, Wise owl, counts for owls on the track model." in err) == (
+        0, "", True,
+    )  # fmt: skip
+    assert SubmissionChoice.objects.get().submission_id == scored.pk
+    status, out, err = gauntlet("choose", scored.pk, "--json")
+    assert (status, out, "is already the one that counts" in err) == (3, "", True)
 
 
 def test_a_rejected_push_uses_no_slot_and_leaves_no_tag(

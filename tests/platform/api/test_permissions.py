@@ -51,7 +51,7 @@ TABLE = [
     Row("choose", (401, 403, 400, 403), method="post", hidden=HIDDEN_MEMBERS),  # the newest one counts
     Row("challenges", INSIDE),
     Row("challenges", (401, 403, 400, 403), method="post", hidden=HIDDEN_MEMBERS),  # Bob names no opponent
-    Row("challenge", INSIDE),
+    *(Row(name, INSIDE) for name in ("challenge", "opponents")),
     Row("withdraw", MEMBERS, method="post", hidden=HIDDEN_MEMBERS),
     Row("announcements", EVERYONE),
     Row("round_entries", ORGANISERS),

@@ -131,6 +131,7 @@ TABLE = [
     Row("submission", ("building",), "get", EVERYONE),
     Row("smoke_picture", ("rejected", "1", "0", "clean"), "get", (403, 403, 404, 404)),  # it keeps none
     Row("challenge", ("challenge",), "get", INSIDE),
+    Row("challenge_new", ("scored",), "get", (302, 403, 200, 403)),
     Row("challenge_image", ("challenge", "0", "clean"), "get", INSIDE),
     Row("match", ("match",), "get", EVERYONE),
     Row("match", ("hidden match",), "get", (404, 404, 404, 200)),

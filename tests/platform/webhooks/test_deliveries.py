@@ -13,7 +13,9 @@ from typing import Any
 
 import pytest
 from django.conf import settings
+from django.core.mail import EmailMessage
 from django.db import transaction
+from pytest_django import DjangoCaptureOnCommitCallbacks
 
 from accounts.models import Team, User
 from competitions.models import Announcement, Competition, Entry, FreezeWindow, SampleSet
@@ -226,17 +228,22 @@ def test_a_success_ends_the_failure(
 
 
 def test_a_webhook_that_failed_for_a_week_is_disabled_until_its_captain_enables_it(
-    webhook: Webhook, submission: Submission, alice: User, receiver: TestReceiver, send: Send, the_clock: FakeClock
-) -> None:
+    webhook: Webhook, submission: Submission, alice: User, receiver: TestReceiver, send: Send, the_clock: FakeClock,
+    mailoutbox: list[EmailMessage], django_capture_on_commit_callbacks: DjangoCaptureOnCommitCallbacks,
+) -> None:  # fmt: skip
     receiver.status = 404
     Webhook.objects.update(failing_since=the_clock.at - FAILING)
     event_log.record("submit", submission)
     event_log.record("ready", submission)
     Delivery.objects.filter(event="submission.accepted").update(attempts=len(RETRIES))
-    send()
+    with django_capture_on_commit_callbacks(execute=True):
+        send()
     webhook.refresh_from_db()
     assert webhook.disabled_at == the_clock.at
     assert Event.objects.get(verb="disable_webhook").data == {"host": "hooks.example"}
+    (mail,) = mailoutbox
+    assert (mail.to, "The webhook at hooks.example is disabled" in mail.subject) == ([alice.email], True)
+    assert "every attempt had failed for a week" in mail.body
     send()
     assert Delivery.objects.get(event="submission.ready").problem == "the webhook was disabled"
     event_log.record("refuse", submission)

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from django.db import transaction
-from django.db.models import QuerySet
+from django.db.models import F, QuerySet
 
 from competitions.models import Competition, RulesVersion, SampleSet, Track
 from competitions.selectors import require
@@ -128,6 +128,8 @@ def publish_rejudging(*, rejudging: Rejudging, by: User, reason: str) -> None:
         tracks = list(locked.order_by("pk"))
         Rejudging.objects.filter(pk=current.pk).update(settled_at=time_of_a_result(current.competition_id))
         changed = {track.name: recompute(track) for track in tracks}
+        for evaluation in current.evaluations.filter(state=Evaluation.State.SCORED).exclude(value=F("replaces__value")):
+            event_log.record("score", evaluation.submission, evaluation=evaluation.pk)
         scored_again = sorted({row.submission_id for row in concerned})
         event_log.record("publish", current, by=by, reason=reason, changed_places=changed, scored_again=scored_again)
     rejudging.refresh_from_db()

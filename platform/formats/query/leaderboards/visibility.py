@@ -13,7 +13,7 @@ from datetime import datetime
 from typing import Any
 
 from django.core.paginator import Paginator
-from django.db.models import Count, F, Max, OuterRef, Q, QuerySet, Subquery
+from django.db.models import Count, F, Max, OuterRef, Q, QuerySet, Subquery, prefetch_related_objects
 
 from competitions.board_freezes import frozen_since
 from competitions.models import Competition, Entry, Track
@@ -284,6 +284,7 @@ def newest_scores(track: Track, most: int, entry: Entry | None = None) -> list[E
     related = Submission.objects.select_related("repository__track", "repository__entry__team").in_bulk(found)
     for key, evaluation in found.items():
         evaluation.submission = related[key]
+    prefetch_related_objects(list(found.values()), "rejudging")
     return sorted(found.values(), key=lambda each: (each.finished_at, each.pk), reverse=True)
 
 

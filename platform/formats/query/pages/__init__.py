@@ -89,6 +89,7 @@ class QueryPages:
             path("matches/<int:number>/samples/<int:sample>/<slug:name>.png", match_views.image, name="match_image"),
             path("matches/<int:number>/<slug:name>.csv", match_views.table, name="match_table"),
             path("submissions/<int:number>/challenge", challenge_views.request_challenge, name="challenge_request"),
+            path("submissions/<int:number>/challenge/new", challenge_views.challenge_new, name="challenge_new"),
             path("challenges/<int:number>", challenge_views.show, name="challenge"),
             path(
                 "challenges/<int:number>/samples/<int:sample>/<slug:name>.png",

@@ -170,7 +170,8 @@ def public_scores(track: Track, most: int, entry: Entry | None) -> list[PublicSc
     return [
         PublicScore(
             each.submission,
-            each.finished_at,
+            # a rejudged score is public from the publication of its set on
+            (each.rejudging and each.rejudging.settled_at) or each.finished_at,
             "not broken" if each.not_broken else f"distance {digits(each.value, each)} ({range_of(each)})",
         )
         for each in visibility.newest_scores(track, most, entry)

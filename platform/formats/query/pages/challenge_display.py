@@ -1,4 +1,4 @@
-"""What the page of a submission shows of its challenges: a form for members, and the list for team and organisers."""
+"""What pages show of challenges: the list on the page of a submission, and the form of its members."""
 
 from __future__ import annotations
 
@@ -39,12 +39,26 @@ class ListedChallenge:
 
 
 def challenges_of(request: HttpRequest, shown: Submission) -> Content | None:
-    """Return the challenges of a submission, for its team and the organisers; None where there is nothing to show."""
+    """Return the challenges of a submission, for its team and the organisers; None where there is nothing to show.
+
+    Whom it may challenge is on the page of the form: most views of this page do not need it.
+    """
     listed = [ListedChallenge(row, opponent_name(row)) for row in challenges_by(shown)]
-    form = _form(shown) if shown.state == Submission.State.READY and in_team(request, shown.repository.entry) else None
-    if form is None and not listed:
+    can_challenge = shown.state == Submission.State.READY and in_team(request, shown.repository.entry)
+    if not can_challenge and not listed:
         return None
-    return Content(template="formats/query/parts/challenges.html", context={"form": form, "challenges": listed})
+    context = {"can_challenge": can_challenge, "challenges": listed}
+    return Content(template="formats/query/parts/challenges.html", context=context)
+
+
+def challenge_form(shown: Submission) -> ChallengeForm:
+    """Return whom members of its team may challenge with a submission, or why they may not."""
+    entry = shown.repository.entry
+    possible = opponents_of(shown)
+    by_track = [(track, [each for each in possible if each.track_name == track.name]) for track in TRACKS]
+    opponents = [(track.title.capitalize(), each) for track, each in by_track if each]
+    left = challenges_left(entry)
+    return ChallengeForm(opponents, left, settings.TEAM_CHALLENGES, _closed(shown, left))
 
 
 def opponent_name(row: Challenge) -> PlayerName:
@@ -52,15 +66,6 @@ def opponent_name(row: Challenge) -> PlayerName:
     if row.opponent is None:
         return PlayerName(row.baseline)
     return PlayerName(row.opponent.title, row.opponent.repository.entry.team.name, row.opponent.pk)
-
-
-def _form(shown: Submission) -> ChallengeForm:
-    entry = shown.repository.entry
-    possible = opponents_of(shown)
-    by_track = [(track, [each for each in possible if each.track_name == track.name]) for track in TRACKS]
-    opponents = [(track.title.capitalize(), each) for track, each in by_track if each]
-    left = challenges_left(entry)
-    return ChallengeForm(opponents, left, settings.TEAM_CHALLENGES, _closed(shown, left))
 
 
 def _closed(shown: Submission, left: int) -> Refusal | None:

@@ -1,4 +1,4 @@
-"""Challenges of a team: the request, the page with the result of each sample, and its pictures."""
+"""Challenges of a team: the form and the request, the page with the result of each sample, and its pictures."""
 
 from __future__ import annotations
 
@@ -17,12 +17,13 @@ from formats.query.challenges.selectors import shown_challenges
 from formats.query.challenges.services import challenge
 from formats.query.matches.curves import MatchSampleRow, summary
 from formats.query.matches.rules import query_rules
-from formats.query.pages.challenge_display import opponent_name
+from formats.query.pages.challenge_display import challenge_form, opponent_name
 from formats.query.pages.match_gallery import gallery
+from formats.query.pages.reproduction import challenge_reproduction
 from formats.query.pages.rules_table import scale
 from formats.query.tracks import MODEL, TARGETED
 from pages import polling
-from pages.access import check_visible, sees_inside
+from pages.access import check_visible, in_team, sees_inside, submission_of
 from pages.submission.views import change
 
 _EVERY = 5
@@ -36,6 +37,24 @@ def request_challenge(request: HttpRequest, number: int) -> HttpResponse:
     opponent = request.POST.get("opponent", "").strip()
     done = f"The challenge against {opponent} waits for a worker. It is in the list below."
     return change(request, number, lambda shown, by: challenge(submission=shown, opponent=opponent, by=by), done)
+
+
+@require_safe
+@login_required
+def challenge_new(request: HttpRequest, number: int) -> HttpResponse:
+    """Show members of its team the form that requests a challenge of a submission."""
+    shown = submission_of(request, number)
+    entry = shown.repository.entry
+    if not in_team(request, entry):
+        raise PermissionDenied
+    context = {
+        "submission": shown,
+        "team": entry.team,
+        "track": shown.repository.track,
+        "competition": entry.competition,
+        "form": challenge_form(shown),
+    }
+    return render(request, "formats/query/challenge_new.html", context)
 
 
 @require_safe
@@ -68,6 +87,7 @@ def show(request: HttpRequest, number: int) -> HttpResponse:
         "rows": rows,
         "scale": scale(shown.rules),
         "budget": query_rules(shown.rules).query_budget,
+        "again": challenge_reproduction(shown, f"{request.scheme}://{request.get_host()}"),
         "gallery": gallery(
             rows,
             shown.sample_set,

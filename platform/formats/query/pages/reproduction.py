@@ -12,10 +12,12 @@ from competitions.baseline_files import own_baseline
 from competitions.models import SampleSet, Track
 from competitions.selectors import rules_in_force
 from evaluation.formats.query.rules import QueryRules
+from formats.query.challenges.models import Challenge
 from formats.query.matches.models import Match, Piece
 from formats.query.matches.rules import query_rules
 from formats.query.rounds.match_visibility import Sight
 from formats.query.smoke_opponents import DIGITS
+from formats.query.tracks import MODEL
 from pages.competition.development_samples import development_set
 from rounds.models import Release, Round
 from rounds.release.released_parts import released_tags
@@ -72,6 +74,40 @@ def reproduction(match: Match, sight: Sight, site_url: str) -> Reproduction | No
     )
 
 
+def challenge_reproduction(challenge: Challenge, site_url: str) -> Reproduction | None:
+    """Return how to play a challenge again, exactly: its samples are public, and its seed serves no other match.
+
+    None before it is played, and once the address of the competition has other rules or development samples.
+    """
+    competition, own, opponent = challenge.rules.competition, challenge.submission.player, challenge.opponent
+    in_force = challenge.rules == rules_in_force(competition) and challenge.sample_set == development_set(competition)
+    if challenge.progress != Challenge.Progress.PLAYED or not (competition.public and in_force):
+        return None
+    if own is None or (opponent is not None and opponent.player is None):
+        return None
+    tracks = {track.name: track for track in competition.tracks.all()}
+    mine = _source(own, tracks, site_url)
+    if opponent is None or opponent.player is None:
+        other = _bundled(challenge.opponent_track, challenge.baseline)
+    else:
+        other = _source(opponent.player, tracks, site_url)
+    model, attack = (mine, other) if challenge.submission.repository.track.name == MODEL else (other, mine)
+    play = [
+        *("gauntlet", "play", "--model", model.directory, "--attack", attack.directory),
+        *("--track", challenge.attack_track),
+        *("--competition", f"{site_url}/competitions/{competition.slug}"),
+        *("--samples", str(challenge.samples), "--seed", str(challenge.seed)),
+        *("--out", f"challenge-{challenge.pk}"),
+    ]
+    commands = [source.command for source in (mine, other) if source.command]
+    titles = ((mine, own.title), (other, opponent.title if opponent else challenge.baseline))
+    return Reproduction(
+        [*commands, _wrapped(play)],
+        exact=True,
+        code_missing=[title for source, title in titles if not source.command],
+    )
+
+
 @dataclass(frozen=True)
 class _Samples:
     options: Sequence[str]
@@ -82,8 +118,7 @@ def _source(player: Player, tracks: Mapping[str, Track], site_url: str) -> _Sour
     if player.baseline and own_baseline(tracks[player.track_name], player.baseline):
         return _Source(f"path/to/{player.baseline}", "")
     if player.baseline:
-        name = shlex.quote(player.baseline)
-        return _Source(player.baseline, f"gauntlet new {player.track_name} {name} --like {name}")
+        return _bundled(player.track_name, player.baseline)
     if player.repository is None:
         return _Source(f"path/to/{player.track_name}", "")
     team, track = player.repository.entry.team.slug, player.repository.track.name
@@ -93,6 +128,12 @@ def _source(player: Player, tracks: Mapping[str, Track], site_url: str) -> _Sour
         return _Source(f"path/to/{directory}", "")
     address = shlex.quote(f"{site_url}/git/public/{team}/{track}.git")
     return _Source(directory, f"git clone --branch {shlex.quote(tag)} {address} {directory}")
+
+
+def _bundled(track_name: str, name: str) -> _Source:
+    """Return a copy of a baseline that comes with the site."""
+    quoted = shlex.quote(name)
+    return _Source(name, f"gauntlet new {track_name} {quoted} --like {quoted}")
 
 
 def _development(match: Match, site_url: str) -> _Samples | None:

@@ -19,6 +19,7 @@ from formats.transfer.tournaments import pair_totals
 from formats.transfer.tournaments.boards import (
     TransferBoardRow,
     in_order,
+    is_held_up,
     progress_of_submission,
     row_of,
     tournament_in_force,
@@ -78,6 +79,8 @@ class TransferStatus:
     why: RankExplanation | None = None
     newer: TransferBoardRow | None = None
     progress: tuple[int, int] | None = None
+    held_up: bool = False
+    """Whether a run was given up that it needs."""
     met: Sequence[Met] = ()
     runs: Sequence[OwnRun] = ()
     image_notes: Sequence[tuple[str, int]] = ()
@@ -134,13 +137,15 @@ def transfer_status(submission: Submission, *, hidden: bool) -> TransferStatus:
     attacks = submission.player.track_name in ATTACK_TRACKS
     opponents = in_order(each for each in inside if (each.track.name in ATTACK_TRACKS) != attacks)
     names = {each.player_id: name_of(row_of(each)) for each in opponents}
+    progress = None if row or newer else progress_of_submission(tournament, submission)
     runs = _attack_runs(tournament, submission.player) if attacks else _labels(tournament, submission.player, names)
     own_runs = [each.run for each in runs]
     return TransferStatus(
         row=row,
         why=explanation_of(tournament, entrant, inside) if entrant else None,
         newer=newer if row is None else None,
-        progress=None if row or newer else progress_of_submission(tournament, submission),
+        progress=progress,
+        held_up=progress is not None and is_held_up(submission),
         met=_met(tournament, submission.player, opponents, names),
         runs=runs,
         image_notes=notes_of([run for run in own_runs if isinstance(run, AttackRun)]),

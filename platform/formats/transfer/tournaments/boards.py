@@ -10,13 +10,13 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from django.db.models import F, OuterRef, QuerySet, Subquery
+from django.db.models import F, OuterRef, Q, QuerySet, Subquery
 
 from competitions.models import Competition, Entry, RulesVersion, SampleSet, Track
 from core.rank_interval_text import rank_range
 from evaluation.formats.transfer.results import RepeatCounts
 from formats.transfer.tournaments.engine_adapter import sizes_of
-from formats.transfer.tournaments.models import Entrant, Tournament
+from formats.transfer.tournaments.models import DefenceRun, Entrant, Run, Tournament
 from formats.transfer.tournaments.selectors import (
     Participant,
     current_entrants,
@@ -213,6 +213,21 @@ def progress_of_submission(tournament: Tournament, submission: Submission) -> tu
     opponents = _opponents(inside, attacks=waiting[0].attacks)
     (found,) = _under_way(tournament, waiting, opponents)
     return found.played, found.needed
+
+
+def is_held_up(submission: Submission) -> bool:
+    """Return True if a run that a newcomer needs was given up: it does not enter until an organiser replays the run."""
+    tournament = tournament_in_force(submission.repository.track.competition)
+    if tournament is None or submission.player_id is None:
+        return False
+    player, failed = submission.player_id, Run.State.FAILED
+    inside = tournament.entrants.filter(left_at=None).order_by().values("player")
+    if tournament.attack_runs.filter(attack=player, state=failed).exists():
+        return True
+    pairs = DefenceRun.objects.filter(attack_run__tournament=tournament, state=failed)
+    return pairs.filter(
+        Q(attack_run__attack=player, defence__in=inside) | Q(defence=player, attack_run__attack__in=inside)
+    ).exists()
 
 
 def _opponents(inside: Iterable[Entrant], *, attacks: bool) -> set[int]:

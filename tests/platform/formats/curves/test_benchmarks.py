@@ -35,6 +35,7 @@ from submissions.services import withdraw
 from tests.evaluation.formats.curves.results_of import results_of
 from tests.platform.conftest import FakeClock
 from tests.platform.formats.curves.conftest import document_of
+from tests.platform.pages.test_news import titles
 from workers import queue
 from workers.lease import Heartbeat
 from workers.models import Worker
@@ -269,6 +270,18 @@ def test_the_api_says_when_nothing_more_comes_of_a_submission(stage: Stage, clie
         change()
         final.append(client.get(f"/api/v1/submissions/{submission.pk}").json()["progress"]["final"])
     assert final == [False, True, False, True]
+
+
+def test_feeds_have_the_scores_until_a_freeze(stage: Stage, client: Client) -> None:
+    stage.submit("owls", ALL)
+    stage.play()
+    feeds = [f"{BOARD}/feed.atom", "/teams/owls/feed.atom"]
+    (title,), (same,) = (titles(client, feed) for feed in feeds)
+    assert title == same
+    assert str(title).startswith("Owls: ")
+    assert stage.board(client)[0].split(",")[0] == "1"
+    FrozenLeaderboards.objects.create(competition=stage.competition, since=clock.now() - timedelta(hours=1))
+    assert [titles(client, feed) for feed in feeds] == [[], []]
 
 
 def test_a_frozen_leaderboard_hides_scores_but_from_the_team(stage: Stage, client: Client) -> None:

@@ -39,7 +39,8 @@ def page(client: Client, path: str, user: User | None = None) -> str:
 
 def test_a_member_chooses_an_opponent_on_the_page(model: Submission, client: Client, bob: User) -> None:
     address = f"/submissions/{model.pk}"
-    shown = page(client, address, bob)
+    assert f'href="{address}/challenge/new"' in page(client, address, bob)
+    shown = page(client, f"{address}/challenge/new")
     assert '<option value="gaussian-noise">gaussian-noise</option>' in shown
     assert '<optgroup label="Targeted attack">' in shown
     assert 'value="numpy-classifier"' not in shown
@@ -48,7 +49,7 @@ def test_a_member_chooses_an_opponent_on_the_page(model: Submission, client: Cli
     text = answer.content.decode()
     assert "The challenge against gaussian-noise waits for a worker" in text
     assert f'href="/challenges/{Challenge.objects.get().pk}"' in text
-    assert "4 of 5 left" in text
+    assert "4 of 5 left" in page(client, f"{address}/challenge/new")
     refused = client.post(f"{address}/challenge", {"opponent": "<b>numpy"}, follow=True).content.decode()
     assert "Choose one of gaussian-noise, salt-and-pepper" in refused
     assert "<b>numpy" not in refused
@@ -60,9 +61,8 @@ def test_the_form_says_why_no_challenge_is_accepted(
 ) -> None:
     settings.TEAM_CHALLENGES = 1
     challenge(submission=model, opponent="gaussian-noise", by=bob)
-    shown = page(client, f"/submissions/{model.pk}", bob)
+    shown = page(client, f"/submissions/{model.pk}/challenge/new", bob)
     assert "All 1 challenges of The Owls in 24 hours are used. Accepted from" in shown
-    assert "challenge_request" not in shown
     assert f'action="/submissions/{model.pk}/challenge"' not in shown
 
 
@@ -83,7 +83,7 @@ def test_others_see_nothing_of_a_challenge(
     assert client.get(f"/challenges/{made.pk}").status_code == 403
     organised = page(client, address, olga)
     assert f"Challenge {made.pk}" in organised
-    assert '<select id="opponent"' not in organised
+    assert "/challenge/new" not in organised
     assert client.get(f"/challenges/{made.pk}").status_code == 200
 
 

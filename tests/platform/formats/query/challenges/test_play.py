@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import html
 import io
+import json
+import re
+import shlex
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from django.test import Client
 from PIL import Image
+from pytest_django.live_server_helper import LiveServer
 
 from accounts.models import User
 from core import clock
+from evaluation.cli import main
 from formats.query.challenges import engine_adapter
 from formats.query.challenges.models import Challenge
 from formats.query.challenges.services import challenge
@@ -68,6 +75,33 @@ def test_it_is_played_on_the_first_development_images_and_counts_nowhere(
     ]
     assert pictures[0].shape == pictures[1].shape == (64, 64, 3)
     assert client.get(f"/challenges/{made.pk}/samples/3/perturbed.png").status_code == 404
+
+
+@pytest.mark.slow(15)
+def test_the_commands_on_its_page_play_the_same_match(
+    model: Submission, alice: User, worker: Worker, client: Client, live_server: LiveServer, tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    made = challenge(submission=model, opponent="gaussian-noise", by=alice)
+    Challenge.objects.update(samples=1)
+    client.force_login(alice)
+    address = f"/challenges/{made.pk}"
+    assert 'id="play"' not in client.get(address).content.decode(), "it is not played yet"
+    let_play(worker)
+    made.refresh_from_db()
+    page = client.get(address, headers={"Host": live_server.url.removeprefix("http://")})
+    shown = re.search(r'id="play">(.*?)</code>', page.content.decode(), re.DOTALL)
+    assert shown is not None
+    monkeypatch.chdir(tmp_path)
+    commands = [shlex.split(line) for line in html.unescape(shown[1]).replace("\\\n", " ").splitlines() if line]
+    assert [words[:2] for words in commands] == [["gauntlet", "new"], ["gauntlet", "new"], ["gauntlet", "play"]]
+    assert [main(words[1:]) for words in commands] == [0, 0, 0]
+    result = json.loads((tmp_path / f"challenge-{made.pk}/result.json").read_text())
+    columns = "sample", "outcome", "queries"
+    again = [[row[name] for name in columns] for row in result["samples"]]
+    assert again == [[row[name] for name in columns] for row in made.results]
+    made.rules.competition.rules_versions.create(version=2, values=made.rules.values, created_at=clock.now(), note="2")
+    assert 'id="play"' not in client.get(address).content.decode(), "others are in force"
 
 
 def test_an_attack_meets_a_released_model(

@@ -24,6 +24,7 @@ from formats.query.leaderboards.scoring import refresh_boards
 from formats.query.leaderboards.tasks import sweep
 from formats.query.leaderboards.visibility import evaluation_of, public_evaluation_of
 from formats.query.matches.models import Match, Piece, SampleResult
+from formats.query.pages.board import public_scores
 from submissions.models import QuotaSlot, Submission
 
 if TYPE_CHECKING:
@@ -90,6 +91,8 @@ def test_a_rejudging_plays_all_again_and_changes_the_board_when_it_is_published(
     assert scenario.rejudging.state == "published"
     assert [row[1] for row in scenario.env.table("model")] == ["owls", "doves"]
     assert evaluation_of(scenario.owls) == new
+    told = Event.objects.filter(verb="score", subject=f"submission:{scenario.owls.pk}").order_by("-pk")[0]
+    assert told.data == {"evaluation": new.pk}, "webhooks send it"
     scenario.old.refresh_from_db()
     assert (scenario.old.value, scenario.old.counts) == (1.0, True), "the old result is kept"
     assert verify_boards().differences == ()
@@ -105,6 +108,8 @@ def test_a_rank_changes_when_a_set_is_published_and_not_when_it_was_played(
     scenario.play([3.0] * 6)
     the_clock.forward(hours=30)
     publish_rejudging(rejudging=scenario.rejudging, by=olga, reason="it is correct now")
+    (shown, _) = public_scores(scenario.env.tracks["model"], 9, None)
+    assert (shown.submission, shown.scored_at) == (scenario.owls, the_clock.at), "feeds list it as new"
     ranks = Standing.objects.order_by("rank").values_list("entry__team__slug", "rank", "previous_rank")
     assert list(ranks) == [("owls", 1, 2), ("doves", 2, 1)]
 

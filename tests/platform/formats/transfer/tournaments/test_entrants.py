@@ -8,6 +8,7 @@ import pytest
 
 from competitions.models import Competition, RulesVersion
 from core import clock
+from formats.transfer.api import TransferApi
 from formats.transfer.tournaments import run_queue, services
 from formats.transfer.tournaments.models import AttackRun, DefenceRun, Run, Tournament
 from formats.transfer.tournaments.run_work import runs
@@ -125,9 +126,28 @@ def test_a_run_that_was_given_up_keeps_its_submission_out(tournament: Tournament
     AttackRun.objects.filter(batch=0).update(state=Run.State.FAILED)
     commit_all(tournament)
     assert attack.title not in counting(tournament)
+    waiting = TransferApi().progress(attack, inside=True)
+    assert (waiting.final, waiting.score) == (True, None)
+    assert "given up after platform errors" in waiting.problem
     runs.replay(AttackRun.objects.get(state=Run.State.FAILED), None)
+    waiting = TransferApi().progress(attack, inside=True)
+    assert (waiting.final, waiting.problem) == (False, "")
     commit_all(tournament)
     assert attack.title in counting(tournament)
+    assert TransferApi().progress(attack, inside=True).score is not None
+
+
+def test_a_given_up_run_against_a_newcomer_does_not_hold_up_another_one(tournament: Tournament, submit: Submit) -> None:
+    submit("bats", "defence", BRIGHTNESS)
+    attack = submit("owls", "attack", COPY)
+    commit_all(tournament)
+    late = submit("crows", "defence", BRIGHTNESS)
+    services.advance(tournament)
+    own = DefenceRun.objects.filter(defence=late.player)
+    assert own.exists()
+    own.update(state=Run.State.FAILED)
+    assert TransferApi().progress(late, inside=True).final
+    assert TransferApi().progress(attack, inside=True).problem == ""
 
 
 def test_advancing_again_changes_nothing(tournament: Tournament, submit: Submit) -> None:

@@ -65,7 +65,7 @@ def test_a_submission_has_its_standing_or_its_runs(client: Client, played: Tourn
     shown = client.get(f"/api/v1/submissions/{newer.pk}").json()
     assert {*shown} == {*PUBLIC, *TEAM}
     assert (shown["evaluation"], shown["standing"], shown["runs"]) == (None, None, {"played": 0, "needed": 2})
-    assert shown["progress"] == {"final": False, "score": None, "rank": None}
+    assert shown["progress"] == {"final": False, "score": None, "rank": None, "problem": ""}
 
 
 def test_a_submission_that_a_newer_one_replaced_is_final_without_a_score(
@@ -133,7 +133,7 @@ def test_pairs_are_matches_as_far_as_the_reader_sees_them(
     assert client.get(shown).status_code == 404
     assert client.get(f"/api/v1/submissions/{sent['attack'].pk}/evaluations").json()["results"] == []
     progress = client.get(f"/api/v1/submissions/{sent['attack'].pk}").json()["progress"]
-    assert progress == {"final": True, "score": None, "rank": None}
+    assert progress == {"final": True, "score": None, "rank": None, "problem": ""}
     client.force_login(sent["attack"].submitted_by)
     assert pair in client.get(address).json()["results"]
     assert client.get(shown).status_code == 404, "the page of a pair is hidden from teams, too"

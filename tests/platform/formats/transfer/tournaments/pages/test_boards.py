@@ -25,6 +25,7 @@ from formats.transfer.tournaments.models import Entrant, Tournament
 from pages.competition.data_set import data_set
 from submissions.models import Submission
 from tests.platform.formats.transfer.tournaments.pages.conftest import Send, play
+from tests.platform.pages.test_news import titles
 
 pytestmark = pytest.mark.usefixtures("others_read_first")
 
@@ -43,6 +44,17 @@ def text_of(client: Client, address: str) -> str:
 def rows_of(client: Client, address: str) -> list[dict[str, str]]:
     """Return the rows of a CSV file."""
     return list(csv.DictReader(io.StringIO(client.get(address).content.decode())))
+
+
+def test_feeds_have_the_scores_of_teams_until_a_freeze(
+    client: Client, played: Tournament, transfer: Competition
+) -> None:
+    feeds = [f"{BOARD}/attack/feed.atom", "/teams/owls/feed.atom"]
+    attack, owls = (titles(client, feed) for feed in feeds)
+    assert attack == ["The Owls: Brighter, 33.3 %"]
+    assert owls == ["The Owls: Aimed, 33.3 %", *attack]
+    FrozenLeaderboards.objects.create(competition=transfer, since=timezone.now())
+    assert [titles(client, feed) for feed in feeds] == [[], []]
 
 
 def test_the_board_has_scores_and_marks_baselines(client: Client, played: Tournament) -> None:
