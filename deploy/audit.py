@@ -1,0 +1,51 @@
+"""Prints the known vulnerabilities of the locked packages, as PyPI lists them; fails where there is one, or PyPI did not answer."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+LOCKS = Path(__file__).resolve().parent / "locks"
+UNANSWERED = 2
+"""The exit status where some package could not be asked about."""
+
+
+def report(packages: list[dict[str, Any]]) -> tuple[str, int]:
+    """Return what an answer of pip-audit says about packages, with the exit status."""
+    found = [
+        f"{each['name']} {each['version']}: {known['id']}, fixed in {', '.join(known['fix_versions']) or 'no version'}"
+        for each in packages
+        for known in each.get("vulns", ())
+    ]
+    unknown = [each["name"] for each in packages if "skip_reason" in each]
+    lines = [f"audit: {len(packages)} packages, {len(found)} known vulnerabilities", *found]
+    if unknown:
+        lines.append(
+            f"audit: NOT ASKED about {len(unknown)} of them, the index has no advisories for these or does not "
+            f"answer: {', '.join(unknown)}"
+        )
+    return "\n".join(lines) + "\n", 1 if found else UNANSWERED if unknown else 0
+
+
+def main() -> int:
+    """Ask about every lock, print the answer and return the exit status."""
+    command = [sys.executable, "-m", "pip_audit", "--disable-pip", "--require-hashes", "--progress-spinner", "off"]
+    packages: dict[str, dict[str, Any]] = {}
+    for lock in sorted(LOCKS.glob("*.txt")):
+        done = subprocess.run(
+            [*command, "--format", "json", "--requirement", lock], capture_output=True, text=True, check=False
+        )
+        if not done.stdout.startswith("{"):
+            sys.stderr.write(f"audit: NOT ASKED, pip-audit could not ask about {lock.name}: {done.stderr.strip()[-300:]}\n")
+            return UNANSWERED
+        packages |= {each["name"]: each for each in json.loads(done.stdout)["dependencies"]}
+    text, status = report(list(packages.values()))
+    sys.stdout.write(text)
+    return status
+
+
+if __name__ == "__main__":
+    sys.exit(main())
