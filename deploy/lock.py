@@ -43,24 +43,22 @@ def locked(needed: list[str], constraints: str, before: str) -> str:
         wanted, pins, lock = (Path(folder, name) for name in ("wanted.in", "pins.txt", "lock.txt"))
         wanted.write_text("\n".join(needed), encoding="utf-8")
         pins.write_text(constraints, encoding="utf-8")
-        lock.write_text(before, encoding="utf-8")
+        # without its hashes, which uv would keep
+        lock.write_text("".join(f"{block['name']}=={block['version']}\n" for block in BLOCK.finditer(before)), encoding="utf-8")
         command = [sys.executable, "-m", "uv", "pip", "compile", "--quiet", "--system-certs", "--universal"]
         command += ["--python-version", "3.11", "--generate-hashes", "--no-header", "--no-annotate"]
         subprocess.run([*command, "--constraints", pins, "--output-file", lock, wanted], check=True)
         return lock.read_text(encoding="utf-8")
 
 
-def with_cpu_build(players: str) -> str:
-    """Return the lock of players with the hashes of PyTorch's CPU build. Exit if those of this version are not known."""
-    match = re.search(r"^torch==\S+", players, re.MULTILINE)
-    torch = match[0] if match else "torch"
+def cpu_build(torch: str) -> str:
+    """Return the lock of PyTorch's CPU build of a version, "torch==2.13.0". Exit if its hashes are not known."""
     if torch not in CPU_BUILD:
         raise SystemExit(
             f"make lock: write the SHA-256 of the CPU build of {torch} into CPU_BUILD of deploy/lock.py. The index "
             "https://download.pytorch.org/whl/cpu/torch/ has them."
         )
-    hashes = "".join(f" \\\n    --hash=sha256:{each}" for each in CPU_BUILD[torch])
-    return BLOCK.sub(lambda block: block[0].rstrip("\n") + hashes + "\n" if block["name"] == "torch" else block[0], players)
+    return f"{torch}+cpu" + "".join(f" \\\n    --hash=sha256:{each}" for each in CPU_BUILD[torch]) + "\n"
 
 
 def read(name: str) -> str:
@@ -88,14 +86,15 @@ def main() -> None:
     ):
         write(name, title, locked(needed, constraints, read(name)))
 
-    players = locked(EXTRAS["players"], constraints, read("players") + read("cuda"))
-    blocks = {block["name"]: block[0] for block in BLOCK.finditer(players)}
-    cuda = "".join(block for name, block in blocks.items() if name not in pinned)
-    rest = "".join(block for name, block in blocks.items() if name in pinned)
-    write("players", "What bundled players need, with PyTorch of PyPI or without CUDA.", with_cpu_build(rest))
-    write("cuda", "What PyTorch of PyPI needs on Linux beside players.txt.", cuda)
+    players = locked(EXTRAS["players"], constraints, read("players") + read("pytorch"))
+    blocks = {block["name"]: block for block in BLOCK.finditer(players)}
+    ours = {name for name in blocks if name in pinned and name != "torch"}
+    write("players", "What bundled players need beside PyTorch.", "".join(blocks[name][0] for name in blocks if name in ours))
+    cuda = "".join(blocks[name][0] for name in blocks if name not in ours)
+    write("pytorch", "PyTorch of PyPI, with the CUDA packages that it needs on Linux.", cuda)
+    write("pytorch-cpu", "PyTorch without CUDA.", cpu_build(f"torch=={blocks['torch']['version']}"))
 
-    write("release", "What makes locks and releases.", locked(TOOLS, "", read("release")))
+    write("release", "What makes locks and releases, beside build.txt.", locked(TOOLS, constraints, read("release")))
 
 
 if __name__ == "__main__":
