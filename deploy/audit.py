@@ -1,4 +1,4 @@
-"""Prints the known vulnerabilities of the locked packages, as PyPI lists them; fails where there is one, or PyPI did not answer."""
+"""Prints the vulnerabilities of locked packages that PyPI lists; fails where there is one, or no answer."""
 
 from __future__ import annotations
 
@@ -39,7 +39,8 @@ def main() -> int:
             [*command, "--format", "json", "--requirement", lock], capture_output=True, text=True, check=False
         )
         if not done.stdout.startswith("{"):
-            sys.stderr.write(f"audit: NOT ASKED, pip-audit could not ask about {lock.name}: {done.stderr.strip()[-300:]}\n")
+            why = done.stderr.strip()[-300:]
+            sys.stderr.write(f"audit: NOT ASKED, pip-audit could not ask about {lock.name}: {why}\n")
             return UNANSWERED
         packages |= {each["name"]: each for each in json.loads(done.stdout)["dependencies"]}
     text, status = report(list(packages.values()))

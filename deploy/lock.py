@@ -1,7 +1,7 @@
-"""Writes the locks: for each set of packages, the pinned versions with the SHA-256 of every file that the index has of them.
+"""Writes the locks: for each set of packages, the pinned versions with the SHA-256 of every file that PyPI has of them.
 
-`make lock` calls it. The versions are those of constraints.txt; other packages keep the versions that the locks have, where these still
-fit. `deploy/install` installs from the locks.
+`make lock` calls it. The versions are those of constraints.txt; other packages keep the versions that the locks have,
+where these still fit. `deploy/install` installs from the locks.
 """
 
 from __future__ import annotations
@@ -38,13 +38,16 @@ BLOCK = re.compile(r"^(?P<name>[^\s=#]+)==(?P<version>\S+).*(?:\n +--hash=\S+.*)
 
 
 def locked(needed: list[str], constraints: str, before: str) -> str:
-    """Return the packages that `needed` needs on any system, with hashes; those of `before` keep their versions if they fit."""
+    """Return the packages that `needed` needs on any system, with hashes.
+
+    They have the versions of `constraints`, the others those of the lock `before` if they fit.
+    """
     with tempfile.TemporaryDirectory() as folder:
         wanted, pins, lock = (Path(folder, name) for name in ("wanted.in", "pins.txt", "lock.txt"))
         wanted.write_text("\n".join(needed), encoding="utf-8")
         pins.write_text(constraints, encoding="utf-8")
-        # without its hashes, which uv would keep
-        lock.write_text("".join(f"{block['name']}=={block['version']}\n" for block in BLOCK.finditer(before)), encoding="utf-8")
+        kept = (f"{block['name']}=={block['version']}\n" for block in BLOCK.finditer(before))
+        lock.write_text("".join(kept), encoding="utf-8")  # without the hashes, which uv would keep
         command = [sys.executable, "-m", "uv", "pip", "compile", "--quiet", "--system-certs", "--universal"]
         command += ["--python-version", "3.11", "--generate-hashes", "--no-header", "--no-annotate"]
         subprocess.run([*command, "--constraints", pins, "--output-file", lock, wanted], check=True)
@@ -89,8 +92,8 @@ def main() -> None:
     players = locked(EXTRAS["players"], constraints, read("players") + read("pytorch"))
     blocks = {block["name"]: block for block in BLOCK.finditer(players)}
     ours = {name for name in blocks if name in pinned and name != "torch"}
-    write("players", "What bundled players need beside PyTorch.", "".join(blocks[name][0] for name in blocks if name in ours))
-    cuda = "".join(blocks[name][0] for name in blocks if name not in ours)
+    rest, cuda = ("".join(blocks[name][0] for name in blocks if (name in ours) is own) for own in (True, False))
+    write("players", "What bundled players need beside PyTorch.", rest)
     write("pytorch", "PyTorch of PyPI, with the CUDA packages that it needs on Linux.", cuda)
     write("pytorch-cpu", "PyTorch without CUDA.", cpu_build(f"torch=={blocks['torch']['version']}"))
 

@@ -29,7 +29,7 @@ def show(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def requirements(request: HttpRequest) -> HttpResponse:
-    """Return a file of requirements: the command's wheel and all that it needs, in the versions of this site and with hashes.
+    """Return a file of requirements: the command's wheel and all that it needs, in the site's versions and with hashes.
 
     pip refuses any other file, and installs without looking up a name of this program in any index.
     """
