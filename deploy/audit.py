@@ -21,12 +21,11 @@ def report(packages: list[dict[str, Any]]) -> tuple[str, int]:
         for known in each.get("vulns", ())
     ]
     unknown = [each["name"] for each in packages if "skip_reason" in each]
-    lines = [f"audit: {len(packages)} packages, {len(found)} known vulnerabilities", *found]
+    asked = len(packages) - len(unknown)
+    lines = [f"audit: {len(found)} known vulnerabilities of the {asked} packages that were asked about", *found]
     if unknown:
-        lines.append(
-            f"audit: NOT ASKED about {len(unknown)} of them, the index has no advisories for these or does not "
-            f"answer: {', '.join(unknown)}"
-        )
+        why = "the index has no advisories for these, or does not answer"
+        lines.append(f"audit: NOT ASKED about {len(unknown)} packages, {why}: {', '.join(unknown)}")
     return "\n".join(lines) + "\n", 1 if found else UNANSWERED if unknown else 0
 
 

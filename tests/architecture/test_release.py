@@ -122,9 +122,9 @@ SKIPPED = {"name": "torch", "skip_reason": "Dependency not found on PyPI and cou
 @pytest.mark.parametrize(
     ("packages", "said", "status"),
     [
-        ([SAFE], "1 packages, 0 known vulnerabilities", 0),
+        ([SAFE], "0 known vulnerabilities of the 1 packages", 0),
         ([SAFE, HOLED], "pillow 13.0.0: PYSEC-1, fixed in 13.0.1", 1),
-        ([SAFE, SKIPPED], "NOT ASKED about 1 of them", 2),
+        ([SAFE, SKIPPED], "NOT ASKED about 1 packages", 2),
     ],
 )
 def test_an_audit_is_no_success_where_the_index_was_not_asked(
