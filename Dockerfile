@@ -3,6 +3,8 @@
 #   worker  scorer, builder and player: the image that submissions are built on, and the packages of the site
 #   base    the image that submissions are built on, as `make base-image` makes it
 #
+# Packages are those of deploy/locks, each by its SHA-256.
+#
 # SYSTEM is a Debian; where packages come from private mirrors, it holds its /etc/pip.conf, sources and certificates.
 # BASE is another image to build submissions and workers on. PIP_EXTRA_INDEX_URL is another index of packages, such as
 # https://download.pytorch.org/whl/cpu, whose PyTorch has no CUDA and is several gigabytes smaller.
@@ -10,7 +12,7 @@ ARG SYSTEM=debian:bookworm-slim
 ARG BASE=base
 
 FROM ${SYSTEM} AS python
-ENV LANG=C.UTF-8 PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_CACHE_DIR=1 PIP_NO_COMPILE=1 PIP_ROOT_USER_ACTION=ignore
+ENV LANG=C.UTF-8 PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_QUIET=1 PIP_NO_CACHE_DIR=1 PIP_NO_COMPILE=1 PIP_ROOT_USER_ACTION=ignore
 RUN apt-get -qq update \
  && DEBIAN_FRONTEND=noninteractive apt-get -qq install -y --no-install-recommends \
       ca-certificates python3 python3-pip python3-venv >/dev/null \
@@ -18,11 +20,11 @@ RUN apt-get -qq update \
 
 FROM python AS base
 ARG PIP_EXTRA_INDEX_URL
-COPY constraints.txt /tmp/
+COPY deploy/install /packages/
+COPY deploy/locks /packages/locks
 RUN python3 -m venv /usr/local/venv \
- && /usr/local/venv/bin/pip install -q -c /tmp/constraints.txt numpy scipy foolbox safetensors torch \
+ && /packages/install /usr/local/venv/bin/python players \
  && { /usr/local/venv/bin/python -m compileall -q -j 0 /usr/local/venv/lib >/dev/null || true; } \
- && cp /tmp/constraints.txt /usr/local/venv/ \
  && ln -sf python3 /usr/bin/python
 ENV PATH=/usr/local/venv/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin GIT_PYTHON_REFRESH=quiet
 CMD ["python3"]
@@ -40,16 +42,14 @@ RUN mv _distances.so evaluation/formats/query/referee/ && chmod -R a+rX . && pyt
 
 FROM source AS kit
 RUN python3 -m venv /opt/build \
- && /opt/build/bin/pip install -q -c constraints.txt hatchling editables \
+ && deploy/install /opt/build/bin/python build \
  && deploy/kit /opt/build/bin/python
 
-FROM python AS requirements
-COPY pyproject.toml deploy/requirements.py constraints.txt /requirements/
-RUN cd /requirements && python3 requirements.py pyproject.toml builds site >site.txt
-
-FROM requirements AS packages
+FROM python AS packages
+COPY deploy/install /packages/
+COPY deploy/locks /packages/locks
 RUN python3 -m venv /opt/venv \
- && /opt/venv/bin/pip install -q -c /requirements/constraints.txt -r /requirements/site.txt \
+ && /packages/install /opt/venv/bin/python site \
  && { /opt/venv/bin/python -m compileall -q -j 0 /opt/venv/lib || true; }
 
 FROM python AS web
@@ -72,8 +72,9 @@ RUN apt-get -qq update \
  && DEBIAN_FRONTEND=noninteractive apt-get -qq install -y --no-install-recommends git git-lfs >/dev/null \
  && rm -rf /var/lib/apt/lists/* \
  && useradd --uid 10001 --home-dir /var/lib/gauntlet --no-create-home gauntlet
-COPY --from=requirements /requirements /requirements
-RUN pip install -q --no-cache-dir -c /requirements/constraints.txt -r /requirements/site.txt
+COPY deploy/install /packages/
+COPY deploy/locks /packages/locks
+RUN PIP_NO_CACHE_DIR=1 /packages/install python3 site
 COPY --from=source /srv/gauntlet /srv/gauntlet
 WORKDIR /srv/gauntlet
 ENV PYTHONUNBUFFERED=1 PYTHONPATH=/srv/gauntlet:/srv/gauntlet/platform:/srv/gauntlet/evaluation/sdk

@@ -11,7 +11,7 @@ PRODUCTION_PASS := journey or (database and not docker)
 PASS := $(if $(PRODUCTION_FOLLOWS),$(SHORT_PASS),$(SQLITE_PASS))
 
 .DEFAULT_GOAL := help
-.PHONY: help setup kit demo test test-fast test-production faults check format bench compatibility base-image legacy-image clean
+.PHONY: help setup kit demo test test-fast test-production faults check format bench compatibility base-image legacy-image lock audit release clean
 
 help: ## list the commands
 	@grep -hE '^[a-z-]+:.* ## ' $(firstword $(MAKEFILE_LIST)) | sed -E 's/^([a-z-]+):.* ## /\1\t/' | \
@@ -19,7 +19,7 @@ help: ## list the commands
 
 setup: .venv/.set-up ## make .venv with what runs, pinned in constraints.txt; nothing to do when nothing changed
 
-.venv/.set-up: constraints.txt pyproject.toml evaluation/formats/query/referee/build_distances.py evaluation/formats/query/referee/distances.c
+.venv/.set-up: constraints.txt deploy/install $(wildcard deploy/locks/*.txt) pyproject.toml evaluation/formats/query/referee/build_distances.py evaluation/formats/query/referee/distances.c
 	@.ci/virtual-environment
 	@touch $@
 
@@ -75,6 +75,22 @@ format: .venv/.set-up-dev ## format the code
 kit: setup ## make the kit that the site offers to participants: the command `gauntlet`, in the folder kit/
 	@deploy/kit $(BIN)/python
 
+lock: .venv-release/.set-up ## write deploy/locks: the hashes of all files of the pinned packages (asks PyPI)
+	@.venv-release/bin/python deploy/lock.py
+
+audit: .venv-release/.set-up ## list known vulnerabilities of the locked packages (asks PyPI)
+	@.venv-release/bin/python deploy/audit.py
+
+release: .venv-release/.set-up ## make the files of a release of the last commit in dist/ (KEY=...: the SSH key that signs them)
+	@deploy/release .venv-release/bin/python dist '$(KEY)'
+
+# only packages that deploy/locks has hashes of: what makes a release reads all of it
+.venv-release/.set-up: deploy/install deploy/locks/build.txt deploy/locks/release.txt
+	@echo "release: making .venv-release"
+	@$${PYTHON:-python3} -m venv --clear .venv-release
+	@PIP_QUIET=1 deploy/install .venv-release/bin/python build release
+	@touch $@
+
 bench: setup .venv-bench/.set-up ## measure the speeds of docs/performance.md (ARGS="--write docs/performance.md")
 	@$(BIN)/python -m bench $(ARGS)
 
@@ -98,5 +114,5 @@ legacy-image: base-image ## make the image that submissions of 2017 and 2018 run
 	@GAUNTLET_BASE_IMAGE="$${GAUNTLET_LEGACY_IMAGE:-gauntlet-legacy:latest}" $(BIN)/python -m evaluation.builder.builder_image
 
 clean: ## remove the virtual environment, the tools' caches and the demo's output
-	rm -rf .venv .venv-bench demo kit .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
+	rm -rf .venv .venv-bench .venv-release demo dist kit .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -16,7 +16,7 @@ from django.conf import settings
 COMMAND, SDK = "gauntlet-arena", "gauntlet-sdk"
 """The projects of the kit: the command with all it needs of this program, and what players import by itself."""
 
-_PINS = "constraints.txt"
+_PINS, _PACKAGES = "constraints.txt", "packages.txt"
 
 
 @dataclass(frozen=True)
@@ -44,6 +44,8 @@ class Kit:
     wheels: Mapping[str, Wheel]
     pins: str
     """The versions of packages with which the site runs players, as constraints of pip."""
+    packages: str
+    """The packages that the command needs, with hashes, as requirements of pip."""
     folder: Path
 
     @property
@@ -70,7 +72,8 @@ def _read(folder: Path, changed: int) -> Kit:
     wheels = {wheel.project: wheel for wheel in map(_wheel, sorted(folder.glob("*.whl")))}
     if wheels.keys() != {COMMAND, SDK}:
         raise LookupError(f"{folder} has not the two wheels of a kit")
-    return Kit(wheels, (folder / _PINS).read_text(encoding="utf-8"), folder)
+    pins, packages = ((folder / name).read_text(encoding="utf-8") for name in (_PINS, _PACKAGES))
+    return Kit(wheels, pins, packages, folder)
 
 
 def _wheel(file: Path) -> Wheel:

@@ -12,6 +12,7 @@ from importlib.metadata import Distribution, distribution, distributions
 from pathlib import Path
 
 import pytest
+import requests
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 from pytest_django import Settings
@@ -95,13 +96,17 @@ def test_the_command_needs_what_it_declares_and_nothing_else(
         assert file.read_bytes() == (settings.KIT / file.name).read_bytes(), "the same commit gives the same bytes"
 
     me = Participant(tmp_path)
-    me.pip("--requirement", f"{live_server.url}/kit/requirements.txt")
+    command_line, *others = requests.get(f"{live_server.url}/kit/requirements.txt", timeout=30).text.splitlines()
+    (tmp_path / "requirements.txt").write_text(command_line)
+    me.pip("--require-hashes", "--requirement", str(tmp_path / "requirements.txt"))
     (command,) = distributions(path=[str(me.packages)])
     assert {file.parts[0] for file in command.files or ()} - SHARED == {
         *("evaluation", "gauntlet", f"gauntlet_arena-{command.version}.dist-info")
     }
     assert not [file for file in command.files or () if file.suffix == ".so"], "it is for every platform"
+    listed = {canonicalize_name(line.partition("==")[0]) for line in others if "==" in line}
     for package in needed_by(command):
+        assert canonicalize_name(package.name) in listed, "pip would refuse it without a hash"
         me.share(package)
     installed = {canonicalize_name(each.name) for each in distributions(path=[str(me.packages)])}
     assert not {"django", "torch", "celery", "jupyter-repo2docker", "pip"} & installed

@@ -28,19 +28,25 @@ def show(request: HttpRequest) -> HttpResponse:
 
 
 @require_safe
-def requirements(request: HttpRequest, extra: str = "") -> HttpResponse:
-    """Return a file of requirements: the address and the hash of the command's wheel, and the pins of this site.
+def requirements(request: HttpRequest) -> HttpResponse:
+    """Return a file of requirements: the command's wheel and all that it needs, in the site's versions and with hashes.
 
-    pip installs from it without looking up a name of this program in any index.
+    pip refuses any other file, and installs without looking up a name of this program in any index.
+    """
+    found = _kit()
+    address = address_of(request, found.command)
+    return _text(f"{COMMAND} @ {address} --hash=sha256:{found.command.sha256}\n{found.packages}")
+
+
+@require_safe
+def requirements_players(request: HttpRequest) -> HttpResponse:
+    """Return the file of requirements of the command with the packages of bundled players, with the pins of this site.
+
+    It has the hash of the wheel alone: which build of PyTorch it is, the participant chooses by an index.
     """
     wheel = _kit().command
-    name = f"{COMMAND}[{extra}]" if extra else COMMAND
-    lines = (
-        f"{name} @ {address_of(request, wheel)}#sha256={wheel.sha256}",
-        f"--constraint {request.build_absolute_uri(reverse('pages:kit_pins'))}",
-        "",
-    )
-    return _text("\n".join(lines))
+    pins = request.build_absolute_uri(reverse("pages:kit_pins"))
+    return _text(f"{COMMAND}[players] @ {address_of(request, wheel)}#sha256={wheel.sha256}\n--constraint {pins}\n")
 
 
 @require_safe

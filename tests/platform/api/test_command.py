@@ -432,7 +432,8 @@ def test_the_site_s_kit_is_the_update(
     for project in ("gauntlet-arena", "gauntlet-sdk"):
         with zipfile.ZipFile(settings.KIT / f"{project.replace('-', '_')}-0.1.0-py3-none-any.whl", "w") as wheel:
             wheel.writestr("x.dist-info/METADATA", f"Name: {project}\nVersion: 0.1.0\nRequires-Python: >=3.8\n\n")
-    (settings.KIT / "constraints.txt").touch()
+    for name in ("constraints.txt", "packages.txt"):
+        (settings.KIT / name).touch()
     monkeypatch.setattr(site_version, "__version__", "0.0.9")
     _, _, err = gauntlet("check", "--competition", f"{live_server.url}/competitions/digits", "numpy-classifier")
     assert f"Update: {sys.executable} -m pip install -r {live_server.url}/kit/requirements.txt\n" in err

@@ -43,6 +43,7 @@ def make_kit(settings: Settings) -> Callable[..., dict[str, str]]:
         write_wheel(folder / f"gauntlet_arena-{version}-py3-none-any.whl", "gauntlet-arena", version, ">=3.11")
         write_wheel(folder / SDK, "gauntlet-sdk", "0.1.0", ">=3.8")
         (folder / "constraints.txt").write_text("numpy==2.4.6\n")
+        (folder / "packages.txt").write_text("numpy==2.4.6 --hash=sha256:1234\n")
         return {file.name: hashlib.sha256(file.read_bytes()).hexdigest() for file in folder.glob("*.whl")}
 
     return make
@@ -53,14 +54,25 @@ def address(name: str, sha256: str) -> str:
     return f"/kit/files/{sha256[:16]}/{name}"
 
 
-def test_pip_gets_the_wheel_by_its_address_and_the_versions_of_the_site(
+def test_pip_gets_the_wheel_by_its_address_and_every_package_by_its_hash(
     client: Client, make_kit: Callable[..., dict[str, str]]
 ) -> None:
     sha256 = make_kit()[COMMAND]
-    wheel = f"http://testserver{address(COMMAND, sha256)}#sha256={sha256}"
-    pins = "--constraint http://testserver/kit/constraints.txt\n"
-    assert client.get("/kit/requirements.txt").content.decode() == f"gauntlet-arena @ {wheel}\n{pins}"
-    assert client.get("/kit/requirements-players.txt").content.decode() == f"gauntlet-arena[players] @ {wheel}\n{pins}"
+    wheel = f"http://testserver{address(COMMAND, sha256)}"
+    assert client.get("/kit/requirements.txt").content.decode().splitlines() == [
+        f"gauntlet-arena @ {wheel} --hash=sha256:{sha256}",
+        "numpy==2.4.6 --hash=sha256:1234",
+    ]
+
+
+def test_participants_choose_the_build_of_pytorch_by_an_index(
+    client: Client, make_kit: Callable[..., dict[str, str]]
+) -> None:
+    sha256 = make_kit()[COMMAND]
+    assert client.get("/kit/requirements-players.txt").content.decode().splitlines() == [
+        f"gauntlet-arena[players] @ http://testserver{address(COMMAND, sha256)}#sha256={sha256}",
+        "--constraint http://testserver/kit/constraints.txt",
+    ]
     answer = client.get("/kit/constraints.txt")
     assert (answer.headers["Content-Type"], answer.content) == ("text/plain; charset=utf-8", b"numpy==2.4.6\n")
 
