@@ -277,6 +277,10 @@ class DockerBuilder(Builder):
             room = room_after(path, installed.room, len(installed.layers))
         except TooLargeError:
             raise too_large("the image is too large", self._settings) from None
+        except UnreadableError as failure:  # a file of more than 8 GiB
+            raise BuildRefusal(
+                f"the files of the repository make no readable image: {failure}", fix="use smaller files"
+            ) from failure
         config = replace(installed.config, layers=(*installed.config.layers, name), directory=WORK_DIRECTORY)
         return Exported(config, installed.layers | {name: path}, room)
 

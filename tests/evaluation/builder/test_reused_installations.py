@@ -125,6 +125,7 @@ def test_a_second_build_installs_nothing_and_gives_the_files_of_a_build_without_
     first = make_repository("first", requirements | {"main.py": f"# {uuid.uuid4().hex}\n"})
     second = make_repository("second", requirements | {"main.py": code, "data/deep/weights.txt": "1\n"})
     (second / "link").symlink_to("data/deep")
+    (second / f"{'long' * 50} \udcff\n").touch()
     (second / "main.py").chmod(0o755)
     cache = InstalledLayerCache(tmp_path / "cache", "7", CacheLimits())
     log: list[str] = []
