@@ -122,9 +122,10 @@ def _measured(client: docker.DockerClient, act: Callable[[], None]) -> Seconds:
 
     def poll() -> None:
         while not done.wait(_POLL_SECONDS):
-            with suppress(DockerException):
+            # of a container that ends now, there is no answer, or an empty one
+            with suppress(DockerException, ValueError):
                 for container in client.containers.list(filters={"label": own_label}, ignore_removed=True):
-                    stats = client.api.stats(container.id, stream=False, one_shot=True)
+                    stats = client.api.stats(str(container.id), stream=False, one_shot=True)
                     now = stats.get("cpu_stats", {}).get("cpu_usage", {}).get("total_usage", 0) / 1e9
                     used[str(container.id)] = max(now, used.get(str(container.id), 0.0))
 

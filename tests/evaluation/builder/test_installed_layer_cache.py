@@ -42,7 +42,8 @@ def find(tmp_path: Path) -> Callable[..., tuple[Exported | None, list[str]]]:
     numbers = iter(range(1000))
 
     def look(cache: InstalledLayerCache, key: str = KEY, room: DiskSpace = ROOM) -> tuple[Exported | None, list[str]]:
-        into, lines = tmp_path / f"build-{next(numbers)}", []
+        lines: list[str] = []
+        into = tmp_path / f"build-{next(numbers)}"
         into.mkdir()
         return cache.find(key, base_layers=BASE, room=room, into=into, on_log=lines.append), lines
 

@@ -86,9 +86,14 @@ class Built:
 
     def printed(self) -> bytes:
         """What its program prints as a player."""
-        limits = {"network_mode": "none", "user": "65534:65534", "read_only": True, "remove": True}
-        printed: bytes = self.client.containers.run(self.identity, ["python", "main.py"], **limits)
-        return printed
+        return self.client.containers.run(
+            self.identity,
+            ["python", "main.py"],
+            network_mode="none",
+            user="65534:65534",
+            read_only=True,
+            remove=True,
+        )
 
     def forget(self) -> None:
         """Remove it from the engine."""

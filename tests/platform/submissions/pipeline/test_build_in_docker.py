@@ -52,14 +52,15 @@ def test_it_works(submit: Submit, track: str, name: str) -> None:
 
 
 def test_what_a_team_installed_is_kept_for_the_team(
-    submit: Submit, root: Path, settings: Settings, monkeypatch: pytest.MonkeyPatch
+    submit: Submit, root: Path, settings: Settings, sandbox: DockerSandbox, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     files = {
         file.name: file.read_text() for file in (root / "tests/repos/players/honest-model").iterdir() if file.is_file()
     }
     # met by the base image: nothing is fetched
     submission = submit("model", files | {"requirements.txt": f"numpy  # {uuid.uuid4().hex}\n"})
-    player_builds.build(submission, lambda line: None)
+    player = player_builds.build(submission, lambda line: None)
+    sandbox.client.images.remove(player.image, force=True)
     (kept,) = settings.INSTALLED_LAYERS.glob("*/*")
     assert kept.parent.name == str(submission.repository.entry.team_id)
 
