@@ -36,7 +36,7 @@ _PARTIAL_SECONDS = 24 * 3600.0
 
 
 @dataclass(frozen=True)
-class _Entry:
+class _CacheEntry:
     place: Path
     bytes: int
     made_at: float
@@ -120,14 +120,14 @@ def sweep_installed_layers(folder: Path, limits: CacheLimits) -> int:
     return removed
 
 
-def _entries(folder: Path) -> Iterator[_Entry]:
+def _entries(folder: Path) -> Iterator[_CacheEntry]:
     """Yield the complete entries; remove the rests of processes that were killed."""
     for place in folder.glob("*/*"):
         with suppress(OSError):  # another process removed it meanwhile
             used_at = place.stat().st_mtime
             if not place.name.startswith(_PARTIAL):
                 made_at = (place / _DESCRIPTION).stat().st_mtime
-                yield _Entry(place, sum(file.stat().st_size for file in place.iterdir()), made_at, used_at)
+                yield _CacheEntry(place, sum(file.stat().st_size for file in place.iterdir()), made_at, used_at)
             elif used_at < time.time() - _PARTIAL_SECONDS:
                 shutil.rmtree(place, ignore_errors=True)
 
