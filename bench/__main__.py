@@ -26,6 +26,7 @@ NAMES = (
     "readers",
     "pushes",
     "rounds",
+    "builds",
     "bundles",
     "two_verifiers",
     "transfer",

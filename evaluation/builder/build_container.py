@@ -13,7 +13,6 @@ import uuid
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from http import HTTPStatus
 from pathlib import Path
 from types import TracebackType
@@ -28,8 +27,15 @@ from evaluation.builder.build_limits import limits
 from evaluation.builder.chunks_as_file import FileStream
 from evaluation.builder.container_run import Watch, run_container
 from evaluation.builder.docker_build_settings import BuildSettings
-from evaluation.builder.image_archive import BuiltConfig, file_digest, read_config, read_layer_names
-from evaluation.builder.layer_check import DiskSpace, unpacked
+from evaluation.builder.exported_layers import (
+    Exported,
+    TooLargeError,
+    UnreadableError,
+    check_layer,
+    check_layer_names,
+)
+from evaluation.builder.image_archive import read_config, read_layer_names
+from evaluation.builder.layer_check import DiskSpace
 from evaluation.builder.mirrors import PROXY_PORT, PROXY_URL
 from evaluation.domain.errors import BuildRefusal, Fault
 from evaluation.sandbox.docker_run import as_fault, unless_removed
@@ -75,24 +81,6 @@ _FILE_TOO_LARGE = "exit status 153"
 _TAIL_LINES = 20
 _TMP_BYTES = 512 << 20
 _MAX_CONFIG_BYTES = 1 << 20
-_MAX_LAYERS = 125
-"""Engines stack no more layers."""
-
-
-@dataclass(frozen=True)
-class Exported:
-    """The result of a build: the checked part of its configuration, and the files of its own layers by name."""
-
-    config: BuiltConfig
-    layers: dict[str, Path]
-
-
-class TooLargeError(Exception):
-    """The image's own layers are larger than allowed."""
-
-
-class UnreadableError(Exception):
-    """The result of the build is not a readable image; the build or the host may be the cause."""
 
 
 class BuildContainer:
@@ -197,22 +185,17 @@ class BuildContainer:
             names = read_layer_names(self._read(container, "layers.json", _MAX_CONFIG_BYTES))
         except ValueError as error:
             raise UnreadableError(f"its configuration is not readable: {error}") from error
-        if config.layers not in (names, (*base_layers, *names)):
-            raise UnreadableError("the configuration names other layers than those of the build")
-        if len(config.layers) > _MAX_LAYERS:
-            raise UnreadableError(f"it has more than {_MAX_LAYERS} layers")
-        layers, left, left_bytes = {}, limits(self._settings), self._settings.max_image_bytes
+        check_layer_names(config, names, base_layers)
+        layers, room, left_bytes = {}, limits(self._settings), self._settings.max_image_bytes
         for number, name in enumerate(names):
             path = folder / f"{number}.tar"
             with path.open("wb") as target:
                 for chunk in self._chunks(container, f"{number}.tar", left_bytes):
                     target.write(chunk)
-            if file_digest(path) != name:
-                raise UnreadableError(f"layer {number} differs from the layer in the configuration")
             left_bytes -= path.stat().st_size
-            left = _left(left, path, number)
+            room = check_layer(path, name, room, number)
             layers[name] = path
-        return Exported(config, layers)
+        return Exported(config, layers, room)
 
     def _create(
         self,
@@ -256,18 +239,6 @@ class BuildContainer:
                 while chunk := file.read(1 << 20):
                     yield chunk
             deque(stream, maxlen=0)  # a connection that was read to its end can be used again
-
-
-def _left(space: DiskSpace, layer: Path, number: int) -> DiskSpace:
-    """Return what remains of `space` after a layer. Raise `TooLargeError` or `UnreadableError`."""
-    try:
-        with layer.open("rb") as file:
-            used = unpacked(file, most=space)
-    except ValueError as error:
-        raise UnreadableError(f"layer {number}: {error}") from error
-    if not space.covers(used):
-        raise TooLargeError
-    return DiskSpace(space.files - used.files, space.bytes - used.bytes)
 
 
 def sweep(client: DockerClient) -> int:

@@ -7,7 +7,7 @@ import os
 import tarfile
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import IO
 
 from evaluation.builder.source_tree import tree_entries
@@ -15,12 +15,13 @@ from evaluation.builder.source_tree import tree_entries
 
 @dataclass(frozen=True)
 class ContextEntry:
-    """One member of a context: a file of this host, bytes, or a symbolic link."""
+    """One member of a context: a file of this host, bytes, a symbolic link, or a directory."""
 
     name: str
     content: Path | bytes = b""
     executable: bool = False
     link: str | None = None
+    is_directory: bool = False
 
 
 def tree_context(source: Path, below: str = "") -> Iterator[ContextEntry]:
@@ -34,14 +35,28 @@ def tree_context(source: Path, below: str = "") -> Iterator[ContextEntry]:
         )
 
 
+def with_directories(entries: Iterable[ContextEntry]) -> Iterator[ContextEntry]:
+    """Yield `entries`, each directory before what is in it: engines differ in the mode of one that is only implied."""
+    seen = {PurePosixPath()}
+    for entry in entries:
+        for directory in reversed(PurePosixPath(entry.name).parents):
+            if directory not in seen:
+                seen.add(directory)
+                yield ContextEntry(str(directory), is_directory=True)
+        yield entry
+
+
 def write_context(entries: Iterable[ContextEntry], target: IO[bytes]) -> None:
     """Write `entries` as a reproducible tar archive: no times, no owners, git's modes."""
     with tarfile.open(fileobj=target, mode="w", format=tarfile.PAX_FORMAT) as archive:
         for entry in entries:
             member = tarfile.TarInfo(entry.name)
-            member.mode = 0o755 if entry.executable else 0o644
+            member.mode = 0o755 if entry.executable or entry.is_directory else 0o644
             if entry.link is not None:
                 member.type, member.linkname = tarfile.SYMTYPE, entry.link
+                archive.addfile(member)
+            elif entry.is_directory:
+                member.type = tarfile.DIRTYPE
                 archive.addfile(member)
             elif isinstance(entry.content, bytes):
                 member.size = len(entry.content)

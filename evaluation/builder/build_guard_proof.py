@@ -11,10 +11,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from evaluation.builder.build_container import BuildContainer, TooLargeError, UnreadableError
+from evaluation.builder.build_container import BuildContainer
 from evaluation.builder.build_context_tar import ContextEntry
 from evaluation.builder.build_limits import BuildWatch
 from evaluation.builder.docker_build_settings import BuildSettings
+from evaluation.builder.exported_layers import TooLargeError, UnreadableError
 from evaluation.builder.mirror_proxy import MirrorProxy
 from evaluation.builder.mirrors import Reach
 from evaluation.domain.errors import BuildRefusal, Fault, HostRefusal

@@ -21,7 +21,7 @@ from evaluation.builder.build_pack_detection import (
 from evaluation.builder.docker_build_settings import BuildSettings, build_settings_from_environment
 from evaluation.builder.image_recipe import dockerfile_content
 from evaluation.builder.in_place_builder import count_met_requirements
-from evaluation.builder.lean_build_pack import lean_dockerfile
+from evaluation.builder.lean_build_pack import lean_steps
 from evaluation.builder.requirements import are_plain, read_requirements
 from evaluation.builder.source_tree import configuration_directory
 from evaluation.parsing.limited_process import Fields, ask_once
@@ -53,7 +53,7 @@ def _docker_plan(source: Path, settings: BuildSettings) -> str:
         return f"your own {file}"
     if pack != LEAN:
         return f"repo2docker's {pack}"
-    lean_dockerfile(source, settings.base_image)
+    lean_steps(source, settings.base_image)
     path = configuration / "requirements.txt"
     count = len(read_requirements(path, name=str(path.relative_to(source)))) if path.is_file() else 0
     return f"lean pack, Python {settings.base_python}, {_counted(count)}"

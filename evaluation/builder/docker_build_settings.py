@@ -24,6 +24,18 @@ Value = TypeVar("Value")
 
 
 @dataclass(frozen=True)
+class CacheLimits:
+    """How long and how much this host keeps of what the installing steps of builds gave."""
+
+    days: float = 14.0
+    """The age at which a layer is installed again; 0: none is kept."""
+    bytes: int = 16 << 30
+    """The limit on all layers together."""
+    team_bytes: int = 4 << 30
+    """The limit on those of one team."""
+
+
+@dataclass(frozen=True)
 class BuildSettings:
     """The operator's settings for builds. Images keep none of it, except the base image itself."""
 
@@ -57,6 +69,7 @@ class BuildSettings:
     cpus: float = 2.0
     processes: int = 1024
     """The limits on processors, and on processes and threads, of a build."""
+    cache: CacheLimits = CacheLimits()
 
     def images(self) -> AllowedImages:
         """Return the images that a participant's Dockerfile may name."""
@@ -113,6 +126,11 @@ def build_settings_from_environment(environment: Mapping[str, str] = os.environ)
         memory_bytes=int(read("GAUNTLET_BUILD_MEMORY_BYTES", _positive, float(defaults.memory_bytes))),
         cpus=read("GAUNTLET_BUILD_CPUS", _positive, defaults.cpus),
         processes=int(read("GAUNTLET_BUILD_PROCESSES", _positive, float(defaults.processes))),
+        cache=CacheLimits(
+            days=read("GAUNTLET_BUILD_CACHE_DAYS", _not_negative, defaults.cache.days),
+            bytes=int(read("GAUNTLET_BUILD_CACHE_BYTES", _positive, float(defaults.cache.bytes))),
+            team_bytes=int(read("GAUNTLET_BUILD_CACHE_TEAM_BYTES", _positive, float(defaults.cache.team_bytes))),
+        ),
     )
 
 
@@ -148,4 +166,11 @@ def _positive(text: str) -> float:
     number = float(text)
     if not 0 < number < float("inf"):
         raise ValueError("must be a number above 0")
+    return number
+
+
+def _not_negative(text: str) -> float:
+    number = float(text)
+    if not 0 <= number < float("inf"):
+        raise ValueError("must be 0 or a number above it")
     return number

@@ -5,7 +5,8 @@ from __future__ import annotations
 import contextlib
 import tempfile
 import weakref
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
 from io import FileIO
@@ -15,15 +16,17 @@ from typing import IO, Any
 from docker.errors import ImageNotFound
 
 from evaluation.builder.base import Builder, LogLine
-from evaluation.builder.build_container import BuildContainer, Exported, TooLargeError, UnreadableError, sweep
-from evaluation.builder.build_context_tar import tree_context
+from evaluation.builder.build_container import BuildContainer, sweep
+from evaluation.builder.build_context_tar import ContextEntry, tree_context, with_directories
 from evaluation.builder.build_guard_proof import BuildGuards
-from evaluation.builder.build_limits import BuildWatch, check_disk, too_large
+from evaluation.builder.build_limits import BuildWatch, check_disk, limits, too_large
 from evaluation.builder.build_pack_detection import LEAN
 from evaluation.builder.chunks_as_file import FileStream
 from evaluation.builder.docker_build_settings import BuildSettings
+from evaluation.builder.exported_layers import Exported, TooLargeError, UnreadableError, room_after
 from evaluation.builder.image_archive import (
     DIGEST_LABEL,
+    BuiltConfig,
     ImageArchive,
     compose_config,
     docker_archive,
@@ -31,9 +34,10 @@ from evaluation.builder.image_archive import (
     saved_layers,
     write_layer,
 )
-from evaluation.builder.image_recipe import ImageRecipe, image_name, make_recipe
+from evaluation.builder.image_recipe import ImageRecipe, Installation, image_name, make_recipe
+from evaluation.builder.installed_layer_cache import InstalledLayerCache
 from evaluation.builder.layer_store import LayerStore
-from evaluation.builder.lean_build_pack import SDK_DIRECTORY
+from evaluation.builder.lean_build_pack import SDK_DIRECTORY, WORK_DIRECTORY
 from evaluation.builder.manifest import read_manifest
 from evaluation.builder.mirror_proxy import MirrorProxy
 from evaluation.builder.run_script_check import require_script
@@ -51,17 +55,35 @@ Image = dict[str, Any]
 """The engine's description of an image."""
 
 
+@dataclass(frozen=True)
+class _Installed:
+    """What the installing steps of a recipe gave, now or in an earlier build."""
+
+    exported: Exported
+    key: str = ""
+    """The key under which it is to be kept, once the engine has loaded it; "" if it is not."""
+    is_reused: bool = False
+
+
 class DockerBuilder(Builder):
     """Builds submissions into images of the local engine, each in a container that sees nothing of the engine.
 
     The image of a recipe is called `gauntlet/<digest>`; if the engine has it already, nothing is built. A store keeps
-    its layers, so that every host plays the same image and not another build of the same recipe.
+    its layers, so that every host plays the same image and not another build of the same recipe. A cache keeps what
+    was installed, for builds of the same owner.
     """
 
-    def __init__(self, settings: BuildSettings | None = None, *, store: LayerStore | None = None) -> None:
+    def __init__(
+        self,
+        settings: BuildSettings | None = None,
+        *,
+        store: LayerStore | None = None,
+        cache: InstalledLayerCache | None = None,
+    ) -> None:
         """Connect to the engine; raise `Fault` if none answers."""
         self._settings, self._reach = (settings or BuildSettings()).reach()
         self._store = store
+        self._cache = cache
         self._client = connect_engine()
         weakref.finalize(self, self._client.close)
 
@@ -204,9 +226,16 @@ class DockerBuilder(Builder):
             sdk = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="gauntlet-sdk-")))
             SDK.write(sdk)
             folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="gauntlet-layers-")))
-            exported = self._build(recipe, base, sdk, folder, on_log)
+            installed = None
+            if recipe.is_copied:
+                installed = self._installed(recipe.installation, base, folder, on_log)
+                exported = self._with_files(installed.exported, recipe.source, folder)
+            else:
+                mirrors = self._settings.mirror_arguments() if recipe.pack != LEAN else ()
+                context = recipe.context(self._settings, sdk)
+                exported = self._build(recipe.file, recipe.arguments + mirrors, context, base, folder, on_log)
             image = self._composed(recipe, base, sdk, folder, exported)
-            self._load_built(image, base)
+            self._load_built(image, base, installed)
             if self._store is not None:
                 for path in image.layers.values():
                     self._store.put(path)
@@ -214,9 +243,57 @@ class DockerBuilder(Builder):
             with as_fault("naming an image"):
                 # an image gets its name only after all checks
                 self._client.api.tag(image.identity, image_name(recipe.digest))
+            if self._cache and installed and installed.key:
+                self._cache.put(installed.key, installed.exported, on_log=on_log)
             return image.identity
 
-    def _build(self, recipe: ImageRecipe, base: Image, sdk: Path, folder: Path, on_log: LogLine) -> Exported:
+    def _installed(self, installation: Installation | None, base: Image, folder: Path, on_log: LogLine) -> _Installed:
+        """Return what the installing steps of a recipe give, kept from an earlier build or made in a container."""
+        base_layers = base["RootFS"]["Layers"]
+        room = limits(self._settings)
+        if installation is None:
+            config = base["Config"]
+            environment, volumes = tuple(config.get("Env") or ()), tuple(config.get("Volumes") or ())
+            return _Installed(Exported(BuiltConfig(tuple(base_layers), environment, "", volumes), {}, room))
+        key = ""
+        if self._cache:
+            key = installation.key(self._settings, self._reach, owner=self._cache.owner, base_id=base["Id"])
+            kept = folder / "kept"
+            kept.mkdir()
+            try:
+                found = self._cache.find(key, base_layers=base_layers, room=room, into=kept, on_log=on_log)
+            except TooLargeError:
+                raise too_large("the image is too large", self._settings) from None
+            if found:
+                return _Installed(found, is_reused=True)
+        context = installation.context(self._settings)
+        return _Installed(self._build(installation.file, (), context, base, folder, on_log), key)
+
+    def _with_files(self, installed: Exported, source: Path, folder: Path) -> Exported:
+        """Return `installed` with a layer of the repository on top, which the site writes itself."""
+        path = folder / "files.tar"
+        name = write_layer(with_directories(tree_context(source, WORK_DIRECTORY.lstrip("/"))), path)
+        try:
+            room = room_after(path, installed.room, len(installed.layers))
+        except TooLargeError:
+            raise too_large("the image is too large", self._settings) from None
+        except UnreadableError as failure:  # a file of more than 8 GiB
+            raise BuildRefusal(
+                f"the files of the repository make no readable image: {failure}", fix="use smaller files"
+            ) from failure
+        config = replace(installed.config, layers=(*installed.config.layers, name), directory=WORK_DIRECTORY)
+        return Exported(config, installed.layers | {name: path}, room)
+
+    def _build(
+        self,
+        file: str,
+        arguments: tuple[tuple[str, str], ...],
+        context: Iterable[ContextEntry],
+        base: Image,
+        folder: Path,
+        on_log: LogLine,
+    ) -> Exported:
+        """Build the Dockerfile `file` of `context` in a container; return its layers as files of `folder`."""
         settings = self._settings
         base_layers = base["RootFS"]["Layers"]
         with contextlib.ExitStack() as stack:
@@ -231,17 +308,15 @@ class DockerBuilder(Builder):
                     proxy=proxy.directory if proxy else None,
                 )
             )
-            limits = BuildWatch(settings, self._disk(), container.used)
+            within_limits = BuildWatch(settings, self._disk(), container.used)
 
             def watch() -> None:
                 for notice in proxy.notices() if proxy else ():
                     on_log(notice)
-                limits()
+                within_limits()
 
-            mirrors = settings.mirror_arguments() if recipe.pack != LEAN else ()
-            context = recipe.context(settings, sdk)
             try:
-                container.build(recipe.file, recipe.arguments + mirrors, context, on_log, watch)
+                container.build(file, arguments, context, on_log, watch)
             except SlowBuildRefusal:
                 raise
             except BuildRefusal:
@@ -278,9 +353,15 @@ class DockerBuilder(Builder):
         )
         return ImageArchive(config, exported.layers | {name: top})
 
-    def _load_built(self, image: ImageArchive, base: Image) -> None:
+    def _load_built(self, image: ImageArchive, base: Image, installed: _Installed | None) -> None:
         """Load a built image. Raise `BuildRefusal` if the engine loads other images but not this one."""
         layers = {name: partial(FileIO, path) for name, path in image.layers.items()}
+        if installed and installed.is_reused:
+            # most of the time: the engine has what it does not get, from an image of an earlier build
+            new = {name: layer for name, layer in layers.items() if name not in installed.exported.layers}
+            with contextlib.suppress(Fault):
+                self._load(image.config, new, image.identity)
+                return
         try:
             self._load(image.config, layers, image.identity)
         except Fault as first:

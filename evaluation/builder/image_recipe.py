@@ -12,7 +12,15 @@ from evaluation.builder.build_context_tar import ContextEntry, tree_context
 from evaluation.builder.build_pack_detection import DOCKERFILE, LEAN, detect_pack, dockerfile_of, render_pack
 from evaluation.builder.docker_build_settings import BuildSettings
 from evaluation.builder.dockerfile_parser import MAX_DOCKERFILE_BYTES
-from evaluation.builder.lean_build_pack import INSTALL_SCRIPT, MET_SCRIPT, OPERATOR_DIRECTORY, lean_dockerfile
+from evaluation.builder.lean_build_pack import (
+    INSTALL_SCRIPT,
+    MET_SCRIPT,
+    OPERATOR_DIRECTORY,
+    SOURCE_DIRECTORY,
+    LeanSteps,
+    lean_steps,
+)
+from evaluation.builder.mirrors import Reach
 from evaluation.builder.tree_digest import tree_digest
 from evaluation.domain.errors import BuildRefusal
 
@@ -20,6 +28,37 @@ _RECIPE_FILE = "gauntlet.Dockerfile"
 
 _VERSION = "3"
 """Increase it when the builder makes a different image of the same inputs."""
+
+
+@dataclass(frozen=True)
+class Installation:
+    """The installing steps of a lean recipe whose other steps only copy the repository.
+
+    Their build has no file of the repository but those that they read, so nothing else can decide its result.
+    """
+
+    dockerfile: str
+    files: tuple[ContextEntry, ...]
+    """What the steps read of the repository, as bytes."""
+    file: str = _RECIPE_FILE
+
+    def context(self, settings: BuildSettings) -> Iterator[ContextEntry]:
+        """Yield the build context."""
+        yield ContextEntry(self.file, self.dockerfile.encode())
+        yield from self.files
+        yield from operator_files(settings)
+
+    def key(self, settings: BuildSettings, reach: Reach, *, owner: str, base_id: str) -> str:
+        """Return the digest of all that decides what is installed: 64 hexadecimal digits, other ones for each `owner`.
+
+        Passwords of mirrors are left out: who has them may change them.
+        """
+        mirrors = [f"{mirror.origin}{mirror.path}" for mirror in reach.mirrors]
+        network = [settings.network, repr(sorted(reach.hosts)), repr(mirrors)]
+        entries = [
+            repr((entry.name, entry.executable, _content_digest(entry.content))) for entry in self.context(settings)
+        ]
+        return _digest([_VERSION, LEAN, owner, base_id, *network, *entries]).removeprefix("sha256:")
 
 
 @dataclass(frozen=True)
@@ -33,6 +72,10 @@ class ImageRecipe:
     digest: str
     arguments: tuple[tuple[str, str], ...] = ()
     files: tuple[ContextEntry, ...] = ()
+    is_copied: bool = False
+    """The files of the repository are copied, and no step sees them: the site writes their layer itself."""
+    installation: Installation | None = None
+    """The steps before that, if there are any."""
 
     def context(self, settings: BuildSettings, sdk: Path) -> Iterator[ContextEntry]:
         """Yield the build context, with the SDK from the directory `sdk` if the recipe needs it."""
@@ -41,7 +84,7 @@ class ImageRecipe:
             return
         yield ContextEntry(self.file, self.dockerfile.encode())
         yield from self.files
-        yield from tree_context(self.source, "src")
+        yield from tree_context(self.source, SOURCE_DIRECTORY)
         if self.pack == LEAN:
             yield from tree_context(sdk, "sdk")
             yield from operator_files(settings)
@@ -61,8 +104,12 @@ def make_recipe(source: Path, settings: BuildSettings, *, base_id: str, sdk_dige
     file = _RECIPE_FILE
     arguments: tuple[tuple[str, str], ...] = ()
     files: tuple[ContextEntry, ...] = ()
+    is_copied, installation = False, None
     if pack == LEAN:
-        dockerfile = lean_dockerfile(source, settings.base_image)
+        steps = lean_steps(source, settings.base_image)
+        dockerfile, is_copied = steps.dockerfile, not steps.further
+        if is_copied and steps.installing:
+            installation = _installation(source, steps)
     elif pack == DOCKERFILE:
         file = dockerfile_of(source)
         content = dockerfile_content(source, file)
@@ -74,7 +121,12 @@ def make_recipe(source: Path, settings: BuildSettings, *, base_id: str, sdk_dige
         # its text contains parts of the repository's files
         check_images(dockerfile.encode(), name=f"repo2docker's {pack}", allowed=settings.images())
     digest = _digest([_VERSION, pack, dockerfile, repr(arguments), tree_digest(source), base_id, sdk_digest])
-    return ImageRecipe(pack, source, dockerfile, file, digest, arguments, files)
+    return ImageRecipe(pack, source, dockerfile, file, digest, arguments, files, is_copied, installation)
+
+
+def _installation(source: Path, steps: LeanSteps) -> Installation:
+    read = tuple(ContextEntry(f"{SOURCE_DIRECTORY}/{path}", (source / path).read_bytes()) for path in steps.read)
+    return Installation(steps.installing_dockerfile, read)
 
 
 def dockerfile_content(source: Path, file: str) -> bytes:
@@ -108,3 +160,10 @@ def _digest(parts: Iterable[str]) -> str:
         encoded = part.encode()
         whole.update(b"%d " % len(encoded) + encoded)
     return f"sha256:{whole.hexdigest()}"
+
+
+def _content_digest(content: Path | bytes) -> str:
+    if isinstance(content, bytes):
+        return hashlib.sha256(content).hexdigest()
+    with content.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 from evaluation.builder.requirements import read_requirements
@@ -21,7 +22,10 @@ OPERATOR_DIRECTORY = "operator"
 
 MET_SCRIPT = "installed_requirements.py"
 
-_SOURCE_DIRECTORY = "src"
+_REQUIREMENTS = "requirements.txt"
+
+SOURCE_DIRECTORY = "src"
+"""Directory of the repository in the context."""
 
 # an installing step: it sees the operator's settings and a temporary scratch directory
 _INSTALL = (
@@ -46,38 +50,67 @@ _GIVE_TO_ROOT = f"chown -hR 0:0 {WORK_DIRECTORY} && chmod -R a+rX,go-w {WORK_DIR
 _PACKAGE_NAME = re.compile(r"[a-z0-9][a-z0-9.+-]+(?:=[A-Za-z0-9.+~:-]+)?")
 
 
-def lean_dockerfile(source: Path, base_image: str) -> str:
-    """Return the Dockerfile for `source`: apt.txt, requirements.txt, the files, the package itself, postBuild.
+@dataclass(frozen=True)
+class LeanSteps:
+    """The steps of a lean build, in their order."""
 
-    It has few steps, since each takes time. The SDK is added as a layer later, and mounted for steps that may
+    start: tuple[str, ...]
+    installing: tuple[str, ...]
+    """They see none of the repository's files but those that `read` names."""
+    read: tuple[str, ...]
+    copying: tuple[str, ...]
+    """They copy the repository to `WORK_DIRECTORY`."""
+    further: tuple[str, ...]
+    """They may need any file of the repository."""
+
+    @property
+    def dockerfile(self) -> str:
+        """The text of the whole build."""
+        return _text(*self.start, *self.installing, *self.copying, *self.further)
+
+    @property
+    def installing_dockerfile(self) -> str:
+        """The text of a build that only installs."""
+        return _text(*self.start, *self.installing)
+
+
+def lean_steps(source: Path, base_image: str) -> LeanSteps:
+    """Return the steps for `source`: apt.txt, requirements.txt, the files, the package itself, postBuild.
+
+    They are few, since each takes time. The SDK is added as a layer later, and mounted for steps that may
     import it. All files of the repository are root's at the end. The context must hold `src/`, `sdk/` and `operator/`.
     Raise `BuildRefusal` for invalid files.
     """
-    return "\n".join(_steps(source, configuration_directory(source), base_image)) + "\n"
-
-
-def _steps(source: Path, configuration: Path, base_image: str) -> Iterator[str]:
-    yield f"FROM {base_image}"
-    yield "USER root"
-    yield from _apt_steps(configuration / "apt.txt")
+    configuration = configuration_directory(source)
+    apt = tuple(_apt_steps(configuration / "apt.txt"))
     early, late = _pip_steps(source, configuration)
-    yield from early
     post_build = configuration / "postBuild"
-    if not post_build.is_file():
-        yield f"COPY {_SOURCE_DIRECTORY}/ {WORK_DIRECTORY}/"
-        yield f"WORKDIR {WORK_DIRECTORY}"
-        yield from late
-    else:
+    owner = ""
+    if post_build.is_file():
         # before WORKDIR, so that the player owns the directory itself, too, and postBuild may add files
-        yield f"COPY --chown={PLAYER_USER} {_SOURCE_DIRECTORY}/ {WORK_DIRECTORY}/"
-        yield f"WORKDIR {WORK_DIRECTORY}"
-        yield from late
-        relative = post_build.relative_to(source)
-        yield f"ENV HOME=/tmp PYTHONUNBUFFERED=1 PYTHONPATH={SDK_DIRECTORY}${{PYTHONPATH:+:$PYTHONPATH}}"
-        yield f"USER {PLAYER_USER}"
-        yield f"RUN --mount=type=bind,source=sdk,target={SDK_DIRECTORY} chmod +x {relative} && ./{relative}"
-        yield "USER root"
-        yield f"RUN {_GIVE_TO_ROOT}"
+        owner = f"--chown={PLAYER_USER} "
+        late += _post_build_steps(post_build.relative_to(source))
+    return LeanSteps(
+        start=(f"FROM {base_image}", "USER root"),
+        installing=(*apt, *early),
+        read=(str((configuration / _REQUIREMENTS).relative_to(source)),) if early else (),
+        copying=(f"COPY {owner}{SOURCE_DIRECTORY}/ {WORK_DIRECTORY}/", f"WORKDIR {WORK_DIRECTORY}"),
+        further=tuple(late),
+    )
+
+
+def _text(*steps: str) -> str:
+    return "\n".join(steps) + "\n"
+
+
+def _post_build_steps(path: Path) -> list[str]:
+    return [
+        f"ENV HOME=/tmp PYTHONUNBUFFERED=1 PYTHONPATH={SDK_DIRECTORY}${{PYTHONPATH:+:$PYTHONPATH}}",
+        f"USER {PLAYER_USER}",
+        f"RUN --mount=type=bind,source=sdk,target={SDK_DIRECTORY} chmod +x {path} && ./{path}",
+        "USER root",
+        f"RUN {_GIVE_TO_ROOT}",
+    ]
 
 
 def _apt_steps(path: Path) -> Iterator[str]:
@@ -102,13 +135,13 @@ def _pip_steps(source: Path, configuration: Path) -> tuple[list[str], list[str]]
     pip = f"{_INSTALL} python3 -m pip install --no-cache-dir"
     early: list[str] = []
     late: list[str] = []
-    path = configuration / "requirements.txt"
+    path = configuration / _REQUIREMENTS
     if path.is_file():
         relative = path.relative_to(source)
         lines = read_requirements(path, name=str(relative))
         if all(line.requirement is not None for line in lines):
             mounted = f"/run/src/{relative}"
-            mount = f"RUN --mount=type=bind,source={_SOURCE_DIRECTORY}/{relative},target={mounted} "
+            mount = f"RUN --mount=type=bind,source={SOURCE_DIRECTORY}/{relative},target={mounted} "
             known = f"python3 /run/operator/{MET_SCRIPT} {mounted}"
             step = f"{_INSTALL} sh -c '{known} || python3 -m pip install --no-cache-dir -r {mounted}'"
             early.append(step.replace("RUN ", mount, 1))

@@ -10,6 +10,8 @@ from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from pathlib import Path
 
+from evaluation.builder.docker_build_settings import build_settings_from_environment
+from evaluation.builder.installed_layer_cache import InstalledLayerCache
 from evaluation.cli.competition_option import BUNDLED_SOURCE, given_competition
 from evaluation.cli.output import say
 from evaluation.datasets.base import Dataset, with_targets
@@ -24,6 +26,7 @@ from evaluation.formats.registry import all_bundled, require_format
 from evaluation.sandbox.base import Sandbox
 from evaluation.sandbox.docker import DockerSandbox
 from evaluation.sandbox.process import ProcessSandbox
+from evaluation.sandbox.state_directory import state_directory
 
 MOST_QUERIES = 1_000_000
 
@@ -173,12 +176,18 @@ def _say_once(text: str) -> None:
     say(text)
 
 
+def installed_layers() -> InstalledLayerCache | None:
+    """Return the cache of what builds of this user install; None if `GAUNTLET_BUILD_CACHE_DAYS` is 0."""
+    limits = build_settings_from_environment().cache
+    return InstalledLayerCache(state_directory("installed-layers"), "local", limits) if limits.days else None
+
+
 def build_players(directories: Sequence[Path], sandbox: str) -> list[QueryPlayer]:
     """Build each submission of the query format for that sandbox; log lines go to standard error as they appear.
 
     Players are named after their directories: titles may be long, or equal.
     """
     require_format(directories, Query.name)
-    builder = any_year_builder(sandbox)
+    builder = any_year_builder(sandbox, cache=installed_layers() if sandbox == "docker" else None)
     built = [builder.build(directory, on_log=lambda line: say(f"  {line}")) for directory in directories]
     return [replace(player, name=path.resolve().name) for player, path in zip(built, directories, strict=True)]

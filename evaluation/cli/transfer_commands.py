@@ -8,10 +8,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from evaluation.builder.docker_build_settings import build_settings_from_environment
+from evaluation.builder.docker_builder import DockerBuilder
 from evaluation.cli.competition_option import BUNDLED_SOURCE, given_competition
 from evaluation.cli.options import (
     TARGET_SEED,
     default_split,
+    installed_layers,
     open_sandbox,
     positive,
     results_directory,
@@ -108,12 +111,15 @@ def play_all_of(given: argparse.Namespace) -> int:
 def build_players(directories: Sequence[Path], sandbox: str) -> list[TransferPlayer]:
     """Build each submission for that sandbox; as in the query format, players are named after their directories."""
     require_format(directories, Transfer.name)
-    return [_build(directory.resolve(), sandbox) for directory in directories]
+    images = DockerBuilder(build_settings_from_environment(), cache=installed_layers()) if sandbox == "docker" else None
+    return [_build(directory.resolve(), sandbox, images) for directory in directories]
 
 
-def _build(directory: Path, sandbox: str) -> TransferPlayer:
-    player = build_player(directory, sandbox=sandbox, on_log=lambda line: say(f"  {directory.name}: {line}"))
-    return replace(player, name=directory.name)
+def _build(directory: Path, sandbox: str, images: DockerBuilder | None) -> TransferPlayer:
+    def log(line: str) -> None:
+        say(f"  {directory.name}: {line}")
+
+    return replace(build_player(directory, sandbox=sandbox, on_log=log, images=images), name=directory.name)
 
 
 def _run(players: Sequence[TransferPlayer], given: argparse.Namespace, *, workers: int) -> TransferResult:

@@ -160,6 +160,7 @@ STORAGES = {
 # folders of the site; hosts that share work share them, or fetch commits from a web host
 REPOSITORIES = STATE / "repositories"
 CHECKOUTS = STATE / "checkouts"
+INSTALLED_LAYERS = STATE / "installed-layers"
 HOST_TOKEN = env.text("GAUNTLET_HOST_TOKEN", "")
 """With it a worker host that lacks the folder of repositories fetches commits from SITE_ADDRESS; "" elsewhere."""
 HOST_SETTINGS = host_settings(env)

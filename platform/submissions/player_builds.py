@@ -22,6 +22,7 @@ from evaluation.builder.base import Builder
 from evaluation.builder.choose_builder import choose_builder
 from evaluation.builder.docker_build_settings import build_settings_from_environment
 from evaluation.builder.docker_builder import DockerBuilder
+from evaluation.builder.installed_layer_cache import InstalledLayerCache, sweep_installed_layers
 from evaluation.builder.layer_store import LayerStore
 from evaluation.domain.errors import HostRefusal, Refusal
 from evaluation.domain.players import Program, QueryPlayer, TrackName
@@ -39,8 +40,8 @@ from workers.sandboxes import require_trust
 LogLine = Callable[[str], None]
 """Called with each line of a build's log as it appears, without the newline."""
 
-ChooseBuilder = Callable[[str, LayerStore | None], Builder]
-"""Returns the builder for a sandbox, with the store of its images."""
+ChooseBuilder = Callable[[str, LayerStore | None, InstalledLayerCache | None], Builder]
+"""Returns the builder for a sandbox, with the store of its images and the cache of what they install."""
 
 Built = TypeVar("Built")
 
@@ -65,16 +66,31 @@ def build_limit() -> timedelta:
         return timedelta(seconds=build_settings_from_environment().seconds)
 
 
-def host_builder(choose: ChooseBuilder = choose_builder) -> Builder:
-    """Return the builder that `choose` gives for the sandbox of this host; raise `HostFault`."""
+def host_builder(choose: ChooseBuilder = choose_builder, repository: Repository | None = None) -> Builder:
+    """Return the builder that `choose` gives for the sandbox of this host; raise `HostFault`.
+
+    It keeps what it installs for the team of `repository`; without one, it keeps nothing.
+    """
     require_trust()
     with _host_faults():
-        return choose(settings.SANDBOX, _LAYERS)
+        return choose(settings.SANDBOX, _LAYERS, _installed_layers(repository) if repository else None)
 
 
-def docker_builder() -> DockerBuilder:
-    """Return the builder of images; raise `HostFault` if this host builds none."""
-    return require_images(host_builder())
+def docker_builder(repository: Repository | None = None) -> DockerBuilder:
+    """Return the builder of images, as `host_builder` does; raise `HostFault` if this host builds none."""
+    return require_images(host_builder(repository=repository))
+
+
+def sweep_installed() -> int:
+    """Remove what this host keeps of installations and is too old or too much; return the number of layers."""
+    with _host_faults():
+        return sweep_installed_layers(settings.INSTALLED_LAYERS, build_settings_from_environment().cache)
+
+
+def _installed_layers(repository: Repository) -> InstalledLayerCache | None:
+    limits = build_settings_from_environment().cache
+    team = str(repository.entry.team_id)
+    return InstalledLayerCache(settings.INSTALLED_LAYERS, team, limits) if limits.days else None
 
 
 def require_images(builder: Builder) -> DockerBuilder:

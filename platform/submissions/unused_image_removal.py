@@ -18,7 +18,7 @@ from evaluation.sandbox.docker import DockerSandbox
 from submissions.extension_points import players_in_use
 from submissions.image_layers import remove_layers
 from submissions.models import Player
-from submissions.player_builds import docker_builder, remove_unused_checkouts
+from submissions.player_builds import docker_builder, remove_unused_checkouts, sweep_installed
 from submissions.selectors import ready_submissions, submitted_baselines
 from workers.sandboxes import open_sandbox
 
@@ -57,13 +57,14 @@ def needed_players() -> set[str]:
 
 
 def collect() -> int:
-    """End leftovers of dead workers, remove unused images and old checkouts; return the number of images."""
+    """End leftovers of dead workers, remove unused images, layers and checkouts; return the number of images."""
     sandbox = open_sandbox()
     sandbox.sweep()
     remove_unused_checkouts()
     if not isinstance(sandbox, DockerSandbox):
         return 0
     sweep_builds(sandbox.client)
+    sweep_installed()
     return _remove_images(sandbox)
 
 

@@ -16,6 +16,7 @@ pytestmark = pytest.mark.timeout(1000)
 ROOT = Path(__file__).resolve().parents[2]
 ALONE = {"chain": 5, "benchmark": 15, "pushes": 9, "whole_site": 18, "bombs": 20}
 """Measurements in a process of their own, and their seconds. The others, which are short, share one and its imports."""
+NEED_DOCKER = ("sandboxes", "builds")
 
 
 def _sections(*names: str, by_make: bool = False) -> int:
@@ -39,10 +40,11 @@ def test_a_measurement_runs_at_its_smallest_size(name: str) -> None:
 
 @pytest.mark.slow(30)
 def test_the_short_measurements_run_at_their_smallest_size() -> None:
-    short = [name for name in NAMES if name not in ALONE and name != "sandboxes"]
+    short = [name for name in NAMES if name not in (*ALONE, *NEED_DOCKER)]
     assert _sections(*short) >= len(short)
 
 
 @pytest.mark.docker
-def test_the_measurement_of_both_sandboxes_runs_at_its_smallest_size() -> None:
-    assert _sections("sandboxes") >= 1
+@pytest.mark.parametrize("name", NEED_DOCKER)
+def test_a_measurement_with_docker_runs_at_its_smallest_size(name: str) -> None:
+    assert _sections(name) >= 1

@@ -108,6 +108,7 @@ def _own_folders(settings: Settings, tmp_path: Path) -> None:
     settings.KIT = tmp_path / "kit"
     settings.REPOSITORIES = tmp_path / "repositories"
     settings.CHECKOUTS = tmp_path / "checkouts"
+    settings.INSTALLED_LAYERS = tmp_path / "installed-layers"
     cache = settings.CACHES["default"]
     own = {"LOCATION": str(tmp_path / "cache")} if "FileBased" in cache["BACKEND"] else {"KEY_PREFIX": str(tmp_path)}
     settings.CACHES = {"default": cache | own}

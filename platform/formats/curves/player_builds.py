@@ -21,7 +21,8 @@ from submissions.player_builds import (
 def build(submission: Submission, on_log: LogLine) -> Player:
     """Build the commit of a submission; return the row of its player. Raise `Refusal` or `Fault`."""
     source = first_checkout(submission)
-    return row_of_commit(submission, host_builder().build(source, on_log=on_log), tree_digest(source))
+    built = host_builder(repository=submission.repository).build(source, on_log=on_log)
+    return row_of_commit(submission, built, tree_digest(source))
 
 
 def ready_player(player: Player, on_log: LogLine) -> EnginePlayer:

@@ -12,7 +12,7 @@ STAGING = "backup"
 
 DATABASE, REFS, MANIFEST = "database.dump", "refs.json", "manifest.json"
 
-TRANSIENT = frozenset({"broker", "cache", "cache-of-backups", "checkouts", "logs", "static"})
+TRANSIENT = frozenset({"broker", "cache", "cache-of-backups", "checkouts", "installed-layers", "logs", "static"})
 """Entries of the state folder that programs make again where they are missing."""
 
 _TRANSIENT_ENDS = (".lock", ".partial", ".sqlite3", "-shm", "-wal")

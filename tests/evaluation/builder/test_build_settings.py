@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from evaluation.builder.choose_builder import choose_builder
-from evaluation.builder.docker_build_settings import BuildSettings, build_settings_from_environment
+from evaluation.builder.docker_build_settings import BuildSettings, CacheLimits, build_settings_from_environment
 from evaluation.builder.in_place_builder import InPlaceBuilder
 from evaluation.domain.errors import HostRefusal
 
@@ -25,6 +25,9 @@ def test_every_setting_is_read_from_its_variable_and_has_a_default(tmp_path: Pat
             "GAUNTLET_BUILD_SECONDS": "60",
             "GAUNTLET_MAX_IMAGE_BYTES": "1e9",
             "GAUNTLET_MAX_IMAGE_FILES": "20000",
+            "GAUNTLET_BUILD_CACHE_DAYS": "0",
+            "GAUNTLET_BUILD_CACHE_BYTES": "1e10",
+            "GAUNTLET_BUILD_CACHE_TEAM_BYTES": "1e9",
         }
     )
 
@@ -36,6 +39,7 @@ def test_every_setting_is_read_from_its_variable_and_has_a_default(tmp_path: Pat
         seconds=60.0,
         max_image_bytes=10**9,
         max_image_files=20_000,
+        cache=CacheLimits(days=0, bytes=10**10, team_bytes=10**9),
     )
     assert settings.mirror_arguments() == (("PIP_INDEX_URL", "https://mirror.example/simple"),)
     assert build_settings_from_environment({}) == BuildSettings()
@@ -48,6 +52,9 @@ def test_every_setting_is_read_from_its_variable_and_has_a_default(tmp_path: Pat
         ("GAUNTLET_BUILD_SECONDS", "-1"),
         ("GAUNTLET_MAX_IMAGE_BYTES", "inf"),
         ("GAUNTLET_MAX_IMAGE_FILES", "0"),
+        ("GAUNTLET_BUILD_CACHE_DAYS", "-1"),
+        ("GAUNTLET_BUILD_CACHE_DAYS", "nan"),
+        ("GAUNTLET_BUILD_CACHE_TEAM_BYTES", "0"),
         ("GAUNTLET_BUILD_NETWORK", "everything"),
         ("GAUNTLET_BUILD_CERTIFICATES", "no-such-file.pem"),
     ],

@@ -141,3 +141,89 @@ def test_it_rejects_configuration_that_cannot_be_followed(
 
     assert problem in caught.value.problem
     assert caught.value.fix
+
+
+def key(source: Path, settings: BuildSettings | None = None, *, owner: str = "7", base_id: str = "sha256:base") -> str:
+    """The key of what is installed for `source`; empty if that cannot be reused."""
+    local, reach = (settings or BuildSettings()).reach()
+    installation = recipe(source).installation
+    return installation.key(local, reach, owner=owner, base_id=base_id) if installation else ""
+
+
+def test_an_installation_has_no_file_but_those_that_decide_it(make_repository: Make) -> None:
+    made = recipe(make_repository(files={"binder/requirements.txt": "six\n", "binder/apt.txt": "sl\n", "six.py": ""}))
+
+    assert made.is_copied
+    assert made.installation is not None
+    assert made.dockerfile.startswith(made.installation.dockerfile)
+    assert "COPY" not in made.installation.dockerfile
+    read = {entry.name: entry.content for entry in made.installation.context(BuildSettings())}
+    assert read["src/binder/requirements.txt"] == b"six\n"
+    assert [name for name in read if not name.startswith("operator/")] == [made.file, "src/binder/requirements.txt"]
+
+
+def test_what_is_installed_is_named_by_all_that_decides_it(make_repository: Make, tmp_path: Path) -> None:
+    first = make_repository("first", {"requirements.txt": "six\n"})
+    certificates, wheels = tmp_path / "extra.pem", tmp_path / "wheels"
+    certificates.write_text("PEM")
+    wheels.mkdir()
+    (wheels / "six-1-py3-none-any.whl").write_bytes(b"wheel")
+    own = BuildSettings(find_links=str(wheels))
+    with_wheel = key(first, own)
+    (wheels / "six-1-py3-none-any.whl").write_bytes(b"other")
+
+    keys = [
+        key(first),
+        key(first, owner="8"),
+        key(first, base_id="sha256:newer"),
+        key(make_repository("changed", {"requirements.txt": "six \n"})),
+        key(make_repository("system", {"requirements.txt": "six\n", "apt.txt": "sl\n"})),
+        key(make_repository("below", {"binder/requirements.txt": "six\n"})),
+        key(first, BuildSettings(index_url="https://mirror.example/simple")),
+        key(first, BuildSettings(index_url="https://other.example/simple")),
+        key(first, BuildSettings(extra_index_url="https://mirror.example/simple")),
+        key(first, BuildSettings(network="none")),
+        key(first, BuildSettings(hosts=("pypi.org",))),
+        key(first, BuildSettings(certificates=certificates)),
+        with_wheel,
+        key(first, own),
+    ]
+
+    assert all(len(name) == 64 for name in keys)
+    assert len(set(keys)) == len(keys)
+
+
+def test_other_code_passwords_and_limits_install_the_same(make_repository: Make) -> None:
+    first = make_repository("first", {"requirements.txt": "six\n"})
+    other = make_repository("other", {"requirements.txt": "six\n", "main.py": "print(2)\n", "weights.bin": "1"})
+
+    assert key(first) == key(other)
+    assert key(first, BuildSettings(memory_bytes=1 << 30, seconds=1.0)) == key(first)
+    with_password = [BuildSettings(index_url=f"https://a:{word}@mirror.example/simple") for word in ("one", "two")]
+    assert key(first, with_password[0]) == key(first, with_password[1])
+
+
+PACKAGE = '[build-system]\nrequires = []\n[project]\nname = "x"\nversion = "1"\n'
+
+
+@pytest.mark.parametrize(
+    "files",
+    [
+        {"requirements.txt": "six\n-e .\n"},
+        {"requirements.txt": "./helper\n"},
+        {"requirements.txt": "-r other.txt\n"},
+        {"requirements.txt": "-c limits.txt\nsix\n"},
+        {"requirements.txt": "--find-links wheels\nsix\n"},
+        {"requirements.txt": "six\n", "setup.py": ""},
+        {"requirements.txt": "six\n", "pyproject.toml": PACKAGE},
+        {"requirements.txt": "six\n", "postBuild": "#!/bin/sh\n"},
+        {"requirements.txt": "six\n", "runtime.txt": "python-3.12"},
+        {"requirements.txt": "six\n", "Dockerfile": "FROM scratch\n"},
+        {"environment.yml": "dependencies: []\n"},
+    ],
+)
+def test_what_may_read_other_files_is_never_reused(make_repository: Make, files: dict[str, str]) -> None:
+    made = recipe(make_repository(files=files))
+
+    assert not made.is_copied
+    assert made.installation is None

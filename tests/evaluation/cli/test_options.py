@@ -7,8 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from evaluation.builder.docker_build_settings import CacheLimits
+from evaluation.builder.installed_layer_cache import InstalledLayerCache
 from evaluation.cli.main import parser
-from evaluation.cli.options import submission
+from evaluation.cli.options import installed_layers, submission
 from evaluation.formats.query.catalogue import find_baseline
 
 PLAIN = find_baseline("plain-resnet")
@@ -43,3 +45,13 @@ def test_the_nearest_choice_is_proposed(capsys: pytest.CaptureFixture[str]) -> N
         with pytest.raises(SystemExit):
             parser().parse_args(words)
         assert capsys.readouterr().err.endswith(f"did you mean '{near}'?\n")
+
+
+def test_builds_of_one_user_share_what_they_install(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    monkeypatch.setenv("GAUNTLET_BUILD_CACHE_DAYS", "2")
+    cache = installed_layers()
+
+    assert cache == InstalledLayerCache(tmp_path / "gauntlet" / "installed-layers", "local", CacheLimits(days=2))
+    monkeypatch.setenv("GAUNTLET_BUILD_CACHE_DAYS", "0")
+    assert installed_layers() is None

@@ -14,6 +14,7 @@ from evaluation.builder.build_pack_detection import CONFIGURATION_FILES
 from evaluation.builder.choose_builder import choose_builder
 from evaluation.builder.docker_build_settings import BuildSettings, build_settings_from_environment
 from evaluation.builder.docker_builder import DockerBuilder
+from evaluation.builder.installed_layer_cache import InstalledLayerCache
 from evaluation.builder.layer_store import LayerStore
 from evaluation.builder.manifest import MANIFEST_NAME
 from evaluation.builder.source_tree import BINDER_DIRECTORIES, IGNORED_NAMES, tree_entries
@@ -71,10 +72,16 @@ class LegacyDockerBuilder(DockerBuilder):
     """Builds images: submissions of 2018 on the legacy image, all others on the base image."""
 
     def __init__(
-        self, settings: BuildSettings, *, store: LayerStore | None, environment: LegacyEnvironment | None, image: str
+        self,
+        settings: BuildSettings,
+        *,
+        store: LayerStore | None,
+        cache: InstalledLayerCache | None,
+        environment: LegacyEnvironment | None,
+        image: str,
     ) -> None:
         """Take the legacy environment of this host, of which the legacy image `image` was made."""
-        super().__init__(settings, store=store)
+        super().__init__(settings, store=store, cache=cache)
         self._environment = environment
         self._image = image
         self._on_legacy_image = DockerBuilder(replace(settings, base_image=image), store=store)
@@ -163,11 +170,13 @@ def plan_line(found: list[Replacement]) -> str:
     return f"as it is, in the legacy environment; {what}"
 
 
-def any_year_builder(sandbox_name: str, store: LayerStore | None = None) -> Builder:
+def any_year_builder(
+    sandbox_name: str, store: LayerStore | None = None, cache: InstalledLayerCache | None = None
+) -> Builder:
     """Return the builder for a sandbox, for submissions of any year; arguments and errors of `choose_builder`."""
     if sandbox_name == "docker":
-        settings = build_settings_from_environment()
-        return LegacyDockerBuilder(settings, store=store, environment=legacy_environment(), image=legacy_image())
+        settings, environment = build_settings_from_environment(), legacy_environment()
+        return LegacyDockerBuilder(settings, store=store, cache=cache, environment=environment, image=legacy_image())
     return LegacyBuilder(choose_builder(sandbox_name, store), legacy_environment())
 
 

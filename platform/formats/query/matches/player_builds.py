@@ -15,6 +15,7 @@ from evaluation.builder.tree_digest import tree_digest
 from evaluation.domain.errors import ManifestRefusal
 from evaluation.domain.players import QueryPlayer, TrackName
 from evaluation.formats.query.submissions_2018.builders import any_year_builder
+from repositories.models import Repository
 from submissions.models import Player, Submission
 from submissions.player_builds import (
     LogLine,
@@ -35,7 +36,7 @@ def build(submission: Submission, on_log: LogLine) -> Player:
     Raise `Refusal` (of the manifest, of the build) with the fix, or `Fault`.
     """
     source = first_checkout(submission)
-    built = _builder().build(source, on_log=on_log)
+    built = _builder(submission.repository).build(source, on_log=on_log)
     track_name = submission.repository.track.name
     if built.track != track_name:
         raise ManifestRefusal(
@@ -72,8 +73,8 @@ def _team_of(player: Player) -> str:
     return "" if player.repository is None else str(player.repository.entry.team_id)
 
 
-def _builder() -> Builder:
-    return host_builder(any_year_builder)
+def _builder(repository: Repository | None = None) -> Builder:
+    return host_builder(any_year_builder, repository)
 
 
 def _rebuilt(builder: Builder, source: Path, on_log: LogLine) -> QueryPlayer:

@@ -17,6 +17,7 @@ from evaluation.formats.transfer.rules import TransferTrack
 from evaluation.formats.transfer.runner.player_build import build_player
 from evaluation.formats.transfer.runner.transfer_player import TransferPlayer
 from evaluation.legacy.environment import legacy_environment
+from repositories.models import Repository
 from submissions.models import Player, Submission
 from submissions.player_builds import (
     LogLine,
@@ -39,7 +40,7 @@ def build(submission: Submission, on_log: LogLine) -> Player:
     """
     source = first_checkout(submission)
     digest = tree_digest(source)
-    built = _built(source, digest, on_log)
+    built = _built(source, digest, on_log, submission.repository)
     track_name = submission.repository.track.name
     if built.track != track_name:
         raise ManifestRefusal(
@@ -122,9 +123,9 @@ def _digest_of(source: Path, player: Player) -> str:
     return digest if player.tree_digest in ("", digest) else ""
 
 
-def _built(source: Path, digest: str, on_log: LogLine) -> TransferPlayer:
+def _built(source: Path, digest: str, on_log: LogLine, repository: Repository | None = None) -> TransferPlayer:
     require_trust()
-    images = docker_builder() if settings.SANDBOX == "docker" else None
+    images = docker_builder(repository) if settings.SANDBOX == "docker" else None
     return build_player(source, sandbox=settings.SANDBOX, on_log=on_log, images=images, digest=digest)
 
 

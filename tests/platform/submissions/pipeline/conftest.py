@@ -108,7 +108,7 @@ def build_with(monkeypatch: pytest.MonkeyPatch) -> BuildWith:
                 first(on_log)
                 return super().build(source, on_log=on_log)
 
-        monkeypatch.setattr(player_builds, "any_year_builder", lambda name, store: Builder())
+        monkeypatch.setattr(player_builds, "any_year_builder", lambda name, store, cache: Builder())
         monkeypatch.setattr(lease, "BEAT_SECONDS", 0.0)
         monkeypatch.setattr(pipeline, "FLUSH_SECONDS", 0.05)
 

@@ -53,6 +53,25 @@ def test_a_submission_becomes_a_player_with_an_image_and_a_digest_of_its_own(
     assert submission.player.digest != submission.player.image
 
 
+def test_what_a_team_installed_is_kept_for_the_team(
+    submit: Submit, root: Path, settings: Settings, sandbox: DockerSandbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    files = {
+        file.name: file.read_text() for file in (root / "tests/repos/players/honest-model").iterdir() if file.is_file()
+    }
+    # met by the base image: nothing is fetched
+    submission = submit("model", files | {"requirements.txt": f"numpy  # {uuid.uuid4().hex}\n"})
+    player = player_builds.build(submission, lambda line: None)
+    sandbox.client.images.remove(player.image, force=True)
+    (kept,) = settings.INSTALLED_LAYERS.glob("*/*")
+    assert kept.parent.name == str(submission.repository.entry.team_id)
+
+    monkeypatch.setenv("GAUNTLET_BUILD_CACHE_DAYS", "0")
+    unused_image_removal.collect()
+
+    assert not kept.exists()
+
+
 @pytest.fixture
 def changing(submit: Submit, root: Path) -> Callable[[], Submission]:
     """Submit a model whose `postBuild` writes something random, so that every build differs."""

@@ -374,7 +374,7 @@ WORKER = """
             on_log("half done")
             time.sleep(600)
 
-    player_builds.any_year_builder = lambda name, store: Slow()
+    player_builds.any_year_builder = lambda name, store, cache: Slow()
     pipeline.advance()
 """
 
