@@ -73,7 +73,7 @@ def django_db_modify_db_settings_parallel_suffix(slot: Slot) -> None:
 
 @pytest.fixture(scope="session")
 def django_db_use_migrations() -> bool:
-    """Make the tables from the models, which is much faster. Journeys migrate, and `make check` compares the two."""
+    """Make the tables from the models. Journeys migrate, and `make check` compares the two."""
     return False
 
 

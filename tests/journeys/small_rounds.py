@@ -6,13 +6,13 @@ Run with the settings of that site, Django set up.
 from __future__ import annotations
 
 from accounts.models import User
-from bench.tables import make_tables_of_models
+from bench.tables import make_tables
 from tests.journeys import small_round, small_transfer_round
 
 
 def begin() -> None:
     """Make the tables and both rounds."""
-    make_tables_of_models()  # `test_demo` migrates
+    make_tables()
     organiser = User.objects.create_superuser("olga", "", "a long enough password")
     small_round.begin(organiser)
     small_transfer_round.begin(organiser)
