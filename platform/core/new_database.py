@@ -1,6 +1,6 @@
 """The tables of a new database, made at once.
 
-Migrations change tables one operation at a time, and after each Django makes the models anew: most of the processor
+Migrations change tables one operation at a time, and after each Django renders the models again: most of the processor
 time of a first start. In a new database the tables that all migrations end at are made directly, and every migration
 is recorded as applied. Any other database is migrated.
 """

@@ -21,6 +21,7 @@ SAME_WORD = {
     ("workers/models.py", "round"),  # the label of a priority
     ("api/rounds.py", "standings"),  # of a round, in any format
     ("api/rounds.py", "warnings"),
+    ("api/round_acts.py", "warnings"),  # of a preview
     ("api/rounds.py", "decisions"),  # methods of a format, and the addresses of what they answer
     ("api/submission_views.py", "evaluations"),
     ("api/matches.py", "matches"),
