@@ -6,6 +6,7 @@ from collections.abc import Callable
 from tempfile import TemporaryFile
 from typing import IO
 
+from competitions.origin import signed_team_slug
 from core.errors import Fault
 from evaluation.bundle.canonical_json import MOST_SAMPLES, commitment_of, encode
 from evaluation.bundle.player_submissions import BundleSubmission
@@ -18,7 +19,7 @@ def bundle_submission(entry: RoundEntry) -> BundleSubmission:
     """Return the submission of an entry as bundles of every format hold it."""
     submission = entry.submission
     return BundleSubmission(
-        team=submission.repository.entry.team.slug,
+        team=signed_team_slug(submission.repository.entry),
         commit=submission.commit,
         title=submission.title,
         licence=submission.licence,
