@@ -16,7 +16,7 @@ from competitions.models import Competition, SampleSet, Track
 from core.models import Event
 from operations.archives.extension_points import ArchivedTables, KeysInValues, StoredObjects, archived_tables
 from repositories.models import PushCost
-from rounds.models import Release, Round
+from rounds.models import Objection, Release, Round
 from submissions.models import Build, Submission
 from webhooks.models import Delivery, Webhook
 from workers.models import HostComparison, WorkerTime
@@ -59,9 +59,13 @@ _SHARED = ArchivedTables(
             Submission.objects.filter(repository__track__competition=competition, state__in=Submission.UNDER_WAY),
             "submissions that are built or checked",
         ),
+        (
+            Objection.objects.filter(round__competition=competition, state=Objection.State.OPEN),
+            "objections without an answer",
+        ),
     ],
 )
-_CLEARED_OF_ITEMS: Mapping[str, Any] = {"fault_hosts": {}, "lease_until": None, "claimed_at": None}
+_CLEARED_OF_ITEMS: Mapping[str, Any] = {"fault_hosts": {}, "host_faults": 0, "lease_until": None, "claimed_at": None}
 
 
 class Table(NamedTuple):
