@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import re
 import subprocess
-import tarfile
 from collections import Counter
 from collections.abc import Callable
 from io import StringIO
@@ -17,16 +15,13 @@ from django.core.management import call_command
 from django.test import Client
 from django.urls import reverse
 
-from accounts.models import User
-from competitions.models import Competition, CompetitionOrigin, Entry
-from core.models import Event
+from competitions.models import Competition
+from core import clock
 from evaluation.cli.main import main as gauntlet
 from repositories.models import Repository
-from rounds.models import Round
 from rounds.release.signing_keys import public_key
 from tests.platform.faults.results import results
-from tests.platform.faults.seasons import Season
-from tests.platform.operations.archives.conftest import NEW, OLD, others_come_first
+from tests.platform.operations.archives.conftest import OLD
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow(20)]
 
@@ -93,6 +88,8 @@ def imported(file: Path, *options: str) -> str:
 def test_a_season_is_the_same_on_another_site(
     played: Competition, other_site: Callable[[], None], tmp_path: Path, name: str
 ) -> None:
+    Competition.objects.update(archived_at=clock.now())
+    played.refresh_from_db()
     before, key = shown(played), public_key()
     exported(name, tmp_path / "season.tar")
     other_site()
@@ -105,7 +102,8 @@ def test_a_season_is_the_same_on_another_site(
     assert {name: after.files[name] for name in after.files if name != "perturbed"} == {
         name: before.files[name] for name in before.files if name != "perturbed"
     }
-    assert after.pages == before.pages
+    for path, text in before.pages.items():
+        assert after.pages[path].split() == text.split(), path
     call_command("leaderboards", "verify", stdout=StringIO())
     bundle = tmp_path / "bundle"
     bundle.write_bytes(after.files["bundle"])
