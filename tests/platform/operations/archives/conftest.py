@@ -77,7 +77,7 @@ def other_site(settings: Settings, tmp_path: Path) -> Callable[[], None]:
     """Leaves the site: another one has an empty database, folders and a signing key of its own."""
 
     def leave() -> None:
-        folders(settings, tmp_path / "other")
+        folders(settings, tmp_path / f"other-{len(list(tmp_path.iterdir()))}")
         (settings.STATE / "signing-key").write_text("09" * 32)
         settings.SITE_ADDRESS = NEW
         _delete_rows(connection)

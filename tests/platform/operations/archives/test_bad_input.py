@@ -209,9 +209,8 @@ def test_a_folder_of_an_import_that_was_killed_becomes_nobodys_repository(
     with pytest.raises(ZeroDivisionError):
         import_archive(file=archive, slug="other")
     monkeypatch.undo()
-    left = {path.name for path in site.REPOSITORIES.glob("*.git")} - {
-        f"{each.pk}.git" for each in Repository.objects.all()
-    }
+    left = {path.name for path in site.REPOSITORIES.glob("*.git")}
+    left -= {each.path.name for each in Repository.objects.all()}
     assert left
     last = Repository.objects.order_by("-pk")[0]
     Repository.objects.filter(pk=last.pk).delete()

@@ -20,7 +20,8 @@ EXPORTED = {
     "RulesVersion SampleSet TermsAcceptance TermsVersion Track",
     "core": "Event",
     "curves_format": "Benchmark Improvement ModelScore Proof",
-    "leaderboards": "Evaluation Evaluation_matches Pool PoolPlace Rejudging Resamples Snapshot Standing SubmissionChoice",
+    "leaderboards": "Evaluation Evaluation_matches Pool PoolPlace Rejudging Resamples Snapshot Standing "
+    "SubmissionChoice",
     "matches": "Match Piece SampleResult",
     "query_rounds": "Decision GonePlayer RoundMatch RoundPool RoundStage RoundWarning",
     "repositories": "Repository",
