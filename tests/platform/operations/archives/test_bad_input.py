@@ -5,9 +5,12 @@ from __future__ import annotations
 import errno
 import io
 import json
+import os
 import re
+import shutil
 import subprocess
 import tarfile
+import tracemalloc
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -20,7 +23,7 @@ from pytest_django import Settings
 
 from accounts.models import User
 from competitions.models import Competition, FreezeWindow, SampleSet
-from core import clock, object_store
+from core import clock, event_log, object_store
 from core.errors import Refusal
 from core.site_identity import require_identity
 from operations.archives import importing
@@ -193,7 +196,7 @@ def test_an_import_that_is_stopped_half_way_leaves_nothing(archive: Path, monkey
         raise KeyboardInterrupt
 
     before = content()
-    monkeypatch.setattr(importing.event_log, "record", stop)  # the last statement
+    monkeypatch.setattr(event_log, "record", stop)  # the last statement
     with pytest.raises(KeyboardInterrupt):
         import_archive(file=archive, slug="other")
     assert content() == before
@@ -204,8 +207,8 @@ def test_an_import_that_is_stopped_half_way_leaves_nothing(archive: Path, monkey
 def test_a_folder_of_an_import_that_was_killed_becomes_nobodys_repository(
     archive: Path, monkeypatch: pytest.MonkeyPatch, repositories: dict[str, Repository]
 ) -> None:
-    monkeypatch.setattr(importing.shutil, "rmtree", lambda *args, **options: None)  # as nothing is when it is killed
-    monkeypatch.setattr(importing.event_log, "record", lambda *args, **values: 1 / 0)
+    monkeypatch.setattr(shutil, "rmtree", lambda *args, **options: None)  # as nothing is when it is killed
+    monkeypatch.setattr(event_log, "record", lambda *args, **values: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         import_archive(file=archive, slug="other")
     monkeypatch.undo()
@@ -287,3 +290,18 @@ def test_names_that_look_the_same_are_taken(archive: Path) -> None:
     third = import_archive(file=archive, slug="third").renamed
     assert "the team The Owls (owls) is The Owls (3) (owls-3) here" in third
     assert "the person alice is alice-4 here" in third
+
+
+def test_memory_does_not_grow_with_the_objects(small: Competition, tmp_path: Path) -> None:
+    large = tmp_path / "large"
+    large.write_bytes(os.urandom(1 << 20) * 48)
+    Competition.objects.update(smoke_opponent_digest=object_store.put_file(large))
+    tracemalloc.start()
+    try:
+        export_archive(slug=small.slug, file=tmp_path / "digits.tar")
+        shutil.rmtree(site.STATE / "objects")
+        import_archive(file=tmp_path / "digits.tar", slug="other")
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < large.stat().st_size / 2
