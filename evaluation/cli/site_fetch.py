@@ -183,7 +183,7 @@ class _Fetching:
     def _keep_key(self, given: str | None) -> None:
         """Write the key of the bundle. Raise `Refusal` if it is not one of the site's, or not the one known here."""
         key = str(self._released["bundle"]["key"])
-        if key not in self._published_keys() or not _DIGEST.fullmatch(key):
+        if not self._is_published(key) or not _DIGEST.fullmatch(key):
             raise SiteRefusal("unknown", "the bundle's key is none that the site publishes", fix="tell the organisers")
         path = self._of.directory / KEY
         known = given_key(given) if given else self._of.key(None)
@@ -195,11 +195,12 @@ class _Fetching:
             )
         path.write_text(f"{key}\n", encoding="ascii")
 
-    def _published_keys(self) -> set[str]:
-        """Return the keys of the site, and of the one on which an imported competition was played."""
-        own = {str(row["key"]) for row in self._client.rows("signing-keys")}
+    def _is_published(self, key: str) -> bool:
+        """Return whether a key is one of the site's, or of the site on which an imported competition was played."""
+        if key in {str(row["key"]) for row in self._client.rows("signing-keys")}:
+            return True
         origin = self._client.get(f"competitions/{quote(self._slug)}").get("origin")  # older sites have none
-        return own | set(origin["signing_keys"] if origin else ())
+        return bool(origin) and key in origin["signing_keys"]
 
     def _file(self, part: str) -> _Fetched:
         path, digest = self._of.directory / _FILES[part], str(self._released[part]["sha256"])
