@@ -133,7 +133,6 @@ class WholeCompetitionSerializer(AnswerSerializer[Competition]):
         """Return what `gauntlet check --competition` needs; None before the competition has development samples."""
         return published_smoke_test(competition) if competition.sample_sets.exists() else None
 
-
     @extend_schema_field(OriginSerializer(allow_null=True))
     def get_origin(self, competition: Competition) -> object:
         """Return the site on which it was played, null if it is this one."""

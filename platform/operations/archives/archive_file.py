@@ -18,8 +18,8 @@ from operations.archives.manifest import (
     MANIFEST,
     MOST_MANIFEST_BYTES,
     OBJECTS,
+    ArchiveManifest,
     ListedFile,
-    Manifest,
     object_file,
     rows_file,
 )
@@ -86,11 +86,11 @@ class ArchiveFile:
                 member = _next(archive, object_file(name), size)
                 yield name, size, lambda member=member: _chunks(_opened(archive, member), member.size)  # type: ignore[misc]
 
-    def _read(self, archive: tarfile.TarFile) -> Manifest:
+    def _read(self, archive: tarfile.TarFile) -> ArchiveManifest:
         first = _next(archive, MANIFEST, None)
         if first.size > MOST_MANIFEST_BYTES:
             raise Refusal("the manifest of the archive is too large")
-        manifest = Manifest.read(_opened(archive, first).read())
+        manifest = ArchiveManifest.read(_opened(archive, first).read())
         for listed in manifest.files:
             if not _NAME.fullmatch(listed.name) or listed.name in self._places:
                 raise Refusal(f"the manifest lists {listed.name!r}, which no archive has")
@@ -98,7 +98,7 @@ class ArchiveFile:
         self._read_objects(archive, manifest)
         return manifest
 
-    def _read_objects(self, archive: tarfile.TarFile, manifest: Manifest) -> None:
+    def _read_objects(self, archive: tarfile.TarFile, manifest: ArchiveManifest) -> None:
         if OBJECTS not in self._places:
             raise Refusal("the archive lists no objects", fix="copy it again from its site")
         listed, count = self._places[OBJECTS], 0

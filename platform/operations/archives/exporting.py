@@ -29,8 +29,8 @@ from evaluation import __version__
 from operations.archives.manifest import (
     MANIFEST,
     OBJECTS,
+    ArchiveManifest,
     ListedFile,
-    Manifest,
     bundle_file,
     last_migrations,
     object_file,
@@ -47,7 +47,7 @@ _SHOWN = 10
 """Missing objects that a refusal lists."""
 
 
-class Exported(NamedTuple):
+class WrittenArchive(NamedTuple):
     """A written archive: how many rows, repositories and objects it has, its bytes, and what is missing in it."""
 
     rows: int
@@ -57,7 +57,7 @@ class Exported(NamedTuple):
     missing: Sequence[str]
 
 
-def export_archive(*, slug: str, file: Path, allow_missing: bool = False) -> Exported:
+def export_archive(*, slug: str, file: Path, allow_missing: bool = False) -> WrittenArchive:
     """Write the archive of a competition into the new file `file`, completely or not at all.
 
     It has secrets of the competition: images, salts and code. Of people it has their names alone. Raise `Refusal` for
@@ -83,7 +83,7 @@ def export_archive(*, slug: str, file: Path, allow_missing: bool = False) -> Exp
             f"{file} cannot be written: {error}", fix="free space there, or name a file in another folder"
         ) from error
     event_log.record("export_archive", competition, slug=competition.slug, objects=done.objects, bytes=size)
-    return Exported(sum(done.rows.values()), done.repositories, done.objects, size, done.missing)
+    return WrittenArchive(sum(done.rows.values()), done.repositories, done.objects, size, done.missing)
 
 
 class _Export:
@@ -97,7 +97,7 @@ class _Export:
         self._digests: set[bytes] = set()
         self._missing: list[str] = []
 
-    def write(self, *, allow_missing: bool) -> Manifest:
+    def write(self, *, allow_missing: bool) -> ArchiveManifest:
         """Write `archive.tar`; return its manifest."""
         with _one_moment():
             self._require_nothing_open()
@@ -203,7 +203,7 @@ class _Export:
             for line in lines:
                 name, size = line.split()
                 with object_store.open_object(name) as source:
-                    checked = _Checked(source)
+                    checked = _HashedWhileRead(source)
                     _add(archive, object_file(name), int(size), checked)
                 if checked.digest.hexdigest() != name:
                     raise Refusal(
@@ -211,9 +211,9 @@ class _Export:
                         fix="restore it from a backup, or remove it from the store and export with --allow-missing",
                     )
 
-    def _manifest(self, objects: int, total: int) -> Manifest:
+    def _manifest(self, objects: int, total: int) -> ArchiveManifest:
         competition = self._competition
-        return Manifest(
+        return ArchiveManifest(
             version=__version__,
             migrations=last_migrations({table.model._meta.app_label for table in self._tables.ordered}),
             site=SiteIdentity.objects.get().value,
@@ -231,7 +231,7 @@ class _Export:
         )
 
 
-class _Checked:
+class _HashedWhileRead:
     """A file that is hashed while it is read."""
 
     def __init__(self, file: IO[bytes]) -> None:

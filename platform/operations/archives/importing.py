@@ -23,7 +23,7 @@ from core.errors import Fault, HostFault, Refusal
 from core.migration_state import require_migrated
 from core.site_identity import require_identity
 from operations.archives.archive_file import ArchiveFile
-from operations.archives.manifest import Manifest, bundle_file, require_readable
+from operations.archives.manifest import ArchiveManifest, bundle_file, require_readable
 from operations.archives.new_rows import RowWriter
 from operations.archives.tables import Tables
 from repositories.bundles import read_bundle
@@ -159,7 +159,7 @@ def _write(archive: ArchiveFile, slug: str, staged: Sequence[Path]) -> Imported:
     return Imported(competition, origin, writer.renamed, archive.manifest.missing)
 
 
-def _origin(competition: Competition, manifest: Manifest) -> CompetitionOrigin:
+def _origin(competition: Competition, manifest: ArchiveManifest) -> CompetitionOrigin:
     """Return the site on which it was played: that of the archive, or the one from which that site imported it."""
     exported_at = parse_datetime(manifest.exported_at)
     if exported_at is None:

@@ -55,7 +55,7 @@ class ListedFile(NamedTuple):
     bytes: int
 
 
-class Manifest(NamedTuple):
+class ArchiveManifest(NamedTuple):
     """What an archive says of itself."""
 
     version: str
@@ -83,7 +83,7 @@ class Manifest(NamedTuple):
         return json.dumps({"format": FORMAT, **self._asdict()}, indent=1).encode()
 
     @classmethod
-    def read(cls, content: bytes) -> Manifest:
+    def read(cls, content: bytes) -> ArchiveManifest:
         """Return the manifest. Raise `Refusal` for another file, and for a later form."""
         try:
             values = json.loads(content)
@@ -124,7 +124,7 @@ def last_migrations(apps: set[str]) -> dict[str, str]:
     return {app: name for app, name in sorted(leaves) if app in apps}
 
 
-def require_readable(manifest: Manifest) -> None:
+def require_readable(manifest: ArchiveManifest) -> None:
     """Raise `Refusal` if the tables of an archive are not those of this site, or may need more than defaults."""
     graph = MigrationLoader(connection).graph
     leaves = dict(graph.leaf_nodes())
