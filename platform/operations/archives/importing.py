@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import logging
 import shutil
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -12,7 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from django.conf import settings
-from django.db import DatabaseError, IntegrityError, transaction
+from django.db import DatabaseError, IntegrityError, connection, transaction
 from django.utils.dateparse import parse_datetime
 
 from competitions.formats import format_choices
@@ -30,8 +29,6 @@ from repositories.bundles import read_bundle
 from repositories.models import Repository
 from rounds.formats import format_of
 from rounds.models import Release
-
-log = logging.getLogger(__name__)
 
 _IN_MEMORY = 8 << 20
 
@@ -64,11 +61,15 @@ def import_archive(*, file: Path, slug: str = "") -> Imported:
         _store_objects(archive)
         with _staging() as folder:
             repositories = _stage_repositories(archive, folder)
-            return _write(archive, slug, repositories)
+            done = _write(archive, slug, repositories)
     except (OSError, HostFault) as error:
         raise Refusal(
             f"the archive cannot be imported: {error}", fix="free space in the state folder, then import it again"
         ) from error
+    if connection.vendor == "postgresql":  # it has no statistics of so many new rows, and leaderboards are slow without
+        with connection.cursor() as cursor:
+            cursor.execute("ANALYZE")
+    return done
 
 
 def _require_free(slug: str) -> None:
