@@ -26,6 +26,7 @@ from core.errors import Refusal
 from core.models import Event
 from core.roles import Right
 from evaluation.cli.main import main as gauntlet
+from formats.query.matches.models import Match
 from operations.archives.archive_file import ArchiveFile
 from operations.archives.tables import Tables
 from repositories.models import Repository
@@ -60,9 +61,17 @@ def shown(competition: Competition) -> Shown:
     return Shown(
         rows,
         {name: content for name, content in files.items() if content},
-        {path: _text(path) for path in pages},
+        {path: _text(path) for path in pages} | _matches(),
         [_refs(each) for each in Repository.objects.order_by("pk")],
     )
+
+
+def _matches() -> dict[str, str]:
+    """Return the pages of the matches of the round, by their places."""
+    played = Match.objects.filter(round_match__isnull=False).order_by("pk")
+    paths = [reverse("pages:match", args=[match.pk]) for match in played]
+    assert bool(paths) == (Competition.objects.get().format == "query")
+    return {f"match {place}": _text(path) for place, path in enumerate(paths)}
 
 
 def _file(path: str) -> bytes:
