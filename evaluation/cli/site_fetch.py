@@ -129,7 +129,7 @@ class _Fetching:
     def __init__(self, client: SiteClient, slug: str, number: str, shown: Mapping[str, Any], of: ReleasedRound) -> None:
         self._client = client
         self._files = f"{client.site}/competitions/{quote(slug)}/rounds/{number}/files"
-        self._name = f"round {number} of {slug}"
+        self._name, self._slug = f"round {number} of {slug}", slug
         self._of = of
         try:
             self._released = {str(each["part"]): each for each in shown["releases"]}
@@ -187,7 +187,7 @@ class _Fetching:
     def _keep_key(self, given: str | None) -> None:
         """Write the key of the bundle. Raise `Refusal` if it is not one of the site's, or not the one known here."""
         key = str(self._released["bundle"]["key"])
-        if key not in {str(row["key"]) for row in self._client.rows("signing-keys")} or not _DIGEST.fullmatch(key):
+        if not self._is_published(key) or not _DIGEST.fullmatch(key):
             raise SiteRefusal("unknown", "the bundle's key is none that the site publishes", fix="tell the organisers")
         path = self._of.directory / KEY
         known = given_key(given) if given else self._of.key(None)
@@ -198,6 +198,13 @@ class _Fetching:
                 fix=f"compare {key} with the key that the organisers publish; if it is theirs, remove {path}",
             )
         path.write_text(f"{key}\n", encoding="ascii")
+
+    def _is_published(self, key: str) -> bool:
+        """Return whether a key is one of the site's, or of the site on which an imported competition was played."""
+        if key in {str(row["key"]) for row in self._client.rows("signing-keys")}:
+            return True
+        origin = self._client.get(f"competitions/{quote(self._slug)}").get("origin")  # older sites have none
+        return bool(origin) and key in origin["signing_keys"]
 
     def _file(self, part: str) -> _Fetched:
         path, digest = self._of.directory / _FILES[part], str(self._released[part]["sha256"])

@@ -13,7 +13,16 @@ from rest_framework import serializers
 
 from accounts.models import AccessToken, Membership
 from api.formats import JsonSerializer, SubmissionProgress, api_formats
-from competitions.models import Announcement, Competition, FreezeWindow, RulesVersion, SampleSet, Track
+from competitions.models import (
+    Announcement,
+    Competition,
+    CompetitionOrigin,
+    FreezeWindow,
+    RulesVersion,
+    SampleSet,
+    Track,
+)
+from competitions.origin import origin_of
 from competitions.selectors import effective_windows, imported_sets
 from submissions.local_check import published_smoke_test
 from submissions.models import Build, LogChunk, Submission
@@ -72,6 +81,21 @@ class SampleSetSerializer(AnswerSerializer[SampleSet]):
         fields = ("name", "purpose", "count")
 
 
+class OriginSerializer(AnswerSerializer[CompetitionOrigin]):
+    """The site on which an imported competition was played, with the public keys of its signed files."""
+
+    signing_keys = serializers.SerializerMethodField()
+
+    class Meta:
+        model = CompetitionOrigin
+        fields = ("address", "slug", "exported_at", "imported_at", "signing_keys")
+
+    @extend_schema_field(serializers.ListField(child=serializers.CharField()))
+    def get_signing_keys(self, origin: CompetitionOrigin) -> list[str]:
+        """Return the keys, the oldest first."""
+        return [str(each["key"]) for each in origin.signing_keys]
+
+
 class WholeCompetitionSerializer(AnswerSerializer[Competition]):
     """A competition with its tracks, rules, freeze windows and sample sets."""
 
@@ -80,6 +104,7 @@ class WholeCompetitionSerializer(AnswerSerializer[Competition]):
     freeze_windows = serializers.SerializerMethodField()
     sample_sets = serializers.SerializerMethodField()
     smoke_test = serializers.SerializerMethodField()
+    origin = serializers.SerializerMethodField()
 
     class Meta:
         model = Competition
@@ -91,6 +116,7 @@ class WholeCompetitionSerializer(AnswerSerializer[Competition]):
             "freeze_windows",
             "sample_sets",
             "smoke_test",
+            "origin",
         )
 
     @extend_schema_field(WindowSerializer(many=True))
@@ -106,6 +132,12 @@ class WholeCompetitionSerializer(AnswerSerializer[Competition]):
     def get_smoke_test(self, competition: Competition) -> dict[str, Any] | None:
         """Return what `gauntlet check --competition` needs; None before the competition has development samples."""
         return published_smoke_test(competition) if competition.sample_sets.exists() else None
+
+    @extend_schema_field(OriginSerializer(allow_null=True))
+    def get_origin(self, competition: Competition) -> object:
+        """Return the site on which it was played, null if it is this one."""
+        origin = origin_of(competition) if competition.archived_at is not None else None
+        return OriginSerializer(origin).data if origin is not None else None
 
 
 class AnnouncementSerializer(AnswerSerializer[Announcement]):

@@ -33,7 +33,8 @@ from competitions.freeze_windows import (
     open_window,
     plan_window,
 )
-from competitions.models import Competition, Entry, FreezeWindow, RulesVersion, SampleSet, Track
+from competitions.models import Competition, CompetitionOrigin, Entry, FreezeWindow, RulesVersion, SampleSet, Track
+from competitions.origin import origin_of
 from competitions.page_admin import OF_COMPETITION
 from competitions.rules_change_page import change_rules_page
 from competitions.rules_changes import changes_of
@@ -88,9 +89,11 @@ class CompetitionAdmin(EditableAdmin):
     def get_actions_detail(self, request: HttpRequest, object_id: Any) -> list[Any]:
         """Return the actions that a competition offers, in the archive or outside."""
         shown = self.get_object(request, object_id)
-        hidden = "end" if shown is not None and shown.archived_at is not None else "unarchive"
+        hidden = {"end"} if shown is not None and shown.archived_at is not None else {"unarchive"}
+        if shown is not None and origin_of(shown) is not None:
+            hidden.add("unarchive")
         every = super().get_actions_detail(request, object_id)  # type: ignore[misc]
-        return [each for each in every if each.action_name != f"competitions_competition_{hidden}"]
+        return [each for each in every if each.action_name.removeprefix("competitions_competition_") not in hidden]
 
     def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return is_superuser(request)
@@ -356,6 +359,17 @@ class FreezeWindowAdmin(EditableAdmin):
 
 def _belongs_to_round(window: FreezeWindow) -> bool:
     return any(owns_window.answers(window))
+
+
+@admin.register(CompetitionOrigin)
+class CompetitionOriginAdmin(ReadOnlyAdmin):
+    """The sites on which imported competitions were played."""
+
+    organised_by = "competition__organiser_roles"
+    viewing = Right.SEE
+    list_display = (linked("competition"), "address", "slug", "version", "exported_at", "imported_at")
+    list_select_related = ("competition",)
+    search_fields = ("slug", "address", "competition__slug")
 
 
 @admin.register(Entry)

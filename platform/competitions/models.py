@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Announcement",
     "Competition",
+    "CompetitionOrigin",
     "DataSetUpload",
     "Entry",
     "FreezeWindow",
@@ -106,7 +107,8 @@ class Competition(models.Model):
         "provisional meanwhile; 0 for none. A round keeps the number that it was planned with.",
     )
     seed_salt = models.CharField(max_length=64, default=new_seed_salt, editable=False)
-    """Secret from which the seeds of matches and the pseudonyms of players are derived. Never shown or exported."""
+    """Secret from which the seeds of matches and the pseudonyms of players are derived. Never shown, and only in the
+    archive of the whole competition."""
     created_at = models.DateTimeField()
     archived_at = models.DateTimeField(null=True, blank=True, editable=False)
     """Since then nothing new is accepted, started or claimed in it, and lists leave it out; None for all others."""
@@ -120,6 +122,37 @@ class Competition(models.Model):
 
     def __str__(self) -> str:
         return self.title
+
+
+class CompetitionOrigin(models.Model):
+    """The site on which an imported competition was played: its files name it, and its keys signed them.
+
+    A competition that has one can only be read, see `competitions.origin`.
+    """
+
+    competition = models.OneToOneField(
+        Competition, primary_key=True, on_delete=models.CASCADE, related_name="origin", editable=False
+    )
+    slug = models.SlugField(max_length=60)
+    """Its slug on that site, as the signed files have it."""
+    address = models.CharField(max_length=300)
+    """The address of that site."""
+    site = models.CharField(max_length=32)
+    """The identifier of that site (`core.models.SiteIdentity`)."""
+    version = models.CharField(max_length=40)
+    """The version of the software that exported it there."""
+    signing_keys = models.JSONField()
+    """The public keys of that site, the oldest first: {"key", "date", "successor", "statement"}."""
+    exported_at = models.DateTimeField()
+    imported_at = models.DateTimeField()
+
+    class Meta:
+        verbose_name = "origin of a competition"
+        verbose_name_plural = "origins of competitions"
+        ordering = ["competition"]
+
+    def __str__(self) -> str:
+        return f"origin of {self.competition}"
 
 
 class FrozenLeaderboards(models.Model):
@@ -296,6 +329,8 @@ class Entry(models.Model):
         help_text="For teams of the organisers: their builds and matches run after those of other teams.",
     )
     joined_at = models.DateTimeField()
+    slug_of_origin = models.CharField(max_length=40, blank=True, editable=False)
+    """The team's slug on the site on which an imported competition was played, where it had to get another one."""
 
     class Meta:
         ordering = ["joined_at", "pk"]

@@ -13,6 +13,7 @@ from django.db import transaction
 from accounts.models import Team
 from competitions.extension_points import Records, check_before_archiving, deleted_with, records_of
 from competitions.models import Competition, Entry, TermsAcceptance
+from competitions.origin import require_played_here
 from competitions.selectors import require
 from core import clock, event_log
 from core.errors import Refusal
@@ -79,6 +80,7 @@ def unarchive(*, competition: Competition, by: User, reason: str) -> None:
         require(by, locked, Right.ARCHIVE)
         if locked.archived_at is None:
             raise Refusal(f"{locked.title} is not archived", fix="no action needed")
+        require_played_here(locked)
         since, locked.archived_at = locked.archived_at, None
         locked.save(update_fields=["archived_at"])
         event_log.record("unarchive", locked, by=by, reason=reason, slug=locked.slug, since=since.isoformat())

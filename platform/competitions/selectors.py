@@ -21,6 +21,7 @@ from competitions.models import (
     TermsAcceptance,
     TermsVersion,
 )
+from competitions.origin import require_played_here
 from competitions.sample_store import image_hashes
 from core import clock
 from core.errors import Fault, Refusal
@@ -29,6 +30,9 @@ from core.time_format import in_words
 
 SHOWN = (SampleSet.Purpose.DEVELOPMENT, SampleSet.Purpose.VALIDATION)
 """Purposes of sets that are public or played all the time."""
+
+_CHANGES = (Right.RUN, Right.JUDGE, Right.ANSWER)
+"""What changes the results of a competition, or goes on in it."""
 
 
 def may(user: User | AnonymousUser, competition: Competition, right: Right) -> bool:
@@ -48,11 +52,13 @@ def may_in(user: User | AnonymousUser, right: Right) -> QuerySet[Competition]:
 def require(by: User | AnonymousUser, competition: Competition, right: Right, *, archived: bool = False) -> None:
     """Raise `Refusal` unless the person's role in the competition allows it.
 
-    Nothing runs in an archived one, unless `archived` allows it.
+    Nothing runs in an archived one, unless `archived` allows it, and nothing at all changes in an imported one.
     """
     if may(by, competition, right):
         if right is Right.RUN and not archived:
             require_not_archived(competition)
+        if right in _CHANGES and not archived and competition.archived_at is not None:
+            require_played_here(competition)
         return
     role = Organiser.objects.filter(competition=competition, user=by.pk).first()
     if role is None or not by.is_active:

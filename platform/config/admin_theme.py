@@ -51,6 +51,7 @@ _FIRST: Groups = {
         AdminPage("Freeze windows", "ac_unit", "competitions_freezewindow"),
         AdminPage("Frozen leaderboards", "lock_clock", "competitions_frozenleaderboards"),
         AdminPage("Organisers", "badge", "competitions_organiser"),
+        AdminPage("Origins", "public", "competitions_competitionorigin"),
         AdminPage("Pages", "article", "competitions_page"),
         AdminPage("Announcements", "campaign", "competitions_announcement"),
         AdminPage("Webhooks", "extension", "webhooks_webhook"),

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from tempfile import TemporaryFile
 from typing import IO
 
+from competitions.origin import signed_team_slug
 from core.errors import Fault
 from evaluation.bundle.canonical_json import MOST_SAMPLES, commitment_of, encode
 from evaluation.bundle.player_submissions import BundleSubmission
@@ -23,7 +24,7 @@ def bundle_submission(entry: RoundEntry) -> BundleSubmission:
     submission = entry.submission
     title = HIDDEN_TITLE if entry.title_hidden else submission.given_title or submission.title
     return BundleSubmission(
-        team=submission.repository.entry.team.slug,
+        team=signed_team_slug(submission.repository.entry),
         commit=submission.commit,
         title=title,
         licence=submission.licence,

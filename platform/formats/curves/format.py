@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import Any
 
 from django.db.models import QuerySet
@@ -76,5 +77,6 @@ submissions = SubmissionFormat(
     played_by_command=True,
     has_baselines=False,
 )
+import_module("formats.curves.archive")
 register(Format(NAME, CurvesCompetition(), submissions, CurvesRounds(), CurvesPages(), CurvesApi(CurvesBoard())))
 kinds += [benchmarks, proofs]

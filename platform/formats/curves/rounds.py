@@ -12,6 +12,7 @@ from django.db import transaction
 from django.db.models import QuerySet
 
 from competitions.models import Competition, SampleSet
+from competitions.origin import signed_team_slug
 from competitions.sample_store import samples_of
 from core import object_store, worker_notifications
 from core.data_difference import Difference, Verified
@@ -157,7 +158,7 @@ def _model_line(entry: RoundEntry, standings: Sequence[Mapping[str, Any]]) -> di
 def _benchmark_line(entry: RoundEntry, played: Benchmark) -> dict[str, Any]:
     """Return a benchmark with the distance of each image: null where nothing was found, and whether it was right."""
     line: dict[str, Any] = {
-        "kind": "benchmark", "team": entry.submission.repository.entry.team.slug, "attack": played.attack,
+        "kind": "benchmark", "team": signed_team_slug(entry.submission.repository.entry), "attack": played.attack,
         "knowledge": played.knowledge,
         "goal": played.goal, "norm": played.norm, "queries": played.queries, "reason": played.reason,
         "results": played.result, "right": [], "distances": [],

@@ -18,6 +18,7 @@ from formats.query.submissions.smoke_test import QuerySmokeTest
 from submissions.formats import SubmissionFormat
 
 import_module("formats.query.extensions")
+import_module("formats.query.archive")
 register(
     Format(
         name=NAME,

@@ -18,6 +18,7 @@ from formats.transfer.tournaments.player_builds import build
 from submissions.formats import SubmissionFormat
 
 import_module("formats.transfer.extensions")
+import_module("formats.transfer.archive")
 register(
     Format(
         name=NAME,

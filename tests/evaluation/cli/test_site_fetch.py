@@ -233,3 +233,14 @@ def test_it_rejects_what_is_no_round(text: str, gauntlet: Gauntlet) -> None:
 def test_the_curves_format_has_no_matches_to_replay() -> None:
     with pytest.raises(ReplayRefusal, match="rounds of the curves format are not replayed"):
         replayable_round("curves")
+
+
+def test_the_key_may_be_that_of_the_site_on_which_an_imported_competition_was_played(
+    site: Server, gauntlet: Gauntlet, tmp_path: Path
+) -> None:
+    site.answers["/api/v1/signing-keys"] = 200, {}, json.dumps({"results": [], "next": None}).encode()
+    for origin, kept in ((None, False), ({"signing_keys": ["1" * 64]}, False), ({"signing_keys": [KEY]}, True)):
+        site.answers["/api/v1/competitions/digits"] = 200, {}, json.dumps({"origin": origin}).encode()
+        _, _, err = gauntlet("fetch", "digits/1", "--into", tmp_path / "round", "--bundle")
+        assert ("the bundle's key is none that the site publishes" in err) is not kept
+        assert (tmp_path / "round" / "signing-key.txt").exists() is kept

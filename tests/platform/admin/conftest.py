@@ -12,6 +12,7 @@ from django.test import Client
 from accounts.models import AccessToken, AccountRequest, Invitation, SignUpLink, User
 from competitions.models import (
     Announcement,
+    CompetitionOrigin,
     DataSetUpload,
     FreezeWindow,
     FrozenLeaderboards,
@@ -109,6 +110,10 @@ class Rows:
             DataSetUpload.objects.create(name="herons", licence="CC BY 4.0", file_name="f.zip", uploaded_at=self.at)
             repository = submission.repository
             FrozenLeaderboards.objects.create(competition=repository.track.competition, since=self.at)
+            CompetitionOrigin.objects.create(
+                competition=repository.track.competition, slug="digits", address="https://old.example.org",
+                version="1.0.0", signing_keys=[], exported_at=self.at, imported_at=self.at,
+            )  # fmt: skip
             Standing.objects.create(track=repository.track, entry=repository.entry, evaluation=evaluation, rank=1)
         SubmissionChoice.objects.create(
             repository=submission.repository, submission=submission, made_by=self.by, made_at=self.at

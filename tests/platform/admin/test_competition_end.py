@@ -11,7 +11,8 @@ from django.test import Client
 from django.urls import reverse
 
 from accounts.models import Team, User
-from competitions.models import Competition, Entry, Organiser, SampleSet, Track
+from competitions.models import Competition, CompetitionOrigin, Entry, Organiser, SampleSet, Track
+from competitions.removal import unarchive
 from competitions.services import enter
 from core import clock
 from core.errors import Refusal
@@ -105,6 +106,7 @@ def test_one_with_records_is_archived_stays_readable_and_can_be_taken_back(
     owner: Client, client: Client, competition: Competition, rows: Any
 ) -> None:
     rows.more()
+    CompetitionOrigin.objects.all().delete()  # it is played here
     text = owner.get(page(competition)).content.decode()
     assert "It is archived, because it has 1 submission, 1 round, 1 match." in text
     assert end(owner, competition) == ["1 of 1 deleted or archived."]
@@ -205,6 +207,7 @@ def test_the_second_of_two_owners_reads_what_the_first_one_did(
     owner: Client, competition: Competition, rows: Any
 ) -> None:
     rows.more()
+    CompetitionOrigin.objects.all().delete()  # it is played here
     fields = shown(owner, competition)
     end(owner, competition)
     (said,) = confirm(owner, competition, fields)
@@ -234,3 +237,12 @@ def test_it_rejects_archiving_while_a_round_is_under_way(owner: Client, competit
     assert "Round 1 is playing (fix: publish or cancel it, then archive the competition)" in said
     competition.refresh_from_db()
     assert competition.archived_at is None
+
+
+def test_an_imported_one_stays_archived(owner: Client, competition: Competition, rows: Any, olga: User) -> None:
+    rows.more()
+    Competition.objects.update(archived_at=clock.now())
+    form = owner.get(reverse("admin:competitions_competition_change", args=[competition.pk])).content.decode()
+    assert page(competition, "unarchive") not in form
+    with pytest.raises(Refusal, match=r"was played on https://old\.example\.org and imported"):
+        unarchive(competition=competition, by=olga, reason="Once more.")

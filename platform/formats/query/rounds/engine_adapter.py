@@ -8,6 +8,7 @@ from functools import partial
 from typing import IO
 
 from competitions.models import RulesVersion
+from competitions.origin import signed_slug, signed_team_slug
 from competitions.pseudonyms import public_name
 from competitions.sample_store import sample_hashes, worst_cases
 from core.errors import Fault
@@ -162,7 +163,7 @@ def commitment_to_field(round_: Round, entries: Sequence[RoundEntry], salt: str)
 
 def _head(round_: Round, rules: RulesVersion) -> BundleHead:
     return BundleHead(
-        competition=round_.competition.slug,
+        competition=signed_slug(round_.competition),
         number=round_.number,
         title=round_.title,
         kind=round_.kind,
@@ -200,7 +201,7 @@ def _facts(round_: Round, entries: Iterable[RoundEntry], results: Results) -> Ro
     }
     for entry in sorted(entries, key=lambda entry: entry.order):
         key = TrackName(entry.track.name), entry.player.digest
-        teams.setdefault(key, {})[entry.submission.repository.entry.team.slug] = None
+        teams.setdefault(key, {})[signed_team_slug(entry.submission.repository.entry)] = None
         prior[key] = min(entry.prior, prior.get(key, entry.prior))
         if entry.audit_override_reason:
             kept[entry.player.digest] = entry.audit_override_reason

@@ -9,6 +9,7 @@ from functools import partial
 from typing import IO
 
 from competitions.models import RulesVersion, Track
+from competitions.origin import signed_slug
 from competitions.pseudonyms import public_name
 from competitions.sample_store import sample_hashes, samples_of
 from core import object_store
@@ -93,7 +94,7 @@ def record_of(
     batches = _batches(round_, tournament)
     record = TransferRecord(
         head=TransferHead(
-            competition=round_.competition.slug,
+            competition=signed_slug(round_.competition),
             number=round_.number,
             title=round_.title,
             kind=round_.kind,

@@ -1,0 +1,1 @@
+"""Archives of whole competitions: written on one site, and read into another one."""
