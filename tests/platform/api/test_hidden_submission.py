@@ -15,7 +15,7 @@ __all__ = ["places"]
 
 TITLE = "ab9f2c-leaked"
 
-GONE = {"submission", "evaluations", "matches", "log", "challenges", "challenge"}
+GONE = {"submission", "evaluations", "matches", "log", "opponents", "challenges", "challenge"}
 
 
 @pytest.mark.parametrize("role", ["nobody", "charlie"])
