@@ -16,6 +16,7 @@ from competitions.selectors import development_set, require_not_archived, rules_
 from core import clock, event_log, worker_notifications
 from core.errors import Refusal, RefusedForNow
 from core.time_format import in_words
+from formats.query import NAME
 from formats.query.challenges.models import Challenge
 from formats.query.challenges.opponents import opponent_of
 from submissions.models import Submission
@@ -78,7 +79,12 @@ def challenges_left(entry: Entry) -> int:
 
 
 def check_open(competition: Competition) -> None:
-    """Raise `Refusal` unless the competition is under way. Freeze windows do not matter: nothing of it counts."""
+    """Raise `Refusal` unless the competition has challenges and is under way.
+
+    Freeze windows do not matter: nothing of it counts.
+    """
+    if competition.format != NAME:
+        raise Refusal(f"{competition.title} has no challenges", fix="play the match on your computer: gauntlet play")
     require_not_archived(competition)
     now = clock.database_now()
     if now < competition.starts_at:

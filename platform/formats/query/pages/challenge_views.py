@@ -11,6 +11,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from core.errors import Refusal
 from evaluation.formats.query.results import Outcome
+from formats.query import NAME
 from formats.query.challenges import engine_adapter
 from formats.query.challenges.models import Challenge
 from formats.query.challenges.selectors import shown_challenges
@@ -45,6 +46,8 @@ def challenge_new(request: HttpRequest, number: int) -> HttpResponse:
     """Show members of its team the form that requests a challenge of a submission."""
     shown = submission_of(request, number)
     entry = shown.repository.entry
+    if entry.competition.format != NAME:
+        raise Http404("no challenges")
     if not in_team(request, entry):
         raise PermissionDenied
     context = {

@@ -101,7 +101,7 @@ def published(played: Tournament, sent: dict[str, Submission]) -> Round:
 
 def test_a_published_round_has_shares_and_no_warnings(client: Client, published: Round) -> None:
     shown = client.get("/api/v1/competitions/transfer/rounds/1").json()
-    assert list(shown)[-5:] == ["outcome", "provisional", "standings", "warnings", "releases"]
+    assert list(shown)[-6:] == ["outcome", "provisional", "standings", "warnings", "releases", "for_organisers"]
     assert list(shown["standings"]) == ["attack", "targeted_attack", "defence"]
     (row,) = shown["standings"]["attack"]
     assert list(row) == [

@@ -9,6 +9,7 @@ from django.test import Client
 from django.urls import reverse
 
 from accounts.models import User
+from formats.query.challenges.models import Challenge
 from formats.transfer.tournaments.models import Tournament
 from pages.urls import urlpatterns
 from submissions.models import Submission
@@ -98,9 +99,18 @@ def test_every_page_answers(
     for track, pages in found.items():
         pair = {"transfer_pair"} if stage == "before" else set()
         matrix = {"matrix", "matrix_csv"} if track == "defence" else set()
+        signed_in = set() if reader == "anonymous" else {"challenge_new"}
         missing = {page for page, status in pages.items() if status == 404}
-        assert missing == NO_MEANING | pair | matrix
+        assert missing == NO_MEANING | pair | matrix | signed_in
         assert {status for page, status in pages.items() if page not in missing} <= {200, 302}
+
+
+def test_no_challenge_is_requested(client: Client, sent: dict[str, Submission]) -> None:
+    client.force_login(User.objects.get(username="captain-owls"))
+    address = reverse("pages:challenge_request", args=[sent["attack"].pk])
+    page = client.post(address, {"opponent": "perceptron"}, follow=True).text
+    assert "has no challenges" in page
+    assert not Challenge.objects.exists()
 
 
 def test_the_api_answers(client: Client, sent: dict[str, Submission], played: Tournament) -> None:
