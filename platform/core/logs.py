@@ -29,6 +29,11 @@ def replace_log_ids(**ids: Id) -> None:
     _ids.set(ids)
 
 
+def current_log_ids() -> dict[str, Id]:
+    """Return the ids of this thread."""
+    return dict(_ids.get())
+
+
 class JsonFormatter(logging.Formatter):
     """One JSON object a line: time, level, logger, process, message, ids, and the traceback where there is one.
 
