@@ -43,7 +43,7 @@ class Span:
     """A step of a submission that began now. It has the ids of the log lines of this moment as attributes."""
 
     name: str
-    attributes: dict[str, Id] = field(default_factory=current_log_ids)
+    attributes: dict[str, Id] = field(default_factory=lambda: current_log_ids(but="trace_id"))
     began: int = field(default_factory=time.time_ns)
     number: int = field(default_factory=lambda: secrets.randbits(64) or 1)
     ended: int = 0
