@@ -59,9 +59,9 @@ class Span:
 
 @dataclass(frozen=True)
 class _Place:
-    """Where an open span belongs: below `parent`, in the trace of the first of `submissions`; the others are linked."""
+    """Where an open span belongs: below `parent`, in the trace of the first of the submissions `keys`; others are linked."""
 
-    submissions: Sequence[int]
+    keys: Sequence[int]
     parent: SpanId
     span: Span
 
@@ -100,7 +100,7 @@ def span(name: str, submissions: Callable[[], Sequence[int]] | None = None, **at
         _place.reset(token)
         place.span.end(failure)
         with _never_failing():
-            _export().send(place.span, place.parent, map(first_span, place.submissions[1:]))
+            _export().send(place.span, place.parent, map(first_span, place.keys[1:]))
 
 
 def note(**attributes: Id) -> None:
@@ -168,7 +168,7 @@ def _begin(name: str, submissions: Callable[[], Sequence[int]] | None, attribute
             of = submissions()
             return _Place(of, first_span(of[0]), step) if of else None
         if around is not None:
-            return _Place(around.submissions, SpanId(around.parent.trace, around.span.number), step)
+            return _Place(around.keys, SpanId(around.parent.trace, around.span.number), step)
     return None
 
 

@@ -59,7 +59,7 @@ class BuildWork(Work[Build]):
     def step(self, claim: Build) -> str:
         return "build attempt"
 
-    def submissions(self, claim: Build) -> list[int]:
+    def traced(self, claim: Build) -> list[int]:
         return [claim.submission_id]
 
     def release(self, claim: Build, *, fault: str = "", host_failed: bool = False) -> bool:

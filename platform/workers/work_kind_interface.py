@@ -118,7 +118,7 @@ class Work(ABC, Generic[Claim]):
         """Return the name of the work on the item in traces."""
         return str(self.row(claim)._meta.verbose_name)
 
-    def submissions(self, claim: Claim) -> Sequence[int]:
+    def traced(self, claim: Claim) -> Sequence[int]:
         """Return the submissions in whose traces the work is: it is a step of the first, the others are linked."""
         return ()
 

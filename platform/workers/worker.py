@@ -88,7 +88,7 @@ def _traced(kind: Work[Any], claim: Any) -> AbstractContextManager[None]:
     if not settings.TRACES:
         return nullcontext()
     known = {"kind": kind.name, "worker": kind.row(claim).holder, "outcome": "played"}
-    return traces.span(kind.step(claim), partial(kind.submissions, claim), **known)
+    return traces.span(kind.step(claim), partial(kind.traced, claim), **known)
 
 
 def _release(

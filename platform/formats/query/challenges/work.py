@@ -49,7 +49,7 @@ class ChallengeWork(RowWork[Challenge]):
     def log_ids(self, claim: Challenge) -> dict[str, int]:
         return {"challenge": claim.pk}
 
-    def submissions(self, claim: Challenge) -> list[int]:
+    def traced(self, claim: Challenge) -> list[int]:
         return [claim.submission_id]
 
     def fault_columns(self, fault: str) -> dict[str, Any]:

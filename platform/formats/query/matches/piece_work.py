@@ -56,7 +56,7 @@ class PieceWork(ItemQueue[Claim, Piece]):
     def step(self, claim: Claim) -> str:
         return "audit" if claim.piece.is_audit else "piece"
 
-    def submissions(self, claim: Claim) -> list[int]:
+    def traced(self, claim: Claim) -> list[int]:
         match = claim.piece.match
         return submissions_of_players((match.model_id, match.attack_id), claim.piece.entry_id)
 

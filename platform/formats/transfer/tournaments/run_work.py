@@ -49,7 +49,7 @@ class RunWork(ItemQueue[AnyRun, AnyRun]):
     def log_ids(self, claim: AnyRun) -> dict[str, int]:
         return {}
 
-    def submissions(self, claim: AnyRun) -> list[int]:
+    def traced(self, claim: AnyRun) -> list[int]:
         return submissions_of_players(players_of(claim), claim.entry_id)
 
     def fault_columns(self, fault: str) -> dict[str, Any]:
