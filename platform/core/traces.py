@@ -59,7 +59,7 @@ class Span:
 
 @dataclass(frozen=True)
 class _Place:
-    """Where an open span belongs: below `parent`, in the trace of the first of the submissions `keys`; others are linked."""
+    """Where an open span belongs: below `parent`, in the trace of the first submission of `keys`; others are linked."""
 
     keys: Sequence[int]
     parent: SpanId
