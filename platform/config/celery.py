@@ -87,6 +87,12 @@ def record_stop(sender: Any, **_: Any) -> None:
         log.warning("that this worker was stopped could not be recorded", exc_info=True)
 
 
+@signals.worker_process_shutdown.connect  # type: ignore[untyped-decorator]
+def send_traces(**_: Any) -> None:
+    """Send what a process of a worker has traced: it ends without what other programs do at their end."""
+    import_module("core.traces").close()  # it needs the settings
+
+
 @signals.celeryd_after_setup.connect  # type: ignore[untyped-decorator]
 def check_queues(instance: Any, **_: Any) -> None:
     """Do not start a worker of queues whose tasks need the folder of the site on a host that lacks it."""

@@ -7,6 +7,7 @@ import os
 import re
 import secrets
 from collections.abc import Mapping, Sequence
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
@@ -151,6 +152,23 @@ class Environment:
         if not re.fullmatch(r"https?://[^\s/?#]+(/[^\s?#]*)?", value):
             raise ImproperlyConfigured(f"{name} is {value!r}. Set it to the site's address, https://HOST.")
         return value
+
+    def collector(self, name: str) -> str:
+        """Return the address of a collector of OpenTelemetry without a trailing slash, or "".
+
+        Raise `ImproperlyConfigured` for another value, and where the packages that it needs are missing.
+        """
+        value = self.text(name, "").rstrip("/")
+        if value and not re.fullmatch(r"https?://[^\s/?#]+(/[^\s?#]*)?", value):
+            # the address may hold a password, so it is not repeated
+            raise ImproperlyConfigured(f"{name} is not the address of a collector. Set it to http://HOST:4318.")
+        try:
+            return value and version("opentelemetry-exporter-otlp-proto-http") and value
+        except PackageNotFoundError as error:
+            raise ImproperlyConfigured(
+                f"{name} needs OpenTelemetry, which is not installed. Install the extra `traces` (docs/operating.md, "
+                f"Traces), or unset {name}."
+            ) from error
 
     def source(self, name: str) -> str:
         """Return the address or folder of a git repository, or "". Raise `ImproperlyConfigured` for another value."""

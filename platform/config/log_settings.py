@@ -40,6 +40,8 @@ def log_settings(level: str, form: str) -> dict[str, Any]:
             "django.security.DisallowedHost": {"handlers": [], "propagate": False, "level": "CRITICAL"},
             # a worker process of gunicorn; its master has not read these settings
             "gunicorn.error": {"handlers": [], "propagate": True},
+            # `core.span_export` says what it says, once
+            "opentelemetry": {"level": "CRITICAL"},
             # two lines for each task: the sweeps alone run every ten seconds
             "celery.worker.strategy": {"level": of_each_task},
             "celery.app.trace": {"level": of_each_task},

@@ -29,6 +29,11 @@ def replace_log_ids(**ids: Id) -> None:
     _ids.set(ids)
 
 
+def current_log_ids(*, but: str) -> dict[str, Id]:
+    """Return the ids of this thread without that of the name `but`."""
+    return {name: value for name, value in _ids.get().items() if name != but}
+
+
 class JsonFormatter(logging.Formatter):
     """One JSON object a line: time, level, logger, process, message, ids, and the traceback where there is one.
 

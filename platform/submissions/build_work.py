@@ -56,6 +56,12 @@ class BuildWork(Work[Build]):
     def log_ids(self, claim: Build) -> dict[str, int]:
         return {"submission": claim.submission_id, "build": claim.pk}
 
+    def step(self, claim: Build) -> str:
+        return "build attempt"
+
+    def traced(self, claim: Build) -> list[int]:
+        return [claim.submission_id]
+
     def release(self, claim: Build, *, fault: str = "", host_failed: bool = False) -> bool:
         outcome = HOST if host_failed else FAULT if fault else STOPPED
         return build_queue.release_claim(claim, outcome, clean_text(fault))

@@ -197,6 +197,10 @@ class Build(Leased):
             ),
         ]
 
+    @property
+    def holder(self) -> str:
+        return self.worker
+
     def __str__(self) -> str:
         return f"build {self.attempt} of {self.submission}"
 

@@ -13,11 +13,12 @@ from django.conf import settings
 from django.db import close_old_connections
 
 from competitions.rules_reader import Rules
-from core import event_log
+from core import event_log, traces
 from core.errors import Refusal
 from evaluation.domain.errors import ManifestRefusal, SlowBuildRefusal
 from evaluation.domain.smoke_checks import SmokeCheck
 from submissions import build_order, build_queue, player_builds, smoke_pictures
+from submissions.build_faults import READY
 from submissions.build_logs import LogWriter, clean
 from submissions.formats import submission_formats
 from submissions.local_check import local_check
@@ -106,7 +107,8 @@ def _work(build: Build, writer: LogWriter, require: Callable[[], None]) -> None:
     format_ = submission_formats.of(competition)
     stage = format_.smoke_test(competition)
     try:
-        player = format_.build(submission, log_line)
+        with traces.span("build"):
+            player = format_.build(submission, log_line)
         close_old_connections()  # it was idle for a long time
         writer.flush()
         if not build_queue.begin_checks(build, stage.limit):
@@ -119,14 +121,17 @@ def _work(build: Build, writer: LogWriter, require: Callable[[], None]) -> None:
         problem = clean_text(shorten(refusal.problem))
         writer.write(f"rejected: {problem.splitlines()[0]}")
         writer.close()
-        if not build_queue.refuse(build, _reason_of(refusal), problem, clean_text(shorten(refusal.fix))):
+        reason = _reason_of(refusal)
+        if not build_queue.refuse(build, reason, problem, clean_text(shorten(refusal.fix))):
             raise LostClaimError from refusal
+        traces.note(outcome=reason)
 
 
 def _check(
     build: Build, player: Player, stage: SmokeTest[Rules], writer: LogWriter, require: Callable[[], None]
 ) -> None:
-    played = stage.play(player, on_log=writer.write, on_piece=require)
+    with traces.span("smoke test"):
+        played = stage.play(player, on_log=writer.write, on_piece=require)
     checks = [_cleaned(check) for check in played.checks]
     close_old_connections()
     smoke_pictures.keep(build, played.pictures)
@@ -136,12 +141,13 @@ def _check(
         writer.write(result + f"  {check.name}" + ("" if check.passed is None else f": {check.seen}"))
     writer.close()
     if all(check.passed for check in checks):
-        done = build_queue.succeed(build, player, rows)
+        outcome, done = READY, build_queue.succeed(build, player, rows)
     else:
         problem, fix = what_failed(checks, local_check(stage.competition))
-        done = build_queue.refuse(build, CHECK_FAILED, problem, fix, rows)
+        outcome, done = CHECK_FAILED, build_queue.refuse(build, CHECK_FAILED, problem, fix, rows)
     if not done:
         raise LostClaimError
+    traces.note(outcome=outcome)
 
 
 def _reason_of(refusal: Refusal) -> str:

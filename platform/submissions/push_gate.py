@@ -74,6 +74,7 @@ def _submit(push: Push, update: RefUpdate, slot: QuotaSlot, updates: Sequence[Re
         commands = f"git tag {tag} {slot.commit[:12]} && git push origin HEAD {tag}"
         fix = refusal.fix or f"push another tag for it{when}: {commands}"
         return f"{slot.tag} is stored, but arrived too late for a submission: {refusal.problem}\n  fix: {fix}"
+    push.trace.submission = submission.pk
     competition = push.repository.entry.competition
     return "\n".join(
         [

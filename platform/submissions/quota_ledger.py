@@ -12,7 +12,7 @@ from django.db.models import Exists, OuterRef, QuerySet
 from accounts.models import User
 from competitions.models import Competition
 from competitions.selectors import require_not_archived
-from core import clock, event_log, platform_error_report, worker_notifications
+from core import clock, event_log, platform_error_report, traces, worker_notifications
 from core.errors import Refusal, RefusedForNow
 from core.time_format import in_words
 from repositories.git_reader import GitReader
@@ -148,7 +148,7 @@ def _settled(slot: QuotaSlot) -> bool:
         with GitReader(slot.repository.path) as reader:
             arrived = _is_at(reader, reader.refs(), slot)
         if arrived:
-            bind(slot=slot, by=slot.reserved_by)
+            _bind_stored(slot)
             return True
     except Refusal as refusal:
         log.warning("slot %s has a tag that is no longer accepted: %s", slot.pk, refusal)
@@ -199,13 +199,20 @@ def _settle_late(repository: Repository, slots: Sequence[QuotaSlot]) -> int:
 
 def _bind_late(slot: QuotaSlot) -> bool:
     try:
-        bind(slot=slot, by=slot.reserved_by)
+        _bind_stored(slot)
     except Refusal as refusal:
         log.info("slot %s has a tag that arrived too late: %s", slot.pk, refusal)
     except Exception as error:  # continue with the other tags
         platform_error_report.report(log, error, "the late tag of slot %s cannot be settled now", slot.pk)
         return False
     return True
+
+
+def _bind_stored(slot: QuotaSlot) -> None:
+    """Create the submission of a tag whose push nobody waits for any more."""
+    trace = traces.Beginning("late tag")
+    trace.submission = bind(slot=slot, by=slot.reserved_by).pk
+    trace.end()
 
 
 def _is_at(reader: GitReader, refs: Mapping[str, str], slot: QuotaSlot) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from itertools import islice
@@ -54,6 +54,12 @@ def submitted_baselines() -> QuerySet[Submission]:
     """Return the submissions that organisers made baselines, without withdrawn and disqualified ones."""
     ready = Submission.objects.filter(state=Submission.State.READY, disqualified_at=None)
     return ready.filter(baseline_at__isnull=False)
+
+
+def submissions_of_players(players: Collection[int], first: int | None) -> list[int]:
+    """Return the submissions that became these players: those of the entry `first`, then the others, newest first."""
+    found = Submission.objects.filter(player__in=players).order_by("-pk").values_list("pk", "repository__entry")
+    return [key for key, _ in sorted(found, key=lambda row: row[1] != first)]
 
 
 def tracks_with_baselines(entry: Entry) -> set[int]:

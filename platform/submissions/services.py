@@ -9,7 +9,7 @@ from django.db import transaction
 from accounts.models import User
 from accounts.selectors import is_member
 from competitions.selectors import require, require_not_archived
-from core import clock, event_log, worker_notifications
+from core import clock, event_log, traces, worker_notifications
 from core.errors import Fault, Refusal, RefusedInState
 from core.roles import Right
 from repositories.git_reader import GitReader
@@ -33,6 +33,7 @@ def submit(*, repository: Repository, commit: str, by: User) -> Submission:
 
     Raise `Refusal` or `RefusedForNow`; no slot is used then.
     """
+    trace = traces.Beginning("submit")
     settle_reservations(repository)
     settle_late_tags(repository)
     with (
@@ -63,7 +64,10 @@ def submit(*, repository: Repository, commit: str, by: User) -> Submission:
             )
         if not reader.make_tag(slot.tag, whole):
             raise Fault(f"the tag {slot.tag} in {repository} was set by someone else")
-    return quota_ledger.bind(slot=slot, by=by)
+    submission = quota_ledger.bind(slot=slot, by=by)
+    trace.submission = submission.pk
+    trace.end()
+    return submission
 
 
 def withdraw(*, submission: Submission, by: User) -> None:

@@ -46,6 +46,11 @@ class Leased(models.Model):
     class Meta:
         abstract = True
 
+    @property
+    def holder(self) -> str:
+        """The name of the worker that holds it, or an empty string."""
+        raise NotImplementedError
+
     def held(self) -> QuerySet[Self]:
         """Return this row, or nothing if the claim under which it was read is lost."""
         return type(self)._default_manager.filter(pk=self.pk, lease_until__isnull=False)

@@ -57,11 +57,6 @@ class WorkItem(Leased):
         abstract = True
 
     @property
-    def holder(self) -> str:
-        """The name of the worker that holds it, or an empty string."""
-        raise NotImplementedError
-
-    @property
     def fault_record(self) -> FaultRecord:
         """The faults on it so far."""
         return FaultRecord(self.faults, self.host_faults, self.fault_hosts)

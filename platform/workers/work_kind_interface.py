@@ -114,6 +114,14 @@ class Work(ABC, Generic[Claim]):
     def log_ids(self, claim: Claim) -> dict[str, int]:
         """Return the ids of log lines about the item."""
 
+    def step(self, claim: Claim) -> str:
+        """Return the name of the work on the item in traces."""
+        return str(self.row(claim)._meta.verbose_name)
+
+    def traced(self, claim: Claim) -> Sequence[int]:
+        """Return the submissions in whose traces the work is: it is a step of the first, the others are linked."""
+        return ()
+
     @abstractmethod
     def release(self, claim: Claim, *, fault: str = "", host_failed: bool = False) -> bool:
         """Return a claimed item to the queue without a result; return False if the claim is lost.

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import logging
 import time
+from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from typing import Any
 
-from core import clock, platform_error_report, worker_notifications
+from django.conf import settings
+
+from core import clock, platform_error_report, traces, worker_notifications
 from core.database_failures import FAILURES, persist
 from core.logs import log_ids
 from workers import host_health, lease, queue
@@ -50,7 +53,7 @@ def work_on(claimed: Claimed, heartbeat: lease.Heartbeat, ends: float = 0.0) -> 
         hold(kind, first, heartbeat)
         with kind.session(first, heartbeat) as session:
             while claim is not None:
-                with log_ids(**kind.log_ids(claim)):
+                with log_ids(**kind.log_ids(claim)), _traced(kind, claim):
                     session.play(claim)
                 heartbeat.drop(kind.row(claim))
                 go_on = time.monotonic() < ends and host_health.may_claim()
@@ -78,6 +81,14 @@ def work_on(claimed: Claimed, heartbeat: lease.Heartbeat, ends: float = 0.0) -> 
 def hold(kind: Work[Any], claim: Any, heartbeat: lease.Heartbeat) -> None:
     """Renew the lease of an item from now on, for as long as playing it may take."""
     heartbeat.hold(kind.row(claim), until=clock.database_now() + kind.longest(claim))
+
+
+def _traced(kind: Work[Any], claim: Any) -> AbstractContextManager[None]:
+    """Return the block in which an item is played: a step in the traces of its submissions, if traces are on."""
+    if not settings.TRACES:
+        return nullcontext()
+    known = {"kind": kind.name, "worker": kind.row(claim).holder, "outcome": "played"}
+    return traces.span(kind.step(claim), partial(kind.traced, claim), **known)
 
 
 def _release(

@@ -11,7 +11,7 @@ from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 
 from competitions.models import Competition, RulesVersion, SampleSet
 from competitions.selectors import rules_in_force, sample_set_for
-from core import clock, event_log, worker_notifications
+from core import clock, event_log, traces, worker_notifications
 from evaluation.formats.curves.threat_models import Norm
 from formats.curves import NAME
 from formats.curves.engine_adapter import ModelStanding, standing_under
@@ -89,6 +89,7 @@ def score(benchmarks: QuerySet[Benchmark]) -> None:
             ModelScore.objects.bulk_create(standings_of(played), ignore_conflicts=True)
             if played.filter(round=None).exists():
                 event_log.record("score", submission)
+                traces.span_of_commit("score", submission.pk)
 
 
 def _of(submission: int, samples: int, rules: int) -> QuerySet[Benchmark]:

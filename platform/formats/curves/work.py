@@ -54,6 +54,9 @@ class BenchmarkWork(RowWork[Benchmark]):
     def log_ids(self, claim: Benchmark) -> dict[str, int]:
         return {"benchmark": claim.pk}
 
+    def traced(self, claim: Benchmark) -> list[int]:
+        return [claim.submission_id]
+
     def fault_columns(self, fault: str) -> dict[str, Any]:
         return {"fault": fault}
 

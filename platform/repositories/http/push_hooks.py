@@ -8,8 +8,9 @@ import socket
 import sys
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple, Self
 
@@ -17,7 +18,7 @@ from django.conf import settings
 from django.db import connections
 
 from accounts.models import User
-from core import clock, platform_error_report
+from core import clock, platform_error_report, traces
 from core.errors import Fault, Refusal, RefusedForNow
 from core.time_format import in_words, until
 from repositories.git_command import HOOKS
@@ -39,7 +40,8 @@ LATE_FAULT = "Gauntlet: your push is stored. Processing continues within a minut
 class Push:
     """What `user` pushes to `repository`, which has the branches and tags `refs` (name: object) before it.
 
-    `site_url` is the address of this site as the client knows it, without a trailing slash.
+    `site_url` is the address of this site as the client knows it, without a trailing slash. The gate tells
+    `trace` which submission the push became.
     """
 
     repository: Repository
@@ -47,6 +49,7 @@ class Push:
     updates: Sequence[RefUpdate]
     refs: Mapping[str, str]
     site_url: str
+    trace: traces.Beginning = field(default_factory=partial(traces.Beginning, "git push"))
 
 
 @dataclass(frozen=True)
@@ -95,6 +98,7 @@ class ReceivePack:
         self._gate, self._repository, self._user, self._site_url = gate, repository, user, site_url
         self._account = account
         self._accepted: AcceptedPush | None = None
+        self._trace = traces.Beginning("git push")
         self._size = 0
         self._folder = tempfile.TemporaryDirectory(prefix="gauntlet-push-")
         address = Path(self._folder.name) / "socket"
@@ -104,7 +108,8 @@ class ReceivePack:
         self.variables = {"GAUNTLET_SOCKET": str(address), "GAUNTLET_PYTHON": sys.executable}
 
     def close(self) -> None:
-        """Close the socket and remove its folder."""
+        """Close the socket and remove its folder, at the end of the push."""
+        self._trace.end()
         self.socket.close()
         self._folder.cleanup()
 
@@ -140,13 +145,13 @@ class ReceivePack:
     def _before(self, updates: Sequence[RefUpdate], quarantine: Mapping[str, str], cost: float) -> tuple[int, str]:
         try:
             self._account.require(cost)
-            with GitReader(self._repository.path, quarantine) as reader:
+            with self._trace.step("gate check"), GitReader(self._repository.path, quarantine) as reader:
                 refs = reader.refs()
                 check_refs(updates, refs)
                 self._size = size_of(self._repository.path)
                 if not all(update.deletes for update in updates):
                     _check_size(self._size)
-                push = Push(self._repository, self._user, updates, refs, self._site_url)
+                push = Push(self._repository, self._user, updates, refs, self._site_url, self._trace)
                 self._accepted = self._gate(push, reader)
         except Refusal as refusal:
             return 1, refusal_text(refusal, clock.now())
@@ -162,8 +167,9 @@ class ReceivePack:
         try:
             if self._accepted is None:
                 raise Fault("git moved refs in a push that the gate has not accepted")
-            record_push(self._repository, self._size)
-            return 0, self._accepted.after(updates)
+            with self._trace.step("submit"):
+                record_push(self._repository, self._size)
+                return 0, self._accepted.after(updates)
         except Exception as error:
             self._account.platform_error = True
             platform_error_report.report(

@@ -200,3 +200,11 @@ def test_it_rejects_a_name_of_the_site_that_fits_no_title() -> None:
     for value in ("x" * 41, "two\nlines"):
         with pytest.raises(ImproperlyConfigured, match="at most 40 printable characters"):
             Environment({"NAME": value}).name_of_site("NAME", "Gauntlet")
+
+
+def test_it_reads_the_address_of_a_collector_and_repeats_no_password_of_a_wrong_one() -> None:
+    assert Environment({}).collector("TRACES") == ""
+    assert Environment({"TRACES": "http://collector:4318/"}).collector("TRACES") == "http://collector:4318"
+    with pytest.raises(ImproperlyConfigured, match="TRACES is not the address of a collector") as raised:
+        Environment({"TRACES": "name:secret@collector:4318"}).collector("TRACES")
+    assert "secret" not in str(raised.value)

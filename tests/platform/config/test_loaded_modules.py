@@ -14,11 +14,11 @@ sys.path.insert(0, "platform")
 execute_from_command_line(["manage.py", "check"])  # loads all apps, admin pages and addresses
 from config.celery import app
 app.loader.import_default_modules()  # and a worker loads all tasks
-print(*sorted({"foolbox", "scipy", "torch"} & set(sys.modules)))
+print(*sorted({"foolbox", "opentelemetry", "scipy", "torch"} & set(sys.modules)))
 """
 
 
-def test_web_and_workers_start_without_pytorch(root: Path, tmp_path: Path) -> None:
+def test_web_and_workers_start_without_pytorch_and_opentelemetry(root: Path, tmp_path: Path) -> None:
     own = {"DJANGO_SETTINGS_MODULE": "config.settings", "GAUNTLET_STATE": str(tmp_path)}
     result = subprocess.run(
         [sys.executable, "-c", PROGRAM],

@@ -49,6 +49,9 @@ class ChallengeWork(RowWork[Challenge]):
     def log_ids(self, claim: Challenge) -> dict[str, int]:
         return {"challenge": claim.pk}
 
+    def traced(self, claim: Challenge) -> list[int]:
+        return [claim.submission_id]
+
     def fault_columns(self, fault: str) -> dict[str, Any]:
         return {"fault": fault}
 

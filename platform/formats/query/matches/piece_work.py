@@ -12,6 +12,7 @@ from formats.query.matches import engine_adapter, piece_queue, repeated_pieces
 from formats.query.matches.models import Piece
 from formats.query.matches.piece_queue import Claim
 from formats.query.matches.selectors import waiting
+from submissions.selectors import submissions_of_players
 from workers import host_comparisons
 from workers.lease import Heartbeat
 from workers.models import Worker
@@ -51,6 +52,13 @@ class PieceWork(ItemQueue[Claim, Piece]):
 
     def log_ids(self, claim: Claim) -> dict[str, int]:
         return {"match": claim.piece.match_id, "piece": claim.piece.pk}
+
+    def step(self, claim: Claim) -> str:
+        return "audit" if claim.piece.is_audit else "piece"
+
+    def traced(self, claim: Claim) -> list[int]:
+        match = claim.piece.match
+        return submissions_of_players((match.model_id, match.attack_id), claim.piece.entry_id)
 
     def given_up(self, item: Piece, reason: str) -> None:
         """Fail its match."""

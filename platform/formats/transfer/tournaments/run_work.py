@@ -11,7 +11,8 @@ from typing import Any
 from core.database_failures import persist
 from formats.transfer.tournaments import engine_adapter, run_queue, step_notifications
 from formats.transfer.tournaments.models import RepeatRun
-from formats.transfer.tournaments.selectors import KINDS, AnyRun
+from formats.transfer.tournaments.selectors import KINDS, AnyRun, players_of
+from submissions.selectors import submissions_of_players
 from workers import host_comparisons
 from workers.lease import Heartbeat
 from workers.models import Worker
@@ -47,6 +48,9 @@ class RunWork(ItemQueue[AnyRun, AnyRun]):
 
     def log_ids(self, claim: AnyRun) -> dict[str, int]:
         return {}
+
+    def traced(self, claim: AnyRun) -> list[int]:
+        return submissions_of_players(players_of(claim), claim.entry_id)
 
     def fault_columns(self, fault: str) -> dict[str, Any]:
         return {"fault": fault}

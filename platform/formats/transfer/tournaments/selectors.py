@@ -25,6 +25,13 @@ KINDS: tuple[type[AttackRun], type[DefenceRun], type[RepeatRun]] = (AttackRun, D
 """The kinds of runs, in the order in which those of one team are played."""
 
 
+def players_of(run: AnyRun) -> list[int]:
+    """Return the keys of the players that a run starts, and whose images it has."""
+    if isinstance(run, AttackRun):
+        return [run.attack_id]
+    return [run.defence_id, run.attack_run.attack_id] if isinstance(run, DefenceRun) else [run.defence_id]
+
+
 _UNPLAYED = (Run.State.WAITING, Run.State.CLAIMED, Run.State.FAILED)
 """Named one by one, so that the queue's index finds them among the played ones."""
 

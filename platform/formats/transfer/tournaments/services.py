@@ -11,7 +11,7 @@ from django.db.models import Q
 
 from competitions.models import Competition, Track
 from competitions.selectors import rules_in_force, sample_set_for
-from core import clock, event_log, platform_error_report, worker_notifications
+from core import clock, event_log, platform_error_report, traces, worker_notifications
 from formats.transfer import NAME
 from formats.transfer.tournaments import round_tournaments, run_queue, step_notifications
 from formats.transfer.tournaments.engine_adapter import sizes_of, tournament_seed
@@ -273,4 +273,5 @@ def _enter(tournament: Tournament, each: Participant) -> bool:
     event_log.record("enter", entrant, tournament=tournament.pk, player=each.player.pk)
     if each.submission is not None:
         event_log.record("score", each.submission, tournament=tournament.pk)
+        traces.span_of_commit("score", each.submission.pk, tournament=tournament.pk)
     return bool(replaced)
