@@ -49,7 +49,7 @@ FROM python AS packages
 COPY deploy/install /packages/
 COPY deploy/locks /packages/locks
 RUN python3 -m venv /opt/venv \
- && /packages/install /opt/venv/bin/python site \
+ && /packages/install /opt/venv/bin/python site traces \
  && { /opt/venv/bin/python -m compileall -q -j 0 /opt/venv/lib || true; }
 
 FROM python AS web
@@ -74,7 +74,7 @@ RUN apt-get -qq update \
  && useradd --uid 10001 --home-dir /var/lib/gauntlet --no-create-home gauntlet
 COPY deploy/install /packages/
 COPY deploy/locks /packages/locks
-RUN PIP_NO_CACHE_DIR=1 /packages/install python3 site
+RUN PIP_NO_CACHE_DIR=1 /packages/install python3 site traces
 COPY --from=source /srv/gauntlet /srv/gauntlet
 WORKDIR /srv/gauntlet
 ENV PYTHONUNBUFFERED=1 PYTHONPATH=/srv/gauntlet:/srv/gauntlet/platform:/srv/gauntlet/evaluation/sdk

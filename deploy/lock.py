@@ -89,6 +89,10 @@ def main() -> None:
     ):
         write(name, title, locked(needed, constraints, read(name)))
 
+    # their versions are among those of the tests: `make setup` does not install them
+    pins = constraints + (ROOT / "constraints-dev.txt").read_text(encoding="utf-8")
+    write("traces", "What a site needs to send traces.", locked(EXTRAS["traces"], pins, read("traces")))
+
     players = locked(EXTRAS["players"], constraints, read("players") + read("pytorch"))
     blocks = {block["name"]: block for block in BLOCK.finditer(players)}
     ours = {name for name in blocks if name in pinned and name != "torch"}

@@ -58,7 +58,7 @@ class Span:
 
 
 @dataclass(frozen=True)
-class _Place:
+class _OpenSpan:
     """Where an open span belongs: below `parent`, in the trace of the first submission of `keys`; others are linked."""
 
     keys: Sequence[int]
@@ -66,7 +66,7 @@ class _Place:
     span: Span
 
 
-_place: ContextVar[_Place | None] = ContextVar("place", default=None)
+_open: ContextVar[_OpenSpan | None] = ContextVar("open_span", default=None)
 _exports: dict[int, SpanExport] = {}
 """By process: no thread survives a fork, and processes must not share a connection."""
 
@@ -88,7 +88,7 @@ def span(name: str, submissions: Callable[[], Sequence[int]] | None = None, **at
     if place is None:
         yield
         return
-    token = _place.set(place)
+    token = _open.set(place)
     failure = None
     try:
         with log_ids(trace_id=f"{place.parent.trace:032x}"):
@@ -97,7 +97,7 @@ def span(name: str, submissions: Callable[[], Sequence[int]] | None = None, **at
         failure = error
         raise
     finally:
-        _place.reset(token)
+        _open.reset(token)
         place.span.end(failure)
         with _never_failing():
             _export().send(place.span, place.parent, map(first_span, place.keys[1:]))
@@ -105,7 +105,7 @@ def span(name: str, submissions: Callable[[], Sequence[int]] | None = None, **at
 
 def note(**attributes: Id) -> None:
     """Add attributes to the span of the enclosing block, such as how it ended."""
-    if (place := _place.get()) is not None:
+    if (place := _open.get()) is not None:
         place.span.attributes.update(attributes)
 
 
@@ -159,16 +159,16 @@ def close() -> None:
         export.close()
 
 
-def _begin(name: str, submissions: Callable[[], Sequence[int]] | None, attributes: dict[str, Id]) -> _Place | None:
-    around = _place.get()
+def _begin(name: str, submissions: Callable[[], Sequence[int]] | None, attributes: dict[str, Id]) -> _OpenSpan | None:
+    around = _open.get()
     with _never_failing():
         step = Span(name)
         step.attributes.update(attributes)
         if submissions is not None:
             of = submissions()
-            return _Place(of, first_span(of[0]), step) if of else None
+            return _OpenSpan(of, first_span(of[0]), step) if of else None
         if around is not None:
-            return _Place(around.keys, SpanId(around.parent.trace, around.span.number), step)
+            return _OpenSpan(around.keys, SpanId(around.parent.trace, around.span.number), step)
     return None
 
 

@@ -31,7 +31,7 @@ TITLE = "ab9f2c-leaked"
 OUTSIDE = ("anonymous", "charlie")
 
 GONE = {"submission", "challenge_new"}
-"""Addresses of the submission itself that everybody read before, or was told to be for its team."""
+"""Addresses of the submission itself that everybody read before, or saw that they are for its team."""
 
 
 @pytest.fixture(autouse=True)

@@ -236,7 +236,8 @@ def test_a_snapshot_by_a_host_whose_clock_is_behind_is_not_what_the_public_sees(
 def test_a_page_of_frozen_leaderboards_takes_few_queries(
     scenario: Scenario, client: Client, django_assert_max_num_queries: object
 ) -> None:
-    with django_assert_max_num_queries(13):  # one for titles that were hidden after the snapshot  # type: ignore[operator]
+    # one of them for titles that were hidden after the snapshot
+    with django_assert_max_num_queries(13):  # type: ignore[operator]
         answer = client.get("/competitions/digits/leaderboards/model")
     assert answer.status_code == 200
 
