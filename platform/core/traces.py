@@ -84,29 +84,29 @@ def span(name: str, submissions: Callable[[], Sequence[int]] | None = None, **at
     The span is in the trace of the first one. It has `attributes` and the ids of the log, and the lines of the log have
     the id of the trace. `submissions` is called only where traces are on.
     """
-    place = _begin(name, submissions, attributes) if settings.TRACES else None
-    if place is None:
+    open_span = _begin(name, submissions, attributes) if settings.TRACES else None
+    if open_span is None:
         yield
         return
-    token = _open.set(place)
+    token = _open.set(open_span)
     failure = None
     try:
-        with log_ids(trace_id=f"{place.parent.trace:032x}"):
+        with log_ids(trace_id=f"{open_span.parent.trace:032x}"):
             yield
     except BaseException as error:
         failure = error
         raise
     finally:
         _open.reset(token)
-        place.span.end(failure)
+        open_span.span.end(failure)
         with _never_failing():
-            _export().send(place.span, place.parent, map(first_span, place.keys[1:]))
+            _export().send(open_span.span, open_span.parent, map(first_span, open_span.keys[1:]))
 
 
 def note(**attributes: Id) -> None:
     """Add attributes to the span of the enclosing block, such as how it ended."""
-    if (place := _open.get()) is not None:
-        place.span.attributes.update(attributes)
+    if (open_span := _open.get()) is not None:
+        open_span.span.attributes.update(attributes)
 
 
 def span_of_commit(name: str, submission: int, **attributes: Id) -> None:
