@@ -13,6 +13,7 @@ from celery import Celery, Task, signals
 from django.apps import apps
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
+from django.db import connection
 from django.utils.log import configure_logging
 from kombu.transport import TRANSPORT_ALIASES
 
@@ -76,15 +77,31 @@ def watch_for_idleness(**_: Any) -> None:
         import_module("workers.idle_exit").end_when_idle(settings.WORKER_IDLE_SECONDS)  # it needs the models
 
 
+@signals.worker_ready.connect  # type: ignore[untyped-decorator]
+def record_start(sender: Any, **_: Any) -> None:
+    """Record that this worker plays from now on."""
+    if _plays(sender):
+        _record("record_start", sender.controller.concurrency)
+
+
 @signals.worker_shutdown.connect  # type: ignore[untyped-decorator]
 def record_stop(sender: Any, **_: Any) -> None:
-    """Record that this worker plays no more, so that nobody takes it for lost."""
-    if "play" not in sender.app.amqp.queues.consume_from:
-        return
+    """Record that this worker plays no more, so that nobody takes it for lost; not where an error ended it."""
+    if _plays(sender) and not sender.exitcode:
+        _record("record_stop", sender.concurrency)
+
+
+def _plays(sender: Any) -> bool:
+    return "play" in sender.app.amqp.queues.consume_from
+
+
+def _record(act: str, slots: int) -> None:
     try:
-        import_module("workers.heartbeat").record_stop(sender.concurrency)  # it needs the models
-    except Exception:  # the database is away: then it counts as lost for an hour
-        log.warning("that this worker was stopped could not be recorded", exc_info=True)
+        getattr(import_module("workers.heartbeat"), act)(slots)  # it needs the models
+    except Exception:  # the database is away: the worker counts as lost until its next task, or for an hour
+        log.warning("the start or stop of this worker could not be recorded", exc_info=True)
+    finally:
+        connection.close()  # processes that are started later must not share it
 
 
 @signals.worker_process_shutdown.connect  # type: ignore[untyped-decorator]

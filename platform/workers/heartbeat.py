@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 
 from django.conf import settings
 
-from core import clock
+from core import clock, worker_notifications
 from core.errors import Fault
 from workers import lease, services
 from workers.calibration import calibration, measure_again
@@ -43,9 +43,20 @@ def register(number: int) -> Worker:
     )
 
 
+def record_start(slots: int) -> None:
+    """Record that this worker of so many slots starts. Each slot registers with its first task, which is sent here."""
+    services.record_start(_names(slots))
+    for _ in range(slots):
+        worker_notifications.notify("workers.play")
+
+
 def record_stop(slots: int) -> None:
     """Record that this worker of so many slots is stopped in order."""
-    services.record_stop([_name(number) for number in range(slots)])
+    services.record_stop(_names(slots))
+
+
+def _names(slots: int) -> list[str]:
+    return [_name(number) for number in range(slots)]
 
 
 def _name(number: int) -> str:

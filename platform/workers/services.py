@@ -41,6 +41,11 @@ def record_heartbeat(worker: Worker, seen_at: datetime, skew: float) -> None:
     Worker.objects.filter(pk=worker.pk).update(last_seen_at=seen_at, stopped_at=None, clock_skew=skew)
 
 
+def record_start(names: Collection[str]) -> None:
+    """Take the mark of a stop from these workers, which start again: the sweep notifies those that are late."""
+    Worker.objects.filter(name__in=names).update(stopped_at=None)
+
+
 def record_stop(names: Collection[str]) -> None:
     """Record that these workers were stopped in order, so that nobody misses them."""
     Worker.objects.filter(name__in=names).update(stopped_at=clock.database_now())

@@ -15,8 +15,8 @@ from formats.query.leaderboards.models import Evaluation
 from formats.query.matches.models import Match, Piece
 from submissions.models import QuotaSlot, Submission
 from workers.models import Host, Worker
-from workers.selectors import live_workers
-from workers.services import record_stop, record_worker
+from workers.selectors import live_workers, workers_without_heartbeat
+from workers.services import record_start, record_stop, record_worker
 
 
 @pytest.fixture(autouse=True)
@@ -116,8 +116,11 @@ def test_nobody_misses_a_worker_that_was_stopped(client: Client) -> None:
     assert "stopped reporting" not in page
     assert re.findall(r"Worker \d", page) == ["Worker 1"], "it is not listed"
     assert not live_workers().filter(pk=worker.pk).exists()
+    assert workers_without_heartbeat() == 0
+    record_start([worker.name])
+    assert workers_without_heartbeat() == 1, "started again, it gets a task, with which it registers"
     record(worker.name)
-    assert live_workers().filter(pk=worker.pk).exists(), "started again, it is live"
+    assert live_workers().filter(pk=worker.pk).exists()
 
 
 def test_it_lists_lost_workers_for_a_day(client: Client) -> None:
