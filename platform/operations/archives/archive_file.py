@@ -58,7 +58,13 @@ class ArchiveFile:
             file.seek(place.offset)
             end = place.offset + place.bytes
             while file.tell() < end:
-                row = json.loads(file.readline())
+                try:
+                    row = json.loads(file.readline())
+                except (ValueError, RecursionError) as error:
+                    raise Refusal(
+                        f"the archive has a row of {label} that is no JSON",
+                        fix="give a file that export_competition wrote",
+                    ) from error
                 if not isinstance(row, dict) or not isinstance(row.get("pk"), int | None):
                     raise Refusal(f"the archive has no rows of {label}, but other values")
                 yield row
@@ -85,6 +91,14 @@ class ArchiveFile:
                 name, size = _object(names.readline())
                 member = _next(archive, object_file(name), size)
                 yield name, size, lambda member=member: _chunks(_opened(archive, member), member.size)  # type: ignore[misc]
+
+    def digests(self) -> Iterator[str]:
+        """Yield the digests of the objects that it has."""
+        listed = self._places[OBJECTS]
+        with self.path.open("rb") as names:
+            names.seek(listed.offset)
+            while names.tell() < listed.offset + listed.bytes:
+                yield _object(names.readline())[0]
 
     def _read(self, archive: tarfile.TarFile) -> ArchiveManifest:
         first = _next(archive, MANIFEST, None)
@@ -135,8 +149,10 @@ def _next(archive: tarfile.TarFile, name: str, size: int | None) -> tarfile.TarI
     archive.members.clear()  # type: ignore[attr-defined]  # it would keep a description of every object in memory
     if member is None:
         raise Refusal(f"the archive is incomplete: it ends before {name}", fix="copy it again from its site")
-    if not member.isreg() or member.name != name:
-        kind = "a file" if member.isreg() else "a link or folder"
+    # a sparse file may say to have terabytes, and its bytes are not those in the archive
+    plain = member.type in (tarfile.REGTYPE, tarfile.AREGTYPE) and member.sparse is None
+    if not plain or member.name != name:
+        kind = "a file" if plain else "a link, a folder or a sparse file"
         raise Refusal(
             f"the archive has {kind} {member.name!r} where {name} has to be, so nothing of it was used",
             fix="give a file that export_competition wrote",

@@ -8,7 +8,7 @@ import json
 import os
 import tarfile
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from io import BytesIO
@@ -22,7 +22,7 @@ from competitions.models import Competition
 from core import clock, event_log, object_store
 from core.errors import Refusal
 from core.migration_state import require_migrated
-from core.models import SiteIdentity
+from core.models import Event, SiteIdentity
 from core.site_identity import require_identity
 from core.time_format import for_programs
 from evaluation import __version__
@@ -36,7 +36,7 @@ from operations.archives.manifest import (
     object_file,
     rows_file,
 )
-from operations.archives.tables import Table, Tables
+from operations.archives.tables import NOT_IN_EVENTS, Table, Tables, digests_in
 from repositories.bundles import write_bundle
 from repositories.models import Repository
 from rounds.models import SigningKey
@@ -136,11 +136,13 @@ class _Export:
     def _write_rows(self, table: Table) -> None:
         """Write the rows of a table, and note the objects that they name."""
         columns = self._tables.columns(table.model)
-        own = [each for each in self._tables.objects if each.model is table.model]
+        own = self._tables.objects_of(table.model)
         path, digest, count, size = self._folder / table.label, hashlib.sha256(), 0, 0
         with path.open("wb") as file:
             for row in self._values(table, [column.attname for column in columns]):
                 values = {column.name: _plain(value) for column, value in zip(columns, row[1:], strict=True)}
+                if table.model is Event:
+                    values["data"] = {name: each for name, each in values["data"].items() if name not in NOT_IN_EVENTS}
                 line = json.dumps({"pk": row[0], **values}, ensure_ascii=False).encode() + b"\n"
                 file.write(line)
                 digest.update(line)
@@ -148,7 +150,7 @@ class _Export:
         for each in own:
             found = table.rows(self._competition).filter(each.needed).order_by()
             for value in found.values_list(each.column, flat=True).iterator(ROWS_AT_ONCE):
-                self._digests.update(bytes.fromhex(name) for name in _digests(value, each.within))
+                self._digests.update(bytes.fromhex(name) for name in digests_in(value, each.within))
         self._counts[table.label] = count
         self._files.append((ListedFile(rows_file(table.label), digest.hexdigest(), size), path))
 
@@ -283,10 +285,3 @@ def _plain(value: Any) -> Any:
     if isinstance(value, bytes | memoryview):
         return base64.b64encode(bytes(value)).decode()
     return value
-
-
-def _digests(value: Any, within: str) -> Iterable[str]:
-    """Return the digests in a value of a column of `StoredObjects`."""
-    if within:
-        return [each[within] for each in value.values()]
-    return [value] if value else []

@@ -53,11 +53,11 @@ def import_archive(*, file: Path, slug: str = "") -> Imported:
     require_identity()
     archive = ArchiveFile(file)
     manifest = archive.manifest
-    slug = slug or manifest.slug
+    slug = slug or str(manifest.slug)
     _require_free(slug)
-    require_readable(manifest)
-    _require_format(archive)
     try:
+        require_readable(manifest)
+        _require_format(archive)
         _store_objects(archive)
         with _staging() as folder:
             repositories = _stage_repositories(archive, folder)
@@ -65,6 +65,11 @@ def import_archive(*, file: Path, slug: str = "") -> Imported:
     except (OSError, HostFault) as error:
         raise Refusal(
             f"the archive cannot be imported: {error}", fix="free space in the state folder, then import it again"
+        ) from error
+    except (LookupError, TypeError, ValueError, AttributeError) as error:  # its digests are right, and its form is not
+        raise Refusal(
+            f"the archive has values of another form than expected ({type(error).__name__}: {error})",
+            fix="give a file that export_competition wrote",
         ) from error
     if connection.vendor == "postgresql":  # it has no statistics of so many new rows, and leaderboards are slow without
         with connection.cursor() as cursor:
@@ -93,10 +98,11 @@ def _require_format(archive: ArchiveFile) -> None:
 
 def _store_objects(archive: ArchiveFile) -> None:
     """Store the objects that this site does not have; equal ones are stored once."""
+    settings.REPOSITORIES.mkdir(parents=True, exist_ok=True)
     for digest, _, content in archive.objects():
         if object_store.size(digest) is not None:
             continue
-        file = tempfile.SpooledTemporaryFile(max_size=_IN_MEMORY)  # noqa: SIM115 - put_open closes it
+        file = tempfile.SpooledTemporaryFile(max_size=_IN_MEMORY, dir=str(settings.REPOSITORIES))  # noqa: SIM115 - put_open closes it
         computed = hashlib.sha256()
         for chunk in content():
             computed.update(chunk)
@@ -137,6 +143,8 @@ def _write(archive: ArchiveFile, slug: str, staged: Sequence[Path]) -> Imported:
             for table in tables.ordered:
                 writer.write(table)
             competition = Competition.objects.get(pk=writer.competition)
+            for version in competition.rules_versions.all():
+                _ = version.engine_rules  # pages of all competitions read them
             origin = _origin(competition, archive.manifest)
             _make_tables_of_images(competition)
             for made, path in zip(_repositories(competition), staged, strict=True):
@@ -172,7 +180,7 @@ def _origin(competition: Competition, manifest: ArchiveManifest) -> CompetitionO
             "address": manifest.address,
             "site": manifest.site,
             "version": manifest.version,
-            "signing_keys": manifest.signing_keys,
+            "signing_keys": [{**each, "key": str(each["key"])} for each in manifest.signing_keys],
             "exported_at": exported_at,
             "imported_at": clock.now(),
         },

@@ -17,13 +17,16 @@ from competitions.models import Competition, CompetitionOrigin, Entry, SampleSet
 from core.errors import Refusal
 from core.models import Event
 from operations.archives.archive_file import ArchiveFile
+from operations.archives.extension_points import StoredObjects
 from operations.archives.names import FreeNames
-from operations.archives.tables import Table, Tables
+from operations.archives.tables import Table, Tables, digests_in
 from repositories.bundles import reserve_keys
 from repositories.models import Repository
 from rounds.models import RoundEntry
 
 ROWS_AT_ONCE = 1000
+
+_OTHER_FILE = "give a file that export_competition wrote"
 
 _KEYED: Mapping[str, type[Model]] = {"entry": RoundEntry, "source": SampleSet}
 """Models of keys in the data of events that are called otherwise."""
@@ -59,6 +62,8 @@ class RowWriter:
     def __init__(self, archive: ArchiveFile, tables: Tables, *, slug: str, now: datetime) -> None:
         self._archive, self._tables = archive, tables
         self._slug, self._now = slug, now
+        self._objects = frozenset(archive.digests())
+        self._missing = frozenset(each.removeprefix("object ") for each in archive.manifest.missing)
         self._keys = NewKeys()
         self._names = FreeNames()
         self._by_name = {str(model._meta.model_name): model for model in tables.models}
@@ -141,7 +146,27 @@ class RowWriter:
         for name, renaming in self._tables.keys_in(model).items():
             for each in renaming if name in values else ():
                 values[name] = each.renamed(values[name], self)
+        for stored in self._tables.objects_of(model):
+            self._require_objects(stored, values)
         return model(**{**values, **self._tables.cleared(model), **self._special(model, values)})
+
+    def _require_objects(self, stored: StoredObjects, values: dict[str, Any]) -> None:
+        """Raise `Refusal` for an object that the archive does not have: this site may have it, for another purpose."""
+        for digest in digests_in(values.get(stored.column), stored.within):
+            if digest in self._objects:
+                continue
+            if stored.needed and not stored.needed.check(values):  # an archive does not have it
+                values[stored.column] = ""
+            elif digest not in self._missing:
+                raise Refusal(
+                    f"a row of {stored.model._meta.label} names an object that the archive does not list",
+                    fix=_OTHER_FILE,
+                )
+            elif stored.model is SampleSet:  # all planning of rounds reads the images of all sets
+                raise Refusal(
+                    f"the archive lacks the images of a sample set: object {digest}",
+                    fix="restore it on the site of the archive from a backup, and export again",
+                )
 
     def _value(self, column: Field[Any, Any], row: Mapping[str, Any]) -> Any:
         value = row[column.name]
@@ -151,9 +176,15 @@ class RowWriter:
             other = column.remote_field.model
             return None if other is column.model else self.key(other, value)
         try:
-            return column.to_python(value)
+            read = column.to_python(value)
+            column.run_validators(read)
+            if column.choices and read not in (*column.empty_values, *dict(column.flatchoices)):
+                raise ValidationError("no choice")
+            return read
         except (ValidationError, TypeError, ValueError) as error:
-            raise Refusal(f"{column.model._meta.label}.{column.name} in the archive has no valid value") from error
+            raise Refusal(
+                f"{column.model._meta.label}.{column.name} in the archive has no valid value", fix=_OTHER_FILE
+            ) from error
 
     def _special(self, model: type[Model], values: Mapping[str, Any]) -> dict[str, Any]:
         """Return the columns of a row that have other values here."""

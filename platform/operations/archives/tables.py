@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from graphlib import TopologicalSorter
 from typing import Any, NamedTuple
@@ -34,6 +34,9 @@ LEFT_OUT: Mapping[type[Model], str] = {
 
 OF_THE_SITE = frozenset({"export_archive", "import_archive"})
 """Verbs of events that are about archives, and stay on their site."""
+
+NOT_IN_EVENTS = frozenset({"host", "username"})
+"""Names in the data of events that are about hosts of the site, or people who are in no row of the archive."""
 
 USER_COLUMNS = ("username",)
 """What an archive has of a person: no password, address, token or right."""
@@ -84,6 +87,8 @@ class Table(NamedTuple):
         found: QuerySet[Any]
         if self.model is Event:
             found = Event.objects.filter(scope=f"competition:{competition.pk}").exclude(verb__in=OF_THE_SITE)
+            for model in LEFT_OUT:
+                found = found.exclude(subject__startswith=f"{model._meta.model_name}:")
         else:
             found = self.model._base_manager.filter(**{self.path: competition.pk})
         return found.order_by("pk")
@@ -109,6 +114,10 @@ class Tables:
     def objects(self) -> Sequence[StoredObjects]:
         """The columns with digests of objects."""
         return [each for special in self._special for each in special.objects]
+
+    def objects_of(self, model: type[Model]) -> Sequence[StoredObjects]:
+        """Return those of a table."""
+        return [each for each in self.objects if each.model is model]
 
     def keys_in(self, model: type[Model]) -> Mapping[str, Sequence[KeysInValues]]:
         """Return the columns of a table whose values contain keys."""
@@ -168,6 +177,13 @@ class Tables:
         referred = {field.remote_field.model for field in model._meta.concrete_fields if field.remote_field}
         in_values = {other for columns in self.keys_in(model).values() for each in columns for other in each.models}
         return (referred | in_values) - {model}
+
+
+def digests_in(value: Any, within: str) -> Iterable[str]:
+    """Return the digests in a value of a column of `StoredObjects`."""
+    if within:
+        return [each[within] for each in value.values()]
+    return [value] if value else []
 
 
 def _label(model: type[Model]) -> str:

@@ -35,7 +35,7 @@ def embargo_reason(round_: Round) -> str:
 def _others(own: SampleSet) -> list[SampleSet]:
     """Return every other secret set. The set from which `own` was drawn is used up with it."""
     sets = SampleSet.objects.exclude(purpose=SampleSet.Purpose.DEVELOPMENT).exclude(pk__in=[own.pk, own.drawn_from_id])
-    return list(sets.select_related("competition", "round"))
+    return list(sets.select_related("competition__origin", "round"))
 
 
 def _being_played(sets: QuerySet[SampleSet]) -> set[int]:
@@ -45,6 +45,8 @@ def _being_played(sets: QuerySet[SampleSet]) -> set[int]:
 
 
 def _may_be_played(other: SampleSet) -> bool:
+    if hasattr(other.competition, "origin"):  # it was played on another site, and is only read here
+        return False
     if other.purpose == SampleSet.Purpose.VALIDATION:
         newest = sample_set_for(other.competition, other.purpose)
         return other == newest and other.competition.ends_at > clock.now()
