@@ -256,7 +256,7 @@ class DockerBuilder(Builder):
             environment, volumes = tuple(config.get("Env") or ()), tuple(config.get("Volumes") or ())
             return _Installed(Exported(BuiltConfig(tuple(base_layers), environment, "", volumes), {}, room))
         key = ""
-        if self._cache:
+        if self._cache and not installation.has_addresses:
             key = installation.key(self._settings, self._reach, owner=self._cache.owner, base_id=base["Id"])
             kept = folder / "kept"
             kept.mkdir()

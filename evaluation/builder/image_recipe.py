@@ -40,6 +40,8 @@ class Installation:
     dockerfile: str
     files: tuple[ContextEntry, ...]
     """What the steps read of the repository, as bytes."""
+    has_addresses: bool = False
+    """Whether a requirement is an address, whose content may change: then the result is not kept."""
     file: str = _RECIPE_FILE
 
     def context(self, settings: BuildSettings) -> Iterator[ContextEntry]:
@@ -126,7 +128,7 @@ def make_recipe(source: Path, settings: BuildSettings, *, base_id: str, sdk_dige
 
 def _installation(source: Path, steps: LeanSteps) -> Installation:
     read = tuple(ContextEntry(f"{SOURCE_DIRECTORY}/{path}", (source / path).read_bytes()) for path in steps.read)
-    return Installation(steps.installing_dockerfile, read)
+    return Installation(steps.installing_dockerfile, read, steps.has_addresses)
 
 
 def dockerfile_content(source: Path, file: str) -> bytes:

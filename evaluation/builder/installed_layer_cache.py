@@ -63,6 +63,7 @@ class InstalledLayerCache:
         try:
             made_at = (place / _DESCRIPTION).stat().st_mtime
         except OSError:
+            _remove(place)  # of a damaged one, which would stay in the way
             return None
         if self._is_old(made_at):
             _remove(place)
@@ -125,7 +126,9 @@ def _entries(folder: Path) -> Iterator[_CacheEntry]:
     for place in folder.glob("*/*"):
         with suppress(OSError):  # another process removed it meanwhile
             used_at = place.stat().st_mtime
-            if not place.name.startswith(_PARTIAL):
+            if not place.name.startswith(_PARTIAL) and not (place / _DESCRIPTION).exists():
+                _remove(place)
+            elif not place.name.startswith(_PARTIAL):
                 made_at = (place / _DESCRIPTION).stat().st_mtime
                 yield _CacheEntry(place, sum(file.stat().st_size for file in place.iterdir()), made_at, used_at)
             elif used_at < time.time() - _PARTIAL_SECONDS:

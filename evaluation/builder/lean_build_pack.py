@@ -58,6 +58,8 @@ class LeanSteps:
     installing: tuple[str, ...]
     """They see none of the repository's files but those that `read` names."""
     read: tuple[str, ...]
+    has_addresses: bool
+    """Whether a requirement is an address, such as a branch of a repository: what is there may change."""
     copying: tuple[str, ...]
     """They copy the repository to `WORK_DIRECTORY`."""
     further: tuple[str, ...]
@@ -83,7 +85,7 @@ def lean_steps(source: Path, base_image: str) -> LeanSteps:
     """
     configuration = configuration_directory(source)
     apt = tuple(_apt_steps(configuration / "apt.txt"))
-    early, late = _pip_steps(source, configuration)
+    early, late, has_addresses = _pip_steps(source, configuration)
     post_build = configuration / "postBuild"
     owner = ""
     if post_build.is_file():
@@ -94,6 +96,7 @@ def lean_steps(source: Path, base_image: str) -> LeanSteps:
         start=(f"FROM {base_image}", "USER root"),
         installing=(*apt, *early),
         read=(str((configuration / _REQUIREMENTS).relative_to(source)),) if early else (),
+        has_addresses=has_addresses,
         copying=(f"COPY {owner}{SOURCE_DIRECTORY}/ {WORK_DIRECTORY}/", f"WORKDIR {WORK_DIRECTORY}"),
         further=tuple(late),
     )
@@ -130,15 +133,17 @@ def _apt_steps(path: Path) -> Iterator[str]:
         yield f"{_INSTALL} sh -c '{command} && rm -rf /var/lib/apt/lists/*'"
 
 
-def _pip_steps(source: Path, configuration: Path) -> tuple[list[str], list[str]]:
-    """Return the steps before the repository is copied, and those after."""
+def _pip_steps(source: Path, configuration: Path) -> tuple[list[str], list[str], bool]:
+    """Return the steps before the repository is copied, those after, and whether a requirement is an address."""
     pip = f"{_INSTALL} python3 -m pip install --no-cache-dir"
     early: list[str] = []
     late: list[str] = []
+    has_addresses = False
     path = configuration / _REQUIREMENTS
     if path.is_file():
         relative = path.relative_to(source)
         lines = read_requirements(path, name=str(relative))
+        has_addresses = any(line.requirement and line.requirement.url for line in lines)
         if all(line.requirement is not None for line in lines):
             mounted = f"/run/src/{relative}"
             mount = f"RUN --mount=type=bind,source={SOURCE_DIRECTORY}/{relative},target={mounted} "
@@ -150,7 +155,7 @@ def _pip_steps(source: Path, configuration: Path) -> tuple[list[str], list[str]]
             late.append(f"{pip} -r {relative}")
     if configuration == source and _is_package(source):
         late.append(f"{pip} .")
-    return early, late
+    return early, late, has_addresses
 
 
 def _is_package(source: Path) -> bool:
