@@ -38,6 +38,7 @@ PAGES: dict[str, tuple[Right | None, Right | None, set[str]]] = {
             *("competitions.rulesversion", "competitions.termsacceptance", "accounts.team", "accounts.membership"),
             *("repositories.repository", "repositories.pushcost", "submissions.submission", "submissions.quotaslot"),
             *("submissions.build", "submissions.logchunk", "submissions.player", "workers.workertime"),
+            "competitions.competitionorigin",
         ],
         (SEE, None, set()),
     ),
