@@ -42,8 +42,8 @@ def look(image: str, *, read: bool) -> str:
 
 def test_what_a_container_read_cannot_be_seen_in_another() -> None:
     sandbox = DockerSandbox()
-    assert look(sandbox.base_image, read=True) == "1"
-    assert look(sandbox.base_image, read=False) == "1"
+    # another test may level the caches of this host meanwhile
+    assert any(look(sandbox.base_image, read=True) == look(sandbox.base_image, read=False) == "1" for _ in range(5))
     level_layers(sandbox.client, sandbox.base_image, sandbox.base_image, {})
     assert look(sandbox.base_image, read=False) == "0"
 
