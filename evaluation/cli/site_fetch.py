@@ -292,10 +292,10 @@ class _Fetching:
                     else files.enter_context(tempfile.NamedTemporaryFile(dir=path.parent, prefix=_BEGUN, delete=False))
                 )
                 name, had = Path(copy.name), copy.tell()
-                forget = files.enter_context(ExitStack())  # left out only where the rest can follow
-                forget.callback(name.unlink, missing_ok=True)
                 length = int(answer.headers.get("Content-Length") or 0)
                 self._require_room(part, length, most - had)
+                forget = files.enter_context(ExitStack())  # left out only where the rest can follow
+                forget.callback(name.unlink, missing_ok=True)
                 try:
                     _copy(answer, copy, part, length, min(most - had, self._free()))
                 except (OSError, _BrokenConnectionError, KeyboardInterrupt):
