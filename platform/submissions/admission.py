@@ -79,9 +79,18 @@ def check_quota(repository: Repository) -> None:
 
 
 def check_commit_is_new(repository: Repository, commit: str) -> None:
-    """Raise `Refusal` for a commit that is a submission already, unless that one was rejected or withdrawn."""
+    """Raise `Refusal` for a commit that is a submission already, unless that one was rejected or withdrawn.
+
+    A hidden one stays hidden: its commit is not submitted again.
+    """
+    earlier = Submission.objects.filter(repository=repository, commit=commit)
+    if hidden := earlier.filter(hidden_at__isnull=False).first():
+        raise Refusal(
+            f"commit {commit[:7]} is submission {hidden.pk}, which the organisers have hidden",
+            fix="commit a change; the page of that submission has the reason",
+        )
     inactive = (Submission.State.REJECTED, Submission.State.WITHDRAWN)
-    if active := Submission.objects.filter(repository=repository, commit=commit).exclude(state__in=inactive).first():
+    if active := earlier.exclude(state__in=inactive).first():
         raise Refusal(
             f"commit {commit[:7]} is already submission {active.pk} ({active.get_state_display()})",
             fix="commit a change, or withdraw that submission first",

@@ -103,6 +103,17 @@ def test_a_frozen_leaderboard_has_the_label(client: Client, hidden: Submission, 
     assert HIDDEN_TITLE in client.get(board).text
 
 
+def test_another_submission_of_that_title_keeps_it_on_a_frozen_leaderboard(
+    client: Client, hidden: Submission, shown: dict[str, Submission], olga: User
+) -> None:
+    competition = hidden.repository.entry.competition
+    FrozenLeaderboards.objects.create(competition=competition, since=clock.database_now())
+    other = shown["rejected"]
+    Submission.objects.filter(pk=other.pk).update(title=TITLE)
+    hiding.hide(submission=other, by=olga, reason="It copies a title.")
+    assert TITLE in client.get("/competitions/digits/leaderboards/model").text
+
+
 @pytest.mark.parametrize("role", ["bob", "olga"])
 def test_team_and_organisers_see_the_page_and_the_reason(
     client: Client, hidden: Submission, olga: User, role: str

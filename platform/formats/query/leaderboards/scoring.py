@@ -152,7 +152,7 @@ def _ending(evaluation: Evaluation) -> _Ending:
         counts = AuditReport(**{name: first.audit.get(name, 0) for name in AUDIT_COUNTS})
         problem = (
             "The model is not a stateless, deterministic function of one image. "
-            f"In {len(inconsistent)} of {len(matches)} matches, first against {first.attack.title}: {counts}."
+            f"In {len(inconsistent)} of {len(matches)} matches, first in match {first.pk}: {counts}."
         )
         return _void(Submission.Cause.TEAM, "inconsistent", problem)
     if left_out(evaluation) >= set(evaluation.pool.places.values_list("player", flat=True)):
@@ -163,8 +163,7 @@ def _ending(evaluation: Evaluation) -> _Ending:
         return _void(Submission.Cause.PLATFORM, OWN_OPPONENTS, problem)
     failed = [match for match in matches if match.state == Match.State.FAILED]
     if failed:
-        opponent = failed[0].attack if is_model else failed[0].model
-        return _fault(f"A platform error occurred in the match against {opponent.title}.")
+        return _fault(f"A platform error occurred in match {failed[0].pk}.")
     unaudited = [match for match in matches if match.state == Match.State.PLAYED and match.audit.get("open")]
     if unaudited:
         return _fault(f"The audit of match {unaudited[0].pk} was not completed.")

@@ -78,9 +78,9 @@ def score_columns(track_name: str, opponents: Sequence[PoolOpponent], count: int
     A model's score counts all opponents, an attack's all except models of its own team. Raise `Fault` where an opponent
     lacks one of the samples 0 to `count` - 1, a row is impossible, or no opponent counts.
     """
-    for opponent in opponents:
+    for number, opponent in enumerate(opponents, start=1):
         if [row.sample for row in opponent.samples] != list(range(count)):
-            raise Fault(f"the match against {opponent.title} lacks some of its {count} samples")
+            raise Fault(f"the match against opponent {number} of the pool lacks some of its {count} samples")
 
     def column(read: Callable[[PlayedSample], Any]) -> NDArray[Any]:
         return np.array([[read(row) for row in opponent.samples] for opponent in opponents])

@@ -329,10 +329,19 @@ def _frozen(track: Track, frozen: bool | None) -> tuple[BoardFreeze | None, list
 
 
 def _as_named_now(competition: int, rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return rows of a snapshot, with the neutral label for titles that are hidden now: a snapshot never changes."""
-    submissions = Submission.objects.filter(repository__entry__competition=competition, hidden_at__isnull=False)
-    players = Player.objects.filter(competition=competition).exclude(given_title="")
-    given = submissions.order_by().values_list("given_title").union(players.values_list("given_title"))
-    hidden = {title for (title,) in given}
-    names = ("title", "worst_opponent")
-    return [{**row, **{name: HIDDEN_TITLE for name in names if row[name] in hidden}} for row in rows]
+    """Return rows of a snapshot, with the neutral label for what is hidden now: a snapshot never changes.
+
+    Of a worst opponent it has the title alone, which others may have, too.
+    """
+    of_it = Submission.objects.filter(repository__entry__competition=competition, hidden_at__isnull=False)
+    hidden = dict(of_it.values_list("pk", "given_title"))
+    if not hidden:
+        return list(rows)
+    public = set(Player.objects.filter(competition=competition, given_title="").values_list("title", flat=True))
+    titles = set(hidden.values()) - public
+    return [
+        row
+        | ({"title": HIDDEN_TITLE} if row["submission"] in hidden else {})
+        | ({"worst_opponent": HIDDEN_TITLE} if row["worst_opponent"] in titles else {})
+        for row in rows
+    ]

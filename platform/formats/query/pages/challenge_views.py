@@ -121,7 +121,9 @@ def image(request: HttpRequest, number: int, sample: int, name: str) -> HttpResp
 def _hidden_attack(shown: Challenge) -> bool:
     """Return whether the images are those of an opponent that the organisers have hidden."""
     opponent = shown.opponent
-    return opponent is not None and opponent.hidden_at is not None and opponent.repository.track.name != MODEL
+    if opponent is None or opponent.repository.track.name == MODEL:
+        return False
+    return opponent.hidden_at is not None or (opponent.player is not None and opponent.player.hidden)
 
 
 def _challenge_of(request: HttpRequest, number: int) -> Challenge:

@@ -47,7 +47,7 @@ def build(submission: Submission, on_log: LogLine) -> Player:
             f"metadata.json is of the track {built.track}, but this repository is for {track_name}",
             fix="correct type, or push to the other repository",
         )
-    return row_of_commit(submission, _program(built, submission.title), digest, files=digest)
+    return row_of_commit(submission, _program(built, submission.given_title or submission.title), digest, files=digest)
 
 
 def baseline_player(track: Track, name: str, on_log: LogLine) -> Player:

@@ -17,6 +17,7 @@ from repositories.http.push_hooks import Push
 from repositories.models import Repository
 from repositories.ref_rules import NULL_OBJECT, RefUpdate
 from submissions import quota_ledger
+from submissions.hiding import hide
 from submissions.models import QuotaSlot, Submission
 from submissions.push_gate import submission_gate
 from workers.services import record_worker
@@ -202,6 +203,17 @@ def test_it_rejects_the_same_commit_twice_until_the_first_is_withdrawn(send: Sen
     Submission.objects.update(state="withdrawn")
     send("submission-2", commit)
     assert Submission.objects.count() == 2
+
+
+def test_it_rejects_the_commit_of_a_hidden_submission_also_when_that_is_withdrawn(
+    send: Send, copy: Copy, olga: User
+) -> None:
+    commit = copy.commit()
+    send("submission-1", commit)
+    hide(submission=Submission.objects.get(), by=olga, reason="It names a person.")
+    Submission.objects.update(state="withdrawn")
+    with pytest.raises(Refusal, match="which the organisers have hidden"):
+        send("submission-2", commit)
 
 
 def test_it_rejects_the_sixth_push_of_a_day_and_names_the_next_free_slot(send: Send, the_clock: FakeClock) -> None:

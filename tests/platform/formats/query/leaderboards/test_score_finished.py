@@ -115,7 +115,7 @@ def test_a_failed_match_voids_the_evaluation_and_refunds_the_slot(env: BoardFixt
     score_finished()
     model.refresh_from_db()
     assert (model.state, model.cause, model.reason, model.value) == ("void", "platform", "fault", None)
-    assert "A platform error occurred in the match against boundary" in model.problem
+    assert f"A platform error occurred in match {second.pk}." in model.problem
     slot = QuotaSlot.objects.get(submission=model.submission)
     assert (slot.state, slot.reason) == ("refunded", "fault")
     assert Event.objects.get(subject=f"evaluation:{model.pk}").data["cause"] == "platform"
@@ -152,16 +152,17 @@ def test_missing_rows_are_a_platform_error(env: BoardFixture, model: Evaluation)
     score_finished()
     model.refresh_from_db()
     assert (model.state, model.cause, model.reason) == ("void", "platform", "fault")
-    assert "the match against noise lacks some of its 6 samples" in model.problem
+    assert "the match against opponent 1 of the pool lacks some of its 6 samples" in model.problem
 
 
 def test_a_model_that_is_inconsistent_voids_its_own_evaluation(env: BoardFixture, model: Evaluation) -> None:
     play_both(env, model)
-    Match.objects.filter(pk=model.matches.all()[0].pk).update(audit=STATEFUL)
+    stateful = model.matches.all()[0].pk
+    Match.objects.filter(pk=stateful).update(audit=STATEFUL)
     score_finished()
     model.refresh_from_db()
     assert (model.state, model.cause, model.reason) == ("void", "team", "inconsistent")
-    assert "In 1 of 2 matches, first against noise: 0 of 20 replayed images got another label" in model.problem
+    assert f"In 1 of 2 matches, first in match {stateful}: 0 of 20 replayed images got another label" in model.problem
     assert QuotaSlot.objects.get(submission=model.submission).state == "used"
 
 
