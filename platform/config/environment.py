@@ -163,12 +163,14 @@ class Environment:
             # the address may hold a password, so it is not repeated
             raise ImproperlyConfigured(f"{name} is not the address of a collector. Set it to http://HOST:4318.")
         try:
-            return value and version("opentelemetry-exporter-otlp-proto-http") and value
+            if value:
+                version("opentelemetry-exporter-otlp-proto-http")
         except PackageNotFoundError as error:
             raise ImproperlyConfigured(
                 f"{name} needs OpenTelemetry, which is not installed. Install the extra `traces` (docs/operating.md, "
                 f"Traces), or unset {name}."
             ) from error
+        return value
 
     def source(self, name: str) -> str:
         """Return the address or folder of a git repository, or "". Raise `ImproperlyConfigured` for another value."""

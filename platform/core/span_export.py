@@ -45,7 +45,7 @@ class SpanExport:
         self._tracer = self._provider.get_tracer("gauntlet")
 
     def send(self, step: Span, parent: SpanId, others: Iterable[SpanId] = ()) -> None:
-        """Send a step that has ended. It is below `parent`, or the first one of its trace if that has no number."""
+        """Send a step that has ended. It is below `parent`, or the root of its trace if that has no number."""
         token = _made.set(SpanId(parent.trace, step.number))
         try:
             span = self._tracer.start_span(

@@ -1,6 +1,6 @@
 """Traces of submissions, by option: of each submission one, from its push to the row of its score.
 
-The ids of a trace and of its first span follow from the site and the number of the submission. So no row and no message
+The ids of a trace and of its root span follow from the site and the number of the submission. So no row and no message
 has them, and what any host does for the submission, at any time, is in its trace. Without `GAUNTLET_TRACES` nothing is
 loaded and nothing sent; with it, no work fails or waits for the collector.
 """
@@ -71,8 +71,8 @@ _exports: dict[int, SpanExport] = {}
 """By process: no thread survives a fork, and processes must not share a connection."""
 
 
-def first_span(submission: int) -> SpanId:
-    """Return the ids of the trace of a submission and of its first span."""
+def root_span_id(submission: int) -> SpanId:
+    """Return the ids of the trace of a submission and of its root span."""
     digest = sha256(f"{_site()}/{submission}".encode()).digest()
     return SpanId(int.from_bytes(digest[:16]), int.from_bytes(digest[16:24]))
 
@@ -100,10 +100,10 @@ def span(name: str, submissions: Callable[[], Sequence[int]] | None = None, **at
         _open.reset(token)
         open_span.span.end(failure)
         with _never_failing():
-            _export().send(open_span.span, open_span.parent, map(first_span, open_span.keys[1:]))
+            _export().send(open_span.span, open_span.parent, map(root_span_id, open_span.keys[1:]))
 
 
-def note(**attributes: Id) -> None:
+def set_attributes(**attributes: Id) -> None:
     """Add attributes to the span of the enclosing block, such as how it ended."""
     if (open_span := _open.get()) is not None:
         open_span.span.attributes.update(attributes)
@@ -117,15 +117,15 @@ def span_of_commit(name: str, submission: int, **attributes: Id) -> None:
         transaction.on_commit(partial(_committed, step, submission))
 
 
-class Beginning:
-    """The first span of a trace and the steps below it, which begin before their submission has a number.
+class RootSpan:
+    """The root span of a trace and the steps below it, which begin before their submission has a number.
 
     Set `submission` when it has one. `end` sends them, or nothing if it got none.
     """
 
     def __init__(self, name: str) -> None:
         self.submission: int | None = None
-        self._first, self._steps = Span(name), list[Span]()
+        self._root, self._steps = Span(name), list[Span]()
 
     @contextmanager
     def step(self, name: str) -> Iterator[None]:
@@ -141,16 +141,16 @@ class Beginning:
             step.end(failure)
 
     def end(self) -> None:
-        """End the first span, and send all."""
+        """End the root span, and send all."""
         if not settings.TRACES or self.submission is None:
             return
         with _never_failing():
-            first = first_span(self.submission)
-            self._first.number = first.span
-            self._first.end()
-            _export().send(self._first, SpanId(first.trace, 0))
+            root = root_span_id(self.submission)
+            self._root.number = root.span
+            self._root.end()
+            _export().send(self._root, SpanId(root.trace, 0))
             for step in self._steps:
-                _export().send(step, first)
+                _export().send(step, root)
 
 
 def close() -> None:
@@ -166,7 +166,7 @@ def _begin(name: str, submissions: Callable[[], Sequence[int]] | None, attribute
         step.attributes.update(attributes)
         if submissions is not None:
             of = submissions()
-            return _OpenSpan(of, first_span(of[0]), step) if of else None
+            return _OpenSpan(of, root_span_id(of[0]), step) if of else None
         if around is not None:
             return _OpenSpan(around.keys, SpanId(around.parent.trace, around.span.number), step)
     return None
@@ -175,7 +175,7 @@ def _begin(name: str, submissions: Callable[[], Sequence[int]] | None, attribute
 def _committed(step: Span, submission: int) -> None:
     step.end()
     with _never_failing():
-        _export().send(step, first_span(submission))
+        _export().send(step, root_span_id(submission))
 
 
 @contextmanager

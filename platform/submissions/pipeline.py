@@ -124,7 +124,7 @@ def _work(build: Build, writer: LogWriter, require: Callable[[], None]) -> None:
         reason = _reason_of(refusal)
         if not build_queue.refuse(build, reason, problem, clean_text(shorten(refusal.fix))):
             raise LostClaimError from refusal
-        traces.note(outcome=reason)
+        traces.set_attributes(outcome=reason)
 
 
 def _check(
@@ -147,7 +147,7 @@ def _check(
         outcome, done = CHECK_FAILED, build_queue.refuse(build, CHECK_FAILED, problem, fix, rows)
     if not done:
         raise LostClaimError
-    traces.note(outcome=outcome)
+    traces.set_attributes(outcome=outcome)
 
 
 def _reason_of(refusal: Refusal) -> str:

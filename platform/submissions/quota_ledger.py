@@ -210,7 +210,7 @@ def _bind_late(slot: QuotaSlot) -> bool:
 
 def _bind_stored(slot: QuotaSlot) -> None:
     """Create the submission of a tag whose push nobody waits for any more."""
-    trace = traces.Beginning("late tag")
+    trace = traces.RootSpan("late tag")
     trace.submission = bind(slot=slot, by=slot.reserved_by).pk
     trace.end()
 

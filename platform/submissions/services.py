@@ -33,7 +33,7 @@ def submit(*, repository: Repository, commit: str, by: User) -> Submission:
 
     Raise `Refusal` or `RefusedForNow`; no slot is used then.
     """
-    trace = traces.Beginning("submit")
+    trace = traces.RootSpan("submit")
     settle_reservations(repository)
     settle_late_tags(repository)
     with (

@@ -49,7 +49,7 @@ class Push:
     updates: Sequence[RefUpdate]
     refs: Mapping[str, str]
     site_url: str
-    trace: traces.Beginning = field(default_factory=partial(traces.Beginning, "git push"))
+    trace: traces.RootSpan = field(default_factory=partial(traces.RootSpan, "git push"))
 
 
 @dataclass(frozen=True)
@@ -98,7 +98,7 @@ class ReceivePack:
         self._gate, self._repository, self._user, self._site_url = gate, repository, user, site_url
         self._account = account
         self._accepted: AcceptedPush | None = None
-        self._trace = traces.Beginning("git push")
+        self._trace = traces.RootSpan("git push")
         self._size = 0
         self._folder = tempfile.TemporaryDirectory(prefix="gauntlet-push-")
         address = Path(self._folder.name) / "socket"

@@ -130,7 +130,7 @@ def test_a_submission_has_one_trace_from_its_push_to_its_score(
     assert steps == [
         "git push", "gate check", "submit", "build attempt", "build", "smoke test", *played, "audit", "score",
     ]  # fmt: skip
-    first = traces.first_span(submission.pk)
+    first = traces.root_span_id(submission.pk)
     assert {span.trace_id for span in collector.spans} == {first.trace.to_bytes(16)}
     (root,) = (span for span in collector.spans if not span.parent_span_id)
     assert (root.name, root.span_id) == ("git push", first.span.to_bytes(8))
@@ -157,11 +157,11 @@ def test_a_step_of_several_submissions_is_in_the_trace_of_the_first_with_links_t
         pass
     traces.close()
     inside, piece = collector.spans
-    other = traces.first_span(8)
+    other = traces.root_span_id(8)
     assert [(link.trace_id, link.span_id) for link in piece.links] == [
         (other.trace.to_bytes(16), other.span.to_bytes(8))
     ]
-    assert inside.trace_id == piece.trace_id == traces.first_span(7).trace.to_bytes(16)
+    assert inside.trace_id == piece.trace_id == traces.root_span_id(7).trace.to_bytes(16)
     assert inside.parent_span_id == piece.span_id
 
 
@@ -170,7 +170,7 @@ def test_lines_of_the_log_within_a_step_have_the_id_of_its_trace(collector: Coll
     line = logging.makeLogRecord({"msg": "played"})
     with traces.span("piece", lambda: [7]):
         written = json.loads(JsonFormatter().format(line))
-    assert written["trace_id"] == f"{traces.first_span(7).trace:032x}"
+    assert written["trace_id"] == f"{traces.root_span_id(7).trace:032x}"
     assert "trace_id" not in json.loads(JsonFormatter().format(line))
 
 
@@ -192,7 +192,7 @@ def test_what_is_not_committed_and_what_belongs_to_no_submission_is_not_in_a_tra
         transaction.set_rollback(True)
     with traces.span("inside of nothing"), traces.span("run of a bundled attack", list):
         pass
-    push = traces.Beginning("git push")
+    push = traces.RootSpan("git push")
     with push.step("gate check"):
         pass
     push.end()
