@@ -18,6 +18,7 @@ from operations.archives.manifest import (
     MANIFEST,
     MOST_MANIFEST_BYTES,
     OBJECTS,
+    OTHER_FILE,
     ArchiveManifest,
     ListedFile,
     object_file,
@@ -63,7 +64,7 @@ class ArchiveFile:
                 except (ValueError, RecursionError) as error:
                     raise Refusal(
                         f"the archive has a row of {label} that is no JSON",
-                        fix="give a file that export_competition wrote",
+                        fix=OTHER_FILE,
                     ) from error
                 if not isinstance(row, dict) or not isinstance(row.get("pk"), int | None):
                     raise Refusal(f"the archive has no rows of {label}, but other values")
@@ -155,7 +156,7 @@ def _next(archive: tarfile.TarFile, name: str, size: int | None) -> tarfile.TarI
         kind = "a file" if plain else "a link, a folder or a sparse file"
         raise Refusal(
             f"the archive has {kind} {member.name!r} where {name} has to be, so nothing of it was used",
-            fix="give a file that export_competition wrote",
+            fix=OTHER_FILE,
         )
     if size is not None and member.size != size:
         raise Refusal(f"{name} in the archive has {member.size:,} bytes, and not the {size:,} that are listed")

@@ -22,7 +22,7 @@ from core.errors import Fault, HostFault, Refusal
 from core.migration_state import require_migrated
 from core.site_identity import require_identity
 from operations.archives.archive_file import ArchiveFile
-from operations.archives.manifest import ArchiveManifest, bundle_file, require_readable
+from operations.archives.manifest import OTHER_FILE, ArchiveManifest, bundle_file, require_readable
 from operations.archives.new_rows import RowWriter
 from operations.archives.tables import Tables
 from repositories.bundles import read_bundle
@@ -69,7 +69,7 @@ def import_archive(*, file: Path, slug: str = "") -> Imported:
     except (LookupError, TypeError, ValueError, AttributeError) as error:  # its digests are right, and its form is not
         raise Refusal(
             f"the archive has values of another form than expected ({type(error).__name__}: {error})",
-            fix="give a file that export_competition wrote",
+            fix=OTHER_FILE,
         ) from error
     if connection.vendor == "postgresql":  # it has no statistics of so many new rows, and leaderboards are slow without
         with connection.cursor() as cursor:

@@ -31,6 +31,9 @@ FORMAT = 1
 """The version of this form."""
 
 MANIFEST, OBJECTS = "manifest.json", "objects.txt"
+OTHER_FILE = "give a file that export_competition wrote"
+"""What to do about a file that has another form."""
+
 MOST_MANIFEST_BYTES = 64 << 20
 
 _WITHOUT_DATA = (
@@ -99,7 +102,7 @@ class ArchiveManifest(NamedTuple):
         except (ValueError, TypeError, KeyError, AttributeError) as error:
             raise Refusal(
                 f"the file is no archive of a competition: its manifest cannot be read ({error})",
-                fix="give a file that export_competition wrote",
+                fix=OTHER_FILE,
             ) from error
 
 

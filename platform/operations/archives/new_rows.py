@@ -18,6 +18,7 @@ from core.errors import Refusal
 from core.models import Event
 from operations.archives.archive_file import ArchiveFile
 from operations.archives.extension_points import StoredObjects
+from operations.archives.manifest import OTHER_FILE
 from operations.archives.names import FreeNames
 from operations.archives.tables import Table, Tables, digests_in
 from repositories.bundles import reserve_keys
@@ -25,8 +26,6 @@ from repositories.models import Repository
 from rounds.models import RoundEntry
 
 ROWS_AT_ONCE = 1000
-
-_OTHER_FILE = "give a file that export_competition wrote"
 
 _KEYED: Mapping[str, type[Model]] = {"entry": RoundEntry, "source": SampleSet}
 """Models of keys in the data of events that are called otherwise."""
@@ -160,7 +159,7 @@ class RowWriter:
             elif digest not in self._missing:
                 raise Refusal(
                     f"a row of {stored.model._meta.label} names an object that the archive does not list",
-                    fix=_OTHER_FILE,
+                    fix=OTHER_FILE,
                 )
             elif stored.model is SampleSet:  # all planning of rounds reads the images of all sets
                 raise Refusal(
@@ -183,7 +182,7 @@ class RowWriter:
             return read
         except (ValidationError, TypeError, ValueError) as error:
             raise Refusal(
-                f"{column.model._meta.label}.{column.name} in the archive has no valid value", fix=_OTHER_FILE
+                f"{column.model._meta.label}.{column.name} in the archive has no valid value", fix=OTHER_FILE
             ) from error
 
     def _special(self, model: type[Model], values: Mapping[str, Any]) -> dict[str, Any]:
