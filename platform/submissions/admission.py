@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from datetime import datetime
 
+from django.db.models import Q
+
 from accounts.models import User
 from accounts.selectors import is_member
 from competitions.formats import track_title
@@ -83,18 +85,20 @@ def check_commit_is_new(repository: Repository, commit: str) -> None:
 
     A hidden one stays hidden: its commit is not submitted again.
     """
-    earlier = Submission.objects.filter(repository=repository, commit=commit)
-    if hidden := earlier.filter(hidden_at__isnull=False).first():
+    inactive = (Submission.State.REJECTED, Submission.State.WITHDRAWN)
+    in_the_way = ~Q(state__in=inactive) | Q(hidden_at__isnull=False)
+    earlier = Submission.objects.filter(in_the_way, repository=repository, commit=commit).first()
+    if earlier is None:
+        return
+    if earlier.hidden_at is not None:
         raise Refusal(
-            f"commit {commit[:7]} is submission {hidden.pk}, which the organisers have hidden",
+            f"commit {commit[:7]} is submission {earlier.pk}, which the organisers have hidden",
             fix="commit a change; the page of that submission has the reason",
         )
-    inactive = (Submission.State.REJECTED, Submission.State.WITHDRAWN)
-    if active := earlier.exclude(state__in=inactive).first():
-        raise Refusal(
-            f"commit {commit[:7]} is already submission {active.pk} ({active.get_state_display()})",
-            fix="commit a change, or withdraw that submission first",
-        )
+    raise Refusal(
+        f"commit {commit[:7]} is already submission {earlier.pk} ({earlier.get_state_display()})",
+        fix="commit a change, or withdraw that submission first",
+    )
 
 
 def _not_yet(competition: Competition, problem: str, at: datetime) -> Refusal:
