@@ -122,17 +122,18 @@ def sweep_installed_layers(folder: Path, limits: CacheLimits) -> int:
 
 
 def _entries(folder: Path) -> Iterator[_CacheEntry]:
-    """Yield the complete entries; remove the rests of processes that were killed."""
+    """Yield the complete entries; remove damaged ones, and what killed processes left."""
     for place in folder.glob("*/*"):
         with suppress(OSError):  # another process removed it meanwhile
             used_at = place.stat().st_mtime
-            if not place.name.startswith(_PARTIAL) and not (place / _DESCRIPTION).exists():
+            if place.name.startswith(_PARTIAL):
+                if used_at < time.time() - _PARTIAL_SECONDS:
+                    shutil.rmtree(place, ignore_errors=True)
+            elif not (place / _DESCRIPTION).exists():
                 _remove(place)
-            elif not place.name.startswith(_PARTIAL):
+            else:
                 made_at = (place / _DESCRIPTION).stat().st_mtime
                 yield _CacheEntry(place, sum(file.stat().st_size for file in place.iterdir()), made_at, used_at)
-            elif used_at < time.time() - _PARTIAL_SECONDS:
-                shutil.rmtree(place, ignore_errors=True)
 
 
 def _read(place: Path, base_layers: Sequence[str], room: DiskSpace, into: Path) -> Exported:

@@ -59,7 +59,9 @@ def keep(cache: InstalledLayerCache, installed: Exported, key: str = KEY) -> Pat
     return cache.folder / cache.owner / key
 
 
-def test_it_works(cache: InstalledLayerCache, installed: Exported, find: Find) -> None:
+def test_a_kept_layer_is_found_as_it_was_and_the_log_says_from_when(
+    cache: InstalledLayerCache, installed: Exported, find: Find
+) -> None:
     assert find(cache) == (None, [])
     entry = keep(cache, installed)
     os.utime(entry / "description", (made := 1_795_860_720 + 0.5, made))
@@ -95,6 +97,19 @@ DAMAGE: dict[str, tuple[str, Callable[[Path], object]]] = {
     "another environment": ("description", lambda path: path.write_bytes(path.read_bytes().replace(b"/bin", b"/xxx"))),
     "not JSON": ("description", lambda path: path.write_bytes(b"\xff\n{\n")),
 }
+
+
+def test_an_entry_without_its_description_is_in_nobodys_way(
+    cache: InstalledLayerCache, installed: Exported, find: Find
+) -> None:
+    (keep(cache, installed) / "description").unlink()
+    assert find(cache) == (None, [])
+    keep(cache, installed)
+    assert find(cache)[0] is not None
+    entry = keep(cache, installed, OTHER_KEY)
+    (entry / "description").unlink()
+    sweep_installed_layers(cache.folder, cache.limits)
+    assert not entry.exists()
 
 
 @pytest.mark.parametrize("kind", DAMAGE)

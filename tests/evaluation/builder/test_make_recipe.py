@@ -227,3 +227,14 @@ def test_what_may_read_other_files_is_never_reused(make_repository: Make, files:
 
     assert not made.is_copied
     assert made.installation is None
+
+
+@pytest.mark.parametrize(
+    ("line", "may_change"),
+    [("six", False), ("six==1.17.0", False), ("x @ https://host/x.zip", True), ("x @ git+https://host/x@main", True)],
+)
+def test_what_an_address_gave_is_not_reused(make_repository: Make, line: str, may_change: bool) -> None:
+    made = recipe(make_repository(files={"requirements.txt": f"{line}\n"}))
+
+    assert made.installation is not None
+    assert made.installation.has_addresses is may_change
