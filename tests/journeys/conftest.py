@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import requests
 
-from tests.journeys.sites import LONGEST_DEMO, MakeSite, Undisturbed
+from tests.journeys.sites import MakeSite, PlayedSeason
 from tests.slots import Slot
 
 BOARD_LINE = re.compile(r"^\s+\d+(?: \(.+?\))? │ .*$", re.MULTILINE)
@@ -46,23 +46,12 @@ def shared_folder(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> P
 
 
 @pytest.fixture(scope="session")
-def undisturbed(root: Path, shared_folder: Path, slot: Slot) -> Iterator[Undisturbed]:
-    """The demo of the small competition, as a laptop plays it: without services, undisturbed.
+def season(root: Path, shared_folder: Path, slot: Slot) -> Iterator[PlayedSeason]:
+    """The demo of the small competition on the services, with a development round and a released final.
 
     All processes of this run share it.
     """
-    shared = Undisturbed(shared_folder / "undisturbed", root, slot, on_laptop=True)
-    yield shared
-    shared.close()
-
-
-@pytest.fixture(scope="session")
-def season(root: Path, shared_folder: Path, slot: Slot) -> Iterator[Undisturbed]:
-    """The same demo on the services, with a development round and a released final.
-
-    All processes of this run share it.
-    """
-    shared = Undisturbed(shared_folder / "season", root, slot, "--full", seconds=2 * LONGEST_DEMO)
+    shared = PlayedSeason(shared_folder / "season", root, slot)
     yield shared
     shared.close()
 

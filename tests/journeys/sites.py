@@ -113,24 +113,10 @@ class MakeSite:
             drop_database(site.environment["DATABASE_URL"])
 
 
-class Undisturbed:
-    """A demo played to its end undisturbed: by the first process that asks for it, once in a run of the tests.
+class PlayedSeason:
+    """A season of the demo, played to its end by the first process that asks for it, once in a run of the tests."""
 
-    `arguments` are those of its command; `on_laptop`: on SQLite and without Redis, whatever this run has.
-    """
-
-    def __init__(
-        self,
-        folder: Path,
-        root: Path,
-        slot: Slot,
-        *arguments: str,
-        on_laptop: bool = False,
-        seconds: float = LONGEST_DEMO,
-    ) -> None:
-        self._arguments = arguments
-        self._on_laptop = on_laptop
-        self._seconds = seconds
+    def __init__(self, folder: Path, root: Path, slot: Slot) -> None:
         self._folder = folder
         self._user = folder / f"user-{os.getpid()}"
         self._root = root
@@ -146,7 +132,7 @@ class Undisturbed:
 
     @property
     def site(self) -> Site:
-        """The site, which nobody may start: `make_site(like=undisturbed.site)` makes copies."""
+        """The site, which nobody may start: `make_site(like=season.site)` makes copies."""
         return self._played[0]
 
     def close(self) -> None:
@@ -167,9 +153,9 @@ class Undisturbed:
         with self._lock():
             if not self._record.exists():
                 make_site = MakeSite(self._root, self._folder, self._slot)
-                site = make_site(DATABASE_URL="", GAUNTLET_BROKER="") if self._on_laptop else make_site()
+                site = make_site()
                 try:
-                    output = site.run(*self._arguments, seconds=self._seconds)
+                    output = site.run("--full", seconds=2 * LONGEST_DEMO)
                     played = {"output": output, "DATABASE_URL": site.environment["DATABASE_URL"]}
                 except BaseException:
                     make_site.close()

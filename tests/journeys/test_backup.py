@@ -14,7 +14,7 @@ import psycopg2
 import pytest
 from psycopg2 import sql
 
-from tests.journeys.sites import MakeSite, Site, Undisturbed
+from tests.journeys.sites import MakeSite, PlayedSeason, Site
 
 pytestmark = [pytest.mark.slow(40), pytest.mark.timeout(2400)]
 
@@ -85,7 +85,7 @@ def bytes_of(number: str, unit: str) -> float:
 
 
 def test_a_restored_site_is_the_one_that_was_backed_up(
-    make_site: MakeSite, season: Undisturbed, backups: Backups
+    make_site: MakeSite, season: PlayedSeason, backups: Backups
 ) -> None:
     site = make_site(like=season.site)
     refused = backups.manage(site, "backup")

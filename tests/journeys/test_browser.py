@@ -18,7 +18,7 @@ import requests
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, ViewportSize, expect, sync_playwright
 
-from tests.journeys.sites import MakeSite, Site, Undisturbed, networks_of_host
+from tests.journeys.sites import MakeSite, PlayedSeason, Site, networks_of_host
 from tests.slots import Slot
 
 pytestmark = pytest.mark.timeout(2400)  # the first one waits until the season is played
@@ -40,7 +40,7 @@ DOCUMENTS = ("/docs/first-model", "/docs/performance", "/docs/decisions/0001-onl
 
 
 @pytest.fixture(scope="module")
-def site(season: Undisturbed, root: Path, slot: Slot, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+def site(season: PlayedSeason, root: Path, slot: Slot, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     """A copy of the finished season, with its web server alone. Nothing here changes it."""
     with closing(MakeSite(root, tmp_path_factory.mktemp("browser"), slot)) as make_site:
         copy = make_site(like=season.site)

@@ -8,11 +8,13 @@ import signal
 import sqlite3
 import subprocess
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
+import psycopg2
 import pytest
 
-from tests.journeys.sites import MakeSite, Undisturbed
+from tests.journeys.sites import MakeSite, PlayedSeason, Site
 
 
 def lines_of(process: subprocess.Popen[str], until: str) -> str:
@@ -34,74 +36,69 @@ def group_of_worker(process: subprocess.Popen[str]) -> int:
     return os.getpgid(int(children.stdout.split()[0]))
 
 
-@pytest.mark.slow(80)
+def workers_of(site: Site) -> tuple[int, int]:
+    """Return how many workers a site has had, and how many of them were stopped in order."""
+    address = site.environment["DATABASE_URL"]
+    connection = psycopg2.connect(address) if address else sqlite3.connect(site.state / "site.sqlite3")
+    with closing(connection), closing(connection.cursor()) as cursor:
+        cursor.execute("select count(*), count(stopped_at) from workers_worker")
+        started, stopped = cursor.fetchone()
+    return started, stopped
+
+
+@pytest.mark.slow(90)
 @pytest.mark.timeout(1200)
-def test_a_laptop_without_services_plays_it(undisturbed: Undisturbed, board_rows: Callable[[str], list[str]]) -> None:
+def test_a_laptop_without_services_plays_it_and_a_restart_continues_where_it_was(
+    make_site: MakeSite, board_rows: Callable[[str], list[str]], page: Callable[[str], str], tmp_path: Path
+) -> None:
     """On SQLite and without Redis; `test_compose` plays in the Docker sandbox."""
-    output = undisturbed.output
-    rows = board_rows(output)
-    assert "6 validation samples" in output
-    assert output.count(" received: ") == 6
-    order = [
-        "preparing the database",
-        "starting the web server",
-        "listens on",
-        "participant",
-        "git clone",
-        " received: ",
-    ]
-    places = [output.index(text) for text in (*order, "Small Wrens, model: playing")]
-    assert places == sorted(places), "the reader need not wait for the virtual teams"
-    for title in ("Models", "Untargeted attacks", "Targeted attacks"):
-        assert title in output
-    assert [row.split("│")[1].strip() for row in rows][:1] == ["Small Wrens"], "the perceptron beats its shaken copies"
-    assert len(rows) == 6
-    with sqlite3.connect(next(undisturbed.site.state.glob("*.sqlite3"))) as database:
-        workers = database.execute("SELECT count(*), count(stopped_at) FROM workers_worker").fetchone()
-    assert workers[0] == workers[1] > 0, "those that were stopped in order are not missed"
-
-
-@pytest.mark.slow(25)
-@pytest.mark.timeout(1200)
-def test_it_ends_with_its_worker_and_a_restart_continues_where_it_was(
-    make_site: MakeSite, undisturbed: Undisturbed, board_rows: Callable[[str], list[str]]
-) -> None:
-    site = make_site(like=undisturbed.site)
+    site = make_site(DATABASE_URL="", GAUNTLET_BROKER="")
     process = site.start()
-    lines_of(process, r"^\s*git clone ")  # it is ready
-    os.killpg(group_of_worker(process), signal.SIGKILL)
-    output, _ = process.communicate(timeout=60)
-    assert process.returncode != 0
-    assert "the worker ended with status -9" in output
-    again = site.run()
-    assert board_rows(again) == board_rows(undisturbed.output)
-    assert " received: " not in again, "nothing is pushed twice"
 
-
-@pytest.mark.slow(25)
-@pytest.mark.timeout(1200)
-def test_the_printed_command_makes_a_first_submission(
-    make_site: MakeSite, undisturbed: Undisturbed, page: Callable[[str], str], tmp_path: Path
-) -> None:
-    site = make_site(like=undisturbed.site)
-    process = site.start()
-    command = lines_of(process, "git clone").splitlines()[-1].strip()
+    # 1. a reader makes a first submission with the printed command while the virtual teams push
+    welcome = lines_of(process, r"^\s*git clone ")
+    parts = ["preparing the database", "starting the web server", "listens on", "participant", "git clone"]
+    assert parts == sorted(parts, key=welcome.index)
     empty = tmp_path / "empty"
     empty.mkdir()
+    command = welcome.splitlines()[-1].strip()
     pushed = subprocess.run(["bash", "-c", command], cwd=empty, capture_output=True, text=True, check=False)
     assert pushed.returncode == 0, pushed.stderr
-    assert re.search("remote: .*Submission 7 received", pushed.stderr)
-    output = lines_of(process, "Your submission 7: scored").rstrip()
-    scored = re.search(r"Your submission 7: scored \d+\.\d\d, rank \d\. (http\S+/submissions/7)$", output)
-    assert scored is not None
+    received = re.search(r"remote: .*Submission (\d+) received", pushed.stderr)
+    assert received is not None, pushed.stderr
+
+    # 2. everything gets its score
+    output = lines_of(process, "Press Ctrl-C")
+    assert "6 validation samples" in welcome
+    assert output.count(" received: ") == 6
+    assert output.index(" received: ") < output.index("Small Wrens, model: playing")
+    for title in ("Models", "Untargeted attacks", "Targeted attacks"):
+        assert title in output
+    rows = board_rows(output)
+    assert [row.split("│")[1].strip() for row in rows][:1] == ["Small Wrens"], "the perceptron beats its shaken copies"
+    assert len(rows) == 7
+    scored = re.search(rf"Your submission {received[1]}: scored \d+\.\d\d, rank \d\. (http\S+)$", output, re.MULTILINE)
+    assert scored is not None, output
+    assert scored[1].endswith(f"/submissions/{received[1]}")
     assert "My first attack" in page(scored[1])
     assert "Your team" in page(f"{site.url}/competitions/small/leaderboards/untargeted")
+
+    # 3. without its worker it ends, and the next start goes on from there
+    os.killpg(group_of_worker(process), signal.SIGKILL)
+    rest, _ = process.communicate(timeout=60)
+    assert process.returncode != 0
+    assert "the worker ended with status -9" in rest
+    again = site.run()
+    assert board_rows(again) == rows
+    assert " received: " not in again, "nothing is pushed twice"
 
 
 @pytest.mark.slow(150)
 @pytest.mark.timeout(2400)
-def test_a_season_is_played_published_released_and_verified(make_site: MakeSite, season: Undisturbed) -> None:
+def test_a_season_is_played_published_released_and_verified(make_site: MakeSite, season: PlayedSeason) -> None:
     output = season.output
+    started, stopped = workers_of(season.site)
+    assert started == stopped > 0, "those that were stopped in order are not missed"
     pools = [int(number) for number in re.findall(r"^  model pool (\d+): ", output, re.MULTILINE)]
     assert len(pools) == 4, "two after each of two rounds"
     assert pools[3] > pools[1], f"the final made no new pool: {pools}"

@@ -66,7 +66,8 @@ def document_of(root: Path, name: str, slug: str, split: str) -> dict[str, Any]:
         count = SIZES[each["purpose"]]
         sets.append(each | {"source": "digits", "split": split, "order": "secret", "count": count, "skip": skip})
         skip += count
-    rules = document["rules"] | {"batch_images": 6} if name == "transfer" else document["rules"]
+    sizes = {"query": {"piece_samples": 12}, "transfer": {"batch_images": 6}, "curves": {}}
+    rules = document["rules"] | sizes[name]
     about = {key: value for key, value in document["competition"].items() if key != "smoke_opponent"}
     about |= {"slug": slug, "new_validation_set": True, "starts_at": at(1), "ends_at": at(90)}
     tracks = {track: values | {"baselines": []} for track, values in document["tracks"].items()}
