@@ -19,10 +19,10 @@ from accounts import sign_up
 from accounts.allauth_adapter import AccountAdapter
 from accounts.forms import PersonPasswordForm
 from accounts.models import AccessToken, AccountRequest, Invitation, Membership, SignUpLink, Team, User
-from accounts.selectors import waiting_requests
+from accounts.selectors import signed_in_user, waiting_requests
 from core.administration.actions import AdminAction, confirmed_action
 from core.administration.columns import linked
-from core.administration.permissions import EditableAdmin, ReadOnlyAdmin
+from core.administration.permissions import AddableAdmin, ManagedAdmin, ReadOnlyAdmin
 from core.errors import Fault
 from core.roles import Right
 
@@ -37,18 +37,8 @@ admin.site.unregister(Group)
 admin.site.unregister(EmailAddress)
 
 
-class PeopleAdmin(EditableAdmin):
-    """Base of pages that only superusers can see, add to, change and delete from."""
-
-    def has_add_permission(self, request: HttpRequest, obj: object = None) -> bool:
-        return self.may(self.changing, request, obj)
-
-    def has_delete_permission(self, request: HttpRequest, obj: object = None) -> bool:
-        return self.may(self.changing, request, obj)
-
-
 @admin.register(User)
-class PersonAdmin(DjangoUserAdmin, PeopleAdmin):
+class PersonAdmin(DjangoUserAdmin, ManagedAdmin):
     """Users. Organisers need `is_staff` to open the admin; Django's model permissions are ignored."""
 
     form = UserChangeForm
@@ -61,12 +51,12 @@ class PersonAdmin(DjangoUserAdmin, PeopleAdmin):
 
 
 @admin.register(Group)
-class GroupAdmin(DjangoGroupAdmin, PeopleAdmin):
+class GroupAdmin(DjangoGroupAdmin, ManagedAdmin):
     """Django's groups. Gauntlet does not use them."""
 
 
 @admin.register(EmailAddress)
-class EmailAddressAdmin(PeopleAdmin):
+class EmailAddressAdmin(ManagedAdmin):
     """E-mail addresses of users."""
 
     list_display = ("email", "user", "primary", "verified")
@@ -162,7 +152,7 @@ class AccountRequestAdmin(ReadOnlyAdmin):
 
 
 @admin.register(SignUpLink)
-class SignUpLinkAdmin(ReadOnlyAdmin):
+class SignUpLinkAdmin(AddableAdmin):
     """Links for one sign-up each (GAUNTLET_SIGN_UP=invitation)."""
 
     for_organisers = True
@@ -208,14 +198,11 @@ class SignUpLinkAdmin(ReadOnlyAdmin):
             vars(link)["address"] = address if is_valid else "This link no longer works."
         return link
 
-    def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return self.may(self.changing, request, obj)
-
     def save_model(self, request: HttpRequest, obj: SignUpLink, form: ModelForm[Any], change: bool) -> None:
         """Create the link. Links are never changed."""
-        if not request.user.is_authenticated or change:
+        if change:
             raise PermissionDenied
-        obj.pk = sign_up.make_link(note=obj.note, by=request.user).pk
+        obj.pk = sign_up.make_link(note=obj.note, by=signed_in_user(request)).pk
 
     def response_add(self, request: HttpRequest, obj: SignUpLink, post_url_continue: str | None = None) -> HttpResponse:
         """Redirect to the page of the link, which shows its address."""

@@ -3,10 +3,19 @@
 from __future__ import annotations
 
 from django.contrib.auth.models import AnonymousUser
+from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet
+from django.http import HttpRequest
 
 from accounts.models import AccountRequest, Invitation, Membership, Team, User
 from core import clock
+
+
+def signed_in_user(request: HttpRequest) -> User:
+    """Return the user of the request. Raise `PermissionDenied` if nobody is signed in."""
+    if isinstance(request.user, User):
+        return request.user
+    raise PermissionDenied
 
 
 def is_member(user: User | AnonymousUser, team: Team) -> bool:

@@ -49,7 +49,7 @@ def submission_of(request: Request, number: int) -> Submission:
     )
     visible = visible_competitions(request.user)
     submission = one_of(submissions, "submission", pk=number, repository__entry__competition__in=visible)
-    if submission.hidden_at is not None and not sees_inside(request, submission.repository.entry):
+    if submission.hidden_at is not None and not sees_everything_of(request.user, submission.repository.entry):
         raise NotFound("the organisers have hidden this submission")
     return submission
 
@@ -90,7 +90,7 @@ def check_member(request: Request, entry: Entry) -> User:
 
 def check_inside(request: Request, entry: Entry) -> None:
     """Raise 401 or 403 unless the user sees what only the team and its organisers see."""
-    if not sees_inside(request, entry):
+    if not sees_everything_of(request.user, entry):
         signed_in(request)
         raise NotAMemberError(entry)
 
@@ -113,8 +113,3 @@ def check_role(request: Request, competition: Competition, right: Right) -> User
     except Refusal as refusal:
         raise RoleMissingError(refusal) from refusal
     return user
-
-
-def sees_inside(request: Request, entry: Entry) -> bool:
-    """Return whether the user sees what only the team and its organisers see."""
-    return sees_everything_of(request.user, entry)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 from drf_spectacular.utils import OpenApiExample, extend_schema
@@ -153,17 +153,15 @@ class RoundAct(ApiView):
 
     scope_of_changes = AccessToken.Scope.ORGANISE
     body: ClassVar[type[BodySerializer]] = ReasonSerializer
+    act: ClassVar[Callable[..., object]]
+    """The service. It gets `round_`, the person as `by`, and the values of the body. It may raise `Refusal`."""
 
     @extend_schema(responses={200: ShownRoundSerializer, **CONFLICT}, examples=[CONFLICTING])
     def post(self, request: Request, slug: str, number: int) -> Response:
         """Act, and return the round as it is afterwards."""
         round_, by = _round_for(request, slug, number, Right.RUN)
-        self.act(round_, by, values_of(request, self.body))
+        self.act(round_=round_, by=by, **values_of(request, self.body))
         return shown_round(request, slug, number)
-
-    def act(self, round_: Round, by: User, values: Mapping[str, Any]) -> None:
-        """Call the service. Raise `Refusal`."""
-        raise NotImplementedError
 
 
 class LongRoundAct(RoundAct):
@@ -181,41 +179,31 @@ class LongRoundAct(RoundAct):
 class FreezeRound(RoundAct):
     """Freeze a planned round whose window has begun: the entries and the rules are fixed from now on."""
 
-    def act(self, round_: Round, by: User, values: Mapping[str, Any]) -> None:
-        """Freeze it."""
-        freeze(round_=round_, by=by, reason=values["reason"])
+    act = staticmethod(freeze)
 
 
 class StartRound(LongRoundAct):
     """Start a frozen round. It plays on free workers until it is scored."""
 
-    def act(self, round_: Round, by: User, values: Mapping[str, Any]) -> None:
-        """Start it."""
-        services.start(round_=round_, by=by, reason=values["reason"])
+    act = staticmethod(services.start)
 
 
 class PauseRound(RoundAct):
     """Pause a round that plays. Nothing new starts; what is running finishes and is kept."""
 
-    def act(self, round_: Round, by: User, values: Mapping[str, Any]) -> None:
-        """Pause it."""
-        services.pause(round_=round_, by=by, reason=values["reason"])
+    act = staticmethod(services.pause)
 
 
 class ResumeRound(LongRoundAct):
     """Resume a paused round. It continues where it was."""
 
-    def act(self, round_: Round, by: User, values: Mapping[str, Any]) -> None:
-        """Resume it."""
-        services.resume(round_=round_, by=by, reason=values["reason"])
+    act = staticmethod(services.resume)
 
 
 class CancelRound(RoundAct):
     """Cancel an unpublished round permanently, with its freeze window. Teams can read the reason."""
 
-    def act(self, round_: Round, by: User, values: Mapping[str, Any]) -> None:
-        """Cancel it."""
-        services.cancel(round_=round_, by=by, reason=values["reason"])
+    act = staticmethod(services.cancel)
 
 
 class PublishRound(RoundAct):
@@ -223,55 +211,54 @@ class PublishRound(RoundAct):
 
     body = PublishSerializer
 
-    def act(self, round_: Round, by: User, values: Mapping[str, Any]) -> None:
-        """Publish it."""
-        publish(round_=round_, by=by, reason=values["reason"], previewed=values["preview"])
+    @staticmethod
+    def act(preview: str, **values: Any) -> None:
+        """Publish it as that preview showed it."""
+        publish(previewed=preview, **values)
 
 
 class ReleasePart(RoundAct):
     """Release a part of a published round. It becomes public on the round's page; teams can read the reason."""
 
     body = PartSerializer
-
-    def act(self, round_: Round, by: User, values: Mapping[str, Any]) -> None:
-        """Release the part."""
-        released_parts.release(round_=round_, by=by, **values)
+    act = staticmethod(released_parts.release)
 
 
 class WithdrawPart(RoundAct):
     """Withdraw a released part of a round. It is no longer served, but copies made before may remain."""
 
     body = PartSerializer
-
-    def act(self, round_: Round, by: User, values: Mapping[str, Any]) -> None:
-        """Withdraw the part."""
-        released_parts.withdraw_part(round_=round_, by=by, **values)
+    act = staticmethod(released_parts.withdraw_part)
 
 
-class OpenWindow(RoundAct):
+class WindowAct(RoundAct):
+    """An act on the freeze window of a round."""
+
+    change: ClassVar[Callable[..., object]]
+    """The service, which gets the `window` in place of the round."""
+
+    def act(self, round_: Round, **values: Any) -> None:
+        """Change the window."""
+        self.change(window=round_.window, **values)
+
+
+class OpenWindow(WindowAct):
     """Let the freeze window of a planned round begin now. It keeps its length."""
 
-    def act(self, round_: Round, by: User, values: Mapping[str, Any]) -> None:
-        """Open the window."""
-        open_window(window=round_.window, by=by, reason=values["reason"])
+    change = staticmethod(open_window)
 
 
-class ExtendWindow(RoundAct):
+class ExtendWindow(WindowAct):
     """Let the freeze window of a round end later."""
 
     body = ExtendSerializer
-
-    def act(self, round_: Round, by: User, values: Mapping[str, Any]) -> None:
-        """Move its end."""
-        extend_window(window=round_.window, by=by, **values)
+    change = staticmethod(extend_window)
 
 
-class EndWindow(RoundAct):
+class EndWindow(WindowAct):
     """End the freeze window of a round now: submissions are accepted again."""
 
-    def act(self, round_: Round, by: User, values: Mapping[str, Any]) -> None:
-        """End the window."""
-        end_window(window=round_.window, by=by, reason=values["reason"])
+    change = staticmethod(end_window)
 
 
 class ObjectionAnswer(ApiView):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import ClassVar
 
 from drf_spectacular.utils import extend_schema
@@ -26,38 +27,30 @@ class SubmissionAct(ApiView):
     scope_of_changes = AccessToken.Scope.ORGANISE
     body: ClassVar[type[BodySerializer]] = ReasonSerializer
     right: ClassVar[Right] = Right.RUN
+    act: ClassVar[Callable[..., object]]
+    """The service. It gets the `submission`, the person as `by`, and the `reason`; it may raise `Refusal`."""
 
     @extend_schema(responses={200: WholeSubmissionSerializer, **CONFLICT})
     def post(self, request: Request, number: int) -> Response:
         """Act, and return the submission as it is afterwards."""
         submission = submission_of(request, number)
         by = check_role(request, submission.repository.entry.competition, self.right)
-        self.act(submission, by, values_of(request, self.body)["reason"])
+        self.act(submission=submission, by=by, reason=values_of(request, self.body)["reason"])
         return Response(WholeSubmissionSerializer(submission_of(request, number)).data)
-
-    def act(self, submission: Submission, by: User, reason: str) -> None:
-        """Call the service. Raise `Refusal`."""
-        raise NotImplementedError
 
 
 class RetrySubmission(SubmissionAct):
     """Build and check a rejected submission again. The team's quota does not change."""
 
     right = Right.ANSWER
-
-    def act(self, submission: Submission, by: User, reason: str) -> None:
-        """Retry it."""
-        services.retry(submission=submission, by=by, reason=reason)
+    act = staticmethod(services.retry)
 
 
 class RefundSlot(SubmissionAct):
     """Refund the slot of a submission that failed by a platform error and waits for an organiser."""
 
     right = Right.ANSWER
-
-    def act(self, submission: Submission, by: User, reason: str) -> None:
-        """Refund its slot."""
-        services.refund_fault(submission=submission, by=by, reason=reason)
+    act = staticmethod(services.refund_fault)
 
 
 class ReEvaluateSubmission(SubmissionAct):
@@ -75,17 +68,11 @@ class DisqualifySubmission(SubmissionAct):
     """Remove a submission from the leaderboard. Its team sees the reason."""
 
     right = Right.JUDGE
-
-    def act(self, submission: Submission, by: User, reason: str) -> None:
-        """Disqualify it."""
-        services.disqualify(submission=submission, by=by, reason=reason)
+    act = staticmethod(services.disqualify)
 
 
 class ReinstateSubmission(SubmissionAct):
     """Remove the disqualification of a submission: it counts again."""
 
     right = Right.JUDGE
-
-    def act(self, submission: Submission, by: User, reason: str) -> None:
-        """Reinstate it."""
-        services.reinstate(submission=submission, by=by, reason=reason)
+    act = staticmethod(services.reinstate)

@@ -11,7 +11,7 @@ from rest_framework.exceptions import NotFound, ValidationError
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from api.access import check_inside, check_member, own_repository, sees_inside, submission_of
+from api.access import check_inside, check_member, own_repository, submission_of
 from api.base_views import ApiView, ListView
 from api.formats import api_formats
 from api.pagination import NewestFirst, WholeListSerializer, whole_list
@@ -27,7 +27,7 @@ from api.serializers import (
     WholeSubmissionSerializer,
     shape_of_each_format,
 )
-from competitions.selectors import visible_competitions
+from competitions.selectors import sees_everything_of, visible_competitions
 from submissions import services
 from submissions.models import Build, Submission
 from submissions.quota import allowance_of
@@ -126,7 +126,7 @@ class ListEvaluations(ApiView):
         """Return all of them that the reader sees."""
         submission = submission_of(request, number)
         entry = submission.repository.entry
-        inside = sees_inside(request, entry)
+        inside = sees_everything_of(request.user, entry)
         return whole_list(api_formats.of(entry.competition).evaluations(submission, inside=inside))
 
 
@@ -195,7 +195,7 @@ class OwnSubmissions(ListView[Submission]):
 
 
 def _shown(request: Request, submission: Submission) -> object:
-    inside = sees_inside(request, submission.repository.entry)
+    inside = sees_everything_of(request.user, submission.repository.entry)
     serializer = WholeSubmissionSerializer if inside else SubmissionSerializer
     return serializer(submission).data
 

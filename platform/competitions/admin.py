@@ -21,6 +21,7 @@ import competitions.data_set_admin
 import competitions.event_admin
 import competitions.role_admin  # noqa: F401 - registers its page
 from accounts.admin import MembershipAdmin, PersonAdmin, TeamAdmin
+from accounts.selectors import signed_in_user
 from competitions import removal_actions
 from competitions.clone_page import clone_page
 from competitions.extension_points import owns_window, sets_in_use
@@ -46,7 +47,7 @@ from competitions.upload import upload_page
 from core import clock
 from core.administration.actions import AdminAction, confirmed_action
 from core.administration.columns import linked
-from core.administration.permissions import EditableAdmin, ReadOnlyAdmin, RecordedAdmin, is_superuser
+from core.administration.permissions import AddableAdmin, EditableAdmin, ReadOnlyAdmin, RecordedAdmin, is_superuser
 from core.errors import Refusal
 from core.models import Event
 from core.roles import Right
@@ -100,10 +101,9 @@ class CompetitionAdmin(EditableAdmin):
 
     def add_view(self, request: HttpRequest, form_url: str = "", extra_context: Any = None) -> HttpResponse:
         """Import a competition from an uploaded file."""
-        by = request.user
-        if not self.has_add_permission(request) or not by.is_authenticated:
+        if not self.has_add_permission(request):
             raise PermissionDenied
-        return upload_page(request, by, self._page_context(request))
+        return upload_page(request, signed_in_user(request), self._page_context(request))
 
     def _competition(self, request: HttpRequest, object_id: str) -> Competition:
         row: Competition | None = self.get_object(request, object_id)
@@ -117,10 +117,8 @@ class CompetitionAdmin(EditableAdmin):
     @action(description="Change the rules", permissions=["run"])  # type: ignore[untyped-decorator]
     def change_rules(self, request: HttpRequest, object_id: str) -> HttpResponse:
         """Change the rules of the competition by a form with a preview."""
-        row, by = self._competition(request, object_id), request.user
-        if not by.is_authenticated:
-            raise PermissionDenied
-        return change_rules_page(request, by, row, self._page_context(request))
+        row = self._competition(request, object_id)
+        return change_rules_page(request, signed_in_user(request), row, self._page_context(request))
 
     @action(description="Costs of the season", permissions=["run"])  # type: ignore[untyped-decorator]
     def season_costs(self, request: HttpRequest, object_id: str) -> HttpResponse:
@@ -154,7 +152,7 @@ class TrackAdmin(EditableAdmin):
 
 
 @admin.register(RulesVersion)
-class RulesVersionAdmin(ReadOnlyAdmin):
+class RulesVersionAdmin(AddableAdmin):
     """Versions of the rules. Versions are added and never changed, since scores refer to them.
 
     They are added on the page of their competition (`competitions.rules_change_page`), or by an import.
@@ -196,9 +194,6 @@ class RulesVersionAdmin(ReadOnlyAdmin):
         before = RulesVersion(competition=row.competition, version=row.version - 1, values=row.values_before)
         lines = [(each.label, each.before, each.after) for each in changes_of(before, row.values)]
         return format_html_join(mark_safe("<br>"), "{}: {} \N{RIGHTWARDS ARROW} {}", lines)
-
-    def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return self.may(self.changing, request, obj)
 
     def add_view(self, request: HttpRequest, form_url: str = "", extra_context: Any = None) -> HttpResponse:
         """Lead to the page on which the rules of the only competition change, or to the list of competitions."""
@@ -276,7 +271,7 @@ def _call_off(window: FreezeWindow, by: User, reason: str) -> None:
 
 
 @admin.register(FreezeWindow)
-class FreezeWindowAdmin(EditableAdmin):
+class FreezeWindowAdmin(AddableAdmin, EditableAdmin):
     """Freeze windows. One that has begun or belongs to a round is changed only by actions.
 
     Windows are never deleted. A window can be called off, and the event log keeps the reason.
@@ -339,17 +334,12 @@ class FreezeWindowAdmin(EditableAdmin):
 
     def save_model(self, request: HttpRequest, obj: FreezeWindow, form: ModelForm[Any], change: bool) -> None:
         """Plan the window, or change a planned one. The form has checked the values."""
-        by = request.user
-        if not by.is_authenticated:
-            raise PermissionDenied
+        by = signed_in_user(request)
         times = {"starts_at": obj.starts_at, "ends_at": obj.ends_at}
         if change:
             change_window(window=obj, **times, shown_reason=obj.reason, by=by, reason=form.cleaned_data["why"])
         else:
             obj.pk = plan_window(competition=obj.competition, **times, reason=obj.reason, by=by).pk
-
-    def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return self.may(self.changing, request, obj)
 
     def has_change_permission(self, request: HttpRequest, obj: FreezeWindow | None = None) -> bool:
         return self.may(self.changing, request, obj) and (

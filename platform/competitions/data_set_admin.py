@@ -13,6 +13,7 @@ from django.template.defaultfilters import linebreaksbr
 from django.template.response import TemplateResponse
 from unfold.widgets import UnfoldAdminFileFieldWidget, UnfoldAdminTextareaWidget, UnfoldAdminTextInputWidget
 
+from accounts.selectors import signed_in_user
 from competitions.data_sets import LIMITS, request_data_set, sample_sets_text
 from competitions.models import DataSetUpload, UploadedDataSet
 from core.administration.columns import labelled, linked
@@ -88,13 +89,12 @@ class UploadedDataSetAdmin(ReadOnlyAdmin):
 
     def add_view(self, request: HttpRequest, form_url: str = "", extra_context: Any = None) -> HttpResponse:
         """Show the form, or have the uploaded images prepared."""
-        by = request.user
-        if not self.has_add_permission(request) or not by.is_authenticated:
+        if not self.has_add_permission(request):
             raise PermissionDenied
         form = DataSetUploadForm(request.POST or None, request.FILES or None)
         if form.is_valid():
             try:
-                upload = request_data_set(**form.cleaned_data, by=by)
+                upload = request_data_set(**form.cleaned_data, by=signed_in_user(request))
             except Refusal as refusal:
                 form.add_error("name", f"{refusal.problem}. Fix: {refusal.fix}.")
             else:

@@ -6,16 +6,16 @@ from typing import TYPE_CHECKING, Any
 
 from django.contrib import admin
 from django.contrib.admin import RelatedOnlyFieldListFilter
-from django.core.exceptions import PermissionDenied, ValidationError
+from django.core.exceptions import ValidationError
 from django.forms import ModelForm
 from django.http import HttpRequest
 
-from accounts.models import User
+from accounts.selectors import signed_in_user
 from competitions import organiser_pages
 from competitions.models import Announcement, Page, TermsAcceptance, TermsVersion
 from competitions.terms import publish_terms
 from core.administration.columns import linked
-from core.administration.permissions import EditableAdmin, ReadOnlyAdmin, is_superuser
+from core.administration.permissions import AddableAdmin, ManagedAdmin, ReadOnlyAdmin, is_superuser
 from core.roles import Right
 
 if TYPE_CHECKING:
@@ -24,16 +24,6 @@ else:
     PageModelForm = ModelForm
 
 OF_COMPETITION = ("competition", RelatedOnlyFieldListFilter)
-
-
-class WrittenAdmin(EditableAdmin):
-    """Base of pages whose rows organisers add, change and remove. Services save the rows and record the events."""
-
-    def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return self.may(self.changing, request, obj)
-
-    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return self.may(self.changing, request, obj)
 
 
 class PageForm(PageModelForm):
@@ -49,7 +39,7 @@ class PageForm(PageModelForm):
 
 
 @admin.register(Page)
-class PageAdmin(WrittenAdmin):
+class PageAdmin(ManagedAdmin):
     """Prizes, code of conduct, privacy and imprint, of a competition or of the site."""
 
     form = PageForm
@@ -72,17 +62,17 @@ class PageAdmin(WrittenAdmin):
     def save_model(self, request: HttpRequest, obj: Page, form: ModelForm[Any], change: bool) -> None:
         """Write the page."""
         saved = organiser_pages.write_page(
-            competition=obj.competition, name=obj.name, text=obj.text, by=_writer(request)
+            competition=obj.competition, name=obj.name, text=obj.text, by=signed_in_user(request)
         )
         obj.pk = saved.pk
 
     def delete_model(self, request: HttpRequest, obj: Any) -> None:
         """Remove the page."""
-        organiser_pages.remove_page(page=obj, by=_writer(request))
+        organiser_pages.remove_page(page=obj, by=signed_in_user(request))
 
 
 @admin.register(Announcement)
-class AnnouncementAdmin(WrittenAdmin):
+class AnnouncementAdmin(ManagedAdmin):
     """Announcements, on the page of news and in its feed."""
 
     organised_by = "competition__organiser_roles"
@@ -97,7 +87,7 @@ class AnnouncementAdmin(WrittenAdmin):
 
     def save_model(self, request: HttpRequest, obj: Announcement, form: ModelForm[Any], change: bool) -> None:
         """Publish or change the announcement."""
-        by = _writer(request)
+        by = signed_in_user(request)
         values: dict[str, Any] = {"title": obj.title, "text": obj.text, "published_at": obj.published_at}
         if change:
             organiser_pages.change_announcement(announcement=obj, **values, by=by)
@@ -106,11 +96,11 @@ class AnnouncementAdmin(WrittenAdmin):
 
     def delete_model(self, request: HttpRequest, obj: Any) -> None:
         """Remove the announcement."""
-        organiser_pages.remove_announcement(announcement=obj, by=_writer(request))
+        organiser_pages.remove_announcement(announcement=obj, by=signed_in_user(request))
 
 
 @admin.register(TermsVersion)
-class TermsVersionAdmin(ReadOnlyAdmin):
+class TermsVersionAdmin(AddableAdmin):
     """Versions of the terms. A new version asks every team to accept again before its next submission."""
 
     organised_by = "competition__organiser_roles"
@@ -122,9 +112,6 @@ class TermsVersionAdmin(ReadOnlyAdmin):
     search_fields = ("text", "digest", "competition__slug")
     readonly_fields = ("version", "digest", "created_at")
 
-    def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return self.may(self.changing, request, obj)
-
     def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, Any]:
         """Return the newest terms as initial values, since usually a part of the text changes."""
         newest = self.get_queryset(request).order_by("-created_at", "-pk").first()
@@ -133,7 +120,7 @@ class TermsVersionAdmin(ReadOnlyAdmin):
 
     def save_model(self, request: HttpRequest, obj: TermsVersion, form: ModelForm[Any], change: bool) -> None:
         """Publish the next version; the text in force makes none."""
-        saved = publish_terms(competition=obj.competition, text=obj.text, by=_writer(request))
+        saved = publish_terms(competition=obj.competition, text=obj.text, by=signed_in_user(request))
         obj.pk, obj.version = saved.pk, saved.version
 
 
@@ -148,9 +135,3 @@ class TermsAcceptanceAdmin(ReadOnlyAdmin):
     list_select_related = ("entry__team", "entry__competition", "terms__competition", "user")
     search_fields = ("entry__team__slug", "user__username")
     date_hierarchy = "accepted_at"
-
-
-def _writer(request: HttpRequest) -> User:
-    if isinstance(request.user, User):
-        return request.user
-    raise PermissionDenied

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from django.contrib import admin
-from django.core.exceptions import PermissionDenied, ValidationError
+from django.core.exceptions import ValidationError
 from django.db.models import Model
 from django.forms import CharField, ChoiceField, ModelForm
 from django.http import HttpRequest
@@ -14,12 +14,13 @@ from django.utils.safestring import mark_safe
 from unfold.widgets import UnfoldAdminRadioSelectWidget, UnfoldAdminTextInputWidget
 
 from accounts.models import User
+from accounts.selectors import signed_in_user
 from competitions.models import Organiser
 from competitions.page_admin import OF_COMPETITION
 from competitions.role_changes import active_user, change_role, grant_role, hand_over, take_role_away
 from core.administration.actions import AdminAction, ReasonForm, confirmed_action
 from core.administration.columns import linked
-from core.administration.permissions import EditableAdmin
+from core.administration.permissions import ManagedAdmin
 from core.errors import Refusal
 from core.roles import OrganiserRole, Right, role_in_words
 
@@ -77,7 +78,7 @@ def _hand_over(row: Organiser, by: User, reason: str, to: str) -> None:
 
 
 @admin.register(Organiser)
-class OrganiserAdmin(EditableAdmin):
+class OrganiserAdmin(ManagedAdmin):
     """The roles of people in competitions. Everybody with a role sees them; owners and superusers grant them."""
 
     organised_by = "competition__organiser_roles"
@@ -124,15 +125,9 @@ class OrganiserAdmin(EditableAdmin):
             kwargs["form"] = RoleForm if change else GrantForm
         return super().get_form(request, obj, change, **kwargs)
 
-    def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return self.may(self.changing, request, obj)
-
-    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return self.may(self.changing, request, obj)
-
     def save_model(self, request: HttpRequest, obj: Organiser, form: Any, change: bool) -> None:
         """Grant the role, or change it."""
-        by = _granter(request)
+        by = signed_in_user(request)
         if change:
             change_role(organiser=obj, seen=form.seen, role=OrganiserRole(obj.role), by=by)
         else:
@@ -142,10 +137,4 @@ class OrganiserAdmin(EditableAdmin):
 
     def delete_model(self, request: HttpRequest, obj: Any) -> None:
         """Take the role away."""
-        take_role_away(organiser=obj, by=_granter(request))
-
-
-def _granter(request: HttpRequest) -> User:
-    if isinstance(request.user, User):
-        return request.user
-    raise PermissionDenied
+        take_role_away(organiser=obj, by=signed_in_user(request))

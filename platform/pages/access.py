@@ -17,13 +17,6 @@ from rounds.models import Round
 from submissions.models import Submission
 
 
-def signed_in_user(request: HttpRequest) -> User:
-    """Return the user of the request. Raise `PermissionDenied` if nobody is signed in."""
-    if isinstance(request.user, User):
-        return request.user
-    raise PermissionDenied
-
-
 def own_teams(request: HttpRequest) -> Sequence[Team]:
     """Return the teams of the user, which the menu and many pages show; in one query a request."""
     known: dict[str, Sequence[Team]] = vars(request)
@@ -77,7 +70,7 @@ def submission_of(request: HttpRequest, number: int) -> Submission:
     )
     submission = get_object_or_404(Submission.objects.select_related(*related), pk=number)
     check_visible(request, submission.repository.entry.competition)
-    if submission.hidden_at is not None and not sees_inside(request, submission.repository.entry):
+    if submission.hidden_at is not None and not sees_everything_of(request.user, submission.repository.entry):
         raise SubmissionHiddenError("The organisers have hidden this submission. Its scores count as before.")
     return submission
 
@@ -93,11 +86,6 @@ def own_entry_of(request: HttpRequest, team: str) -> Entry:
     if not in_team(request, entry):
         raise PermissionDenied
     return entry
-
-
-def sees_inside(request: HttpRequest, entry: Entry) -> bool:
-    """Return whether the user may see what only the team and its organisers see."""
-    return sees_everything_of(request.user, entry)
 
 
 def check_visible(request: HttpRequest, competition: Competition) -> None:

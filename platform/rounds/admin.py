@@ -16,7 +16,7 @@ from competitions.selectors import may_in
 from core import platform_error_report
 from core.administration.actions import confirmed_action
 from core.administration.columns import labelled, linked
-from core.administration.permissions import ReadOnlyAdmin, model_field_names
+from core.administration.permissions import AddableAdmin, ReadOnlyAdmin, model_field_names
 from core.errors import Fault, Refusal
 from rounds import admin_actions
 from rounds.formats import schedule_title
@@ -53,7 +53,7 @@ IN_A_COMPETITION = ("round__competition", RelatedOnlyFieldListFilter)
 
 
 @admin.register(Round)
-class RoundAdmin(ReadOnlyAdmin):
+class RoundAdmin(AddableAdmin):
     """Rounds, newest first."""
 
     organised_by = "competition__organiser_roles"
@@ -108,9 +108,6 @@ class RoundAdmin(ReadOnlyAdmin):
         if shown and shown.state == Round.State.PLAYING:
             response.headers["Refresh"] = "15"
         return response
-
-    def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return self.may(self.changing, request, obj)
 
     def add_view(self, request: HttpRequest, form_url: str = "", extra_context: Any = None) -> HttpResponse:
         """Plan a round."""

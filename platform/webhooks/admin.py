@@ -6,29 +6,21 @@ from typing import Any
 
 from django.contrib import admin, messages
 from django.contrib.admin import RelatedOnlyFieldListFilter
-from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet
 from django.forms import CheckboxSelectMultiple, ModelForm, MultipleChoiceField
 from django.http import HttpRequest
 
-from accounts.models import User
-from competitions.page_admin import WrittenAdmin
+from accounts.selectors import signed_in_user
 from core.administration.actions import AdminAction, ReasonForm, confirmed_action
 from core.administration.columns import linked
-from core.administration.permissions import ReadOnlyAdmin
+from core.administration.permissions import ManagedAdmin, ReadOnlyAdmin
 from core.roles import Right
 from webhooks import services
 from webhooks.models import Delivery, Webhook, WebhookEvent
 
 
-def _by(request: HttpRequest) -> User:
-    if not isinstance(request.user, User):
-        raise PermissionDenied
-    return request.user
-
-
 @admin.register(Webhook)
-class WebhookAdmin(WrittenAdmin):
+class WebhookAdmin(ManagedAdmin):
     """Addresses to which the site sends what happens in a competition, for its organisers."""
 
     organised_by = "competition__organiser_roles"
@@ -77,7 +69,7 @@ class WebhookAdmin(WrittenAdmin):
     def save_model(self, request: HttpRequest, obj: Webhook, form: ModelForm[Any], change: bool) -> None:
         """Add the webhook, and show its secret this once."""
         made, secret = services.add_competition_webhook(
-            competition=obj.competition, address=obj.address, events=obj.events, by=_by(request)
+            competition=obj.competition, address=obj.address, events=obj.events, by=signed_in_user(request)
         )
         obj.pk, obj.made_at = made.pk, made.made_at
         messages.warning(request, f"The secret that signs its requests, shown only now: {secret}")
@@ -89,7 +81,7 @@ class WebhookAdmin(WrittenAdmin):
 
     def delete_model(self, request: HttpRequest, obj: Any) -> None:
         """Remove the webhook with its deliveries."""
-        services.remove(webhook=obj, by=_by(request))
+        services.remove(webhook=obj, by=signed_in_user(request))
 
 
 @admin.register(Delivery)

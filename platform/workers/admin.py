@@ -11,6 +11,7 @@ from django.forms import ModelForm
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
 
+from accounts.selectors import signed_in_user
 from core.administration.actions import AdminAction, confirmed_action
 from core.administration.columns import linked
 from core.administration.permissions import ReadOnlyAdmin, is_superuser
@@ -120,9 +121,9 @@ class HostCredentialAdmin(ReadOnlyAdmin):
 
     def save_model(self, request: HttpRequest, obj: HostCredential, form: ModelForm[Any], change: bool) -> None:
         """Let a host join. Credentials are never changed."""
-        if not request.user.is_authenticated or change:
+        if change:
             raise PermissionDenied
-        obj.pk = host_credentials.make_credential(host=obj.host, by=request.user).pk
+        obj.pk = host_credentials.make_credential(host=obj.host, by=signed_in_user(request)).pk
 
     def response_add(
         self, request: HttpRequest, obj: HostCredential, post_url_continue: str | None = None

@@ -301,6 +301,20 @@ class EditableAdmin(RecordedAdmin, ReadOnlyAdmin):
         return self.may(self.changing, request, obj)
 
 
+class AddableAdmin(ReadOnlyAdmin):
+    """Base of pages on which those add rows who may change them."""
+
+    def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return self.may(self.changing, request, obj)
+
+
+class ManagedAdmin(AddableAdmin, EditableAdmin):
+    """Base of pages on which those add and delete rows who may change them."""
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return self.may(self.changing, request, obj)
+
+
 def _refusal_as_message(request: HttpRequest, answer: Callable[[], HttpResponse]) -> HttpResponse:
     """Return the answer; if a service refuses, which undoes the change, show the page again with cause and fix."""
     try:

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
-from competitions.formats import RepeatedWork, WithoutBaselines, WithoutOpponent
-from competitions.models import Competition
+from competitions.formats import WithoutBaselines, WithoutOpponent
 from competitions.rule_texts import RuleText
 from competitions.rules import LEAST_ACCURACY
 from competitions.rules_reader import RuleKind, RulesReader
-from competitions.season_costs import ExpectedSeason, Quantity, SeasonCosts
 from evaluation.formats.curves.rules import CurvesRules, ListedAttack
 from formats.curves.listed_attacks import check_attacks
 from formats.curves.repeated_benchmarks import repeated_benchmarks
@@ -62,12 +59,6 @@ class CurvesCompetition(WithoutOpponent, WithoutBaselines):
         },
     )
     without_baselines = "Its leaderboard is empty until a model is benchmarked."
-
-    def repeated_work(self, competition: Competition) -> RepeatedWork:
-        return repeated_benchmarks(competition)
-
-    def season_quantities(self, competition: Competition) -> Sequence[Quantity]:
-        return season_quantities(competition)
-
-    def season_costs(self, competition: Competition, season: ExpectedSeason) -> SeasonCosts:
-        return season_costs(competition, season)
+    repeated_work = staticmethod(repeated_benchmarks)
+    season_quantities = staticmethod(season_quantities)
+    season_costs = staticmethod(season_costs)

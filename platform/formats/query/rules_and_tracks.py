@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import cast
 
-from competitions.formats import RepeatedWork
 from competitions.models import Competition
 from competitions.rule_texts import RuleText
 from competitions.rules import CHOSEN, COUNTING_SUBMISSION, LEAST_ACCURACY, NEWEST
 from competitions.rules_reader import Rules, RulesReader, one_of
-from competitions.season_costs import ExpectedSeason, Quantity, SeasonCosts
 from evaluation.formats.query.rules import QueryRules
 from formats.query.first_pool_notes import first_pool_notes
 from formats.query.leaderboards.repeated_evaluations import repeated_evaluations
@@ -54,9 +52,10 @@ class QueryCompetition:
         },
     )
     without_baselines = "Its first pool is built from the first ready submissions."
-
-    def keep_opponent(self, name: str) -> str:
-        return keep_opponent(name)
+    keep_opponent = staticmethod(keep_opponent)
+    repeated_work = staticmethod(repeated_evaluations)
+    season_quantities = staticmethod(season_quantities)
+    season_costs = staticmethod(season_costs)
 
     def check_baseline(self, track_name: str, source: Path, rules: Rules) -> None:
         check_baseline(track_name, source, cast(QueryRules, rules))
@@ -64,12 +63,3 @@ class QueryCompetition:
     def import_notes(self, competition: Competition) -> Iterator[str]:
         yield from first_pool_notes(competition)
         yield from smoke_test_notes(competition)
-
-    def repeated_work(self, competition: Competition) -> RepeatedWork:
-        return repeated_evaluations(competition)
-
-    def season_quantities(self, competition: Competition) -> Sequence[Quantity]:
-        return season_quantities(competition)
-
-    def season_costs(self, competition: Competition, season: ExpectedSeason) -> SeasonCosts:
-        return season_costs(competition, season)

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from competitions.formats import RepeatedWork, WithoutOpponent
-from competitions.models import Competition
+from competitions.formats import WithoutOpponent
 from competitions.rule_texts import RuleText
 from competitions.rules import LEAST_ACCURACY
 from competitions.rules_reader import RuleKind, Rules, RulesReader, one_of
-from competitions.season_costs import ExpectedSeason, Quantity, SeasonCosts
 from evaluation.formats.transfer.rules import Opponents, TransferRules
 from formats.transfer.own_baselines import check_baseline
 from formats.transfer.season_costs import season_costs, season_quantities
@@ -60,15 +57,9 @@ class TransferCompetition(WithoutOpponent):
         },
     )
     without_baselines = "Its leaderboard is empty until a submission is ready."
+    repeated_work = staticmethod(repeated_tournament)
+    season_quantities = staticmethod(season_quantities)
+    season_costs = staticmethod(season_costs)
 
     def check_baseline(self, track_name: str, source: Path, rules: Rules) -> None:
         check_baseline(track_name, source)
-
-    def repeated_work(self, competition: Competition) -> RepeatedWork:
-        return repeated_tournament(competition)
-
-    def season_quantities(self, competition: Competition) -> Sequence[Quantity]:
-        return season_quantities(competition)
-
-    def season_costs(self, competition: Competition, season: ExpectedSeason) -> SeasonCosts:
-        return season_costs(competition, season)

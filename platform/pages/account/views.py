@@ -11,13 +11,12 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from accounts import services
 from accounts.allauth_adapter import LINK_IN_SESSION
 from accounts.models import AccessToken
-from accounts.selectors import teams_of
+from accounts.selectors import signed_in_user, teams_of
 from accounts.sign_up import link_of
 from competitions.selectors import invitations_of, visible_competitions
 from core import clock
 from core.errors import Refusal
 from pages import flash_messages
-from pages.access import signed_in_user
 from pages.account.forms import TokenForm
 
 

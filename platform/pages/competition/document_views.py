@@ -11,14 +11,14 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
 
-from accounts.selectors import is_captain
+from accounts.selectors import is_captain, signed_in_user
 from competitions.models import Page
 from competitions.sample_archive import open_development_archive
 from competitions.selectors import acceptance_of, terms_in_force
 from competitions.terms import accept_terms as record_acceptance
 from core.errors import Refusal
 from pages import flash_messages
-from pages.access import competition_of, own_entry, signed_in_user
+from pages.access import competition_of, own_entry
 from pages.archive_download import archive_download
 from pages.competition.citation import bibtex
 from pages.competition.data_set import data_set

@@ -9,9 +9,10 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST
 
+from accounts.selectors import signed_in_user
 from core.errors import Refusal
 from pages import flash_messages
-from pages.access import own_teams, round_of, signed_in_user
+from pages.access import own_teams, round_of
 from pages.formats import page_formats
 from pages.round.objection_form import ObjectionForm
 from rounds.models import Objection, Round

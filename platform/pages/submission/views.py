@@ -13,12 +13,13 @@ from django.utils.html import format_html
 from django.views.decorators.http import require_POST, require_safe
 
 from accounts.models import User
+from accounts.selectors import signed_in_user
 from competitions.pseudonyms import public_name
-from competitions.selectors import may
+from competitions.selectors import may, sees_everything_of
 from core.errors import Refusal
 from core.roles import Right
 from pages import flash_messages, polling
-from pages.access import in_team, sees_inside, signed_in_user, submission_of
+from pages.access import in_team, submission_of
 from pages.formats import SubmissionContent, page_formats
 from pages.round.entries import entries_shown
 from pages.submission.pictures import shown_pictures
@@ -37,7 +38,7 @@ def submission(request: HttpRequest, number: int) -> HttpResponse:
     """Show score and opponents to everyone, and log and details to the team and the organisers."""
     shown = submission_of(request, number)
     entry = shown.repository.entry
-    inside = sees_inside(request, entry)
+    inside = sees_everything_of(request.user, entry)
     builds = list(shown.builds.all())
     content = page_formats.of(entry.competition).submission(request, shown, builds, inside=inside)
     context: dict[str, Any] = {
@@ -147,7 +148,7 @@ def _log(request: HttpRequest, build: Build) -> dict[str, Any]:
 
 def _private_build(request: HttpRequest, number: int) -> Build:
     shown = submission_of(request, number)
-    if not sees_inside(request, shown.repository.entry):
+    if not sees_everything_of(request.user, shown.repository.entry):
         raise PermissionDenied
     build = _build(request, list(shown.builds.all()))
     if build is None:
@@ -181,7 +182,7 @@ def log_file(request: HttpRequest, number: int) -> StreamingHttpResponse:
 def smoke_picture(request: HttpRequest, number: int, attempt: int, sample: int, name: str) -> HttpResponse:
     """Return a picture of a smoke test as PNG, for those who see its log."""
     shown = submission_of(request, number)
-    if not sees_inside(request, shown.repository.entry):
+    if not sees_everything_of(request.user, shown.repository.entry):
         raise PermissionDenied
     build = get_object_or_404(shown.builds, attempt=attempt)
     try:

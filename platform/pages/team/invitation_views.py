@@ -8,12 +8,13 @@ from django.shortcuts import get_object_or_404, redirect
 from django.views.decorators.http import require_POST
 
 from accounts.models import Invitation
+from accounts.selectors import signed_in_user
 from competitions import invitations
 from competitions.invitations import withdraw_invitation
 from competitions.selectors import visible_competitions
 from core.errors import Refusal
 from pages import flash_messages
-from pages.access import own_entry_of, signed_in_user
+from pages.access import own_entry_of
 
 
 @require_POST

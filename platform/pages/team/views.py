@@ -12,13 +12,13 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from accounts import services as accounts
 from accounts.models import Membership
-from accounts.selectors import open_invitations
+from accounts.selectors import open_invitations, signed_in_user
 from competitions import services as competitions
 from competitions.models import Entry, TermsVersion, Track
-from competitions.selectors import acceptance_of, invitations_of, terms_in_force
+from competitions.selectors import acceptance_of, invitations_of, sees_everything_of, terms_in_force
 from core.errors import Refusal
 from pages import flash_messages
-from pages.access import competition_of, entry_of, in_team, own_entry_of, sees_inside, signed_in_user
+from pages.access import competition_of, entry_of, in_team, own_entry_of
 from pages.board.history_views import team_charts
 from pages.competition.calendar import calendar
 from pages.shared_pages import shared
@@ -34,7 +34,7 @@ from webhooks.selectors import webhooks_of
 def team(request: HttpRequest, slug: str) -> HttpResponse:
     """Show members, standings and submissions to everyone, and repositories and slots to the team."""
     entry = entry_of(request, slug)
-    inside = sees_inside(request, entry)
+    inside = sees_everything_of(request.user, entry)
     chosen = {name: request.GET.get(name, "") for name in ("of", "state")}
     shown = team_page(
         request, entry, request.GET.get("page"), track_name=chosen["of"], state=chosen["state"], inside=inside

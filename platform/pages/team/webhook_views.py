@@ -12,11 +12,11 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from accounts.models import User
-from accounts.selectors import is_captain
+from accounts.selectors import is_captain, signed_in_user
 from competitions.models import Entry
 from core.errors import Refusal
 from pages import flash_messages
-from pages.access import entry_of, signed_in_user
+from pages.access import entry_of
 from webhooks import services
 from webhooks.forms import WebhookForm
 from webhooks.models import Webhook
@@ -56,21 +56,21 @@ def webhook(request: HttpRequest, slug: str, number: int) -> HttpResponse:
 @login_required
 def test(request: HttpRequest, slug: str, number: int) -> HttpResponse:
     """Send a test delivery."""
-    return _act(request, slug, number, _ask_for_test, "A test is on its way.")
+    return _act(request, slug, number, services.ask_for_test, "A test is on its way.")
 
 
 @require_POST
 @login_required
 def enable(request: HttpRequest, slug: str, number: int) -> HttpResponse:
     """Enable a webhook that was disabled."""
-    return _act(request, slug, number, _enable, "The webhook is enabled.")
+    return _act(request, slug, number, services.enable, "The webhook is enabled.")
 
 
 @require_POST
 @login_required
 def remove(request: HttpRequest, slug: str, number: int) -> HttpResponse:
     """Remove a webhook with its deliveries."""
-    return _act(request, slug, number, _remove, "The webhook is removed.")
+    return _act(request, slug, number, services.remove, "The webhook is removed.")
 
 
 @require_POST
@@ -78,16 +78,16 @@ def remove(request: HttpRequest, slug: str, number: int) -> HttpResponse:
 def send_again(request: HttpRequest, slug: str, number: int, delivery: int) -> HttpResponse:
     """Send a delivery again."""
 
-    def again(found: Webhook, by: User) -> None:
-        services.ask_again(delivery=get_object_or_404(found.deliveries, pk=delivery), by=by)
+    def again(webhook: Webhook, by: User) -> None:
+        services.ask_again(delivery=get_object_or_404(webhook.deliveries, pk=delivery), by=by)
 
     return _act(request, slug, number, again, "The delivery is on its way again.")
 
 
-def _act(request: HttpRequest, slug: str, number: int, act: Callable[[Webhook, User], None], done: str) -> HttpResponse:
+def _act(request: HttpRequest, slug: str, number: int, act: Callable[..., object], done: str) -> HttpResponse:
     found = get_object_or_404(webhooks_of(_captains_entry(request, slug)), pk=number)
     try:
-        act(found, signed_in_user(request))
+        act(webhook=found, by=signed_in_user(request))
     except Refusal as refusal:
         flash_messages.show_refusal(request, refusal)
     else:
@@ -95,18 +95,6 @@ def _act(request: HttpRequest, slug: str, number: int, act: Callable[[Webhook, U
     if not Webhook.objects.filter(pk=number).exists():
         return redirect("pages:webhooks", slug)
     return redirect("pages:webhook", slug, number)
-
-
-def _ask_for_test(webhook: Webhook, by: User) -> None:
-    services.ask_for_test(webhook=webhook, by=by)
-
-
-def _enable(webhook: Webhook, by: User) -> None:
-    services.enable(webhook=webhook, by=by)
-
-
-def _remove(webhook: Webhook, by: User) -> None:
-    services.remove(webhook=webhook, by=by)
 
 
 def _captains_entry(request: HttpRequest, slug: str) -> Entry:

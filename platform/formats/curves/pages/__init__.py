@@ -5,41 +5,26 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
-from django.contrib.auth.models import AnonymousUser
 from django.http import HttpRequest
 from django.urls import URLPattern, path
 
-from accounts.models import User
-from competitions.models import Entry, RulesVersion, Track
-from evaluation.charts.chart_table import ChartTable
-from evaluation.charts.line_chart import LineChart
+from competitions.models import Track
 from formats.curves.board import CurvesBoard
 from formats.curves.models import Benchmark, Proof
-from formats.curves.pages import best_known_views, introduction
+from formats.curves.pages import best_known_views
 from formats.curves.pages.board_page import board_content, board_table
 from formats.curves.pages.comparison import comparison_content, comparison_table
 from formats.curves.pages.history import history_chart, history_content, team_history
+from formats.curves.pages.introduction import guide, home, origin
 from formats.curves.pages.proof_queue import held_with_proofs, stuck_proofs, with_proofs
 from formats.curves.pages.round_page import round_content
 from formats.curves.pages.rules_table import rules_rows
 from formats.curves.pages.submission import submission_content
 from formats.curves.tracks import MODEL
 from pages.column_leaderboard_pages import PlainPages
-from pages.competition.citation import Origin
-from pages.competition.rules_table import RuleRow
-from pages.formats import (
-    BoardContent,
-    Content,
-    Guide,
-    HomeTexts,
-    RoundContent,
-    RoundTexts,
-    SubmissionContent,
-    WorkQueue,
-)
+from pages.formats import RoundContent, RoundTexts, WorkQueue
 from pages.status.incidents import RETRY, RowsToFix, Urgency
 from rounds.models import Release, Round
-from submissions.models import Build, Submission
 
 
 class CurvesPages(PlainPages):
@@ -62,48 +47,23 @@ class CurvesPages(PlainPages):
             path(f"{model}/proofs/<key:proof>.npz", best_known_views.images, name="proof_images"),
         ]
 
-    def board(self, request: HttpRequest, track: Track) -> BoardContent:
-        return board_content(request, track)
-
-    def board_table(self, request: HttpRequest, track: Track) -> ChartTable:
-        return board_table(request, track)
-
-    def curves(self, request: HttpRequest, track: Track) -> Content:
-        return comparison_content(request, track)
-
-    def curves_table(self, request: HttpRequest, track: Track) -> ChartTable | None:
-        return comparison_table(request, track)
-
-    def history(self, request: HttpRequest, track: Track) -> Content:
-        return history_content(request, track)
-
-    def history_chart(self, request: HttpRequest, track: Track, name: str) -> LineChart | None:
-        return history_chart(request, track, name)
-
-    def team_history(self, entry: Entry, track: Track, user: User | AnonymousUser) -> Sequence[LineChart]:
-        return team_history(entry, track, user)
-
-    def submission(
-        self, request: HttpRequest, shown: Submission, builds: Sequence[Build], *, inside: bool
-    ) -> SubmissionContent:
-        return submission_content(request, shown, builds, inside=inside)
+    board = staticmethod(board_content)
+    board_table = staticmethod(board_table)
+    curves = staticmethod(comparison_content)
+    curves_table = staticmethod(comparison_table)
+    history = staticmethod(history_content)
+    history_chart = staticmethod(history_chart)
+    team_history = staticmethod(team_history)
+    submission = staticmethod(submission_content)
+    rules = staticmethod(rules_rows)
+    home = staticmethod(home)
+    guide = staticmethod(guide)
+    origin = staticmethod(origin)
 
     def round_results(
         self, request: HttpRequest, shown: Round, tracks: Sequence[Track], public: Mapping[str, Release]
     ) -> RoundContent:
         return round_content(shown, super().round_results(request, shown, tracks, public))
-
-    def rules(self, version: RulesVersion) -> Sequence[RuleRow]:
-        return rules_rows(version)
-
-    def home(self) -> HomeTexts:
-        return introduction.home()
-
-    def guide(self) -> Guide:
-        return introduction.guide()
-
-    def origin(self) -> Origin:
-        return introduction.origin()
 
     @property
     def round_texts(self) -> RoundTexts:

@@ -16,6 +16,7 @@ from rest_framework.throttling import UserRateThrottle
 from rest_framework.views import APIView
 
 from accounts.models import User
+from accounts.selectors import signed_in_user
 from core import clock, object_store
 from core.errors import Refusal, RefusedForNow
 from formats.curves.best_known.history import best_known
@@ -24,7 +25,7 @@ from formats.curves.best_known.uploads import MOST_BYTES, too_large, upload
 from formats.curves.models import Proof
 from formats.curves.pages.best_known_page import history_table, page_context
 from pages import flash_messages
-from pages.access import round_of, signed_in_user
+from pages.access import round_of
 from pages.csv_download import csv_file
 from pages.site.body_limit import limits_its_body
 from rounds.models import RoundEntry

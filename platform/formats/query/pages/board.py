@@ -165,7 +165,7 @@ def _tops(tracks: Sequence[Track], count: int, freezes: Mapping[int, Freeze]) ->
     return tops(tracks, count, live={track.competition_id for track in tracks} - freezes.keys())
 
 
-def public_scores(track: Track, most: int, entry: Entry | None) -> list[PublicScore]:
+def public_scores(track: Track, most: int, entry: Entry | None = None) -> list[PublicScore]:
     """Return the newest public scores of a track, or of a team on it."""
     return [
         PublicScore(

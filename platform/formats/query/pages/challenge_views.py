@@ -9,6 +9,7 @@ from django.shortcuts import get_object_or_404, render
 from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
 
+from competitions.selectors import sees_everything_of
 from core.errors import Refusal
 from evaluation.formats.query.results import Outcome
 from formats.query import NAME
@@ -24,7 +25,7 @@ from formats.query.pages.reproduction import challenge_reproduction
 from formats.query.pages.rules_table import scale
 from formats.query.tracks import MODEL, TARGETED
 from pages import polling
-from pages.access import check_visible, in_team, sees_inside, submission_of
+from pages.access import check_visible, in_team, submission_of
 from pages.submission.views import change
 
 _EVERY = 5
@@ -131,6 +132,6 @@ def _challenge_of(request: HttpRequest, number: int) -> Challenge:
     found = get_object_or_404(shown_challenges(), pk=number)
     entry = found.submission.repository.entry
     check_visible(request, entry.competition)
-    if not sees_inside(request, entry):
+    if not sees_everything_of(request.user, entry):
         raise PermissionDenied
     return found

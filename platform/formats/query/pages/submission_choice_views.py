@@ -7,10 +7,11 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect
 from django.views.decorators.http import require_POST
 
+from accounts.selectors import signed_in_user
 from core.errors import Refusal
 from formats.query.leaderboards import choose_submission
 from pages import flash_messages
-from pages.access import own_entry_of, signed_in_user
+from pages.access import own_entry_of
 from pages.submission.views import change
 from repositories.models import Repository
 

@@ -6,14 +6,12 @@ import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import datetime
 from functools import partial
-from typing import IO, TYPE_CHECKING
+from typing import IO
 
 from django.db.models import Exists, OuterRef, QuerySet
-from django.forms import Field
 
 from competitions.board_freezes import frozen_since
-from competitions.models import Competition, RulesVersion, SampleSet
-from core.data_difference import Verified
+from competitions.models import Competition, SampleSet
 from formats.query.leaderboards.evaluation_basis import counted_at, counting, places_at, valid_baselines
 from formats.query.leaderboards.submission_choices import chosen_submissions
 from formats.query.matches import services as matches
@@ -35,12 +33,7 @@ from formats.query.rounds.preview import preview
 from formats.query.rounds.round_advancement import OPEN_STATES, advance_round
 from rounds.formats import Counting, MatchInRound
 from rounds.models import Round, RoundEntry
-from rounds.publishing.preview import Preview
-from rounds.running.dashboard_tables import DashboardPart
 from submissions.models import Player
-
-if TYPE_CHECKING:
-    from accounts.models import User
 
 _KEY = re.compile(r"[1-9][0-9]{0,17}")
 """The key of a match, as the address of its page has it."""
@@ -55,11 +48,16 @@ class QueryRounds:
     )
     schedules: Mapping[str, str] = dict(RoundSchedule.choices)
 
-    def plan_fields(self) -> Mapping[str, Field]:
-        return plan_fields()
-
-    def schedule(self, schedule: str, *, guard: bool) -> tuple[str, bool]:
-        return chosen_schedule(schedule, guard=guard)
+    plan_fields = staticmethod(plan_fields)
+    schedule = staticmethod(chosen_schedule)
+    check_field = staticmethod(check_field)
+    commitment_to_field = staticmethod(commitment_to_field)
+    advance = staticmethod(advance_round)
+    dashboard_part = staticmethod(dashboard_part)
+    preview = staticmethod(preview)
+    publish = staticmethod(publish_pools)
+    perturbed_table = staticmethod(pairs_table)
+    verify = staticmethod(verify)
 
     def ever_played(self, source: SampleSet) -> bool:
         return ever_played(source)
@@ -73,17 +71,11 @@ class QueryRounds:
             baselines=valid_baselines(),
         )
 
-    def check_field(self, round_: Round, entries: Sequence[RoundEntry], rules: RulesVersion) -> None:
-        check_field(round_, entries, rules)
-
     def check_sides(self, round_: Round, entries: Sequence[RoundEntry]) -> None:
         check_sides(entries)
 
     def freeze(self, round_: Round, entries: Sequence[RoundEntry]) -> None:
         """Do nothing: each step requests its matches."""
-
-    def commitment_to_field(self, round_: Round, entries: Sequence[RoundEntry], salt: str) -> str:
-        return commitment_to_field(round_, entries, salt)
 
     def start(self, round_: Round) -> None:
         """Do nothing: the first step requests the first matches."""
@@ -97,26 +89,14 @@ class QueryRounds:
     def cancel(self, round_: Round) -> None:
         matches.cancel(_matches(round_))
 
-    def advance(self, round_: Round) -> None:
-        advance_round(round_)
-
     def outcome(self, round_: Round, entries: Sequence[RoundEntry]) -> IO[bytes]:
         return outcome_of(round_, facts_of(round_), entries)
-
-    def dashboard_part(self, round_: Round, views: Sequence[Preview]) -> DashboardPart:
-        return dashboard_part(round_, views)
 
     def playing_workers(self) -> Collection[str]:
         return set(Piece.objects.filter(state=Piece.State.CLAIMED).values_list("worker__name", flat=True))
 
-    def preview(self, round_: Round) -> list[Preview]:
-        return preview(round_)
-
     def future_opponents(self, competition: Competition) -> QuerySet[Player]:
         return Player.objects.filter(pool_places__pool__track__competition=competition)
-
-    def publish(self, round_: Round, views: Sequence[Preview], by: User) -> None:
-        publish_pools(round_, views, by)
 
     def secret_order_since(self, round_: Round) -> datetime | None:
         return frozen_since(round_.competition)
@@ -131,15 +111,9 @@ class QueryRounds:
     def being_played(self, sets: QuerySet[SampleSet]) -> QuerySet[SampleSet]:
         return sets.filter(Exists(Match.objects.filter(sample_set=OuterRef("pk"), state__in=OPEN_STATES)))
 
-    def perturbed_table(self, round_: Round) -> bytes:
-        return pairs_table(round_)
-
     def perturbed_images(self, round_: Round, number: int) -> Callable[[], IO[bytes]] | None:
         match = pairs_of(round_).filter(pk=number, attack__given_title="").first()  # none that a hidden attack made
         return None if match is None else partial(open_images, match)
-
-    def verify(self, competitions: QuerySet[Competition], *, repair: bool) -> Verified:
-        return verify(competitions, repair=repair)
 
 
 def _matches(round_: Round) -> QuerySet[Match]:

@@ -5,22 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from core.errors import Refusal
-from evaluation.builder.manifest import (
-    MANIFEST_NAME,
-    MAX_MANIFEST_BYTES,
-    Manifest,
-    all_in_one,
-    irregular_manifest,
-    missing_manifest,
-    parse_within_limits,
-)
+from evaluation.builder.manifest import MANIFEST_NAME, Manifest, all_in_one
 from evaluation.builder.run_script_check import require_script
 from evaluation.domain.errors import ManifestRefusal
 from formats.query.submissions.preflight_2018 import check_2018, is_2018
 from repositories.git_reader import GitReader, TreeFile
-from submissions.build_plans import PLAIN_FILES, plan_of
+from submissions.build_plans import plan_of
 from submissions.checked_commit import CheckedCommit
-from workers.selectors import gpu_worker_is_live
+from submissions.commit_manifest import manifest_of, missing_gpu
 
 
 def check_commit(track_name: str, commit: str, files: Sequence[TreeFile], reader: GitReader) -> CheckedCommit:
@@ -31,7 +23,7 @@ def check_commit(track_name: str, commit: str, files: Sequence[TreeFile], reader
     if is_2018({file.path for file in files}):
         return check_2018(track_name, files, reader)
     try:
-        manifest = _manifest(commit, files, reader)
+        manifest = manifest_of(commit, files, reader)
     except ManifestRefusal as refusal:
         raise all_in_one([refusal, *_script_errors(refusal.run, files)]) from refusal
     found = [*_site_errors(manifest, track_name), *_script_errors(manifest.run, files)]
@@ -50,13 +42,8 @@ def _site_errors(manifest: Manifest, track_name: str) -> list[Refusal]:
                 fix=f'write track = "{track_name}", or push to the team\'s repository {manifest.track}.git',
             )
         )
-    if manifest.gpu and not gpu_worker_is_live():  # its build would be useless
-        found.append(
-            Refusal(
-                f"{MANIFEST_NAME} says gpu = true, and no worker with a GPU is running now",
-                fix="write gpu = false if a CPU is enough, or push again when the Status page shows a GPU worker",
-            )
-        )
+    if error := missing_gpu(manifest):
+        found.append(error)
     return found
 
 
@@ -68,12 +55,3 @@ def _script_errors(run: tuple[str, ...], files: Sequence[TreeFile]) -> list[Refu
     except Refusal as refusal:
         return [refusal]
     return []
-
-
-def _manifest(commit: str, files: Sequence[TreeFile], reader: GitReader) -> Manifest:
-    file = next((file for file in files if file.path == MANIFEST_NAME), None)
-    if file is None:
-        raise missing_manifest(f"commit {commit[:7]}")
-    if file.mode not in PLAIN_FILES:
-        raise irregular_manifest()
-    return parse_within_limits(reader.content(file.object, MAX_MANIFEST_BYTES + 1))

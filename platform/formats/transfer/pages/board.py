@@ -95,7 +95,7 @@ def _best(
     return best_of([track for track in tracks if track.competition_id not in freezes], count)
 
 
-def public_scores(track: Track, most: int, entry: Entry | None) -> list[PublicScore]:
+def public_scores(track: Track, most: int, entry: Entry | None = None) -> list[PublicScore]:
     """Return the newest public scores of a track, or of a team on it; none while the leaderboards are frozen."""
     if frozen_since(track.competition) is not None:
         return []

@@ -11,7 +11,6 @@ from django.db.models import Exists, OuterRef, QuerySet
 
 from competitions.models import Competition, RulesVersion, SampleSet
 from core import object_store
-from core.data_difference import Verified
 from core.errors import Fault
 from formats.transfer.rounds.competition_verification import verify
 from formats.transfer.rounds.dashboard import dashboard_part
@@ -23,10 +22,8 @@ from formats.transfer.rounds.round_advancement import advance_round, frozen_tour
 from formats.transfer.rounds.round_participants import check_sides, participants, players_of
 from formats.transfer.tournaments import round_tournaments
 from formats.transfer.tournaments.selectors import ever_held, held_by_workers, with_open_runs
-from rounds.formats import Counting, LeaderboardsContinue, MatchInRound
+from rounds.formats import Counting, LeaderboardsContinue
 from rounds.models import Round, RoundEntry
-from rounds.publishing.preview import Preview
-from rounds.running.dashboard_tables import DashboardPart
 from submissions.selectors import ready_submissions
 
 
@@ -37,8 +34,13 @@ class TransferRounds(LeaderboardsContinue):
     publication_effect = "There are no pools, and the leaderboards continue."
     schedules: Mapping[str, str] = {"all": "every attack against every defence"}
 
-    def ever_played(self, source: SampleSet) -> bool:
-        return ever_held(source)
+    ever_played = staticmethod(ever_held)
+    advance = staticmethod(advance_round)
+    dashboard_part = staticmethod(dashboard_part)
+    preview = staticmethod(preview)
+    find_matches = staticmethod(matches_of)
+    perturbed_table = staticmethod(attack_runs_table)
+    verify = staticmethod(verify)
 
     def counting(self, competition: Competition, at: datetime) -> Counting:
         """Return the ready submissions: teams cannot choose, and places do not seed a round of all pairs."""
@@ -73,33 +75,15 @@ class TransferRounds(LeaderboardsContinue):
         if tournament := tournament_of(round_):
             round_tournaments.end(tournament)
 
-    def advance(self, round_: Round) -> None:
-        advance_round(round_)
-
     def outcome(self, round_: Round, entries: Sequence[RoundEntry]) -> IO[bytes]:
         return body_of(round_, record_of(round_, entries, frozen_tournament(round_)))
-
-    def dashboard_part(self, round_: Round, views: Sequence[Preview]) -> DashboardPart:
-        return dashboard_part(round_, views)
 
     def playing_workers(self) -> Collection[str]:
         return held_by_workers().keys()
 
-    def preview(self, round_: Round) -> list[Preview]:
-        return preview(round_)
-
-    def find_matches(self, round_: Round, keys: Collection[str]) -> Mapping[str, MatchInRound]:
-        return matches_of(round_, keys)
-
     def being_played(self, sets: QuerySet[SampleSet]) -> QuerySet[SampleSet]:
         return sets.filter(Exists(with_open_runs().filter(sample_set=OuterRef("pk"))))
-
-    def perturbed_table(self, round_: Round) -> bytes:
-        return attack_runs_table(round_)
 
     def perturbed_images(self, round_: Round, number: int) -> Callable[[], IO[bytes]] | None:
         run = attack_runs_of(round_).filter(pk=number, attack__given_title="").first()  # none that is hidden
         return None if run is None else partial(object_store.open_object, run.artefact)
-
-    def verify(self, competitions: QuerySet[Competition], *, repair: bool) -> Verified:
-        return verify(competitions, repair=repair)
