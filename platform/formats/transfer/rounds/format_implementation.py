@@ -27,7 +27,7 @@ from rounds.formats import Counting, LeaderboardsContinue, MatchInRound
 from rounds.models import Round, RoundEntry
 from rounds.publishing.preview import Preview
 from rounds.running.dashboard_tables import DashboardPart
-from submissions.selectors import ready_submissions
+from submissions.selectors import ready_submissions, submitted_baselines
 
 
 class TransferRounds(LeaderboardsContinue):
@@ -42,7 +42,7 @@ class TransferRounds(LeaderboardsContinue):
 
     def counting(self, competition: Competition, at: datetime) -> Counting:
         """Return the ready submissions: teams cannot choose, and places do not seed a round of all pairs."""
-        return Counting(ready_submissions())
+        return Counting(ready_submissions(), baselines=submitted_baselines())
 
     def check_field(self, round_: Round, entries: Sequence[RoundEntry], rules: RulesVersion) -> None:
         check_size(round_, players_of(round_.competition, entries), rules)
