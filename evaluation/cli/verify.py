@@ -39,6 +39,9 @@ def add_parser(subcommands: Any) -> None:
     command.add_argument(
         "--perturbed", type=Path, nargs="+", default=[], metavar="ZIP", help="released archives of perturbed images"
     )
+    command.add_argument(
+        "--outcome", metavar="HEX", help="snapshot hash of the round, from its page, to which the objections belong"
+    )
     command.add_argument("--json", action="store_true", help="print the report as JSON")
     command.set_defaults(run=run)
 
@@ -52,8 +55,9 @@ def run(given: argparse.Namespace) -> int:
             of_objections = is_objections(bundle)
             if of_objections:
                 _require_no_parts(given)
-                report = verify_objections(bundle, key)
+                report = verify_objections(bundle, key, _lower(given.outcome))
             else:
+                _require_no_outcome(given)
                 verify = verifier_of(format_of_bundle(bundle))
                 report = verify(bundle, key, **commitments, images=secret, perturbed=_opened(given.perturbed))
     if given.json:
@@ -85,6 +89,15 @@ def _require_no_parts(given: argparse.Namespace) -> None:
         raise Refusal(
             f"{given.bundle} holds the objections to a round, which have no samples, field or images",
             fix="leave --samples, --field, --images and --perturbed out",
+        )
+
+
+def _require_no_outcome(given: argparse.Namespace) -> None:
+    """Raise `Refusal` for the option that is about objections."""
+    if given.outcome:
+        raise Refusal(
+            f"{given.bundle} is a bundle, whose snapshot hash follows from its rows",
+            fix="leave --outcome out, and compare the snapshot in the report",
         )
 
 

@@ -24,6 +24,8 @@ class Draw:
     source: SampleSet
     sample_set: SampleSet
     """Unsaved, without a name."""
+    commitment: str
+    """The hexadecimal SHA-256 of their salted hashes in order, as a JSON list without spaces: a round publishes it."""
     compared: frozenset[int]
     """Primary keys of the sets that share no image with the source."""
 
@@ -49,9 +51,10 @@ def draw_samples(*, source: SampleSet, count: int, salt: str) -> Draw:
         class_names=source.class_names,
         drawn_from=source,
     )
-    if len(set(sample_hashes(drawn, salt))) < count:
+    hashes = sample_hashes(drawn, salt)
+    if len(set(hashes)) < count:
         raise Refusal(f"{source} contains a sample twice", fix="import a set without duplicate images")
-    return Draw(source, drawn, frozenset(other.pk for other in shown))
+    return Draw(source, drawn, commitment_to(hashes), frozenset(other.pk for other in shown))
 
 
 def keep_draw(drawn: Draw, *, name: str) -> SampleSet:
@@ -69,14 +72,6 @@ def keep_draw(drawn: Draw, *, name: str) -> SampleSet:
         sample_set.name, sample_set.imported_at = name, clock.now()
         sample_set.save()
     return sample_set
-
-
-def commitment_of(sample_set: SampleSet, salt: str) -> str:
-    """Return the commitment of a planned round: the hexadecimal SHA-256 of the samples' salted hashes.
-
-    The hashes are taken in order, as a JSON list without spaces.
-    """
-    return commitment_to(sample_hashes(sample_set, salt))
 
 
 def _check_unseen(source: SampleSet, shown: Iterable[SampleSet]) -> None:

@@ -176,6 +176,10 @@ def shown_sets() -> QuerySet[SampleSet]:
 
 
 def overlapping(sample_set: SampleSet, others: Iterable[SampleSet]) -> SampleSet | None:
-    """Return the first of `others`, except the set itself, that shares an image with it. Reads all images."""
-    own = image_hashes(sample_set)
-    return next((other for other in others if other.pk != sample_set.pk and own & image_hashes(other)), None)
+    """Return the first of `others`, except the set itself, that shares an image with it.
+
+    Reads all images, but none where there is no other set: those of a large set take seconds.
+    """
+    compared = [other for other in others if other.pk != sample_set.pk]
+    own = image_hashes(sample_set) if compared else frozenset()
+    return next((other for other in compared if own & image_hashes(other)), None)

@@ -192,6 +192,8 @@ class Objection(models.Model):
     )
     match = models.CharField(max_length=40, blank=True, verbose_name="to match")
     """The match as its format names it, `rounds.formats.RoundFormat.find_matches`."""
+    outcome = models.CharField(max_length=64, blank=True, editable=False)
+    """The snapshot hash of the result that it concerns; empty for those that were made before it was kept."""
     text = models.TextField()
     made_at = models.DateTimeField()
     made_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+")

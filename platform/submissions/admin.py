@@ -128,8 +128,7 @@ class SubmissionAdmin(ReadOnlyAdmin):
             "Make baseline",
             "Each submission is listed as a baseline, with its team, and is an opponent as other baselines are. "
             "It no longer counts for its team: the newest other one does. Rounds that are frozen keep it as an "
-            "entry. In later ones of the query format it takes part without prizes, and those of the transfer format "
-            "leave it out. Its team sees the reason. You can end this later.",
+            "entry, and in later ones it takes part without prizes. Its team sees the reason. You can end this later.",
             "made baselines",
             lambda row, by, reason: services.make_baseline(submission=row, by=by, reason=reason),
             needs=Right.JUDGE,

@@ -9,7 +9,7 @@ from django.db.models import Q
 from accounts.models import User
 from accounts.selectors import is_member
 from competitions.formats import track_title
-from competitions.models import Competition, FreezeWindow
+from competitions.models import Competition, Entry, FreezeWindow
 from competitions.selectors import require_not_archived
 from competitions.terms import require_accepted_terms
 from core import clock
@@ -99,6 +99,20 @@ def check_commit_is_new(repository: Repository, commit: str) -> None:
         f"commit {commit[:7]} is already submission {earlier.pk} ({earlier.get_state_display()})",
         fix="commit a change, or withdraw that submission first",
     )
+
+
+def check_title(entry: Entry, title: str) -> None:
+    """Raise `Refusal` for the title of a hidden submission of the team: it does not become public by another commit.
+
+    Titles of other teams do not count, as the answer would tell what is hidden.
+    """
+    hidden = Submission.objects.filter(repository__entry=entry, hidden_at__isnull=False, given_title__iexact=title)
+    if earlier := hidden.order_by("pk").last():
+        raise Refusal(
+            f"the title {title!r} is that of submission {earlier.pk}, which the organisers have hidden: "
+            f"{earlier.hidden_for}",
+            fix="give it another title in its manifest, or ask the organisers to show that submission again",
+        )
 
 
 def _not_yet(competition: Competition, problem: str, at: datetime) -> Refusal:

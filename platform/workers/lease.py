@@ -116,15 +116,27 @@ class Heartbeat:
         finally:
             self._also.remove(act)
 
+    @contextmanager
+    def stop_if_lost(self, row: Leased) -> Iterator[threading.Event]:
+        """Yield an event for the work on `row`, which is set in the block once the lease is lost or dropped."""
+        stop = threading.Event()
+
+        def look() -> None:
+            if not self.holds(row):
+                stop.set()
+
+        with self.also(look):
+            yield stop
+
     def drop(self, row: Leased) -> None:
         """Stop renewing the lease of `row`."""
         self._held.pop((type(row), row.pk), None)
 
     def beat(self) -> None:
-        """Do what goes with a beat, and renew the leases."""
+        """Renew the leases, and do what goes with a beat."""
+        self.renew()
         for act in list(self._also):
             act()
-        self.renew()
 
     def renew(self) -> None:
         """Renew the leases; drop those that are lost or too old."""

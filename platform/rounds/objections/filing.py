@@ -53,6 +53,7 @@ def file_objection(*, round_: Round, by: User, text: str, entry: int | None = No
             team=team,
             entry_id=entry,
             match=match,
+            outcome=current.outcome,
             text=text,
             made_at=clock.database_now(),
             made_by=by,

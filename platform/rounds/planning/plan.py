@@ -12,7 +12,7 @@ from django.db.models import Max
 from competitions.freeze_windows import plan_window
 from competitions.models import MAX_OBJECTION_DAYS, Competition, SampleSet
 from competitions.round_tables import PURPOSES
-from competitions.sample_draw import commitment_of, draw_samples, keep_draw
+from competitions.sample_draw import draw_samples, keep_draw
 from competitions.selectors import require, require_not_archived, rules_in_force
 from core import clock, event_log
 from core.errors import Refusal, RefusedInState
@@ -64,7 +64,6 @@ def plan_round(
     _check_samples(competition, round_format, kind, source, samples)
     # before the transaction, since it reads many images; leftovers in the store are harmless
     drawn = draw_samples(source=source, count=samples, salt=salt)
-    commitment = commitment_of(drawn.sample_set, salt)
     with transaction.atomic():
         require_not_archived(Competition.objects.select_for_update(no_key=True).get(pk=competition.pk))
         source = SampleSet.objects.select_for_update(no_key=True).get(pk=source.pk)
@@ -82,7 +81,7 @@ def plan_round(
             window=plan_window(competition=competition, starts_at=starts_at, ends_at=ends_at, reason=title, by=by),
             sample_set=sample_set,
             salt=salt,
-            commitment=commitment,
+            commitment=drawn.commitment,
             state_since=now,
             planned_at=now,
             bundle_format=round_format.bundle_format,

@@ -18,7 +18,9 @@ from rounds.release.signing_keys import signed
 def objections_of(round_: Round) -> IO[bytes]:
     """Return an open file with what everyone sees of the objections to a round, signed. The caller closes it.
 
-    It follows from rows that do not change once the result is final, so equal bytes come again.
+    Its head names the outcome of the bundle beside which it is released, each line the outcome that the objection
+    concerned. It follows from rows that do not change once the result is final, so equal bytes come again until the
+    outcome is made again without a title.
     """
     until = period_end(round_)
     head = {
@@ -43,6 +45,7 @@ def _line(shown: ShownObjection) -> dict[str, Any]:
         "entrant": entry.submission.repository.entry.team.slug if entry else None,
         "commit": entry.submission.commit if entry else None,
         "match": list(shown.players),
+        "outcome": row.outcome or None,
         "text": row.text,
         "made_at": for_programs(row.made_at),
         "state": row.state,

@@ -71,7 +71,8 @@ def release(*, round_: Round, part: str, by: User, reason: str) -> Release:
     """Release a part of a published round, an action of its organisers.
 
     Releasing again what was withdrawn gives the same bytes, until the signing key changes or the title of an entry is
-    hidden, which then stands in no bundle that is made afterwards. Raise `Refusal` if the part
+    hidden, which then stands in no bundle that is made afterwards; released objections are then released again, too, as
+    they name the outcome of the bundle. Raise `Refusal` if the part
     is public already or may not be: images under embargo, and the bundle that describes them; the bundle while
     leaderboards are frozen; code if none may be cloned or, except for a final, while the competition is running;
     objections while they are made or wait for an answer.
@@ -82,8 +83,7 @@ def release(*, round_: Round, part: str, by: User, reason: str) -> Release:
         raise Refusal(f"a round has no part {part!r}", fix=f"release one of {', '.join(Release.Part.values)}")
     _check_may_be_public(round_, part)
     key = public_key() if part in _SIGNED else ""
-    if part == Release.Part.BUNDLE:
-        leave_out_hidden_titles(round_, by)
+    objections_withdrawn = part == Release.Part.BUNDLE and leave_out_hidden_titles(round_, by)
     content = _made(round_, part)
     with transaction.atomic():
         lock_competition(round_)  # not the round alone: a repository can be public by several
@@ -103,6 +103,8 @@ def release(*, round_: Round, part: str, by: User, reason: str) -> Release:
             Repository.objects.filter(pk__in=opened, public_since=None).update(public_since=row.released_at)
             worker_notifications.notify("rounds.copy_code", round=round_.pk)
         event_log.record("release", row, by=by, reason=reason, round=round_.pk, part=part, content=content)
+    if objections_withdrawn:
+        release(round_=round_, part=Release.Part.OBJECTIONS, by=by, reason=reason)
     return row
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from competitions.models import Competition, SampleSet
-from competitions.sample_draw import commitment_of, draw_samples, keep_draw
+from competitions.sample_draw import draw_samples, keep_draw
 from competitions.sample_store import draw, sample_hashes, samples_of, worst_cases
 from competitions.selectors import imported_sets, sample_set_for
 from competitions.services import export_competition, import_competition
@@ -53,8 +53,9 @@ def test_a_sample_is_hashed_with_the_salt_its_label_and_its_target(source: Sampl
 
 
 def test_the_commitment_is_to_all_hashes_in_their_order(source: SampleSet) -> None:
-    listed = json.dumps(list(sample_hashes(source, SALT))).replace(" ", "")
-    assert commitment_of(source, SALT) == hashlib.sha256(listed.encode()).hexdigest()
+    drawn = draw_samples(source=source, count=8, salt=SALT)
+    listed = json.dumps(list(sample_hashes(drawn.sample_set, SALT))).replace(" ", "")
+    assert drawn.commitment == hashlib.sha256(listed.encode()).hexdigest()
 
 
 @pytest.mark.parametrize("count", [0, 13])

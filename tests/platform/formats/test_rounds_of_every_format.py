@@ -34,6 +34,7 @@ from rounds.release.signing_keys import public_key
 from rounds.site_verification import verify
 from submissions.formats import submission_formats
 from submissions.models import Player, Submission
+from submissions.services import make_baseline
 from tests.platform.conftest import FakeClock
 from tests.platform.formats.conftest import Open
 from tests.platform.formats.simulated_work import play, sweep_and_play, worker
@@ -73,6 +74,19 @@ def test_a_round_is_frozen_started_paused_resumed_and_cancelled(opened: Open, pl
     assert tracks == {track.name for track in opened.competition.tracks.all()}
     everything = Competition.objects.filter(format=name)
     assert round_formats[name].verify(everything, repair=False).differences == ()
+
+
+@each_format
+def test_a_submission_that_was_made_a_baseline_enters_without_prizes(opened: Open, planned: Round, name: str) -> None:
+    baseline = Submission.objects.earliest("pk")
+    if not submission_formats[name].has_baselines:
+        with pytest.raises(Refusal, match="has no baselines"):
+            make_baseline(submission=baseline, by=opened.olga, reason="Everybody knows it.")
+        return
+    make_baseline(submission=baseline, by=opened.olga, reason="Everybody knows it.")
+    ACTS["freeze"](planned, opened.olga)
+    entry = planned.entries.get(submission=baseline)
+    assert (entry.eligible, entry.ineligible_because) == (False, "the organisers made it a baseline")
 
 
 @each_format

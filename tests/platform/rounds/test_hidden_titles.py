@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+import json
+from datetime import timedelta
+from io import BytesIO
 from typing import TYPE_CHECKING
 
+from accounts.models import Membership, User
 from core import object_store
+from evaluation.bundle.objections_check import verify_objections
 from evaluation.formats.query.bundle.verify import verify
 from rounds.models import Release, Round
+from rounds.objections.closing import answer
+from rounds.objections.filing import file_objection
 from rounds.publishing.publication import publish
-from rounds.release.released_parts import open_part, public_entries, release, withdraw
+from rounds.release.released_parts import open_part, public_entries, release, released, withdraw
+from rounds.release.signing_keys import public_key
 from submissions import hiding
 from submissions.extension_points import published_titles
 from submissions.models import HIDDEN_TITLE, Submission
@@ -56,6 +64,34 @@ def test_a_released_bundle_keeps_the_title_until_it_is_withdrawn_and_released_ag
     withdraw(release=first, by=env.organiser, reason="It names a password.")
     release(round_=round_, part=Release.Part.BUNDLE, by=env.organiser, reason="without the title")
     assert TITLE.encode() not in bundle(round_)
+
+
+def test_released_objections_are_released_again_with_the_new_bundle(env: RoundFixture) -> None:
+    """Each objection keeps the outcome that it concerned."""
+    round_, submission = published(env)
+    Round.objects.filter(pk=round_.pk).update(objection_days=1)
+    round_.refresh_from_db()
+    before, captain = round_.outcome, User.objects.create_user("captain")
+    Membership.objects.create(
+        team=submission.repository.entry.team, user=captain, role=Membership.Role.CAPTAIN, joined_at=env.clock.at
+    )
+    objection = file_objection(round_=round_, by=captain, text="It is wrong.")
+    answer(objection=objection, upheld=True, by=env.organiser, reason="It is.")
+    env.clock.at = env.clock.at + timedelta(days=2)
+    for part in (Release.Part.BUNDLE, Release.Part.OBJECTIONS):
+        release(round_=round_, part=part, by=env.organiser, reason="the end")
+    hiding.hide(submission=submission, by=env.organiser, reason="It names a password.")
+    withdraw(release=released(round_)["bundle"], by=env.organiser, reason="It names a password.")
+    release(round_=round_, part=Release.Part.BUNDLE, by=env.organiser, reason="without the title")
+    assert round_.outcome != before
+    with open_part(round_, Release.Part.OBJECTIONS).open() as file:
+        content = file.read()
+    head, line, _ = (json.loads(each) for each in content.splitlines())
+    assert (head["outcome"], line["outcome"]) == (round_.outcome, before)
+    report = verify_objections(BytesIO(content), public_key(), round_.outcome)
+    assert (report.ok, report.summary[2]) == (True, f"some concern the outcome {before}, before it was made again")
+    (problem,) = verify_objections(BytesIO(content), public_key(), before).problems
+    assert problem.text == f"it is about the outcome {round_.outcome}, not about {before}"
 
 
 def test_no_code_of_its_repository_is_public(env: RoundFixture) -> None:

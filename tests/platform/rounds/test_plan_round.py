@@ -11,8 +11,7 @@ from django.db import connection
 from accounts.models import User
 from competitions import sample_store
 from competitions.models import SampleSet
-from competitions.sample_draw import commitment_of
-from competitions.sample_store import samples_of
+from competitions.sample_store import commitment_to, sample_hashes, samples_of
 from core import clock
 from core.errors import Refusal
 from core.models import Event
@@ -52,7 +51,7 @@ def test_a_planned_round_has_new_samples_and_commits_to_them_without_telling_its
     assert (round_.number, round_.state, round_.sample_set.count) == (1, "planned", 16)
     assert round_.sample_set.drawn_from == env.sources["test"]
     assert round_.sample_set.digest != env.sources["test"].digest
-    assert round_.commitment == commitment_of(round_.sample_set, round_.salt)
+    assert round_.commitment == commitment_to(sample_hashes(round_.sample_set, round_.salt))
     assert (round_.window.starts_at, round_.window.ends_at) == (
         plan_arguments(env)["starts_at"],
         plan_arguments(env)["ends_at"],

@@ -14,7 +14,7 @@ def preview(round_: Round) -> list[Preview]:
     ranks = {
         (row.track_id, row.submission.repository.entry_id): row.rank
         for row in (current_entrants(board) if board else ())
-        if row.submission is not None
+        if row.submission is not None and row.submission.baseline_at is None
     }
     return places_of(round_, lambda entry: _moved(entry, ranks))
 

@@ -34,7 +34,7 @@ from evaluation.formats.transfer.runner.repeated_images import (
     file_names,
     repeats_due,
 )
-from evaluation.formats.transfer.runner.run_batch import RunEnvironment
+from evaluation.formats.transfer.runner.run_batch import RunEnvironment, StoppedError
 from evaluation.formats.transfer.runner.transfer_player import TransferPlayer
 from evaluation.formats.transfer.runner.workspace import sweep_workspaces
 from evaluation.formats.transfer.scoring.scores import TransferStanding, standings
@@ -44,6 +44,7 @@ from formats.transfer.tournaments.rules import transfer_rules
 from submissions.models import Player
 from workers import host_comparisons
 from workers.calibration import calibration, require_steady
+from workers.lease import LostClaimError
 from workers.models import HostComparison
 from workers.sandboxes import open_sandbox
 from workers.worker_slot import device_of, host_of, slot
@@ -93,21 +94,27 @@ def remove_leftovers() -> None:
     sweep_workspaces(open_sandbox())
 
 
-def play(run: AttackRun | DefenceRun | RepeatRun) -> dict[str, Any]:
-    """Play a run; return the columns of its result. Platform errors are raised."""
-    if isinstance(run, AttackRun):
-        return play_attack(run)
-    return play_defence(run) if isinstance(run, DefenceRun) else play_repeat(run)
+def play(run: AttackRun | DefenceRun | RepeatRun, stop: threading.Event) -> dict[str, Any]:
+    """Play a run; return the columns of its result. Platform errors are raised.
+
+    Raise `LostClaimError` once `stop` is set while its submission runs.
+    """
+    try:
+        if isinstance(run, AttackRun):
+            return play_attack(run, stop)
+        return play_defence(run, stop) if isinstance(run, DefenceRun) else play_repeat(run, stop)
+    except StoppedError as stopped:
+        raise LostClaimError(f"{run} was stopped") from stopped
 
 
-def play_attack(run: AttackRun) -> dict[str, Any]:
+def play_attack(run: AttackRun, stop: threading.Event) -> dict[str, Any]:
     """Play an attack on its batch and store its images; return the columns of the result.
 
     Errors of the submission are in the result; platform errors are raised.
     """
     tournament = run.tournament
     batch = batches_of(tournament)[run.batch]
-    made = _runner(tournament, run.attack).attack(ready_player(run.attack, log.debug), batch)
+    made = _runner(tournament, run.attack, stop).attack(ready_player(run.attack, log.debug), batch)
     return _columns(made.run, run.attack) | {
         "made": int(made.made.sum()),
         "hashes": list(made.hashes),
@@ -116,20 +123,20 @@ def play_attack(run: AttackRun) -> dict[str, Any]:
     }
 
 
-def play_defence(run: DefenceRun) -> dict[str, Any]:
+def play_defence(run: DefenceRun, stop: threading.Event) -> dict[str, Any]:
     """Let a defence label the stored images of an attack run; return the columns of the result, as `play_attack`."""
     attack_run = run.attack_run
     tournament = attack_run.tournament
     batch = batches_of(tournament)[attack_run.batch]
     attack = _named(attack_run)
-    runner = _runner(tournament, run.defence)
+    runner = _runner(tournament, run.defence, stop)
     labels = runner.defence(ready_player(run.defence, log.debug), attack, batch, unpack(attack_run, batch))
     return _columns(labels.run, run.defence) | _counts(
         labels, batch, targeted=attack.track is TransferTrack.TARGETED_ATTACK
     )
 
 
-def play_repeat(run: RepeatRun) -> dict[str, Any]:
+def play_repeat(run: RepeatRun, stop: threading.Event) -> dict[str, Any]:
     """Let a defence label images again that it labelled in several runs; return the columns of the result."""
     tournament = run.tournament
     batches = batches_of(tournament)
@@ -145,7 +152,7 @@ def play_repeat(run: RepeatRun) -> dict[str, Any]:
     }
     names = file_names(len(run.images), (tournament.seed, run.defence.digest, run.number))
     images = np.stack([stored[key, index] for key, index in run.images])
-    labels, _, ran = _runner(tournament, run.defence).label(ready_player(run.defence, log.debug), names, images)
+    labels, _, ran = _runner(tournament, run.defence, stop).label(ready_player(run.defence, log.debug), names, images)
     before = [original[key].labels[index] for key, index in run.images]
     truth = [batches[original[key].attack_run.batch].samples[index].label for key, index in run.images]
     counts = count_changes(np.array(before, np.int16), labels, np.array(truth, np.int16))
@@ -237,9 +244,9 @@ def _image(archive: zipfile.ZipFile, name: str) -> Image:
         raise Fault(f"the stored image {name} cannot be read: {error}") from error
 
 
-def _runner(tournament: Tournament, player: Player) -> BatchRunner:
+def _runner(tournament: Tournament, player: Player, stop: threading.Event) -> BatchRunner:
     factor = calibration(gpu=player.gpu)
-    stage = RunEnvironment(open_sandbox(), resources(device_of(slot())), factor, threading.Event())
+    stage = RunEnvironment(open_sandbox(), resources(device_of(slot())), factor, stop)
     return BatchRunner(rules_of(tournament), stage, tournament.seed, _log)
 
 

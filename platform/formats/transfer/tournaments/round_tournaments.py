@@ -60,8 +60,9 @@ def resume(tournament: Tournament) -> None:
 
 
 def end(tournament: Tournament) -> None:
-    """Let nothing be played any more; what was played is kept."""
+    """Let nothing be played any more; what was played is kept, and what workers hold is stopped."""
     Tournament.objects.filter(pk=tournament.pk, ended_at=None).update(ended_at=clock.database_now())
+    run_queue.take_back([tournament])
 
 
 def end_ranked(tournament: Tournament) -> None:

@@ -5,7 +5,7 @@ A run is written only by the holder of its newest fence (`workers.work_item_queu
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from datetime import datetime
 from typing import Any
 
@@ -94,6 +94,19 @@ def commit(run: AnyRun, result: Mapping[str, Any]) -> None:
         if isinstance(run, DefenceRun):
             pair_totals.add(run, result)
         charge(Held(run.priority, run.entry_id, run.claimed_at), now)
+
+
+def take_back(ended: Collection[Tournament]) -> None:
+    """Take the held runs of ended tournaments from their workers, which stop at their next heartbeat.
+
+    They wait, and are played if a tournament is reopened.
+    """
+    for kind in KINDS:
+        of = "attack_run__tournament__in" if kind is DefenceRun else "tournament__in"
+        held = kind.objects.filter(**{of: ended}, state=Run.State.CLAIMED).order_by("pk")
+        if keys := list(held.select_for_update(of=("self",)).values_list("pk", flat=True)):
+            free = {"state": Run.State.WAITING, "lease_until": None, **kind.NO_WORKER}
+            kind.objects.filter(pk__in=keys).update(**free)
 
 
 def anything_waits() -> bool:

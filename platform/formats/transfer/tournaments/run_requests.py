@@ -54,25 +54,25 @@ def request_following(tournament: Tournament, taking_part: Callable[[], Sequence
 
 
 def cancel_runs(tournament: Tournament, taking_part: Sequence[Participant]) -> int:
-    """Delete the waiting runs of players that no longer take part; return how many.
+    """Delete the runs of players that no longer take part and are not played; return how many.
 
-    Those that are played, or held by a worker, are kept. `request_runs` creates them again once they are needed.
+    A worker that holds one stops at its next heartbeat. `request_runs` creates them again once they are needed.
     """
     attacks = [each.player.pk for each in taking_part if each.attacks]
     defences = [each.player.pk for each in taking_part if not each.attacks]
     needed = Q(attack_run__attack__in=attacks, defence__in=defences)
-    cancelled = _delete_waiting(tournament.attack_runs.exclude(attack__in=attacks))
-    cancelled += _delete_waiting(DefenceRun.objects.filter(attack_run__tournament=tournament).exclude(needed))
-    cancelled += _delete_waiting(tournament.repeat_runs.exclude(defence__in=defences))
+    cancelled = _delete_unplayed(tournament.attack_runs.exclude(attack__in=attacks))
+    cancelled += _delete_unplayed(DefenceRun.objects.filter(attack_run__tournament=tournament).exclude(needed))
+    cancelled += _delete_unplayed(tournament.repeat_runs.exclude(defence__in=defences))
     if cancelled:
         event_log.record("cancel_runs", tournament, number=cancelled)
     return cancelled
 
 
-def _delete_waiting(runs: QuerySet[Any]) -> int:
-    """Delete those that wait. A run that is just being claimed is skipped: its worker has it."""
-    waiting = runs.filter(state=Run.State.WAITING).order_by("pk")
-    keys = list(waiting.select_for_update(skip_locked=True, of=("self",)).values_list("pk", flat=True))
+def _delete_unplayed(runs: QuerySet[Any]) -> int:
+    """Delete those that wait or are held. One that is just being claimed or committed is skipped."""
+    unplayed = runs.filter(state__in=(Run.State.WAITING, Run.State.CLAIMED)).order_by("pk")
+    keys = list(unplayed.select_for_update(skip_locked=True, of=("self",)).values_list("pk", flat=True))
     if keys:
         runs.model.objects.filter(pk__in=keys).delete()
     return len(keys)

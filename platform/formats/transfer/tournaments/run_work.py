@@ -44,7 +44,7 @@ class RunWork(ItemQueue[AnyRun, AnyRun]):
 
     @contextmanager
     def session(self, claim: AnyRun, heartbeat: Heartbeat) -> Iterator[PlaySession[AnyRun]]:
-        yield _RunSession()
+        yield _RunSession(heartbeat)
 
     def log_ids(self, claim: AnyRun) -> dict[str, int]:
         return {}
@@ -63,10 +63,14 @@ runs = RunWork()
 
 
 class _RunSession:
-    """One run: players of the transfer format are started for each."""
+    """One run: players of the transfer format are started for each. It is stopped once nobody needs it any more."""
+
+    def __init__(self, heartbeat: Heartbeat) -> None:
+        self._heartbeat = heartbeat
 
     def play(self, claim: AnyRun) -> None:
-        result = engine_adapter.play(claim)
+        with self._heartbeat.stop_if_lost(claim) as stop:
+            result = engine_adapter.play(claim, stop)
         persist(partial(run_queue.commit, claim, result))
         if isinstance(claim, RepeatRun):
             found = engine_adapter.comparisons(claim, result["labels"], host_of(claim.worker))

@@ -64,9 +64,11 @@ def make_tournament(competition: Competition) -> Tournament:
             sample_set=sample_set,
             defaults={"competition": locked, "seed": tournament_seed(rules, sample_set), "made_at": clock.now()},
         )
-        for each in superseded.exclude(pk=made.pk).order_by("pk").select_for_update(no_key=True):
+        ended = list(superseded.exclude(pk=made.pk).order_by("pk").select_for_update(no_key=True))
+        for each in ended:
             Tournament.objects.filter(pk=each.pk).update(ended_at=clock.database_now())
             event_log.record("end", each, followed_by=made.pk)
+        run_queue.take_back(ended)
         if made.ended_at is not None and not made.fixed:
             Tournament.objects.filter(pk=made.pk).update(ended_at=None)
             made.ended_at = None

@@ -11,7 +11,7 @@ import pytest
 
 from accounts.models import Team, User
 from competitions.models import Competition, Entry, FreezeWindow, RulesVersion, SampleSet, Track
-from competitions.sample_draw import commitment_of, draw_samples, keep_draw
+from competitions.sample_draw import draw_samples, keep_draw
 from competitions.sample_store import keep_samples
 from core import clock, object_store
 from evaluation.formats.query.results import Outcome, PieceResult, RefereedSample, Trace
@@ -65,13 +65,14 @@ def published(
 ) -> Published:
     """A final with a model of the Owls, one of the Hawks without prizes, and an attack of the Foxes."""
     now = clock.now()
-    drawn = keep_draw(draw_samples(source=keep("final", "final", "final"), count=SAMPLES, salt=SALT), name="round-1")
+    draw = draw_samples(source=keep("final", "final", "final"), count=SAMPLES, salt=SALT)
+    drawn = keep_draw(draw, name="round-1")
     window = FreezeWindow.objects.create(
         competition=competition, starts_at=now, ends_at=now + timedelta(days=1), reason="the final"
     )
     made = Round.objects.create(
         competition=competition, number=1, title="The final", kind=Round.Kind.FINAL, window=window, sample_set=drawn,
-        salt=SALT, commitment=commitment_of(drawn, SALT), state=Round.State.PUBLISHED, state_since=now, planned_at=now,
+        salt=SALT, commitment=draw.commitment, state=Round.State.PUBLISHED, state_since=now, planned_at=now,
         rules=rules, outcome=object_store.put(LINES),
     )  # fmt: skip
     entries = {

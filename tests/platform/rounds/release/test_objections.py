@@ -363,19 +363,19 @@ def test_the_file_has_every_objection_with_its_answer(
         True,
         (
             "objections to round 1 of digits: 2, 2 answered (1 upheld, 1 rejected), 0 open, 0 withdrawn",
-            f"all of them are signed; they are about the outcome {contested.round.outcome}",
+            f"all of them are signed; they are published with the outcome {contested.round.outcome}",
         ),
     )
     kept = tmp_path / "objections.jsonl"
     kept.write_bytes(content)
-    assert main(["verify", str(kept), "--key", public_key()]) == 0
+    assert main(["verify", str(kept), "--key", public_key(), "--outcome", contested.round.outcome]) == 0
     assert "the signature is valid, and its lines are those that were signed" in capsys.readouterr().out
     assert main(["verify", str(kept), "--images", str(kept)]) != 0
     assert "which have no samples, field or images" in capsys.readouterr().err
     changed = verify_objections(BytesIO(content.replace(b'"rejected"', b'"upheld"')), public_key())
     assert [problem.text for problem in changed.problems] == ["it is not the line that was signed"]
     head, *lines = _lines(contested.round)
-    assert head["outcome"] == contested.round.outcome
+    assert [each["outcome"] for each in (head, *lines)] == [contested.round.outcome] * 3
     assert (head["kind"], head["until"]) == ("objections", "2026-11-26T12:00:00Z")
     assert [(line["number"], line["state"], line["answer"]) for line in lines] == [
         (of_entry.pk, "rejected", "It is as the rules say."),

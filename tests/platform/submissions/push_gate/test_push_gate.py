@@ -17,7 +17,7 @@ from repositories.http.push_hooks import Push
 from repositories.models import Repository
 from repositories.ref_rules import NULL_OBJECT, RefUpdate
 from submissions import quota_ledger
-from submissions.hiding import hide
+from submissions.hiding import hide, show_again
 from submissions.models import QuotaSlot, Submission
 from submissions.push_gate import submission_gate
 from workers.services import record_worker
@@ -214,6 +214,20 @@ def test_it_rejects_the_commit_of_a_hidden_submission_also_when_that_is_withdraw
     Submission.objects.update(state="withdrawn")
     with pytest.raises(Refusal, match="which the organisers have hidden"):
         send("submission-2", commit)
+
+
+def test_it_rejects_the_title_of_a_hidden_submission_of_the_team_until_that_is_shown_again(
+    send: Send, olga: User
+) -> None:
+    send("submission-1")
+    first = Submission.objects.get()
+    hide(submission=first, by=olga, reason="It names a person.")
+    with pytest.raises(Refusal, match=f"is that of submission {first.pk}, .* hidden: It names") as refused:
+        send("submission-2")
+    assert "another title" in refused.value.fix
+    assert QuotaSlot.objects.count() == 1
+    show_again(submission=first, by=olga, reason="The person agrees.")
+    send("submission-2")
 
 
 def test_it_rejects_the_sixth_push_of_a_day_and_names_the_next_free_slot(send: Send, the_clock: FakeClock) -> None:

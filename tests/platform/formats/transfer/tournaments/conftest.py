@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -153,7 +154,7 @@ def play_all(tournament: Tournament) -> int:
     played = 0
     services.advance(tournament)
     while run := claim_or_advance(tournament):
-        run_queue.commit(run, play(run))
+        run_queue.commit(run, play(run, threading.Event()))
         played += not isinstance(run, RepeatRun)
     return played
 

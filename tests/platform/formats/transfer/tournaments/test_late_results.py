@@ -21,12 +21,12 @@ from rounds.publishing.preview import preview_digest
 from rounds.publishing.publication import publish
 from rounds.tasks import advance_round
 from submissions.models import Submission
-from tests.platform.claims import claim_run
+from tests.platform.claims import claim_run, take_run
 from tests.platform.conftest import FakeClock
 from tests.platform.formats.transfer.tournaments.conftest import BRIGHTNESS, COPY
 from tests.platform.formats.transfer.tournaments.play_rounds import begin, plan
 from tests.platform.formats.transfer.tournaments.results import true_result
-from workers.lease import LostClaimError
+from workers.lease import Heartbeat, LostClaimError
 from workers.models import Priority
 
 
@@ -65,16 +65,20 @@ def test_a_lost_notification_of_a_step_delays_only_that_step(
     assert DefenceRun.objects.exists()
 
 
-def test_a_result_after_the_round_was_cancelled_is_kept_and_starts_nothing(playing: Round, olga: User) -> None:
-    run = claimed()
+def test_a_run_of_a_cancelled_round_is_taken_from_its_worker(playing: Round, olga: User) -> None:
+    run, heartbeat = claimed(), Heartbeat()
+    heartbeat.hold(run)
     rounds.cancel(round_=playing, by=olga, reason="the samples are wrong")
-    run_queue.commit(run, true_result(run))
+    heartbeat.beat()
+    assert not heartbeat.holds(run)
+    with pytest.raises(LostClaimError):
+        run_queue.commit(run, true_result(run))
     tasks.follow_up(playing.tournament.pk)
     advance_round()
     playing.refresh_from_db()
     assert (playing.state, playing.outcome, playing.problem) == ("cancelled", "", "")
-    assert AttackRun.objects.get(pk=run.pk).state == Run.State.PLAYED
-    assert not DefenceRun.objects.filter(attack_run__tournament=playing.tournament).exists()
+    assert not AttackRun.objects.filter(tournament=playing.tournament).exclude(state=Run.State.WAITING).exists()
+    assert take_run() is None
 
 
 @pytest.mark.parametrize("published", [False, True])

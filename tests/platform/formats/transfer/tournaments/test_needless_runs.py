@@ -18,12 +18,14 @@ from formats.transfer.tournaments import pair_totals, run_queue, services, step_
 from formats.transfer.tournaments.extensions import playing_players
 from formats.transfer.tournaments.models import AttackRun, DefenceRun, Run, Tournament
 from formats.transfer.tournaments.player_builds import baseline_player
+from formats.transfer.tournaments.run_work import runs
 from formats.transfer.tournaments.selectors import AnyRun, current_entrants, open_runs
 from submissions.models import Player, Submission
 from submissions.services import disqualify, reinstate, withdraw
 from tests.platform.claims import claim_run, take_run
 from tests.platform.formats.transfer.tournaments.conftest import BRIGHTNESS, COPY, content
 from tests.platform.formats.transfer.tournaments.results import commit_all, result
+from workers.lease import Heartbeat, LostClaimError
 
 Submit = Callable[..., Submission]
 
@@ -134,18 +136,25 @@ def test_a_submission_is_run_no_more_once_the_next_one_has_replaced_it(
     assert {run.defence for run in open_runs(DefenceRun).filter(state=Run.State.WAITING)} == {newer.player}
 
 
-def test_a_run_that_a_worker_holds_is_finished_and_kept(tournament: Tournament, submit: Submit, olga: User) -> None:
+def test_a_run_that_a_worker_holds_is_stopped_at_the_next_heartbeat(
+    tournament: Tournament, submit: Submit, olga: User
+) -> None:
     submit("bats", "defence", BRIGHTNESS)
-    attack = submit("owls", "attack", COPY)
+    attack = submit("owls", "attack", "sleep 60")
     services.advance(tournament)
     held = claim_run("worker")
     assert held is not None
-    disqualify(submission=attack, by=olga, reason="it is harmful")
+    heartbeat = Heartbeat(seconds=0.1)
+    heartbeat.hold(held)
+    heartbeat.beat()
+    assert heartbeat.holds(held)
+    disqualify(submission=attack, by=olga, reason="it never ends")
     tasks.sweep()
-    run_queue.commit(held, result(held))
-    services.follow_up(tournament)
-    assert list(AttackRun.objects.values_list("pk", "state")) == [(held.pk, Run.State.PLAYED)]
-    assert not DefenceRun.objects.exists()
+    heartbeat.beat()
+    with heartbeat, runs.session(held, heartbeat) as session, pytest.raises(LostClaimError):
+        session.play(held)
+    assert not runs.release(held, fault="none")
+    assert not AttackRun.objects.exists()
 
 
 def test_a_superseded_leaderboard_ends_when_the_next_one_is_made(
@@ -159,7 +168,8 @@ def test_a_superseded_leaderboard_ends_when_the_next_one_is_made(
     change_rules(transfer, epsilons=[4])
     tasks.sweep()
     renewed = Tournament.objects.exclude(pk=tournament.pk).get()
-    run_queue.commit(held, result(held))
+    with pytest.raises(LostClaimError):
+        run_queue.commit(held, result(held))
     tasks.follow_up(tournament.pk)
     submit("rats", "attack", f"{COPY}\n# another one")
     services.advance(tournament)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections import Counter
 from collections.abc import Callable
 
@@ -30,7 +31,7 @@ def test_a_run_reads_its_rules_once_and_hashes_a_repository_once(
     while run := take_run():
         reads.clear()
         engine_adapter.longest(run.tournament)
-        run_queue.commit(run, engine_adapter.play(run))
+        run_queue.commit(run, engine_adapter.play(run, threading.Event()))
         assert reads == {"rules": 1, "files": 1}, run
         played.add(type(run))
         services.advance(tournament)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 
 import pytest
@@ -52,7 +53,7 @@ def test_it_waits_until_every_other_run_of_the_defence_is_played(tournament: Tou
         if run is None:
             break
         order.append(type(run))
-        run_queue.commit(run, play(run))
+        run_queue.commit(run, play(run, threading.Event()))
     assert order.count(RepeatRun) == 1
     assert order.index(RepeatRun) == len(order) - 1
 
@@ -83,7 +84,7 @@ def test_labels_that_were_right_only_in_the_original_runs_are_found(tournament: 
         run.labels = [sample.label for sample in batches_of(tournament)[run.attack_run.batch].samples]
         run.save()
     repeat = RepeatRun.objects.get()
-    columns = play_repeat(repeat)
+    columns = play_repeat(repeat, threading.Event())
     truth = [
         batches_of(tournament)[DefenceRun.objects.get(pk=key).attack_run.batch].samples[index].label
         for key, index in repeat.images
