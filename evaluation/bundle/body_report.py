@@ -1,12 +1,29 @@
-"""What the verification of a bundle of any format says about its body."""
+"""Derived lines of a bundle of any format, and what its verification says about its body."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from evaluation.bundle.canonical_json import Canonical
 from evaluation.bundle.checked_fields import quoted
+
+
+@dataclass(frozen=True)
+class DerivedLine:
+    """A derived line as it stands in the file: its `content` is small, its parsed values are not."""
+
+    number: int
+    kind: str
+    content: bytes
+
+    @property
+    def line(self) -> Mapping[str, Any]:
+        """The parsed values, read again each time."""
+        values: Mapping[str, Any] = json.loads(self.content)
+        return values
 
 
 def differences(line: Mapping[str, Any], due: Mapping[str, Any], origin: str, form: Canonical) -> str:

@@ -26,7 +26,6 @@ from evaluation.parsing.process_pool import process_pool
 if TYPE_CHECKING:
     import torch
 
-    from evaluation.bundle.signature_check import Report
     from evaluation.cli.benchmarked_submissions import BenchmarkedSubmission
     from evaluation.formats.curves.models.classifier import Classifier
     from evaluation.formats.curves.results import Results
@@ -108,13 +107,6 @@ def run(given: argparse.Namespace) -> int:
         say(text)
     say(f"{out / 'index.html'}: report; {out / 'results'}: arrays of each run")
     return 0
-
-
-def verify_bundle(content: bytes, key: str | None, **published: Any) -> Report:
-    """Verify a bundle of a round of the curves format, which sites release."""
-    from evaluation.formats.curves.bundle.verify import verify
-
-    return verify(content, key, **published)
 
 
 @dataclass(frozen=True)

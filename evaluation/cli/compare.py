@@ -16,23 +16,19 @@ from evaluation.cli.options import (
     add_sandbox,
     build_players,
     chosen_samples,
-    open_sandbox,
     positive,
     results_directory,
     submission,
 )
-from evaluation.cli.output import print_error, print_table, progress_bar, say
-from evaluation.cli.query_commands import sides
+from evaluation.cli.output import print_error, print_table, say
+from evaluation.cli.query_commands import play_pairings, sides
 from evaluation.domain.errors import Refusal
 from evaluation.domain.players import QueryPlayer, TrackName
 from evaluation.formats.query.catalogue import is_bundled
 from evaluation.formats.query.results import MatchResult
 from evaluation.formats.query.runner.kept_matches import KeptMatches, MatchSettings, hash_of_samples, read_match
-from evaluation.formats.query.runner.tournament import Pairing, pairings, play_all
+from evaluation.formats.query.runner.tournament import Pairing, pairings
 from evaluation.formats.query.scoring.curves import budgets, query_counts
-from evaluation.sandbox.docker import DockerSandbox
-from evaluation.sandbox.host_speed import calibrate
-from evaluation.sandbox.process import ProcessSandbox
 
 if TYPE_CHECKING:
     from evaluation.formats.query.report.attack_comparison import AttackComparison
@@ -86,26 +82,13 @@ def _play_missing(kept: KeptMatches, matches: Sequence[Pairing], chosen: Chosen,
     missing = kept.missing(matches)
     if not missing:
         return
-    open_sandbox(given.sandbox)
-    with progress_bar(len(missing), "matches") as bar:
 
-        def on_match(match: Pairing, result: MatchResult) -> None:
-            name = f"{match.attack.name} against {match.model.name}"
-            bar.step(text=name)
-            for failure in result.failures:
-                print_error(f"{name}: {failure}")
-            kept.keep(match, result, chosen.samples)
+    def on_match(match: Pairing, result: MatchResult) -> None:
+        for failure in result.failures:
+            print_error(f"{match.attack.name} against {match.model.name}: {failure}")
+        kept.keep(match, result, chosen.samples)
 
-        play_all(
-            missing,
-            samples=chosen.samples,
-            rules=chosen.rules,
-            sandbox=DockerSandbox if given.sandbox == "docker" else ProcessSandbox,
-            seed=given.seed,
-            calibration=calibrate(),
-            workers=given.workers,
-            on_match=on_match,
-        )
+    play_pairings(missing, chosen, given, on_match)
 
 
 def _read(

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
+from importlib import import_module
 from typing import TYPE_CHECKING, NamedTuple
 
-from evaluation.cli import benchmark, query_check, query_commands, transfer_check, transfer_commands
+from evaluation.cli import query_check, query_commands, transfer_check, transfer_commands
 from evaluation.domain.errors import ReplayRefusal
 from evaluation.domain.smoke_checks import SmokeTestResult
-from evaluation.formats.curves.bundle import NAME as CURVES
 from evaluation.formats.query.format import Query
 from evaluation.formats.registry import formats
 from evaluation.formats.transfer.format import Transfer
@@ -55,12 +55,6 @@ _COMMANDS = {
     ),
 }
 
-_VERIFIERS: dict[str, Callable[..., Report]] = {
-    Query.name: query_commands.verify_bundle,
-    Transfer.name: transfer_commands.verify_bundle,
-    CURVES: benchmark.verify_bundle,
-}
-
 
 def replayable_round(name: str) -> Callable[[ReleasedRound, str | None], ReplayableRound]:
     """Return what opens a released round of the format with this name. Raise `ReplayRefusal` where none is replayed."""
@@ -85,7 +79,8 @@ def commands_of(name: str) -> FormatCommands:
 
 def verifier_of(name: str) -> Callable[..., Report]:
     """Return what verifies the bundles of a format; see `evaluation.formats.query.bundle.verify.verify`."""
-    return _VERIFIERS[name]
+    verify: Callable[..., Report] = import_module(f"evaluation.formats.{name}.bundle.verify").verify
+    return verify
 
 
 def add_format(command: argparse.ArgumentParser) -> None:

@@ -131,19 +131,30 @@ class Chosen:
 
 def chosen_samples(given: argparse.Namespace) -> Chosen:
     """Return the samples, with target classes, and the rules of the options. Raise `DatasetRefusal`."""
+    dataset, split, samples = samples_of(given, MOST_SAMPLES + 1)
     if (competition := given_competition(given)) is not None:
-        dataset, split, all_samples = competition.read_samples(given.dataset)
-        return Chosen(competition.rules_as(QueryRules), all_samples[: given.samples], dataset, split)
+        return Chosen(competition.rules_as(QueryRules), samples, dataset, split)
+    if len(samples) > MOST_SAMPLES:
+        raise Refusal(f"a match allows at most {MOST_SAMPLES:,} samples", fix=f"add --samples {MOST_SAMPLES}")
+    rules = QueryRules(shape=dataset.shape, classes=dataset.classes, query_budget=given.budget or given.default_budget)
+    return Chosen(rules, samples, dataset, split)
+
+
+def samples_of(given: argparse.Namespace, most: int | None = None) -> tuple[Dataset, str, tuple[Sample, ...]]:
+    """Return the data set, the split and the samples of the options, with target classes. Raise `DatasetRefusal`.
+
+    No more than `most` are read; those of a competition are as many as it has.
+    """
+    if (competition := given_competition(given)) is not None:
+        dataset, split, samples = competition.read_samples(given.dataset)
+        return dataset, split, samples[: given.samples]
     dataset = load_dataset(given.dataset or BUNDLED_SOURCE)
     split = given.split or default_split(dataset, given.default_split)
     if given.samples is not None:
-        found = dataset.samples(split, min(given.samples, MOST_SAMPLES + 1))
+        samples = dataset.samples(split, given.samples if most is None else min(given.samples, most))
     else:
-        found = dataset.first(split, given.default_samples or MOST_SAMPLES + 1)
-    if len(found) > MOST_SAMPLES:
-        raise Refusal(f"a match allows at most {MOST_SAMPLES:,} samples", fix=f"add --samples {MOST_SAMPLES}")
-    rules = QueryRules(shape=dataset.shape, classes=dataset.classes, query_budget=given.budget or given.default_budget)
-    return Chosen(rules, with_targets(found, dataset.classes, TARGET_SEED), dataset, split)
+        samples = dataset.first(split, given.default_samples or most)
+    return dataset, split, with_targets(samples, dataset.classes, TARGET_SEED)
 
 
 def default_split(dataset: Dataset, usual: str) -> str:
@@ -155,6 +166,13 @@ def default_split(dataset: Dataset, usual: str) -> str:
     raise DatasetRefusal(
         f"{dataset.name} has no split {usual!r}", fix=f"name one of its splits: --split {' or '.join(dataset.splits)}"
     )
+
+
+def require_distinct_names(names: Sequence[str]) -> None:
+    """Raise `Refusal` if two players have one name."""
+    for name in names:
+        if names.count(name) > 1:
+            raise Refusal(f"two players have the name {name}", fix="rename one of the directories")
 
 
 def open_sandbox(name: str) -> Sandbox:

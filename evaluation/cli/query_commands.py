@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 from evaluation.cli import leaderboard_tables
 from evaluation.cli.options import (
@@ -13,6 +12,7 @@ from evaluation.cli.options import (
     build_players,
     chosen_samples,
     open_sandbox,
+    require_distinct_names,
     results_directory,
 )
 from evaluation.cli.output import print_error, print_json, print_table, progress_bar, say
@@ -29,18 +29,8 @@ from evaluation.sandbox.docker import DockerSandbox
 from evaluation.sandbox.host_speed import calibrate
 from evaluation.sandbox.process import ProcessSandbox
 
-if TYPE_CHECKING:
-    from evaluation.bundle.signature_check import Report
-
 SHOWN_CHARACTERS = 2000
 """The number of characters shown of a failed player's output."""
-
-
-def verify_bundle(content: bytes, key: str | None, **published: Any) -> Report:
-    """Verify the bundle of a round of the format; `published` as in `evaluation.formats.query.bundle.verify.verify`."""
-    from evaluation.formats.query.bundle.verify import verify  # only `gauntlet verify` needs it
-
-    return verify(content, key, **published)
 
 
 def play_one(given: argparse.Namespace) -> int:
@@ -111,39 +101,48 @@ def play_tournament(players: list[QueryPlayer], chosen: Chosen, given: argparse.
     models, attacks = sides(players)
     if given.out:
         results_directory(given.out)
-    open_sandbox(given.sandbox)
-    sandbox = DockerSandbox if given.sandbox == "docker" else ProcessSandbox
-    matches = pairings(models, attacks)
     failures: list[str] = []
-    with progress_bar(len(matches), "matches") as bar:
 
-        def on_match(match: Pairing, result: MatchResult) -> None:
-            bar.step(text=f"{match.attack.name} against {match.model.name}")
-            failures.extend(f"{match.attack.name} against {match.model.name}: {f}" for f in result.failures)
-            if given.out:
-                write_result(result, chosen.samples, given.out / f"{match.attack.name}--{match.model.name}")
+    def on_match(match: Pairing, result: MatchResult) -> None:
+        failures.extend(f"{match.attack.name} against {match.model.name}: {f}" for f in result.failures)
+        if given.out:
+            write_result(result, chosen.samples, given.out / f"{match.attack.name}--{match.model.name}")
 
-        results = play_all(
-            matches,
-            samples=chosen.samples,
-            rules=chosen.rules,
-            sandbox=sandbox,
-            seed=given.seed,
-            calibration=calibrate(),
-            workers=given.workers,
-            on_match=on_match,
-        )
+    results = play_pairings(pairings(models, attacks), chosen, given, on_match)
     for failure in failures:
         print_error(failure)
     return results
 
 
+def play_pairings(
+    matches: Sequence[Pairing],
+    chosen: Chosen,
+    given: argparse.Namespace,
+    on_match: Callable[[Pairing, MatchResult], None],
+) -> list[MatchResult]:
+    """Play these pairs with a progress bar; `on_match` gets each result as it comes."""
+    open_sandbox(given.sandbox)
+    with progress_bar(len(matches), "matches") as bar:
+
+        def show(match: Pairing, result: MatchResult) -> None:
+            bar.step(text=f"{match.attack.name} against {match.model.name}")
+            on_match(match, result)
+
+        return play_all(
+            matches,
+            samples=chosen.samples,
+            rules=chosen.rules,
+            sandbox=DockerSandbox if given.sandbox == "docker" else ProcessSandbox,
+            seed=given.seed,
+            calibration=calibrate(),
+            workers=given.workers,
+            on_match=show,
+        )
+
+
 def sides(players: Sequence[QueryPlayer]) -> tuple[list[QueryPlayer], list[QueryPlayer]]:
     """Return the models and the attacks. Raise `Refusal` if a side has none, or two players have one name."""
-    names = [player.name for player in players]
-    for name in names:
-        if names.count(name) > 1:
-            raise Refusal(f"two players have the name {name}", fix="rename one of the directories")
+    require_distinct_names([player.name for player in players])
     models = [player for player in players if player.track is TrackName.MODEL]
     attacks = [player for player in players if player.track is not TrackName.MODEL]
     if not models or not attacks:

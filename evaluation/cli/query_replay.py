@@ -10,7 +10,6 @@ import tomllib
 import zipfile
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import replace
 from hashlib import sha256
 from itertools import pairwise
 from pathlib import Path
@@ -29,12 +28,11 @@ from evaluation.cli.replayable_round import (
     ReplayableRound,
     Replayed,
     ReplayedRow,
-    require_no_gpu,
+    build_released,
 )
 from evaluation.datasets.released_samples import SPLIT, released
 from evaluation.domain.errors import Refusal, ReplayRefusal
 from evaluation.domain.images import ImageShape
-from evaluation.domain.players import QueryPlayer
 from evaluation.formats.query.bundle.perturbed_image_check import MOST_BYTES, PAIR, piece_name
 from evaluation.formats.query.bundle.reader import Bundle
 from evaluation.formats.query.bundle.verify import read_signed
@@ -79,15 +77,15 @@ class QueryReplayableRound(ReplayableRound):
         record, pair = self._bundle.record, (match.model.name, match.attack.name)
         rules = _rules(record.head.rules)
         samples = released(self._of.images).samples(SPLIT, match.samples)
-        players = {}
-        for side, source, player in (("model", model, match.model), ("attack", attack, match.attack)):
-            players[side] = _built(source, player, given.sandbox)
+        build = any_year_builder(given.sandbox).build
+        playing_model = build_released(match.model, model, build)
+        playing_attack = build_released(match.attack, attack, build)
         ends = [piece.end for piece in record.pieces[pair]]
         sandbox = open_sandbox(given.sandbox)
         with progress_bar(match.samples, "playing again") as bar:
             played = play(
-                model=players["model"],
-                attack=players["attack"],
+                model=playing_model,
+                attack=playing_attack,
                 samples=samples,
                 rules=rules,
                 sandbox=sandbox,
@@ -144,15 +142,6 @@ def _player(entrant: RoundEntrant, bundle: Bundle, bundled: Mapping[tuple[str, s
 def _title(baseline: Baseline) -> str:
     manifest = tomllib.loads((baseline.source / baseline.manifest).read_text(encoding="utf-8"))
     return str(manifest["submission"]["title"])
-
-
-def _built(source: Path, player: ReleasedPlayer, sandbox: str) -> QueryPlayer:
-    say(f"{player.title} ({player.name}) is played from {source}")
-    built = any_year_builder(sandbox).build(source, on_log=lambda line: say(f"  {line}"))
-    if built.track != player.track:
-        raise ReplayRefusal(f"{source} is a submission to the {built.track} track, not to the {player.track} track")
-    require_no_gpu(player.title, built.gpu)
-    return replace(built, name=player.name)
 
 
 def _rules(values: Mapping[str, Any]) -> QueryRules:

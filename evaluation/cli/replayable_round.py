@@ -6,20 +6,26 @@ import argparse
 import math
 import tempfile
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TypeVar
 
 from evaluation.baselines.bundled import BundledRepository
 from evaluation.bundle.player_submissions import BundleSubmission
 from evaluation.bundle.signature_check import Report
+from evaluation.cli.output import say
 from evaluation.cli.released_round import ReleasedRound, export, holds
 from evaluation.domain.errors import Refusal, ReplayRefusal
+from evaluation.domain.players import QueryPlayer
+from evaluation.formats.transfer.runner.transfer_player import TransferPlayer
 
 _LEAST_PREFIX = 4
 
 Value = str | int | float
+
+_Built = TypeVar("_Built", QueryPlayer, TransferPlayer)
 
 
 @dataclass(frozen=True)
@@ -151,13 +157,23 @@ def repository_of(player: ReleasedPlayer, of: ReleasedRound, side: str, *, conta
     yield player.bundled.repository()
 
 
-def require_no_gpu(name: str, gpu: bool) -> None:
-    """Raise `ReplayRefusal` for a player that uses a GPU: its results depend on the device to the last bit."""
-    if gpu:
+def build_released(player: ReleasedPlayer, source: Path, build: Callable[..., _Built]) -> _Built:
+    """Build `player` from `source`, with its name in the bundle.
+
+    Raise `ReplayRefusal` for a submission to another track, and for one that uses a GPU: its results depend on the
+    device to the last bit.
+    """
+    say(f"{player.title} ({player.name}) is played from {source}")
+    built = build(source, on_log=lambda line: say(f"  {line}"))
+    if built.track != player.track:
+        raise ReplayRefusal(f"{source} is a submission to the {built.track} track, not to the {player.track} track")
+    if built.gpu:
         raise ReplayRefusal(
-            f"{name} uses a GPU, whose results differ between devices in the last bits, so equal bytes are no test",
+            f"{player.title} uses a GPU, whose results differ between devices in the last bits, so equal bytes are no "
+            "test",
             fix="play it with `gauntlet play`, and compare the distances",
         )
+    return replace(built, name=player.name)
 
 
 def _equal(one: Value, other: Value) -> bool:

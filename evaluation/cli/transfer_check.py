@@ -9,9 +9,9 @@ from dataclasses import replace
 
 from evaluation.cli.build_use import build_limits
 from evaluation.cli.competition_option import given_competition
-from evaluation.cli.options import open_sandbox
+from evaluation.cli.options import open_sandbox, samples_of
 from evaluation.cli.output import say, working
-from evaluation.cli.transfer_commands import build_players, chosen_samples
+from evaluation.cli.transfer_commands import build_players
 from evaluation.domain.errors import Refusal
 from evaluation.domain.smoke_checks import SmokeTestResult
 from evaluation.formats.transfer.metadata import read_metadata
@@ -28,7 +28,7 @@ def smoke_test(given: argparse.Namespace) -> SmokeTestResult:
     if given.model is not None:
         raise Refusal("the smoke test of the transfer format has no opponent", fix="leave --model out")
     given.default_samples = SAMPLES
-    dataset, _, samples = chosen_samples(given)
+    dataset, _, samples = samples_of(given)
     competition = given_competition(given)
     if competition is None:
         rules, least = TransferRules(shape=dataset.shape, classes=dataset.classes), given.least_accuracy

@@ -6,26 +6,23 @@ import argparse
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 from evaluation.builder.docker_build_settings import build_settings_from_environment
 from evaluation.builder.docker_builder import DockerBuilder
-from evaluation.cli.competition_option import BUNDLED_SOURCE, given_competition
+from evaluation.cli.competition_option import given_competition
 from evaluation.cli.options import (
-    TARGET_SEED,
-    default_split,
     installed_layers,
     open_sandbox,
     positive,
+    require_distinct_names,
     results_directory,
+    samples_of,
 )
 from evaluation.cli.output import print_error, print_json, progress_bar, say
 from evaluation.cli.report_option import context_of, require_writable, write_report
 from evaluation.cli.transfer_boards import show
-from evaluation.datasets.base import Dataset, with_targets
-from evaluation.datasets.load import load_dataset
+from evaluation.datasets.base import Dataset
 from evaluation.domain.errors import ManifestRefusal, Refusal
-from evaluation.domain.samples import Sample
 from evaluation.formats.registry import require_format
 from evaluation.formats.transfer.format import Transfer
 from evaluation.formats.transfer.results import AttackBatch, DefenceBatch
@@ -38,9 +35,6 @@ from evaluation.formats.transfer.runner.play import TransferMatch, play
 from evaluation.formats.transfer.runner.player_build import build_player
 from evaluation.formats.transfer.runner.transfer_player import TransferPlayer
 from evaluation.sandbox.host_speed import calibrate
-
-if TYPE_CHECKING:
-    from evaluation.bundle.signature_check import Report
 
 SHOWN_CHARACTERS = 2000
 """The number of characters shown of a failed submission's output."""
@@ -74,13 +68,6 @@ def add_options(command: argparse.ArgumentParser) -> None:
         default=str(rules.opponents),
         help="whom scores count: all by coverage (default), or complete ones alone, the rule of 2017",
     )
-
-
-def verify_bundle(content: bytes, key: str | None, **published: Any) -> Report:
-    """Verify the bundle of a round of the format; `published` are the other arguments of the bundle's `verify`."""
-    from evaluation.formats.transfer.bundle.verify import verify  # only `gauntlet verify` needs it
-
-    return verify(content, key, **published)
 
 
 def play_one(given: argparse.Namespace) -> int:
@@ -124,8 +111,8 @@ def _build(directory: Path, sandbox: str, images: DockerBuilder | None) -> Trans
 
 def _run(players: Sequence[TransferPlayer], given: argparse.Namespace, *, workers: int) -> TransferResult:
     """Play `players`, write the results to `given.out`, and print the leaderboards; return the result."""
-    _require_distinct(players)
-    dataset, split, samples = chosen_samples(given)
+    require_distinct_names([player.name for player in players])
+    dataset, split, samples = samples_of(given)
     match = TransferMatch(
         rules=_rules(given, dataset),
         attacks=[player for player in players if player.track.is_attack],
@@ -146,27 +133,6 @@ def _run(players: Sequence[TransferPlayer], given: argparse.Namespace, *, worker
         show(result)
         say(f"written to {given.out}")
     return result
-
-
-def _require_distinct(players: Sequence[TransferPlayer]) -> None:
-    names = [player.name for player in players]
-    for name in names:
-        if names.count(name) > 1:
-            raise Refusal(f"two players have the name {name}", fix="rename one of the directories")
-
-
-def chosen_samples(given: argparse.Namespace) -> tuple[Dataset, str, tuple[Sample, ...]]:
-    """Return the data set, the split and the samples of the options, with target classes. Raise `DatasetRefusal`."""
-    if (competition := given_competition(given)) is not None:
-        dataset, split, samples = competition.read_samples(given.dataset)
-        return dataset, split, samples[: given.samples]
-    dataset = load_dataset(given.dataset or BUNDLED_SOURCE)
-    split = given.split or default_split(dataset, given.default_split)
-    if given.samples is not None:
-        found = dataset.samples(split, given.samples)
-    else:
-        found = dataset.first(split, given.default_samples)
-    return dataset, split, with_targets(found, dataset.classes, TARGET_SEED)
 
 
 def _rules(given: argparse.Namespace, dataset: Dataset) -> TransferRules:

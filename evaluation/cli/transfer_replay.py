@@ -6,7 +6,7 @@ import argparse
 import tempfile
 from collections.abc import Sequence
 from contextlib import ExitStack
-from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from evaluation.cli.options import open_sandbox
@@ -18,7 +18,7 @@ from evaluation.cli.replayable_round import (
     ReplayableRound,
     Replayed,
     ReplayedRow,
-    require_no_gpu,
+    build_released,
 )
 from evaluation.datasets.released_samples import SPLIT, released
 from evaluation.domain.errors import ReplayRefusal
@@ -31,7 +31,6 @@ from evaluation.formats.transfer.runner.match_problems import problems
 from evaluation.formats.transfer.runner.match_result import TransferResult
 from evaluation.formats.transfer.runner.play import TransferMatch, play
 from evaluation.formats.transfer.runner.player_build import build_player
-from evaluation.formats.transfer.runner.transfer_player import TransferPlayer
 from evaluation.sandbox.host_speed import calibrate
 
 _COLUMNS = ("image", "label")
@@ -53,11 +52,11 @@ class TransferReplayableRound(ReplayableRound):
         record = self._record
         if record is None:
             raise ReplayRefusal("the bundle cannot be read")
-        players = [_built(attack, match.attack, given.sandbox), _built(model, match.model, given.sandbox)]
+        build = partial(build_player, sandbox=given.sandbox)
         again = TransferMatch(
             rules=record.head.rules,
-            attacks=players[:1],
-            defences=players[1:],
+            attacks=[build_released(match.attack, attack, build)],
+            defences=[build_released(match.model, model, build)],
             samples=released(self._of.images).samples(SPLIT, match.samples),
             seed=record.head.seed,
         )
@@ -92,15 +91,6 @@ def _matches(record: TransferRecord) -> list[ReleasedMatch]:
 def _player(entrant: BundleEntrant) -> ReleasedPlayer:
     named = (each for each in transfer_baselines() if (each.name, each.track) == (entrant.baseline, entrant.track))
     return ReleasedPlayer(entrant.player, str(entrant.track), entrant.submissions, next(named, None))
-
-
-def _built(source: Path, player: ReleasedPlayer, sandbox: str) -> TransferPlayer:
-    say(f"{player.title} ({player.name}) is played from {source}")
-    built = build_player(source, sandbox=sandbox, on_log=lambda line: say(f"  {line}"))
-    if built.track != player.track:
-        raise ReplayRefusal(f"{source} is a submission to the {built.track} track, not to the {player.track} track")
-    require_no_gpu(player.title, built.gpu)
-    return replace(built, name=player.name)
 
 
 def _rows(record: TransferRecord, match: ReleasedMatch, result: TransferResult) -> Sequence[ReplayedRow]:

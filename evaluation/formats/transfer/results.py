@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from enum import StrEnum
 from itertools import pairwise
 from math import comb
 
 import numpy as np
 from numpy.typing import NDArray
 
+from evaluation.domain.explained_names import ExplainedName
 from evaluation.domain.images import Images
 
 REPEAT_LEVEL = 0.001
@@ -19,81 +19,41 @@ NO_LABEL = -1
 """The label of an image that a defence did not label, or an attack did not make."""
 
 
-class BatchReason(StrEnum):
+class BatchReason(ExplainedName):
     """Every reason for which a submission can fail on a batch, by the name in results, logs and pages.
 
     What it wrote before it failed counts.
     """
 
-    TOO_SLOW = "too_slow"
-    CRASHED = "crashed"
-    OUT_OF_MEMORY = "out_of_memory"
-    TOO_MUCH_OUTPUT = "too_much_output"
-    NO_RESULT = "no_result"
-    RESULT_TOO_LARGE = "result_too_large"
-    UNREADABLE_RESULT = "unreadable_result"
-
-    @property
-    def text(self) -> str:
-        """A sentence for people."""
-        return _BATCH_TEXTS[self]
+    TOO_SLOW = "too_slow", "it reached its time limit for the batch and was stopped; what it had written counts"
+    CRASHED = "crashed", "its process ended with an error; what it had written counts"
+    OUT_OF_MEMORY = "out_of_memory", "it used more memory than the limit and was stopped; what it had written counts"
+    TOO_MUCH_OUTPUT = (
+        "too_much_output",
+        "it wrote more files or bytes than the limit and was stopped; nothing of it counts",
+    )
+    NO_RESULT = "no_result", "it wrote no result file"
+    RESULT_TOO_LARGE = "result_too_large", "its result file is larger than the limit and was ignored"
+    UNREADABLE_RESULT = "unreadable_result", "its result file is not a CSV file in UTF-8 and was ignored"
 
 
-_BATCH_TEXTS = {
-    BatchReason.TOO_SLOW: "it reached its time limit for the batch and was stopped; what it had written counts",
-    BatchReason.CRASHED: "its process ended with an error; what it had written counts",
-    BatchReason.OUT_OF_MEMORY: "it used more memory than the limit and was stopped; what it had written counts",
-    BatchReason.TOO_MUCH_OUTPUT: "it wrote more files or bytes than the limit and was stopped; nothing of it counts",
-    BatchReason.NO_RESULT: "it wrote no result file",
-    BatchReason.RESULT_TOO_LARGE: "its result file is larger than the limit and was ignored",
-    BatchReason.UNREADABLE_RESULT: "its result file is not a CSV file in UTF-8 and was ignored",
-}
-
-
-class ImageNote(StrEnum):
+class ImageNote(ExplainedName):
     """What was noticed about one image of an attack. The first two leave the image without a score."""
 
-    MISSING = "missing"
-    UNREADABLE = "unreadable"
-    RESIZED = "resized"
-    CONVERTED = "converted"
-    CLIPPED = "clipped"
-
-    @property
-    def text(self) -> str:
-        """A sentence for people."""
-        return _IMAGE_TEXTS[self]
+    MISSING = "missing", "no file of its name was written"
+    UNREADABLE = "unreadable", "its file is not a PNG or JPEG image of at most 4,096 x 4,096 pixels"
+    RESIZED = "resized", "it had another size and was resized bicubically"
+    CONVERTED = "converted", "it was not RGB of 8 bits and was converted"
+    CLIPPED = "clipped", "it left the epsilon ball and was clipped to it"
 
 
-_IMAGE_TEXTS = {
-    ImageNote.MISSING: "no file of its name was written",
-    ImageNote.UNREADABLE: "its file is not a PNG or JPEG image of at most 4,096 x 4,096 pixels",
-    ImageNote.RESIZED: "it had another size and was resized bicubically",
-    ImageNote.CONVERTED: "it was not RGB of 8 bits and was converted",
-    ImageNote.CLIPPED: "it left the epsilon ball and was clipped to it",
-}
-
-
-class RowNote(StrEnum):
+class RowNote(ExplainedName):
     """What was noticed about rows of a defence's result file."""
 
-    SKIPPED = "skipped"
-    UNKNOWN_NAME = "unknown_name"
-    REPEATED = "repeated"
-    OUTSIDE_CLASSES = "outside_classes"
-
-    @property
-    def text(self) -> str:
-        """A sentence for people."""
-        return _ROW_TEXTS[self]
-
-
-_ROW_TEXTS = {
-    RowNote.SKIPPED: "the row is not a name and a whole number, and was skipped",
-    RowNote.UNKNOWN_NAME: "the row names no image of the batch, and was ignored",
-    RowNote.REPEATED: "the row repeats a name; the last one counts",
-    RowNote.OUTSIDE_CLASSES: "the label is no class of the competition, and counts as wrong",
-}
+    SKIPPED = "skipped", "the row is not a name and a whole number, and was skipped"
+    UNKNOWN_NAME = "unknown_name", "the row names no image of the batch, and was ignored"
+    REPEATED = "repeated", "the row repeats a name; the last one counts"
+    OUTSIDE_CLASSES = "outside_classes", "the label is no class of the competition, and counts as wrong"
 
 
 @dataclass(frozen=True)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import sys
 from dataclasses import dataclass
-from enum import StrEnum
 from types import FrameType
 from typing import ClassVar
 
 import torch
 from torch import Tensor
 
+from evaluation.domain.explained_names import ExplainedName
 from evaluation.formats.curves.attacks.apgd import ApgdCe, ApgdT
 from evaluation.formats.curves.attacks.base import Attack, AttackedBatch, Findings
 from evaluation.formats.curves.attacks.fab import FabT
@@ -61,30 +61,17 @@ class AutoAttack(Attack):
             batch.findings, batch.model = findings, model
 
 
-class AutoAttackWarning(StrEnum):
-    """Why AutoAttack may say too little of a model (flags of the authors' code)."""
+class AutoAttackWarning(ExplainedName):
+    """Why AutoAttack may say too little of a model (flags and shortened texts of the authors' code)."""
 
-    RANDOMISED = "randomised"
+    RANDOMISED = "randomised", "the model is random; take the mean over passes (expectation over transformations)"
     """It answers one image in different ways."""
-    PROBABILITIES = "probabilities"
+    PROBABILITIES = "probabilities", "the model answers probabilities, whose gradients vanish; use its logits"
     """Its scores are probabilities, whose logarithm is not taken: gradients vanish."""
-    ZERO_GRADIENTS = "zero gradients"
+    ZERO_GRADIENTS = "zero gradients", "gradients vanish for some images; an approximate gradient (BPDA) may be needed"
     """The gradient of the margin vanishes for some image."""
-    DYNAMIC = "dynamic"
+    DYNAMIC = "dynamic", "the defence optimises while it answers; only an adaptive attack is reliable"
     """It optimises while it answers."""
-
-    @property
-    def text(self) -> str:
-        """What it means for an evaluation (texts of the authors' code, shortened)."""
-        return _MEANINGS[self]
-
-
-_MEANINGS = {
-    AutoAttackWarning.RANDOMISED: "the model is random; take the mean over passes (expectation over transformations)",
-    AutoAttackWarning.PROBABILITIES: "the model answers probabilities, whose gradients vanish; use its logits",
-    AutoAttackWarning.ZERO_GRADIENTS: "gradients vanish for some images; an approximate gradient (BPDA) may be needed",
-    AutoAttackWarning.DYNAMIC: "the defence optimises while it answers; only an adaptive attack is reliable",
-}
 
 
 def warnings_of(classifier: Classifier, images: Tensor) -> frozenset[AutoAttackWarning]:

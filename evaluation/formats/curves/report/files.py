@@ -1,4 +1,4 @@
-"""The files of a report: the page, a drawing and a table for each chart, and the table of all runs."""
+"""Report of a benchmark: its page, a drawing and a table for each chart, and the table of all runs."""
 
 from __future__ import annotations
 
@@ -6,15 +6,18 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 from evaluation.charts.svg_file import svg_file
-from evaluation.formats.curves.report.figures import Value, figures
+from evaluation.formats.curves.report.figures import NORM_NAMES, Value, figures
 from evaluation.formats.curves.report.model_cards import model_cards
-from evaluation.formats.curves.report.page import report
-from evaluation.formats.curves.report.tables import run_table
+from evaluation.formats.curves.report.tables import run_table, table_3
 from evaluation.formats.curves.results import Results
 from evaluation.formats.curves.runner.settings import BenchmarkSettings
-from evaluation.report.page import Context
+from evaluation.formats.curves.scoring.suspicions import suspicions
+from evaluation.report.page import Context, render
+
+_PACKAGE = "evaluation.formats.curves.report"
 
 
 def write_report(
@@ -40,3 +43,30 @@ def write_report(
         (out / path).write_text(json.dumps(card, indent=2) + "\n", encoding="utf-8")
     (out / "runs.csv").write_text(run_table(results).csv(), encoding="utf-8")
     (out / "index.html").write_text(report(results, context, asdict(settings), warnings), encoding="utf-8")
+
+
+def report(
+    results: Sequence[Results],
+    context: Context,
+    settings: dict[str, Any],
+    warnings: Mapping[str, Sequence[str]],
+) -> str:
+    """Return the page of some results; `settings` are shown as they are.
+
+    `warnings` are those of AutoAttack about the models that it attacked.
+    """
+    models = list(dict.fromkeys(each.model for each in results))
+    return render(
+        _PACKAGE,
+        "benchmark.html",
+        context,
+        settings,
+        models=models,
+        attacks=list(dict.fromkeys(each.attack for each in results)),
+        tables=table_3(results),
+        cards={model: suspicions([each for each in results if each.model == model]) for model in models},
+        autoattack_warnings=warnings,
+        figures=[*figures(results), *figures(results, Value.SUCCESS)],
+        runs=run_table(results),
+        names=NORM_NAMES,
+    )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -10,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from evaluation.bundle.body_report import DerivedLine
 from evaluation.bundle.canonical_json import MOST_SAMPLES, commitment_of
 from evaluation.bundle.checked_fields import MOST_DISTANCE, MOST_WHOLE, Fields
 from evaluation.bundle.columns import HASH, hash_texts, require_none
@@ -75,26 +75,11 @@ _ALLOWED = {
 
 
 @dataclass(frozen=True)
-class Derived:
-    """A derived line as it stands in the file: its `content` is small, its parsed values are not."""
-
-    number: int
-    kind: str
-    content: bytes
-
-    @property
-    def line(self) -> Mapping[str, Any]:
-        """The parsed values, read again each time."""
-        values: Mapping[str, Any] = json.loads(self.content)
-        return values
-
-
-@dataclass(frozen=True)
 class Bundle:
     """A bundle without its signature. `results_at` are the numbers of the lines that hold the pairs (model, attack)."""
 
     record: Record
-    derived: tuple[Derived, ...]
+    derived: tuple[DerivedLine, ...]
     results_at: Mapping[tuple[str, str], int]
 
 
@@ -109,7 +94,7 @@ def read(body: BundleBody) -> Bundle:
     for number, line in enumerate(lines, start=2):
         if _ORDER[line["kind"]] >= _FIRST_DERIVED:
             require_none(number, line)
-            derived.append(Derived(number, line["kind"], body.canonical(line)))
+            derived.append(DerivedLine(number, line["kind"], body.canonical(line)))
         else:
             reading.take(number, line)
     return Bundle(reading.record(), tuple(derived), reading.results_at)

@@ -10,14 +10,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import IO, Any
 
-from evaluation.bundle.body_report import about_commitments, differences
+from evaluation.bundle.body_report import DerivedLine, about_commitments, differences
 from evaluation.bundle.canonical_json import Canonical, canonical
 from evaluation.bundle.checked_fields import quoted
 from evaluation.bundle.secret_image_check import check_images
 from evaluation.bundle.signature_check import BundleBody, Checked, Problem, Report, not_committed, verify_signed
 from evaluation.domain.samples import Sample
 from evaluation.formats.query.bundle.perturbed_image_check import check_pair
-from evaluation.formats.query.bundle.reader import Bundle, Derived, read
+from evaluation.formats.query.bundle.reader import Bundle, read
 from evaluation.formats.query.bundle.records import derived_lines
 from evaluation.formats.query.tournament.rounds import RoundFacts, RoundState, advance, demanded
 from evaluation.scoring.distances import worst_case
@@ -124,7 +124,7 @@ def _compare(
 ) -> Iterator[Problem]:
     """Yield where the derived lines of the file differ from the `expected` ones; `whole`: no others may follow."""
     agree = True
-    found: dict[bytes, Derived] = {}
+    found: dict[bytes, DerivedLine] = {}
     due = {_name(line): line for line in expected}
     for derived in bundle.derived:
         line = derived.line
@@ -146,7 +146,7 @@ def _compare(
 
 
 def _missing(
-    bundle: Bundle, found: Mapping[bytes, Derived], due: Mapping[bytes, Mapping[str, Any]]
+    bundle: Bundle, found: Mapping[bytes, DerivedLine], due: Mapping[bytes, Mapping[str, Any]]
 ) -> Iterator[Problem]:
     before = max(bundle.results_at.values(), default=1)
     for name, line in due.items():

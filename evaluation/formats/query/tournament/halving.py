@@ -15,9 +15,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from evaluation.formats.query.tournament.replay import Cut, TournamentReplay
-from evaluation.formats.query.tournament.schedule_input import Field, Played
-from evaluation.formats.query.tournament.schedule_output import OrderedBy, Plan, StageCeiling
+from evaluation.formats.query.tournament.full_stages import FullStage, FullStages
+from evaluation.formats.query.tournament.schedule_output import OrderedBy
 
 FIRST_SAMPLES = 10
 FINALISTS = 10
@@ -25,33 +24,10 @@ _SMALLEST_HALF = 15
 
 
 @dataclass(frozen=True)
-class _Round:
-    """One round: `models` and `attacks` enter it; those who stay enter the next round, None after the last."""
-
-    samples: int
-    models: int
-    attacks: int
-    last: bool
-
-
-@dataclass(frozen=True)
-class Halving:
+class Halving(FullStages):
     """The paper's schedule."""
 
-    def plan(self, field: Field, played: Played) -> Plan:
-        """Return the state of the tournament, given everything played so far (in any order)."""
-        replay = TournamentReplay(field, played)
-        rounds = _rounds(len(field.models), len(field.attacks), field.samples, field.models_given)
-        for step in rounds:
-            measured = replay.measure(replay.models, replay.attacks, step.samples, OrderedBy.MEDIAN)
-            if measured is None:
-                break
-            if step.last:
-                replay.close(measured, None, None)
-            else:
-                models = Cut(min(_half(step.models), len(measured.models.players))) if measured.models else None
-                replay.close(measured, models, Cut(_half(step.attacks)))
-        return replay.plan()
+    ordered_by = OrderedBy.MEDIAN
 
     def samples_of_stages(self, samples: int) -> tuple[int, ...]:
         """Return the sample counts at which stages may end, ascending, the last one `samples`."""
@@ -61,29 +37,14 @@ class Halving:
             count *= 2
         return (*ends, samples)
 
-    def ceilings(
-        self, models: int, attacks: int, samples: int, *, models_given: bool = False
-    ) -> tuple[StageCeiling, ...]:
-        """Return what each stage plays: exactly this where no pair is of one team."""
-        found: list[StageCeiling] = []
-        for step in _rounds(models, attacks, samples, models_given):
-            pairs, before = step.models * step.attacks, found[-1].samples if found else 0
-            first_met = 0 if found else pairs
-            found.append(StageCeiling(step.samples, pairs, step.samples - before, first_met, step.attacks))
-        return tuple(found)
-
-    def most_pairs(self, models: int, attacks: int, samples: int, *, models_given: bool = False) -> int:
-        """Return how many pairs are never exceeded: everybody meets everybody in the first round."""
-        return models * attacks
-
-
-def _rounds(models: int, attacks: int, samples: int, models_given: bool) -> Iterator[_Round]:
-    count = FIRST_SAMPLES
-    while attacks > FINALISTS or (models > FINALISTS and not models_given):
-        yield _Round(min(count, samples), models, attacks, last=False)
-        models, attacks = models if models_given else _half(models), _half(attacks)
-        count *= 2
-    yield _Round(samples, models, attacks, last=True)
+    def stages(self, models: int, attacks: int, samples: int, models_given: bool) -> Iterator[FullStage]:
+        count = FIRST_SAMPLES
+        while attacks > FINALISTS or (models > FINALISTS and not models_given):
+            kept = models if models_given else _half(models), _half(attacks)
+            yield FullStage(min(count, samples), models, attacks, *kept, last=False)
+            models, attacks = kept
+            count *= 2
+        yield FullStage(samples, models, attacks, models, attacks, last=True)
 
 
 def _half(players: int) -> int:

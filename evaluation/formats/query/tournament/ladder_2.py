@@ -25,9 +25,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from evaluation.domain.players import Side
-from evaluation.formats.query.tournament.replay import Cut, TournamentReplay
-from evaluation.formats.query.tournament.schedule_input import Field, Played
-from evaluation.formats.query.tournament.schedule_output import OrderedBy, Plan, StageCeiling
+from evaluation.formats.query.tournament.full_stages import FullStage, FullStages
+from evaluation.formats.query.tournament.schedule_output import OrderedBy
 
 FINALISTS = 10
 
@@ -44,18 +43,6 @@ class _Places:
         return min(players, max(self.least, -(-players * self.percent // 100)))
 
 
-@dataclass(frozen=True)
-class _Ladder2Step:
-    """A stage: its samples, and the players that enter it and that stay."""
-
-    samples: int
-    models: int
-    attacks: int
-    models_kept: int
-    attacks_kept: int
-    last: bool
-
-
 _CUTS = (
     (2, _Places(75, 40), _Places(40, 28)),
     (5, _Places(40, 20), _Places(22, 18)),
@@ -64,51 +51,22 @@ _CUTS = (
 
 
 @dataclass(frozen=True)
-class Ladder2:
+class Ladder2(FullStages):
     """The recommended schedule."""
 
-    def plan(self, field: Field, played: Played) -> Plan:
-        """Return the state of the tournament, given everything played so far (in any order)."""
-        replay = TournamentReplay(field, played)
-        for step in _steps(len(field.models), len(field.attacks), field.samples, field.models_given):
-            by = OrderedBy.MEDIAN if step.last else OrderedBy.MEAN_RANK
-            measured = replay.measure(replay.models, replay.attacks, step.samples, by)
-            if measured is None:
-                break
-            if step.last:
-                replay.close(measured, None, None)
-            else:
-                models = Cut(min(step.models_kept, len(measured.models.players))) if measured.models else None
-                replay.close(measured, models, Cut(step.attacks_kept))
-        return replay.plan()
+    ordered_by = OrderedBy.MEAN_RANK
 
     def samples_of_stages(self, samples: int) -> tuple[int, ...]:
         """Return the sample counts at which stages may end, ascending, the last one `samples`."""
         return (*(count for count, _, _ in _CUTS if count < samples), samples)
 
-    def ceilings(
-        self, models: int, attacks: int, samples: int, *, models_given: bool = False
-    ) -> tuple[StageCeiling, ...]:
-        """Return what each stage plays: exactly this where no pair is of one team."""
-        found: list[StageCeiling] = []
-        for step in _steps(models, attacks, samples, models_given):
-            pairs, before = step.models * step.attacks, found[-1].samples if found else 0
-            first_met = 0 if found else pairs
-            found.append(StageCeiling(step.samples, pairs, step.samples - before, first_met, step.attacks))
-        return tuple(found)
-
-    def most_pairs(self, models: int, attacks: int, samples: int, *, models_given: bool = False) -> int:
-        """Return how many pairs are never exceeded: everybody meets everybody in the first stage."""
-        return models * attacks
-
-
-def _steps(models: int, attacks: int, samples: int, models_given: bool) -> Iterator[_Ladder2Step]:
-    left = {Side.MODEL: models, Side.ATTACK: attacks}
-    for count, of_models, of_attacks in _CUTS:
-        kept = {Side.MODEL: models if models_given else of_models.of(models), Side.ATTACK: of_attacks.of(attacks)}
-        if kept != left:
-            entering = left[Side.MODEL], left[Side.ATTACK]
-            yield _Ladder2Step(min(count, samples), *entering, kept[Side.MODEL], kept[Side.ATTACK], last=False)
-            left = kept
-    models, attacks = left[Side.MODEL], left[Side.ATTACK]
-    yield _Ladder2Step(samples, models, attacks, models, attacks, last=True)
+    def stages(self, models: int, attacks: int, samples: int, models_given: bool) -> Iterator[FullStage]:
+        left = {Side.MODEL: models, Side.ATTACK: attacks}
+        for count, of_models, of_attacks in _CUTS:
+            kept = {Side.MODEL: models if models_given else of_models.of(models), Side.ATTACK: of_attacks.of(attacks)}
+            if kept != left:
+                entering = left[Side.MODEL], left[Side.ATTACK]
+                yield FullStage(min(count, samples), *entering, kept[Side.MODEL], kept[Side.ATTACK], last=False)
+                left = kept
+        models, attacks = left[Side.MODEL], left[Side.ATTACK]
+        yield FullStage(samples, models, attacks, models, attacks, last=True)

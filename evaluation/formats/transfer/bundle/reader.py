@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evaluation.bundle import rfc8785
+from evaluation.bundle.body_report import DerivedLine
 from evaluation.bundle.canonical_json import MOST_SAMPLES, commitment_of
 from evaluation.bundle.checked_fields import Fields, quoted
 from evaluation.bundle.columns import HASH, hash_texts, require_none
@@ -61,25 +62,11 @@ _REASONS = {"", *BatchReason}
 
 
 @dataclass(frozen=True)
-class StandingLine:
-    """A standing as it stands in the file, with the number of its line: its `content` is small, its values are not."""
-
-    number: int
-    content: bytes
-
-    @property
-    def line(self) -> Mapping[str, Any]:
-        """The parsed values, read again each time."""
-        values: Mapping[str, Any] = json.loads(self.content)
-        return values
-
-
-@dataclass(frozen=True)
 class TransferBundle:
     """A bundle without its signature. `attacks_at` are the numbers of the lines of the runs (attack, batch)."""
 
     record: TransferRecord
-    standings: tuple[StandingLine, ...]
+    standings: tuple[DerivedLine, ...]
     attacks_at: Mapping[tuple[str, int], int]
 
 
@@ -95,13 +82,13 @@ def read(body: BundleBody) -> TransferBundle:
     """
     lines = in_order(body, _ORDER)
     reading = _TransferBundleReading(Fields(1, next(lines), names=_HEAD))
-    standings: list[StandingLine] = []
+    standings: list[DerivedLine] = []
     for number, line in enumerate(lines, start=2):
         if line["kind"] != "standing":
             reading.take(number, line)
         elif len(standings) < MOST_PLAYERS:
             require_none(number, line)
-            standings.append(StandingLine(number, body.canonical(line)))
+            standings.append(DerivedLine(number, line["kind"], body.canonical(line)))
         else:
             raise BundleRefusal(number, "it has more standings than this program can verify")
     return TransferBundle(reading.record(), tuple(standings), reading.attacks_at)

@@ -14,10 +14,9 @@ from evaluation.domain.samples import Sample
 from evaluation.formats.transfer.results import AttackBatch, DefenceBatch
 from evaluation.formats.transfer.rules import TransferRules
 from evaluation.formats.transfer.runner.batch_runner import BatchRunner, OnLog
-from evaluation.formats.transfer.runner.batch_store import BatchStore
+from evaluation.formats.transfer.runner.batch_store import BatchStore, images_digest, key_of
 from evaluation.formats.transfer.runner.batches import Batch, make_batches
 from evaluation.formats.transfer.runner.match_result import TransferResult
-from evaluation.formats.transfer.runner.phases import Phases
 from evaluation.formats.transfer.runner.run_batch import RunEnvironment
 from evaluation.formats.transfer.runner.transfer_player import TransferPlayer
 from evaluation.formats.transfer.runner.workspace import sweep_workspaces
@@ -43,6 +42,35 @@ class TransferMatch:
     def batches(self) -> tuple[Batch, ...]:
         """Return the batches of the samples."""
         return make_batches(self.samples, self.rules, self.seed)
+
+
+@dataclass(frozen=True, eq=False)
+class Phases:
+    """Plays single batches, each at most once: what the store has is not played again."""
+
+    runner: BatchRunner
+    store: BatchStore
+
+    def attack(self, player: TransferPlayer, batch: Batch) -> AttackBatch:
+        """Return what the attack `player` makes of `batch`."""
+        key = key_of("attack", player.digest, player.track, batch.digest, str(self._limits()))
+        stored = self.store.attack(key, batch, player.name)
+        return stored or self.store.keep_attack(key, batch, self.runner.attack(player, batch))
+
+    def defence(
+        self, player: TransferPlayer, attack: TransferPlayer, batch: Batch, made: AttackBatch
+    ) -> DefenceBatch | None:
+        """Return the labels that the defence `player` gives to what `attack` made of `batch`, None for nothing."""
+        if not made.made.any():
+            return None
+        key = key_of("defence", player.digest, batch.digest, images_digest(made.hashes), str(self._limits()))
+        stored = self.store.labels(key, defence=player.name, attack=attack.name, batch=batch.number)
+        return stored or self.store.keep_labels(key, self.runner.defence(player, attack, batch, made))
+
+    def _limits(self) -> tuple[object, ...]:
+        """Return what decides a run besides the submission and the files."""
+        rules, stage = self.runner.rules, self.runner.stage
+        return (rules.batch_seconds, rules.result_bytes, stage.resources, stage.sandbox.name, self.runner.seed)
 
 
 def play(
