@@ -1,4 +1,4 @@
-"""Sets up a site at which a small round of each format has begun.
+"""Sets up a site at which a small round of each format has begun; prints a token with which a team can push.
 
 Run with the settings of that site, Django set up.
 """
@@ -6,6 +6,7 @@ Run with the settings of that site, Django set up.
 from __future__ import annotations
 
 from accounts.models import User
+from accounts.services import issue_token
 from bench.tables import make_tables
 from tests.journeys import small_round, small_transfer_round
 
@@ -20,3 +21,5 @@ def begin() -> None:
 
 if __name__ == "__main__":
     begin()
+    pusher = User.objects.get(username="noise-0")
+    print(issue_token(user=pusher, name="journey", scopes=["submit"], days=1)[1])  # noqa: T201
