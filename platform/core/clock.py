@@ -33,7 +33,10 @@ def database_started_within(period: timedelta) -> bool:
     if connection.vendor == "sqlite":
         return False
     with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_postmaster_start_time() > clock_timestamp() - %s", [period])
+        cursor.execute(
+            "SELECT pg_postmaster_start_time() > clock_timestamp() - make_interval(secs => %s)",
+            [period.total_seconds()],
+        )
         return bool(cursor.fetchone()[0])
 
 

@@ -42,7 +42,8 @@ class ObjectFolder(FileSystemStorage):
 
     def _save(self, name: str, content: File[bytes]) -> str:
         path = Path(self.path(name))
-        path.parent.mkdir(exist_ok=True)  # names have at most one folder
+        if "/" in name:
+            path.parent.mkdir(exist_ok=True)
         handle, partial = tempfile.mkstemp(dir=path.parent, prefix=".")
         try:
             with os.fdopen(handle, "wb") as file:
