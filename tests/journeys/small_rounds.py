@@ -5,6 +5,8 @@ Run with the settings of that site, Django set up.
 
 from __future__ import annotations
 
+from django.core.management import call_command
+
 from accounts.models import User
 from accounts.services import issue_token
 from bench.tables import make_tables
@@ -12,8 +14,9 @@ from tests.journeys import small_round, small_transfer_round
 
 
 def begin() -> None:
-    """Make the tables and both rounds."""
+    """Make the tables, the files of pages, and both rounds."""
     make_tables()
+    call_command("collectstatic", interactive=False, verbosity=0)  # pages name these files
     organiser = User.objects.create_superuser("olga", "", "a long enough password")
     small_round.begin(organiser)
     small_transfer_round.begin(organiser)

@@ -50,6 +50,7 @@ OUTAGES = (
 FAILURES = int(os.environ.get("GAUNTLET_FAILURES", "10"))
 """How many of all these, 16, happen in the rounds, one after the other."""
 PAGES = ("/", "/competitions/six", "/competitions/transfer", "/status", "/accounts/login/", "/api/v1/competitions")
+"""Pages that answer without any service but the database."""
 TAG = "submission-2"
 """The tag of a submission that its team tries to push while the database is away, and pushes afterwards."""
 ROUNDS = int(os.environ.get("GAUNTLET_KILLED_ROUNDS", "1"))
