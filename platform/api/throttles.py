@@ -25,10 +25,10 @@ class _RequestHistory:
 class AnonymousThrottle(AnonRateThrottle):
     """Counts requests without a token by their network address."""
 
-    cache = _RequestHistory()
+    cache = _RequestHistory()  # type: ignore[assignment] # a throttle uses only these methods
 
 
 class PersonThrottle(UserRateThrottle):
     """Counts requests of a person."""
 
-    cache = _RequestHistory()
+    cache = _RequestHistory()  # type: ignore[assignment] # a throttle uses only these methods
