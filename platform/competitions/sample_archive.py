@@ -11,11 +11,10 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
-from django.core.cache import cache
 from PIL import Image as Picture
 
 from competitions.sample_store import samples_of
-from core import object_store
+from core import object_store, optional_cache
 from core.concurrent_archive_limit import making_archive
 from evaluation.datasets.released_samples import CLASSES, SAMPLES, image_name
 from evaluation.domain.images import Image
@@ -35,11 +34,11 @@ def open_development_archive(competition: Competition, sample_set: SampleSet) ->
     licence = f"# {competition.title}\n\n{competition.data_source.strip() or _NO_SOURCE}\n"
     content = [sample_set.digest, sample_set.class_names, licence, _README.read_text(encoding="utf-8")]
     key = f"development-archive-{hashlib.sha256(json.dumps(content).encode()).hexdigest()}"
-    digest = cache.get(key)
+    digest = optional_cache.get(key)
     if digest is None or object_store.size(digest) is None:
         with making_archive():
             digest = object_store.put(_development_archive(sample_set, licence))
-        cache.set(key, digest, timeout=None)
+        optional_cache.put(key, digest, None)
     return object_store.open_object(digest)
 
 

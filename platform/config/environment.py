@@ -215,7 +215,7 @@ class Environment:
         scheme, _, rest = address.partition("://")
         if _is_redis(address):
             # messages are acknowledged early, so slow tasks are not delivered twice
-            return address, {}
+            return address, _WAIT_FOR_REDIS
         if scheme == "filesystem" and rest.startswith("/"):
             return "filesystem://", _file_broker(Path(rest))
         raise ImproperlyConfigured(f"{name} is not a broker address. Set it to redis://:PASSWORD@HOST:PORT/NUMBER.")
@@ -236,7 +236,12 @@ class Environment:
             )
         address = address or self.text(broker, "")
         if _is_redis(address):
-            return {"BACKEND": "config.json_cache.JsonRedisCache", "LOCATION": address, "KEY_PREFIX": "gauntlet-cache"}
+            return {
+                "BACKEND": "config.json_cache.JsonRedisCache",
+                "LOCATION": address,
+                "KEY_PREFIX": "gauntlet-cache",
+                "OPTIONS": _WAIT_FOR_REDIS,
+            }
         return {
             "BACKEND": "config.json_cache.JsonFileBasedCache",
             "LOCATION": str(otherwise_in),
@@ -332,6 +337,17 @@ def _sqlite(name: str, path: str) -> dict[str, Any]:
 
 _POOLED = "pooler=transaction"
 
+# where the network between two hosts is cut, nothing ends a connection: without limits a worker would wait for a
+# quarter of an hour, long after its lease, and each request for as long as its client does
+_WAIT_FOR_REDIS = {"socket_connect_timeout": 5.0, "socket_timeout": 10.0, "socket_keepalive": True}
+_WAIT_FOR_POSTGRESQL = {
+    "connect_timeout": 10,
+    "tcp_user_timeout": 20_000,
+    "keepalives_idle": 10,
+    "keepalives_interval": 5,
+    "keepalives_count": 3,
+}
+
 
 def _postgresql(name: str, address: str) -> dict[str, Any]:
     parts = urlsplit(address)
@@ -353,6 +369,7 @@ def _postgresql(name: str, address: str) -> dict[str, Any]:
         "PORT": port,
         "CONN_MAX_AGE": 60,
         "CONN_HEALTH_CHECKS": True,
+        "OPTIONS": _WAIT_FOR_POSTGRESQL,
         # outside of a transaction they would outlive the loan of a connection
         "DISABLE_SERVER_SIDE_CURSORS": parts.query == _POOLED,
     }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 from django.db import connection
 from django.utils import timezone
@@ -26,6 +26,18 @@ def database_now() -> datetime:
         cursor.execute("SELECT clock_timestamp()")
         moment: datetime = cursor.fetchone()[0]
     return moment.astimezone(UTC)
+
+
+def database_started_within(period: timedelta) -> bool:
+    """Return True if the database server started less than `period` ago. With SQLite there is none: False."""
+    if connection.vendor == "sqlite":
+        return False
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT pg_postmaster_start_time() > clock_timestamp() - make_interval(secs => %s)",
+            [period.total_seconds()],
+        )
+        return bool(cursor.fetchone()[0])
 
 
 def compare() -> tuple[datetime, float]:

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
-from typing import IO, cast
+from typing import IO, Any, cast
 
 from django.core.files.base import ContentFile, File
 from django.core.files.storage import FileSystemStorage, Storage, storages
@@ -26,7 +26,15 @@ _CHECK_BYTES = 4 << 20
 
 
 class ObjectFolder(FileSystemStorage):
-    """A local folder in which a file is complete and on the disk, or not there."""
+    """A local folder in which a file is complete and on the disk, or not there.
+
+    A program makes it when it first uses it, and not again: where the folder is away later, because a disk or a share
+    is no longer mounted, writing fails. Objects in a new folder would be lost when the old one is back.
+    """
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        Path(self.location).mkdir(parents=True, exist_ok=True)
 
     def get_available_name(self, name: str, max_length: int | None = None) -> str:
         """Return `name`: files of the same name are equal."""
@@ -34,7 +42,8 @@ class ObjectFolder(FileSystemStorage):
 
     def _save(self, name: str, content: File[bytes]) -> str:
         path = Path(self.path(name))
-        path.parent.mkdir(parents=True, exist_ok=True)
+        if "/" in name:
+            path.parent.mkdir(exist_ok=True)
         handle, partial = tempfile.mkstemp(dir=path.parent, prefix=".")
         try:
             with os.fdopen(handle, "wb") as file:

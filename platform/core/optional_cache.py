@@ -18,8 +18,8 @@ def get(key: str) -> Any:
     return _try(lambda: cache.get(key), None)
 
 
-def put(key: str, value: object, seconds: float) -> None:
-    """Keep a value."""
+def put(key: str, value: object, seconds: float | None) -> None:
+    """Keep a value, without `seconds` for as long as the cache lasts."""
     _try(lambda: cache.set(key, value, seconds), None)
 
 

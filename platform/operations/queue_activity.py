@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import datetime
 
-from django.core.cache import cache
-
-from core import clock
+from core import clock, optional_cache
 
 WATCHED_QUEUES: Mapping[str, str] = {
     "files": "uploaded data sets are not prepared, and code is not released",
@@ -24,10 +22,10 @@ _KEY = "operations.last-task.{}"
 def record(queue: str) -> None:
     """Record that a worker has taken a task of `queue`, if it is watched."""
     if queue in WATCHED_QUEUES:
-        cache.set(_KEY.format(queue), clock.now().isoformat(), None)
+        optional_cache.put(_KEY.format(queue), clock.now().isoformat(), None)
 
 
 def last_task(queue: str) -> datetime | None:
     """Return when a worker last took a task of `queue`; None if the cache knows of none."""
-    stored = cache.get(_KEY.format(queue))
+    stored = optional_cache.get(_KEY.format(queue))
     return datetime.fromisoformat(stored) if stored else None

@@ -8,8 +8,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from django.core.cache import cache
-
+from core import optional_cache
 from repositories.git_command import GitTimeoutError
 from repositories.git_reader import CommitInfo, GitReader
 from repositories.models import Repository
@@ -44,13 +43,13 @@ def recent_of(repository: Repository, limit: int) -> Recent:
             return Recent(in_time=False)
         # one entry per repository, so that pushes do not fill the cache
         key, state = f"recent-commits-{repository.pk}", _state_of(refs, limit)
-        kept = cache.get(key)
+        kept = optional_cache.get(key)
         if kept is not None and kept["state"] == state:
             commits = kept["commits"]
         else:
             commits = _read(reader, limit) if refs else []
             seconds = KEPT_FAILURE_SECONDS if commits == _TOO_LONG else KEPT_SECONDS
-            cache.set(key, {"state": state, "commits": commits}, seconds)
+            optional_cache.put(key, {"state": state, "commits": commits}, seconds)
     if commits == _TOO_LONG:
         return Recent(refs=refs, in_time=False)
     found = [CommitInfo(sha, subject, author, datetime.fromisoformat(at)) for sha, subject, author, at in commits]

@@ -7,6 +7,7 @@ import time
 import traceback
 from collections.abc import Callable
 from dataclasses import replace
+from datetime import datetime
 from functools import partial
 
 from django.conf import settings
@@ -88,10 +89,10 @@ class _Heartbeat(lease.Heartbeat):
         super().__init__(FLUSH_SECONDS)
         self._renewed = time.monotonic()
 
-    def renew(self) -> None:
+    def renew(self, now: datetime | None = None) -> None:
         """Renew the lease when it is due."""
         if time.monotonic() >= self._renewed + lease.BEAT_SECONDS:
-            super().renew()
+            super().renew(now)
             self._renewed = time.monotonic()
 
 

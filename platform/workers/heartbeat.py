@@ -80,10 +80,10 @@ class WorkerHeartbeat(lease.Heartbeat):
         self._worker = worker
         self._recorded_at: datetime | None = None
 
-    def beat(self) -> None:
+    def beat(self, now: datetime | None = None) -> None:
         """Record that the worker is seen, if it is due, and renew the leases of what it holds."""
         seen_at, skew = clock.compare()
         if self._recorded_at is None or seen_at >= self._recorded_at + RECORDED_EACH:
             services.record_heartbeat(self._worker, seen_at, skew)
             self._recorded_at = seen_at
-        super().beat()
+        super().beat(seen_at)

@@ -3,7 +3,8 @@
 1. Claim: one conditional UPDATE, which only one of several workers wins, sets `lease_until`.
 2. Heartbeat: a thread of the worker renews the lease while the work goes on.
 3. Fence: the holder writes only by `held` and `release`, which find no row once the claim is lost.
-4. Expiry: a sweep returns rows without a heartbeat to the queue.
+4. Expiry: a sweep returns rows without a heartbeat to the queue. After a start of the database it waits for the time
+   of a lease, in which workers renew what they held.
 
 The clock of the database decides, so that no host's clock matters.
 """
@@ -19,7 +20,7 @@ from datetime import datetime, timedelta
 from types import TracebackType
 from typing import Any, ClassVar, Self
 
-from django.db import Error, close_old_connections, connection, models
+from django.db import Error, connection, models
 from django.db.models import QuerySet
 
 from core import clock
@@ -68,9 +69,14 @@ class Leased(models.Model):
         return self.held().update(lease_until=None, **values) == 1
 
     @classmethod
-    def expired(cls) -> QuerySet[Self]:
-        """Return the rows whose workers sent no heartbeat for the time of a lease."""
-        return cls._default_manager.filter(lease_until__lt=clock.database_now())
+    def expired(cls, among: QuerySet[Self] | None = None) -> list[Self]:
+        """Return the rows, all or `among` these, whose workers sent no heartbeat for the time of a lease.
+
+        None of them while the database runs for less than that: nobody could send one while it was away.
+        """
+        rows = cls._default_manager.all() if among is None else among
+        found = list(rows.filter(lease_until__lt=clock.database_now()))
+        return [] if found and clock.database_started_within(cls.LEASE) else found
 
 
 class Heartbeat:
@@ -132,18 +138,18 @@ class Heartbeat:
         """Stop renewing the lease of `row`."""
         self._held.pop((type(row), row.pk), None)
 
-    def beat(self) -> None:
-        """Renew the leases, and do what goes with a beat."""
-        self.renew()
+    def beat(self, now: datetime | None = None) -> None:
+        """Renew the leases at `now` (by default read from the database), and do what goes with a beat."""
+        self.renew(now)
         for act in list(self._also):
             act()
 
-    def renew(self) -> None:
-        """Renew the leases; drop those that are lost or too old."""
+    def renew(self, now: datetime | None = None) -> None:
+        """Renew the leases at `now`; drop those that are lost or too old."""
         held = list(self._held.values())
         if not held:
             return
-        now = clock.database_now()
+        now = now or clock.database_now()
         for row, until in held:
             if until is not None and now >= until:
                 log.error("%s is held longer than its work may take", row)
@@ -155,10 +161,17 @@ class Heartbeat:
         try:
             while not self._stopped.wait(self._seconds):
                 try:
-                    close_old_connections()
-                    self.beat()
+                    self._beat_on_any_connection()
                 except Error:  # tried again with the next beat; if it continues, the leases expire
                     log.warning("a heartbeat was missed", exc_info=True)
                     connection.close()  # otherwise a broken connection stays broken
         finally:
             connection.close()
+
+    def _beat_on_any_connection(self) -> None:
+        """Beat, on another connection if the database has ended this one. To ask first would cost a statement each."""
+        try:
+            self.beat()
+        except Error:
+            connection.close()
+            self.beat()

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 
-from django.core.cache import cache
 from django.db.models import QuerySet
 
-from core import clock
+from core import clock, optional_cache
 from workers.models import Host, Worker
 from workers.worker_slot import host_of
 
@@ -30,7 +29,7 @@ LAST_SWEEP = "workers.last-sweep"
 
 def last_sweep() -> datetime | None:
     """Return when a scorer last swept, as beat asks it to every 10 s; None if the cache knows of none."""
-    stored = cache.get(LAST_SWEEP)
+    stored = optional_cache.get(LAST_SWEEP)
     return datetime.fromisoformat(stored) if stored else None
 
 

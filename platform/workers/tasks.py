@@ -7,9 +7,8 @@ import time
 from dataclasses import dataclass
 
 from celery import shared_task
-from django.core.cache import cache
 
-from core import clock, worker_notifications
+from core import clock, optional_cache, worker_notifications
 from workers import queue
 from workers.extension_points import housekeeping
 from workers.heartbeat import WorkerHeartbeat, register
@@ -62,7 +61,7 @@ def sweep() -> None:
             notifications = _notify_new_workers()
     for _ in range(notifications):
         worker_notifications.notify("workers.play")
-    cache.set(LAST_SWEEP, clock.now().isoformat(), None)
+    optional_cache.put(LAST_SWEEP, clock.now().isoformat(), None)
 
 
 def _notify_new_workers() -> int:

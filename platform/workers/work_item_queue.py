@@ -105,7 +105,7 @@ class ItemQueue(Work[Claim], Generic[Claim, Item]):
         return item.release(state=WorkItem.State.WAITING, **item.NO_WORKER, **columns)
 
     def expire(self) -> int:
-        return sum(self._expire(item) for table in self.tables for item in self._expired(table))
+        return sum(self._expire(item) for table in self.tables for item in table.expired(self._claimed(table)))
 
     def replay(self, item: Item, by: User | None, reason: str = "") -> None:
         """Put an item that was given up back into the queue. Raise `Refusal` for any other."""
@@ -129,8 +129,8 @@ class ItemQueue(Work[Claim], Generic[Claim, Item]):
             event_log.record("give_up", item, by=by, reason=reason)
             self.given_up(item, f"by an organiser: {reason}")
 
-    def _expired(self, table: type[Item]) -> QuerySet[Item]:
-        return table.expired().filter(state=WorkItem.State.CLAIMED)  # the state has an index
+    def _claimed(self, table: type[Item]) -> QuerySet[Item]:
+        return table._default_manager.filter(state=WorkItem.State.CLAIMED)  # the state has an index
 
     def _expire(self, item: Item) -> bool:
         """Return an item whose lease expired to the queue. A failure is reported and does not stop the others."""

@@ -34,6 +34,7 @@ class Site:
         self.environment = os.environ | environment | {"GAUNTLET_STATE": str(folder), "GAUNTLET_HOSTS": ""}
         self.port = free_port()
         self.url = f"http://127.0.0.1:{self.port}"
+        self.token = ""
         self._running: list[subprocess.Popen[str]] = []
 
     def start(self, *arguments: str) -> subprocess.Popen[str]:

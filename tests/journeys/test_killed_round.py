@@ -1,7 +1,8 @@
-"""Rounds whose processes are killed repeatedly have the same outcomes as undisturbed ones.
+"""Rounds whose processes and services fail repeatedly have the same outcomes as undisturbed ones.
 
 The undisturbed ones are played on one host. The disturbed ones are played by jobs of a cluster of two nodes, whose
-workers share no folder with the site: they read objects from a bucket, and commits from the web server.
+workers share no folder with the site: they read objects from a bucket, and commits from the web server. PostgreSQL and
+Redis are restarted and away meanwhile, so they are none that other tests use.
 """
 
 from __future__ import annotations
@@ -11,7 +12,6 @@ import random
 import re
 import shutil
 import signal
-import sqlite3
 import subprocess
 import sys
 import time
@@ -25,7 +25,10 @@ import psycopg2
 import pytest
 import requests
 
+from core.errors import Fault
+from demo.git_push import push_copy
 from tests.object_server import ObjectServer
+from tests.own_services import OwnServices
 from tests.slurm_cluster import SlurmCluster
 
 MANAGE = [sys.executable, "manage.py"]
@@ -35,8 +38,21 @@ SET_UP = "import django, runpy; django.setup(); runpy.run_path('tests/journeys/s
 CELERY = [sys.executable, "-m", "celery", "--app", "config", "worker", "--loglevel", "INFO", "--without-gossip"]
 BEAT = [sys.executable, "-m", "celery", "--app", "config", "beat", "--loglevel", "INFO"]
 WEB = [sys.executable, "-m", "gunicorn", "config.wsgi:application", "--worker-class", "gthread", "--threads", "4"]
-VICTIMS = ("worker", "web", "builder", "database", "beat", "broker", "object store", "n1", "controller")
-"""What is killed, disconnected or emptied in the rounds, one after the other."""
+KILLED = ("worker", "web", "builder", "beat", "object store", "n1", "controller")
+"""What is killed without warning, and started again."""
+AWAY = (2.0, 8.0, 20.0)
+"""Seconds for which a service may be away."""
+OUTAGES = (
+    *("connections ended", "database restarted", "database crashed", "database away"),
+    *("messages lost", "broker flushed", "broker restarted", "broker away", "objects away"),
+)
+"""What else may happen."""
+FAILURES = int(os.environ.get("GAUNTLET_FAILURES", "10"))
+"""How many of all these, 16, happen in the rounds, one after the other."""
+PAGES = ("/", "/competitions/six", "/competitions/transfer", "/status", "/accounts/login/", "/api/v1/competitions")
+"""Pages that answer without any service but the database."""
+TAG = "submission-2"
+"""The tag of a submission that its team tries to push while the database is away, and pushes afterwards."""
 ROUNDS = int(os.environ.get("GAUNTLET_KILLED_ROUNDS", "1"))
 """How often the rounds are disturbed; `GAUNTLET_SEED` repeats a run."""
 
@@ -127,6 +143,22 @@ class Programs:
         """Take away every message."""
         self._site.empty_broker()
 
+    def statuses(self) -> dict[str, int]:
+        """What the web server answers to requests of pages, none of which shows more than its error page."""
+        answers = {page: requests.get(f"{self._site.url}{page}", timeout=60) for page in PAGES}
+        assert not [page for page, answer in answers.items() if "Traceback" in answer.text]
+        return {page: answer.status_code for page, answer in answers.items()}
+
+    def push(self) -> str:
+        """Push a submission; return what git says, also where the push fails."""
+        address = self._site.url.replace("//", f"//noise-0:{self._site.token}@")
+        try:
+            return push_copy(
+                "gaussian-noise", f"{address}/git/noise-0/untargeted.git", author="noise-0", branch=None, tag=TAG
+            ).output
+        except Fault as fault:
+            return str(fault)
+
     def close(self) -> None:
         """Kill all. Safe to repeat."""
         for name in list(self._running):
@@ -176,19 +208,17 @@ def answers(url: str) -> bool:
 class Database:
     """The site's database, read past Django."""
 
-    def __init__(self, site: Any, address: str) -> None:
-        self._file = site.state / "site.sqlite3"
+    def __init__(self, address: str) -> None:
         self._address = address
 
     def ask(self, question: str) -> Any:
         """The first value of the first row."""
         return self.ask_all(question)[0][0]
 
-    def ask_all(self, question: str) -> list[tuple[Any, ...]]:
+    def ask_all(self, question: str, *given: object) -> list[tuple[Any, ...]]:
         """All rows."""
-        connect = psycopg2.connect if self._address else sqlite3.connect
-        with closing(connect(self._address or self._file)) as connection, closing(connection.cursor()) as cursor:
-            cursor.execute(question)
+        with closing(psycopg2.connect(self._address)) as connection, closing(connection.cursor()) as cursor:
+            cursor.execute(question, given)
             return [tuple(row) for row in cursor.fetchall()]
 
     def outcomes(self) -> dict[str, str]:
@@ -204,6 +234,15 @@ class Database:
         self.ask(
             "select count(pg_terminate_backend(pid)) from pg_stat_activity "
             "where datname = current_database() and pid <> pg_backend_pid()"
+        )
+
+    def submitted(self) -> list[tuple[Any, ...]]:
+        """The states of the submissions of `TAG`, and of the slots of the quota that they took."""
+        return self.ask_all(
+            "select submission.state, slot.state from submissions_submission submission "
+            "full join submissions_quotaslot slot on slot.repository_id = submission.repository_id "
+            "and slot.tag = submission.tag where coalesce(submission.tag, slot.tag) = %s",
+            TAG,
         )
 
 
@@ -246,9 +285,11 @@ class Outcome:
 
     digests: dict[str, str]
     rows: list[tuple[Any, ...]]
+    submitted: list[tuple[Any, ...]]
+    """The states of what was pushed meanwhile, and of the slots of the quota that it took."""
 
 
-Disturb = Callable[[Programs, Database, str], None]
+Disturb = Callable[[Programs, Database], None]
 PlayRounds = Callable[..., Outcome]
 
 
@@ -264,68 +305,132 @@ def apart() -> Iterator[Apart]:
 
 
 @pytest.fixture
-def play_rounds(make_site: Callable[..., Any], root: Path, wait: Wait) -> Iterator[PlayRounds]:
+def services(monkeypatch: pytest.MonkeyPatch) -> Iterator[OwnServices]:
+    """PostgreSQL and Redis that only the sites of this test use."""
+    own = OwnServices()
+    for name, address in own.environment.items():
+        monkeypatch.setenv(name, address)
+    yield own
+    own.close()
+
+
+@pytest.fixture
+def play_rounds(services: OwnServices, make_site: Callable[..., Any], root: Path, wait: Wait) -> Iterator[PlayRounds]:
     """Plays the rounds of a copy of one site to their end, with something done to it at drawn moments."""
     running: list[Programs] = []
     begun = make_site()
     environment = begun.environment | {"DJANGO_SETTINGS_MODULE": "config.settings"}
-    subprocess.run([sys.executable, "-c", SET_UP], cwd=root, env=environment, check=True, timeout=400)
+    set_up = subprocess.run(
+        [sys.executable, "-c", SET_UP], cwd=root, env=environment, check=True, timeout=400, stdout=subprocess.PIPE
+    )
 
     def play(draw: random.Random, disturb: Disturb, apart: Apart | None = None) -> Outcome:
         site = make_site(like=begun)
+        site.token = set_up.stdout.decode().split()[-1]
         environment = site.environment | {"DJANGO_SETTINGS_MODULE": "config.settings"}
         if apart is not None:
             environment = move_to_bucket(site, root, f"{apart.objects.address}/{site.state.name}")
-        database = Database(site, environment["DATABASE_URL"])
+        database = Database(environment["DATABASE_URL"])
         programs = Programs(site, root, environment, wait, apart)
         running.append(programs)
-        for moment, victim in zip(sorted(draw.sample(range(2, NUMBER), len(VICTIMS))), VICTIMS, strict=True):
+        for moment in sorted(draw.sample(range(2, NUMBER), FAILURES)):
             wait(f"{moment} played", lambda moment=moment: database.ask(PLAYED) >= moment)
             time.sleep(draw.uniform(0, 0.3))  # not only just after a commit
-            disturb(programs, database, victim)
+            disturb(programs, database)
         wait("the end of the rounds", database.outcomes, seconds=480.0)
+        wait("the end of builds", lambda: {state for state, _ in database.submitted()} <= {"ready"})
         programs.close()
+        assert database.ask("select count(*) from submissions_submission where state = 'rejected'") == 0
         if apart is not None:
             left = [name for name in ("checkouts", "objects") if (site.state / name).exists()]
             assert not left, "the worker host writes into the site's own folder"
-        return Outcome(database.outcomes(), [row for question in ROWS for row in database.ask_all(question)])
+        rows = [row for question in ROWS for row in database.ask_all(question)]
+        return Outcome(database.outcomes(), rows, database.submitted())
 
     yield play
     for programs in running:
         programs.close()
 
 
-def disturb(programs: Programs, database: Database, victim: str) -> None:
-    """Kill a program without warning and start it again, or end all connections (on SQLite the worker).
+class Failures:
+    """Lets one thing after the other fail, in a drawn order: first all of one round, and so on."""
 
-    A broker loses its messages while the worker is down. The object store is away for a while.
-    """
-    if victim == "database" and os.environ.get("DATABASE_URL", "").startswith("postgres"):
-        database.drop_connections()
-        return
-    killed = "worker" if victim in ("database", "broker") else victim
-    programs.kill(killed)
-    if victim == "broker":
-        programs.empty_broker()
-    if victim == "object store":
-        time.sleep(1.0)
-    programs.start(killed)
+    def __init__(self, draw: random.Random, services: OwnServices, wait: Wait) -> None:
+        self._draw = draw
+        self._services = services
+        self._wait = wait
+        self._due: list[str] = []
+        self.pushed = False
+        """Whether a submission was pushed."""
+
+    def __call__(self, programs: Programs, database: Database) -> None:
+        """Let the next thing fail, and wait until work goes on."""
+        self._due = self._due or self._draw.sample(KILLED + OUTAGES, len(KILLED + OUTAGES))
+        failure, played, began = self._due.pop(), database.ask(PLAYED), time.monotonic()
+        self._fail(failure, programs, database)
+        ended = time.monotonic()
+        self._wait(f"work after: {failure}", lambda: database.ask(PLAYED) > played or database.outcomes(), seconds=300)
+        sys.stdout.write(f"{failure}: {ended - began:.0f} s, and {time.monotonic() - ended:.0f} s until work went on\n")
+
+    def _fail(self, failure: str, programs: Programs, database: Database) -> None:
+        services, seconds = self._services, self._draw.choice(AWAY)
+        match failure:
+            case "connections ended":
+                database.drop_connections()
+            case "database restarted" | "database crashed":
+                services.stop_database("fast" if failure == "database restarted" else "immediate")
+                services.start()
+            case "database away":
+                services.stop_database("fast")
+                time.sleep(seconds)
+                assert set(programs.statuses().values()) == {503}
+                assert self.pushed or "503" in programs.push()
+                services.start()
+                self._wait("all pages", lambda: set(programs.statuses().values()) == {200})
+                assert self.pushed or "received" in programs.push()
+                self.pushed = True
+            case "messages lost":
+                programs.kill("worker")
+                programs.empty_broker()
+                programs.start("worker")
+            case "broker flushed":
+                programs.empty_broker()
+            case "broker restarted":
+                services.stop_broker()
+                services.start()
+            case "broker away":
+                services.stop_broker()
+                time.sleep(seconds)
+                assert set(programs.statuses().values()) == {200}
+                services.start()
+            case "objects away":
+                programs.kill("object store")
+                time.sleep(seconds)
+                programs.start("object store")
+            case _:
+                programs.kill(failure)
+                programs.start(failure)
 
 
-@pytest.mark.slow(160)
+@pytest.mark.slow(200)
 @pytest.mark.timeout(1200 * ROUNDS)
-def test_rounds_killed_at_drawn_moments_have_the_outcomes_of_undisturbed_ones(
+def test_rounds_that_failures_disturb_have_the_outcomes_of_undisturbed_ones(
+    services: OwnServices,
     play_rounds: PlayRounds,
     apart: Apart,
+    wait: Wait,
     first_difference: Callable[[Sequence[object], Sequence[object]], str],
 ) -> None:
     number = int(os.environ.get("GAUNTLET_SEED") or random.SystemRandom().randrange(10**9))
     sys.stdout.write(f"GAUNTLET_SEED={number} GAUNTLET_KILLED_ROUNDS={ROUNDS}\n")  # shown where it fails
     draw = random.Random(number)
-    undisturbed = play_rounds(draw, lambda programs, database, victim: None)
+    undisturbed = play_rounds(draw, lambda programs, database: None)
     assert undisturbed.digests.keys() == {"six", "transfer"}
+    failures = Failures(draw, services, wait)
     for done in range(1, ROUNDS + 1):
-        disturbed = play_rounds(draw, disturb, apart)
+        failures.pushed = False
+        disturbed = play_rounds(draw, failures, apart)
         assert first_difference(undisturbed.rows, disturbed.rows) == ""
         assert disturbed.digests == undisturbed.digests
-        sys.stdout.write(f"{done} of {done} rounds, each disturbed {len(VICTIMS)} times, are equal\n")
+        assert disturbed.submitted == ([("ready", "used")] if failures.pushed else [])
+        sys.stdout.write(f"{done} of {done} rounds, each disturbed {FAILURES} times, are equal\n")

@@ -56,6 +56,7 @@ def the_clock(monkeypatch: pytest.MonkeyPatch) -> FakeClock:
     fake = FakeClock(NOON)
     monkeypatch.setattr(clock, "now", lambda: fake.at)
     monkeypatch.setattr(clock, "database_now", lambda: fake.at)
+    monkeypatch.setattr(clock, "database_started_within", lambda period: False)
     return fake
 
 

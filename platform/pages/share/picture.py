@@ -11,10 +11,10 @@ from typing import Any
 
 from django.conf import settings
 from django.contrib.auth.models import AnonymousUser
-from django.core.cache import cache
 from PIL import Image, ImageDraw, ImageFont
 
 from competitions.models import Competition, Track
+from core import optional_cache
 from pages.board.freeze import freezes_of
 from pages.formats import page_formats
 from rounds.models import Round
@@ -57,10 +57,10 @@ class SharePicture:
     def png(self) -> bytes:
         """Return it as PNG: drawn once for what it says, then kept."""
         key = f"share-picture:{hashlib.sha256(repr(self).encode()).hexdigest()}"
-        kept: str | None = cache.get(key)
+        kept: str | None = optional_cache.get(key)
         if kept is None:
             kept = base64.b64encode(self._drawn()).decode()  # the cache keeps JSON
-            cache.set(key, kept, _KEPT_SECONDS)
+            optional_cache.put(key, kept, _KEPT_SECONDS)
         return base64.b64decode(kept)
 
     def _drawn(self) -> bytes:

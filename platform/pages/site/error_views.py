@@ -13,6 +13,7 @@ from django.http.response import HttpResponseBase
 from django.shortcuts import render
 from django.template.loader import render_to_string
 from django.views import defaults as default_views
+from redis.exceptions import RedisError
 
 from core.errors import Refusal
 from core.migration_state import require_migrated
@@ -25,11 +26,12 @@ PROGRAMS = ("/api/", "/git/")
 
 
 def server_error(request: HttpRequest) -> HttpResponse:
-    """Answer a request that raised an exception: 503 while the database is away or lacks migrations, otherwise 500.
+    """Answer a request that raised an exception: 503 while a service is away or migrations are missing, otherwise 500.
 
-    The pages need no database.
+    The pages need no database. Without the cache people cannot sign in, since nobody counts their attempts.
     """
-    if isinstance(sys.exception(), Error) and _is_unavailable():
+    problem = sys.exception()
+    if isinstance(problem, RedisError) or (isinstance(problem, Error) and _is_unavailable()):
         response = answer(
             request, HTTPStatus.SERVICE_UNAVAILABLE, "the site is being maintained", "wait a minute, then try again"
         )

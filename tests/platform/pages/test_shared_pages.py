@@ -309,3 +309,8 @@ def test_pages_are_served_while_the_cache_is_away(
 ) -> None:
     settings.CACHES = {"default": {"BACKEND": "config.json_cache.JsonRedisCache", "LOCATION": "redis://127.0.0.1:1/0"}}
     assert [client.get(BOARD).status_code for _ in range(2)] == [200, 200]
+    others = ("/status", "/accounts/login/", "/api/v1/competitions", "/competitions/digits/share.png")
+    assert {address: client.get(address).status_code for address in others} == dict.fromkeys(others, 200)
+    client.raise_request_exception = False
+    refused = client.post("/accounts/login/", {"login": "alice", "password": "guessed"})
+    assert (refused.status_code, refused.headers["Retry-After"]) == (503, "60")  # nobody would count the attempts

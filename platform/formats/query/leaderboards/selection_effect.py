@@ -7,12 +7,12 @@ from dataclasses import asdict, dataclass
 from datetime import datetime
 
 import numpy as np
-from django.core.cache import cache
 from django.db.models import Count, QuerySet, Subquery
 
 from competitions.board_freezes import frozen_since
 from competitions.models import Entry, SampleSet, Track
 from competitions.selectors import imported_sets
+from core import optional_cache
 from evaluation.domain.players import Side, TrackName
 from evaluation.formats.query.results import Outcome
 from evaluation.formats.query.scoring.paired_test import ScoreDifference, paired_difference
@@ -132,7 +132,7 @@ def _compared(newest: Evaluation, own: QuerySet[Evaluation], side: Side) -> Subm
         return None
     # only a repair changes scores, and it also changes the key
     key = f"paired-difference:{newest.pk}:{newest.value!r}:{older.pk}:{older.value!r}"
-    kept = cache.get(key)
+    kept = optional_cache.get(key)
     if kept is not None:
         difference = ScoreDifference(**kept)
     else:
@@ -140,7 +140,7 @@ def _compared(newest: Evaluation, own: QuerySet[Evaluation], side: Side) -> Subm
         if not rows[0].size or rows[0].shape != rows[1].shape:
             return None  # it met only models of its own team
         difference = paired_difference(*rows, side, SEED)
-        cache.set(key, asdict(difference), _KEPT_SECONDS)
+        optional_cache.put(key, asdict(difference), _KEPT_SECONDS)
     return SubmissionDifference(older.submission_id, difference, better=(difference.value > 0) == (side is Side.MODEL))
 
 

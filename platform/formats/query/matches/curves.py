@@ -11,12 +11,11 @@ from statistics import fmean, median
 from typing import NamedTuple
 
 import numpy as np
-from django.core.cache import cache
 from django.db.models import QuerySet
 
 from competitions.models import RulesVersion
 from competitions.sample_store import samples_of
-from core import object_store
+from core import object_store, optional_cache
 from evaluation.domain.players import TrackName
 from evaluation.formats.query.results import Outcome, Trace
 from evaluation.formats.query.scoring.curves import (
@@ -180,10 +179,10 @@ def by_query(match: Match, rows: Sequence[MatchSampleRow]) -> ByQuery:
     """
     counts = query_counts(query_rules(match.rules).query_budget)
     key = f"match-by-query:{match.pk}:{len(rows)}:{match.finished_at and match.finished_at.timestamp()}"
-    kept = cache.get(key)
+    kept = optional_cache.get(key)
     if kept is None:
         kept = closest(_answered(match, rows), [row.outcome for row in rows], counts).tolist()
-        cache.set(key, kept, _KEPT_SECONDS)
+        optional_cache.put(key, kept, _KEPT_SECONDS)
     return ByQuery(counts, np.array(kept))
 
 

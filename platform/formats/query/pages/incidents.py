@@ -8,9 +8,9 @@ from datetime import datetime
 from itertools import chain
 
 from django.contrib.humanize.templatetags.humanize import intcomma
-from django.core.cache import cache
 from django.db.models import Count, Max, Min, Q, QuerySet
 
+from core import optional_cache
 from formats.query.challenges.models import Challenge
 from formats.query.challenges.selectors import stuck_challenges
 from formats.query.leaderboards.evaluation_basis import COUNTED, unresolved
@@ -187,8 +187,11 @@ def _playing_evaluations() -> QuerySet[Evaluation]:
 
 def _void_evaluations() -> QuerySet[Evaluation]:
     """Return the evaluations that platform errors ended and whose submissions have no score since then."""
-    keys = cache.get_or_set("void-evaluations", _unresolved_keys, CACHED_SECONDS)
-    return Evaluation.objects.filter(pk__in=keys or (), state=Evaluation.State.VOID)
+    keys = optional_cache.get("void-evaluations")
+    if keys is None:
+        keys = list(unresolved().values_list("pk", flat=True))
+        optional_cache.put("void-evaluations", keys, CACHED_SECONDS)
+    return Evaluation.objects.filter(pk__in=keys, state=Evaluation.State.VOID)
 
 
 def _failed_matches() -> QuerySet[Match]:
@@ -196,7 +199,3 @@ def _failed_matches() -> QuerySet[Match]:
     needed = Q(evaluations__in=_playing_evaluations()) | Q(evaluations__in=_void_evaluations())
     in_round = Q(round_match__round__state__in=_NOT_ENDED)
     return Match.objects.filter(needed | in_round, state=Match.State.FAILED).distinct()
-
-
-def _unresolved_keys() -> list[int]:
-    return list(unresolved().values_list("pk", flat=True))

@@ -354,6 +354,7 @@ def test_memory_does_not_grow_with_the_objects(small: Competition, tmp_path: Pat
     try:
         export_archive(slug=small.slug, file=tmp_path / "digits.tar")
         shutil.rmtree(site.STATE / "objects")
+        (site.STATE / "objects").mkdir()
         import_archive(file=tmp_path / "digits.tar", slug="other")
         peak = tracemalloc.get_traced_memory()[1]
     finally:

@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from typing import Protocol
 
 import pytest
-from django.db import connections
+from django.db import connection, connections
 
 from competitions.models import SampleSet
 from core import clock
@@ -137,6 +137,27 @@ def test_a_heartbeat_renews_the_lease(match: Match, one: Worker, the_clock: Cloc
         the_clock.forward(seconds=20)
         assert claim.piece.renew()
     assert pieces.expire() == 0
+
+
+def test_a_lease_that_ended_while_the_database_was_away_may_be_renewed_when_it_is_back(
+    match: Match, one: Worker, the_clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    claim = claimed(one)
+    the_clock.forward(seconds=300)
+    monkeypatch.setattr(clock, "database_started_within", lambda period: period == Piece.LEASE)
+    assert pieces.expire() == 0
+    assert claim.piece.renew()
+    monkeypatch.setattr(clock, "database_started_within", lambda period: False)
+    the_clock.forward(seconds=29)
+    assert pieces.expire() == 0
+    the_clock.forward(seconds=2)
+    assert pieces.expire() == 1
+
+
+@pytest.mark.django_db
+def test_the_database_knows_how_long_it_runs() -> None:
+    assert not clock.database_started_within(timedelta(0))
+    assert clock.database_started_within(timedelta(days=36_500)) == (connection.vendor == "postgresql")
 
 
 def test_a_piece_without_a_heartbeat_goes_to_another_worker(

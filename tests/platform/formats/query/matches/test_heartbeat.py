@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from datetime import datetime
 from typing import Protocol
+
+from django.db import OperationalError
 
 from evaluation.formats.query.rules import QueryRules
 from formats.query.matches.engine_adapter import longest_seconds
@@ -13,6 +16,7 @@ from formats.query.matches.piece_work import pieces
 from formats.query.matches.rules import query_rules
 from tests.platform.claims import hold_piece
 from workers.heartbeat import RECORDED_EACH, WorkerHeartbeat
+from workers.lease import Heartbeat
 from workers.models import Worker
 from workers.selectors import HEARTBEAT_TIMEOUT
 
@@ -31,6 +35,22 @@ def test_a_beat_renews_the_lease(match: Match, the_clock: Clock, make_worker: Ca
     heartbeat.beat()
     the_clock.forward(seconds=20)
     assert pieces.expire() == 0
+
+
+def test_a_beat_is_made_again_where_the_database_had_ended_the_connection() -> None:
+    beats, begun = [], threading.Event()
+
+    class LostConnection(Heartbeat):
+        def beat(self, now: datetime | None = None) -> None:
+            beats.append(now)
+            self._stopped.set()  # there is no next beat
+            begun.set()
+            if len(beats) == 1:
+                raise OperationalError("server closed the connection unexpectedly")
+
+    with LostConnection(seconds=0.01):
+        assert begun.wait(60)
+    assert len(beats) == 2
 
 
 def test_the_lease_of_a_hanging_claim_is_not_renewed(
