@@ -56,6 +56,17 @@ class Profile:
 
 
 @dataclass(frozen=True)
+class SiteDeviceCodes:
+    """The codes with which this program signs in: a person types `user_code` at `verification_uri`."""
+
+    device_code: str
+    user_code: str
+    verification_uri: str
+    expires_in: int
+    interval: int
+
+
+@dataclass(frozen=True)
 class SiteTrack:
     """A track that a team may submit to; `repository` is its address for git."""
 
@@ -162,6 +173,14 @@ class SiteClient:
         self.site = site
         self.token = token
         self._opener = urllib.request.build_opener(NoRedirects())
+
+    def begin_device_login(self, name: str) -> SiteDeviceCodes:
+        """Ask for codes to sign in with; the site shows `name` to the person."""
+        return _read(SiteDeviceCodes, self._answer("POST", "device/code", {"client": name}))
+
+    def device_token(self, device_code: str) -> str:
+        """Return the token after a person confirmed the code. Raise `SiteRefusal` before, and if they refused."""
+        return str(self._answer("POST", "device/token", {"device_code": device_code})["access_token"])
 
     def profile(self) -> Profile:
         """Return who the token belongs to."""

@@ -17,11 +17,12 @@ from typing import Any
 import pytest
 from pytest_django.live_server_helper import LiveServer
 
-from accounts.models import AccessToken, Membership, User
+from accounts import device_login
+from accounts.models import AccessToken, DeviceLogin, Membership, User
 from accounts.services import issue_token
 from competitions.models import Competition, RulesVersion, SampleSet, Track
 from core import worker_notifications
-from evaluation.cli import main, site_logs, site_version
+from evaluation.cli import main, site_device_login, site_logs, site_version
 from evaluation.cli.site_client import SiteClient
 from formats.query.challenges.models import Challenge
 from formats.query.leaderboards.models import Evaluation, Pool, Standing, SubmissionChoice
@@ -186,6 +187,58 @@ def test_the_token_is_stored_for_its_owner_alone(
     status, _, err = gauntlet("whoami")
     assert (status, "gauntlet login" in err) == (2, True)
     assert AccessToken.objects.get().last_used_at is not None
+
+
+@pytest.fixture
+def at_a_terminal(monkeypatch: pytest.MonkeyPatch) -> Callable[[list[Callable[[], Any]]], None]:
+    """Sit at a terminal: what happens, one after the other, while the command waits."""
+
+    def sit(happens: list[Callable[[], Any]]) -> None:
+        monkeypatch.setattr("sys.stdin.isatty", lambda: True, raising=False)
+        monkeypatch.setattr(site_device_login, "sleep", lambda seconds: happens.pop(0)())
+
+    return sit
+
+
+def confirm(code: str, by: User, *, allowed: bool) -> None:
+    """Do what the page of the site does."""
+    device_login.decide(login=device_login.waiting_login(code), allowed=allowed, by=by)
+
+
+def test_a_code_that_is_confirmed_on_the_site_signs_in(
+    gauntlet: Run, at_a_terminal: Any, live_server: LiveServer, alice: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(device_login, "_LETTERS", "B")
+    at_a_terminal(
+        [lambda: None, lambda: None, lambda: confirm("BBBB-BBBB", alice, allowed=True)]
+    )  # the second: too fast
+    status, _, err = gauntlet("login", f"{live_server.url}/")
+    assert status == 0, err
+    assert f"Open {live_server.url}/device in a browser" in err
+    assert "\n    BBBB-BBBB\n" in err
+    assert "Signed in to" in err
+    shown = json.loads(gauntlet("whoami", "--json")[1])
+    assert (shown["username"], shown["token"]["scopes"]) == ("alice", ["read", "submit"])
+    assert DeviceLogin.objects.get().interval == 10
+
+
+def test_without_a_confirmation_nobody_is_signed_in(
+    gauntlet: Run, at_a_terminal: Any, live_server: LiveServer, alice: User, monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+) -> None:  # fmt: skip
+    monkeypatch.setattr(device_login, "_LETTERS", "B")
+    at_a_terminal([lambda: confirm("bbbbbbbb", alice, allowed=False)])
+    status, _, err = gauntlet("login", live_server.url)
+    assert (status, "was refused on the site" in err) == (3, True)
+    DeviceLogin.objects.all().delete()
+
+    def interrupt() -> None:
+        raise KeyboardInterrupt
+
+    at_a_terminal([interrupt])
+    status, _, err = gauntlet("login", live_server.url)
+    assert (status, "Nobody is signed in." in err, "Traceback" in err) == (130, True, False)
+    assert not (tmp_path / "config").exists()
 
 
 def test_it_shows_submissions_quota_and_logs(
