@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 from urllib.parse import parse_qsl, quote, urlencode, urlsplit
 
 from evaluation import __version__
-from evaluation.cli.site_version import VERSION_HEADER, note_version
+from evaluation.cli.site_version import note_version
 from evaluation.domain.errors import GauntletError, Refusal
 
 _SECONDS = 60
@@ -272,11 +272,11 @@ class SiteClient:
     def _sent(self, request: urllib.request.Request) -> Any:
         try:
             with self._opener.open(request, timeout=_SECONDS) as answer:
-                note_version(self.site, answer.headers.get(VERSION_HEADER, ""))
+                note_version(self.site, answer.headers)
                 return json.loads(answer.read(_MOST_BYTES))
         except urllib.error.HTTPError as error:
             with error:
-                note_version(self.site, error.headers.get(VERSION_HEADER, ""))
+                note_version(self.site, error.headers)
                 raise _problem(request.full_url, error) from None
         except (OSError, ValueError) as error:
             reason = getattr(error, "reason", error)

@@ -40,6 +40,7 @@ Run = Callable[..., tuple[int, str, str]]
 def _signed_out(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Nobody is signed in, news are asked for at once, and no worker is woken."""
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     for name in ("GAUNTLET_SITE", "GAUNTLET_TOKEN"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setattr(site_logs, "EVERY", 0.01)
@@ -475,12 +476,15 @@ def test_another_version_of_the_site_is_said_once_and_is_no_error(
     status, out, err = gauntlet(*words, "--json")
     assert (status, out) == expected[:2]
     assert err.count("This is gauntlet 0.0.9; the site has 0.1.0. ") == 1
+    monkeypatch.setattr(site_version, "_noted", set())
+    assert "This is gauntlet" not in gauntlet(*words, "--json")[2], "another process on the same day"
     assert "/docs#gauntlet says how to get that" in err, "this site has no kit"
 
 
 def test_the_site_s_kit_is_the_update(
-    gauntlet: Run, live_server: LiveServer, competition: Competition, monkeypatch: pytest.MonkeyPatch, settings: Any
-) -> None:
+    gauntlet: Run, live_server: LiveServer, competition: Competition, monkeypatch: pytest.MonkeyPatch, settings: Any,
+    tmp_path: Path,
+) -> None:  # fmt: skip
     settings.KIT.mkdir()
     for project in ("gauntlet-arena", "gauntlet-sdk"):
         with zipfile.ZipFile(settings.KIT / f"{project.replace('-', '_')}-0.1.0-py3-none-any.whl", "w") as wheel:
@@ -490,6 +494,15 @@ def test_the_site_s_kit_is_the_update(
     monkeypatch.setattr(site_version, "__version__", "0.0.9")
     _, _, err = gauntlet("check", "--competition", f"{live_server.url}/competitions/digits", "numpy-classifier")
     assert f"Update: {sys.executable} -m pip install -r {live_server.url}/kit/requirements.txt\n" in err
+    monkeypatch.setattr(site_version, "__version__", "0.1.0")
+    monkeypatch.setattr(site_version, "_noted", set())
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "next-day"))
+    words = ("matches", "--competition", "digits", "--site", live_server.url)
+    assert "another build" not in gauntlet(*words)[2], "a checkout"
+    monkeypatch.setattr(site_version, "installed_wheel", lambda: "0" * 64)
+    _, _, err = gauntlet(*words)
+    assert "This is gauntlet 0.1.0; the site has another build of it. Update: " in err
+    assert f"-m pip install --force-reinstall -r {live_server.url}/kit/requirements.txt\n" in err
 
 
 def test_a_site_that_does_not_answer_has_its_own_exit_status(
