@@ -88,9 +88,7 @@ def decide(*, login: DeviceLogin, allowed: bool, by: User) -> None:
         state = DeviceLogin.State.ALLOWED if allowed else DeviceLogin.State.REFUSED
         if not waiting.update(state=state, decided_by=by):
             raise Refusal("this code has expired, or was used meanwhile", fix=_AGAIN)
-        event_log.record(
-            "allow_device" if allowed else "refuse_device", login, by=by, client=login.client, address=login.address
-        )
+        event_log.record("allow_device" if allowed else "refuse_device", login, by=by, client=login.client)
 
 
 def token_of(device_code: str) -> tuple[AccessToken, str]:
