@@ -95,7 +95,7 @@ def test_codes_expire_and_are_deleted(codes: DeviceCodes, alice: User, the_clock
     assert DeviceLogin.objects.get().expires_at == the_clock.at + timedelta(minutes=10)
 
 
-def test_a_person_with_too_many_tokens_is_told_before(codes: DeviceCodes, alice: User) -> None:
+def test_a_person_with_too_many_tokens_cannot_confirm(codes: DeviceCodes, alice: User) -> None:
     login = waiting_login(codes.user)
     for number in range(MAX_TOKENS - 1):
         issue_token(user=alice, name=str(number), scopes=["read"], days=1)

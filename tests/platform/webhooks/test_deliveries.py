@@ -256,7 +256,7 @@ def test_a_webhook_that_failed_for_a_week_is_disabled_until_its_captain_enables_
     assert Delivery.objects.first().state == Delivery.State.DELIVERED  # type: ignore[union-attr] # the newest
 
 
-def test_organisers_are_told_that_theirs_is_disabled(
+def test_the_organiser_of_a_disabled_webhook_gets_an_email(
     competition: Competition, submission: Submission, olga: User, receiver: TestReceiver, send: Send,
     the_clock: FakeClock, mailoutbox: list[EmailMessage],
     django_capture_on_commit_callbacks: DjangoCaptureOnCommitCallbacks,
