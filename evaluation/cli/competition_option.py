@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from evaluation.cli.output import say
-from evaluation.cli.site_version import VERSION_HEADER, note_version
+from evaluation.cli.site_version import note_version
 from evaluation.datasets.base import Dataset, with_targets
 from evaluation.datasets.load import load_dataset
 from evaluation.datasets.released_samples import released
@@ -202,10 +202,10 @@ def _fetched(site: str, address: str) -> Any:
     request = urllib.request.Request(address, headers={"Accept": "application/json"})  # noqa: S310 - see `_URL`
     try:
         with urllib.request.urlopen(request, timeout=_SECONDS) as answer:  # noqa: S310 - as above
-            note_version(site, answer.headers.get(VERSION_HEADER, ""))
+            note_version(site, answer.headers)
             return json.loads(answer.read(_MOST_ANSWER_BYTES))
     except urllib.error.HTTPError as error:
-        note_version(site, error.headers.get(VERSION_HEADER, ""))
+        note_version(site, error.headers)
         fix = "correct the address; a competition that is not public has no address for this command: name its file"
         raise Refusal(f"{address} answers {error.code}", fix=fix) from None
     except (OSError, ValueError) as error:

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 from urllib.parse import parse_qsl, quote, urlencode, urlsplit
 
 from evaluation import __version__
-from evaluation.cli.site_version import VERSION_HEADER, note_version
+from evaluation.cli.site_version import note_version
 from evaluation.domain.errors import GauntletError, Refusal
 
 _SECONDS = 60
@@ -53,6 +53,17 @@ class Profile:
     username: str
     teams: list[str]
     token: SiteToken | None = None
+
+
+@dataclass(frozen=True)
+class SiteDeviceCodes:
+    """The codes with which this program signs in: a person types `user_code` at `verification_uri`."""
+
+    device_code: str
+    user_code: str
+    verification_uri: str
+    expires_in: int
+    interval: int
 
 
 @dataclass(frozen=True)
@@ -163,6 +174,14 @@ class SiteClient:
         self.token = token
         self._opener = urllib.request.build_opener(NoRedirects())
 
+    def begin_device_login(self, name: str) -> SiteDeviceCodes:
+        """Ask for codes to sign in with; the site shows `name` to the person."""
+        return _read(SiteDeviceCodes, self._answer("POST", "device/code", {"client": name}))
+
+    def device_token(self, device_code: str) -> str:
+        """Return the token after a person confirmed the code. Raise `SiteRefusal` before, and if they refused."""
+        return str(self._answer("POST", "device/token", {"device_code": device_code})["access_token"])
+
     def profile(self) -> Profile:
         """Return who the token belongs to."""
         data = self.get("profile")
@@ -253,11 +272,11 @@ class SiteClient:
     def _sent(self, request: urllib.request.Request) -> Any:
         try:
             with self._opener.open(request, timeout=_SECONDS) as answer:
-                note_version(self.site, answer.headers.get(VERSION_HEADER, ""))
+                note_version(self.site, answer.headers)
                 return json.loads(answer.read(_MOST_BYTES))
         except urllib.error.HTTPError as error:
             with error:
-                note_version(self.site, error.headers.get(VERSION_HEADER, ""))
+                note_version(self.site, error.headers)
                 raise _problem(request.full_url, error) from None
         except (OSError, ValueError) as error:
             reason = getattr(error, "reason", error)

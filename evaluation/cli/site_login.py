@@ -15,6 +15,7 @@ from typing import Any
 
 from evaluation.cli.output import print_facts, print_json, say
 from evaluation.cli.site_client import SiteClient
+from evaluation.cli.site_device_login import token_by_code
 from evaluation.domain.errors import Refusal
 
 SITE_VARIABLE, TOKEN_VARIABLE = "GAUNTLET_SITE", "GAUNTLET_TOKEN"
@@ -28,10 +29,11 @@ def add_parser(subcommands: Any) -> None:
     login: argparse.ArgumentParser = subcommands.add_parser(
         "login",
         help="store an access token for a site",
-        description="Asks for an access token of your account page on the site, or reads it from standard input, and "
-        "stores it with mode 0600. The site becomes the one that other commands use.",
+        description="Shows a code, which you type on the site in any browser, or reads an access token from "
+        "standard input, and stores the token with mode 0600. The site becomes the one that other commands use.",
     )
     login.add_argument("site", metavar="SITE", help="the address of the site, such as https://arena.example")
+    login.add_argument("--paste", action="store_true", help="ask for a token of your account page in place of the code")
     login.set_defaults(run=run_login)
     logout: argparse.ArgumentParser = subcommands.add_parser("logout", help="remove the stored token of a site")
     add_site(logout)
@@ -56,11 +58,11 @@ def run_login(given: argparse.Namespace) -> int:
     site = site_address(given.site)
     if site.startswith("http://") and not _LOCAL.match(site):
         say("Warning: this address begins with http://, so anybody on the way can read the token.")
-    if sys.stdin.isatty():
-        say(f"Create a token with the scopes read and submit at {site}/account, and paste it here.")
-        token = getpass.getpass("Token: ").strip()
-    else:
-        token = sys.stdin.readline().strip()
+    try:
+        token = _asked_token(site, paste=given.paste)
+    except KeyboardInterrupt:
+        say("Nobody is signed in. A code that was shown expires by itself.")
+        return 130
     if not token:
         raise Refusal("no token was given", fix=f"copy one from {site}/account")
     profile = SiteClient(site, token).profile()
@@ -69,6 +71,15 @@ def run_login(given: argparse.Namespace) -> int:
     path = _store({"default": site, "sites": sites})
     say(f"Signed in to {site} as {profile.username}. The token is in {path}.")
     return 0
+
+
+def _asked_token(site: str, *, paste: bool) -> str:
+    if not sys.stdin.isatty():
+        return sys.stdin.readline().strip()
+    if paste:
+        say(f"Create a token with the scopes read and submit at {site}/account, and paste it here.")
+        return getpass.getpass("Token: ").strip()
+    return token_by_code(site)
 
 
 def run_logout(given: argparse.Namespace) -> int:

@@ -1,4 +1,4 @@
-"""Comparison of this program's version with that of a site that it talks to."""
+"""Comparison of this program with what a site that it talks to has: its version, and the build in its kit."""
 
 from __future__ import annotations
 
@@ -7,35 +7,77 @@ import re
 import shlex
 import sys
 import urllib.request
+from contextlib import suppress
+from datetime import UTC, datetime
+from email.message import Message
+from functools import lru_cache
+from importlib.metadata import PackageNotFoundError, distribution
 from typing import Any
 
 from evaluation import __version__
 from evaluation.cli.output import say
+from evaluation.sandbox.state_directory import state_directory, write_atomically
 
-VERSION_HEADER = "Gauntlet-Version"
-"""The header of the API with the version of the site."""
+VERSION_HEADER, KIT_HEADER = "Gauntlet-Version", "Gauntlet-Kit"
+"""The headers of the API with the version of the site, and the SHA-256 of the wheel that it serves."""
 
 _VERSION = re.compile(r"[\w.+!-]{1,40}")
+_DIGEST = re.compile(r"[0-9a-f]{64}")
 _SECONDS = 10
 _MOST_BYTES = 1 << 20
 _noted: set[str] = set()
 
 
-def note_version(site: str, version: str) -> None:
-    """Say, once for a site, that it has another version than this program, and what installs that.
+def note_version(site: str, headers: Message) -> None:
+    """Say, once a day for a site, that it has another version or build than this program, and what installs that.
 
-    `version` is what an answer of the API has in `VERSION_HEADER`, "" for a site that does not say it.
+    `headers` are those of an answer; a site that does not say what it has, or a checkout of this program, is not
+    compared.
     """
-    if version == __version__ or not _VERSION.fullmatch(version) or site in _noted:
+    version, kit = headers.get(VERSION_HEADER, ""), headers.get(KIT_HEADER, "")
+    if site in _noted or not _VERSION.fullmatch(version):
+        return
+    same_version = version == __version__
+    if same_version and not (_DIGEST.fullmatch(kit) and installed_wheel() not in {"", kit}):
         return
     _noted.add(site)
-    say(f"This is gauntlet {__version__}; the site has {version}. {_update(site)}")
+    if _said_today(site, version, kit):
+        return
+    other = "another build of it" if same_version else version
+    say(f"This is gauntlet {__version__}; the site has {other}. {_update(site, same_version=same_version)}")
 
 
-def _update(site: str) -> str:
+@lru_cache(maxsize=1)
+def installed_wheel() -> str:
+    """Return the SHA-256 of the wheel that this program was installed from, as pip noted it; "" for a checkout."""
+    try:
+        origin = json.loads(distribution("gauntlet-arena").read_text("direct_url.json") or "{}")
+        return str(origin.get("archive_info", {}).get("hashes", {}).get("sha256", ""))
+    except (PackageNotFoundError, ValueError, AttributeError):
+        return ""
+
+
+def _said_today(site: str, version: str, kit: str) -> bool:
+    """Return whether the same was said today, and note that it is."""
+    file = state_directory("notices") / "versions.json"
+    today = [datetime.now(UTC).date().isoformat(), version, kit]
+    try:
+        said: dict[str, list[str]] = dict(json.loads(file.read_text("utf-8")))
+    except (OSError, ValueError, TypeError):
+        said = {}
+    if said.get(site) == today:
+        return True
+    with suppress(OSError):  # then it is said again
+        write_atomically(file, json.dumps({**said, site: today}))
+    return False
+
+
+def _update(site: str, *, same_version: bool) -> str:
     """Return what to do: the command that installs the kit of the site, or where its pages say how."""
     if _api_index(site).get("kit"):
         command = [sys.executable, "-m", "pip", "install", "-r", f"{site}/kit/requirements.txt"]
+        if same_version:  # pip keeps what has the same version
+            command.insert(-2, "--force-reinstall")
         return f"Update: {shlex.join(command)}"
     return f"{site}/docs#gauntlet says how to get that."
 

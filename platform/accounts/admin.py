@@ -18,7 +18,7 @@ from unfold.forms import UserChangeForm, UserCreationForm
 from accounts import sign_up
 from accounts.allauth_adapter import AccountAdapter
 from accounts.forms import PersonPasswordForm
-from accounts.models import AccessToken, AccountRequest, Invitation, Membership, SignUpLink, Team, User
+from accounts.models import AccessToken, AccountRequest, DeviceLogin, Invitation, Membership, SignUpLink, Team, User
 from accounts.selectors import signed_in_user, waiting_requests
 from core.administration.actions import AdminAction, confirmed_action
 from core.administration.columns import linked
@@ -224,3 +224,14 @@ class AccessTokenAdmin(ReadOnlyAdmin):
     search_fields = ("name", "start", "user__username")
     fields = ("name", "start", "user", "scopes", "created_at", "expires_at", "last_used_at", "revoked_at")
     readonly_fields = ("start",)
+
+
+@admin.register(DeviceLogin)
+class DeviceLoginAdmin(ReadOnlyAdmin):
+    """Programs that a person lets sign in by a code, of the last minutes. No code is shown."""
+
+    list_display = ("client", "address", "state", linked("decided_by"), "made_at", "expires_at")
+    list_filter = ("state",)
+    list_select_related = ("decided_by",)
+    search_fields = ("client", "address", "decided_by__username")
+    fields = ("client", "address", "state", "decided_by", "made_at", "expires_at", "interval", "polled_at")

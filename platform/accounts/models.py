@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 from django.contrib.auth.models import AbstractUser
 from django.core.validators import RegexValidator
@@ -19,6 +19,7 @@ RESERVED_SLUGS = frozenset(
             "admin",
             "api",
             "competitions",
+            "device",
             "git",
             "healthz",
             "hosts",
@@ -166,6 +167,37 @@ class AccessToken(models.Model):
 
     def __str__(self) -> str:
         return f"{self.name} ({self.start}...)"
+
+
+class DeviceLogin(models.Model):
+    """A program that waits until a person lets it sign in (RFC 8628). Of its two codes only hashes are stored."""
+
+    class State(models.TextChoices):
+        WAITING = "waiting", "waiting"
+        ALLOWED = "allowed", "allowed"
+        REFUSED = "refused", "refused"
+        USED = "used", "used"
+
+    HAS_TABLE_VERSION: ClassVar = False
+    client = models.CharField(max_length=60)
+    """What the program calls itself; the name of its token."""
+    address = models.CharField(max_length=45)
+    """The network address that the request came from."""
+    device_digest = models.CharField(max_length=64, unique=True, editable=False)
+    user_digest = models.CharField(max_length=64, unique=True, editable=False)
+    state = models.CharField(max_length=7, choices=State.choices, default=State.WAITING)
+    made_at = models.DateTimeField()
+    expires_at = models.DateTimeField()
+    interval = models.PositiveSmallIntegerField()
+    """Seconds between two requests of the program; those that come earlier raise it."""
+    polled_at = models.DateTimeField(null=True, blank=True)
+    decided_by = models.ForeignKey(User, null=True, blank=True, on_delete=models.CASCADE, related_name="device_logins")
+
+    class Meta:
+        ordering = ["-pk"]
+
+    def __str__(self) -> str:
+        return f"sign-in of {self.client}"
 
 
 class AccountRequest(models.Model):

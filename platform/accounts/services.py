@@ -120,11 +120,7 @@ def issue_token(*, user: User, name: str, scopes: Sequence[str], days: int) -> t
         User.objects.select_for_update(no_key=True).get(
             pk=user.pk
         )  # of two concurrent requests, only one can be the 20th
-        if user.tokens.filter(revoked_at=None, expires_at__gt=now).count() >= MAX_TOKENS:
-            raise Refusal(
-                f"you already have {MAX_TOKENS} valid tokens",
-                fix="revoke one that you no longer use",
-            )
+        require_free_token(user)
         token = AccessToken.objects.create(
             user=user,
             name=name,
@@ -136,6 +132,15 @@ def issue_token(*, user: User, name: str, scopes: Sequence[str], days: int) -> t
         )
         event_log.record("issue", token, by=user, scopes=token.scopes, days=days)
     return token, plain
+
+
+def require_free_token(user: User) -> None:
+    """Raise `Refusal` if the person has as many valid tokens as anybody may have."""
+    if user.tokens.filter(revoked_at=None, expires_at__gt=clock.now()).count() >= MAX_TOKENS:
+        raise Refusal(
+            f"you already have {MAX_TOKENS} valid tokens",
+            fix="revoke one that you no longer use",
+        )
 
 
 def revoke_token(*, token: AccessToken, by: User) -> None:

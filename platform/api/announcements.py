@@ -14,9 +14,8 @@ from api.base_views import ListView
 from api.request_bodies import AnnounceSerializer, values_of
 from api.serializers import AnnouncementSerializer
 from competitions.models import Announcement
-from competitions.organiser_pages import announce
+from competitions.organiser_pages import announce_once
 from competitions.selectors import announcements_of, may
-from core import clock
 from core.roles import Right
 
 
@@ -33,15 +32,15 @@ class ListAnnouncements(ListView[Announcement]):
 
     @extend_schema(
         operation_id="announce",
-        description="Publish an announcement, now or at a time. For organisers and helpers.",
+        description="Publish an announcement, now or at a time; the same one again changes nothing and answers 200. "
+        "For organisers and helpers.",
         request=AnnounceSerializer,
-        responses={201: AnnouncementSerializer},
+        responses={200: AnnouncementSerializer, 201: AnnouncementSerializer},
     )
     def post(self, request: Request, slug: str) -> Response:
-        """Publish an announcement and return it."""
+        """Publish an announcement and return it, or the same one that is there already."""
         competition = competition_of(request, slug)
         by = check_role(request, competition, Right.ANSWER)
-        values = values_of(request, AnnounceSerializer)
-        values["published_at"] = values["published_at"] or clock.now()
-        made = announce(competition=competition, by=by, **values)
-        return Response(AnnouncementSerializer(made).data, status=status.HTTP_201_CREATED)
+        made, new = announce_once(competition=competition, by=by, **values_of(request, AnnounceSerializer))
+        code = status.HTTP_201_CREATED if new else status.HTTP_200_OK
+        return Response(AnnouncementSerializer(made).data, status=code)

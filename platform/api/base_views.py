@@ -16,10 +16,13 @@ from rest_framework.serializers import BaseSerializer
 from rest_framework.views import APIView
 
 from accounts.models import AccessToken
+from core.kit import kit
 from evaluation import __version__
 
 VERSION_HEADER = "Gauntlet-Version"
 """The header of every answer with the version of the site, which the command `gauntlet` compares with its own."""
+KIT_HEADER = "Gauntlet-Kit"
+"""The header with the SHA-256 of the command's wheel that the site serves, which tells builds of a version apart."""
 
 Row = TypeVar("Row", bound=Model)
 
@@ -38,8 +41,10 @@ class ApiView(APIView):
         return super().dispatch(request, *args, **kwargs)
 
     def finalize_response(self, request: Request, response: Response, *args: Any, **kwargs: Any) -> Response:
-        """Return the answer with the version of the site."""
+        """Return the answer with the version of the site, and the build of its kit."""
         response.headers[VERSION_HEADER] = __version__
+        if (served := kit()) is not None:
+            response.headers[KIT_HEADER] = served.command.sha256
         return super().finalize_response(request, response, *args, **kwargs)
 
 

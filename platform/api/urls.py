@@ -7,6 +7,7 @@ from django.urls import include, path
 from api import (
     announcements,
     challenges,
+    device_login,
     matches,
     profile_views,
     round_acts,
@@ -29,6 +30,8 @@ version_1 = [
     path("", views.ShowIndex.as_view(), name="index"),
     path("openapi.json", schema.ShowOpenApi.as_view(), name="openapi"),
     path("docs", schema.documentation, name="docs"),
+    path("device/code", device_login.BeginDeviceLogin.as_view(), name="device_code"),
+    path("device/token", device_login.GetDeviceToken.as_view(), name="device_token"),
     path("profile", profile_views.ShowProfile.as_view(), name="profile"),
     path("profile/teams", profile_views.ListOwnTeams.as_view(), name="own_teams"),
     path("competitions", views.ListCompetitions.as_view(), name="competitions"),

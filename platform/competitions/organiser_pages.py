@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from django.db import transaction
 
@@ -13,6 +13,9 @@ from competitions.selectors import require
 from core import clock, event_log
 from core.errors import Refusal
 from core.roles import Right
+
+ANNOUNCED_AGAIN = timedelta(hours=1)
+"""For how long the same announcement of a program is a repeated request."""
 
 
 def write_page(*, competition: Competition | None, name: str, text: str, by: User) -> Page:
@@ -61,6 +64,26 @@ def announce(*, competition: Competition, title: str, text: str, published_at: d
         )
         event_log.record("announce", made, by=by, title=title, published_at=published_at.isoformat())
     return made
+
+
+def announce_once(
+    *, competition: Competition, title: str, text: str, published_at: datetime | None, by: User
+) -> tuple[Announcement, bool]:
+    """Publish an announcement, at a time or now, unless it is there already; return it, and whether it is new.
+
+    So a program whose answer was lost may ask again. The same is an equal title and text for an equal time, or without
+    a time one that was published within `ANNOUNCED_AGAIN`. Raise `Refusal` unless `by` is an organiser.
+    """
+    require(by, competition, Right.ANSWER)
+    with transaction.atomic():
+        Competition.objects.select_for_update(no_key=True).get(pk=competition.pk)  # of two requests the second finds it
+        now = clock.now()
+        times = (now - ANNOUNCED_AGAIN, now) if published_at is None else (published_at, published_at)
+        equal = Announcement.objects.filter(competition=competition, title=title, text=text, published_at__range=times)
+        if (known := equal.first()) is not None:
+            return known, False
+        at = published_at or now
+        return announce(competition=competition, title=title, text=text, published_at=at, by=by), True
 
 
 def change_announcement(*, announcement: Announcement, title: str, text: str, published_at: datetime, by: User) -> None:

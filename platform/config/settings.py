@@ -203,7 +203,8 @@ _EMAIL = "email*" if SIGN_UP in {"email", "approval"} else "email"
 ACCOUNT_SIGNUP_FIELDS = ["username*", _EMAIL, "password1*", "password2*"]
 ACCOUNT_EMAIL_VERIFICATION = "mandatory" if SIGN_UP == "email" else "none"
 # failed attempts per address, and per address and name
-ACCOUNT_RATE_LIMITS = {"login_failed": "10/m/ip,5/5m/key"}
+# and what may be typed as the code of a program that waits to sign in, per address and person
+ACCOUNT_RATE_LIMITS = {"login_failed": "10/m/ip,5/5m/key", "device_code": "60/10m/ip,20/10m/user"}
 ALLAUTH_TRUSTED_PROXY_COUNT = PROXIES
 ACCOUNT_USERNAME_BLACKLIST = ["admin", "organiser", "gauntlet"]
 ACCOUNT_USERNAME_VALIDATORS = "accounts.name_rules.USERNAME_VALIDATORS"
@@ -340,8 +341,9 @@ REST_FRAMEWORK = {
     "DEFAULT_THROTTLE_CLASSES": [
         "api.throttles.AnonymousThrottle",
         "api.throttles.PersonThrottle",
+        "rest_framework.throttling.ScopedRateThrottle",
     ],
-    "DEFAULT_THROTTLE_RATES": {"anon": "60/min", "user": "300/min"},
+    "DEFAULT_THROTTLE_RATES": {"anon": "60/min", "user": "300/min", "device": "10/min"},
     "DEFAULT_CONTENT_NEGOTIATION_CLASS": "api.negotiation.AlwaysJson",
     "DEFAULT_PAGINATION_CLASS": "api.pagination.NewestFirst",
     "DEFAULT_SCHEMA_CLASS": "api.openapi_document.Operation",

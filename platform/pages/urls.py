@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from django.urls import path, register_converter
 
+from pages.account import device_views as devices
 from pages.account import views as account
 from pages.board import curve_views as curves
 from pages.board import history_views as history
@@ -138,6 +139,7 @@ urlpatterns = [
     path("competitions/<slug:slug>/history/<slug:track_name>/<slug:name>.svg", history.drawing, name="history_drawing"),
     path("teams/<slug:slug>/history/<slug:track_name>/<slug:name>.csv", history.team_table, name="team_history"),
     path("account", account.account, name="account"),
+    path("device", devices.device, name="device"),
     path("account/tokens/<int:token>/revoke", account.token_revoke, name="token_revoke"),
     path("status", status.status, name="status"),
     path("brand/logo", brand.logo, name="logo"),

@@ -19,7 +19,7 @@ from core.errors import Refusal
 from submissions.build_logs import clean
 from webhooks import exchange
 from webhooks.content import body_of, subject_of
-from webhooks.disabled_mail import tell_captain
+from webhooks.disabled_mail import tell_owners
 from webhooks.exchange import Answer
 from webhooks.models import Delivery, Webhook
 from webhooks.receiver_address import LOOPBACK, IpNetwork, Receiver, host_of, read_receiver
@@ -174,7 +174,7 @@ def _record(request: _SignedRequest, answer: Answer) -> None:
         webhook.filter(failing_since=None).update(failing_since=delivery.sent_at)
         if given_up and webhook.filter(failing_since__lte=now - FAILING, disabled_at=None).update(disabled_at=now):
             event_log.record("disable_webhook", delivery.webhook, host=host_of(delivery.webhook.address))
-            transaction.on_commit(partial(tell_captain, delivery.webhook))
+            transaction.on_commit(partial(tell_owners, delivery.webhook))
 
 
 def _redacted(text: str, request: _SignedRequest) -> str:

@@ -8,6 +8,17 @@ from accounts.models import AccessToken
 from accounts.services import MAX_DAYS
 
 
+class DeviceCodeForm(forms.Form):
+    """Form for the code that a program on another device shows."""
+
+    code = forms.CharField(
+        max_length=20,
+        label="Code",
+        help_text="Eight letters, such as BCDF-GHJK.",
+        widget=forms.TextInput(attrs={"autocomplete": "off", "autocapitalize": "characters", "spellcheck": "false"}),
+    )
+
+
 class TokenForm(forms.Form):
     """Form for a new access token."""
 

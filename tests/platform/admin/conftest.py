@@ -9,7 +9,7 @@ from uuid import UUID
 import pytest
 from django.test import Client
 
-from accounts.models import AccessToken, AccountRequest, Invitation, SignUpLink, User
+from accounts.models import AccessToken, AccountRequest, DeviceLogin, Invitation, SignUpLink, User
 from competitions.models import (
     Announcement,
     CompetitionOrigin,
@@ -142,6 +142,10 @@ class Rows:
             created_at=self.at,
             expires_at=self.at + timedelta(days=30),
         )
+        DeviceLogin.objects.create(
+            client="gauntlet", address="192.0.2.1", device_digest=f"{self.rounds:064x}",
+            user_digest=f"{self.rounds:064x}", made_at=self.at, expires_at=self.at, interval=5,
+        )  # fmt: skip
         self._round(submission, players, match)
         self._webhook()
         event_log.record("submit", submission, by=self.by)

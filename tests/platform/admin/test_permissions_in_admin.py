@@ -21,6 +21,7 @@ SUPERUSERS_ONLY = {
     "group",
     "emailaddress",
     "accesstoken",
+    "devicelogin",
     "invitation",
     "worker",
     "host",

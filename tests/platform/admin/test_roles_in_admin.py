@@ -28,7 +28,7 @@ PAGES: dict[str, tuple[Right | None, Right | None, set[str]]] = {
         [
             *("core.siteidentity", "auth.group", "account.emailaddress", "accounts.user", "accounts.accesstoken"),
             *("accounts.invitation", "workers.worker", "workers.host", "workers.hostcomparison", "rounds.signingkey"),
-            "workers.hostcredential",
+            *("workers.hostcredential", "accounts.devicelogin"),
             *("competitions.uploadeddataset", "competitions.datasetupload"),
         ],
         (None, None, set()),

@@ -17,11 +17,12 @@ from typing import Any
 import pytest
 from pytest_django.live_server_helper import LiveServer
 
-from accounts.models import AccessToken, Membership, User
+from accounts import device_login
+from accounts.models import AccessToken, DeviceLogin, Membership, User
 from accounts.services import issue_token
 from competitions.models import Competition, RulesVersion, SampleSet, Track
 from core import worker_notifications
-from evaluation.cli import main, site_logs, site_version
+from evaluation.cli import main, site_device_login, site_logs, site_version
 from evaluation.cli.site_client import SiteClient
 from formats.query.challenges.models import Challenge
 from formats.query.leaderboards.models import Evaluation, Pool, Standing, SubmissionChoice
@@ -39,6 +40,7 @@ Run = Callable[..., tuple[int, str, str]]
 def _signed_out(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Nobody is signed in, news are asked for at once, and no worker is woken."""
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     for name in ("GAUNTLET_SITE", "GAUNTLET_TOKEN"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setattr(site_logs, "EVERY", 0.01)
@@ -186,6 +188,58 @@ def test_the_token_is_stored_for_its_owner_alone(
     status, _, err = gauntlet("whoami")
     assert (status, "gauntlet login" in err) == (2, True)
     assert AccessToken.objects.get().last_used_at is not None
+
+
+@pytest.fixture
+def at_a_terminal(monkeypatch: pytest.MonkeyPatch) -> Callable[[list[Callable[[], Any]]], None]:
+    """Sit at a terminal: what happens, one after the other, while the command waits."""
+
+    def sit(happens: list[Callable[[], Any]]) -> None:
+        monkeypatch.setattr("sys.stdin.isatty", lambda: True, raising=False)
+        monkeypatch.setattr(site_device_login, "sleep", lambda seconds: happens.pop(0)())
+
+    return sit
+
+
+def confirm(code: str, by: User, *, allowed: bool) -> None:
+    """Do what the page of the site does."""
+    device_login.decide(login=device_login.waiting_login(code), allowed=allowed, by=by)
+
+
+def test_a_code_that_is_confirmed_on_the_site_signs_in(
+    gauntlet: Run, at_a_terminal: Any, live_server: LiveServer, alice: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(device_login, "_LETTERS", "B")
+    at_a_terminal(
+        [lambda: None, lambda: None, lambda: confirm("BBBB-BBBB", alice, allowed=True)]
+    )  # the second: too fast
+    status, _, err = gauntlet("login", f"{live_server.url}/")
+    assert status == 0, err
+    assert f"Open {live_server.url}/device in a browser" in err
+    assert "\n    BBBB-BBBB\n" in err
+    assert "Signed in to" in err
+    shown = json.loads(gauntlet("whoami", "--json")[1])
+    assert (shown["username"], shown["token"]["scopes"]) == ("alice", ["read", "submit"])
+    assert DeviceLogin.objects.get().interval == 10
+
+
+def test_without_a_confirmation_nobody_is_signed_in(
+    gauntlet: Run, at_a_terminal: Any, live_server: LiveServer, alice: User, monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+) -> None:  # fmt: skip
+    monkeypatch.setattr(device_login, "_LETTERS", "B")
+    at_a_terminal([lambda: confirm("bbbbbbbb", alice, allowed=False)])
+    status, _, err = gauntlet("login", live_server.url)
+    assert (status, "was refused on the site" in err) == (3, True)
+    DeviceLogin.objects.all().delete()
+
+    def interrupt() -> None:
+        raise KeyboardInterrupt
+
+    at_a_terminal([interrupt])
+    status, _, err = gauntlet("login", live_server.url)
+    assert (status, "Nobody is signed in." in err, "Traceback" in err) == (130, True, False)
+    assert not (tmp_path / "config").exists()
 
 
 def test_it_shows_submissions_quota_and_logs(
@@ -422,12 +476,15 @@ def test_another_version_of_the_site_is_said_once_and_is_no_error(
     status, out, err = gauntlet(*words, "--json")
     assert (status, out) == expected[:2]
     assert err.count("This is gauntlet 0.0.9; the site has 0.1.0. ") == 1
+    monkeypatch.setattr(site_version, "_noted", set())
+    assert "This is gauntlet" not in gauntlet(*words, "--json")[2], "another process on the same day"
     assert "/docs#gauntlet says how to get that" in err, "this site has no kit"
 
 
 def test_the_site_s_kit_is_the_update(
-    gauntlet: Run, live_server: LiveServer, competition: Competition, monkeypatch: pytest.MonkeyPatch, settings: Any
-) -> None:
+    gauntlet: Run, live_server: LiveServer, competition: Competition, monkeypatch: pytest.MonkeyPatch, settings: Any,
+    tmp_path: Path,
+) -> None:  # fmt: skip
     settings.KIT.mkdir()
     for project in ("gauntlet-arena", "gauntlet-sdk"):
         with zipfile.ZipFile(settings.KIT / f"{project.replace('-', '_')}-0.1.0-py3-none-any.whl", "w") as wheel:
@@ -437,6 +494,15 @@ def test_the_site_s_kit_is_the_update(
     monkeypatch.setattr(site_version, "__version__", "0.0.9")
     _, _, err = gauntlet("check", "--competition", f"{live_server.url}/competitions/digits", "numpy-classifier")
     assert f"Update: {sys.executable} -m pip install -r {live_server.url}/kit/requirements.txt\n" in err
+    monkeypatch.setattr(site_version, "__version__", "0.1.0")
+    monkeypatch.setattr(site_version, "_noted", set())
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "next-day"))
+    words = ("matches", "--competition", "digits", "--site", live_server.url)
+    assert "another build" not in gauntlet(*words)[2], "a checkout"
+    monkeypatch.setattr(site_version, "installed_wheel", lambda: "0" * 64)
+    _, _, err = gauntlet(*words)
+    assert "This is gauntlet 0.1.0; the site has another build of it. Update: " in err
+    assert f"-m pip install --force-reinstall -r {live_server.url}/kit/requirements.txt\n" in err
 
 
 def test_a_site_that_does_not_answer_has_its_own_exit_status(

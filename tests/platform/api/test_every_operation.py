@@ -11,6 +11,7 @@ import pytest
 from django.core.management import call_command
 from rest_framework.test import APIClient
 
+from accounts import device_login
 from accounts.models import AccessToken, User
 from api import errors
 from formats.query.challenges.models import Challenge
@@ -83,6 +84,7 @@ def test_every_code_has_a_heading_in_the_manual(root: Path) -> None:
     of_tokens = set(re.findall(r'"((?:token|account|scope)-[a-z]+)"', source))
     own = {errors.REJECTED, errors.REJECTED_FOR_NOW, errors.WRONG_STATE, errors.PLATFORM_ERROR}
     own |= {"not-a-member", "role-missing"}
+    own |= {device_login.PENDING, device_login.SLOW_DOWN, device_login.EXPIRED, device_login.DENIED}
     assert headings == {code for code, _ in errors.KINDS.values()} | of_tokens | own
 
 

@@ -209,6 +209,20 @@ def test_an_announcement_is_public_from_its_time_on(program: Any, olga: User, th
     assert Announcement.objects.count() == 2
 
 
+def test_the_same_announcement_again_is_the_first_one(program: Any, olga: User, the_clock: FakeClock) -> None:
+    address, client = "/api/v1/competitions/digits/announcements", program(olga)
+    later = {"title": "Later", "text": "Another.", "published_at": (clock.now() + timedelta(days=1)).isoformat()}
+    for body in ({"title": "Now", "text": "A round."}, later):
+        first = client.post(address, body, format="json")
+        the_clock.forward(minutes=10)
+        again = client.post(address, body, format="json")
+        assert (first.status_code, again.status_code, again.json()) == (201, 200, first.json())
+    assert Event.objects.filter(verb="announce").count() == 2
+    the_clock.forward(hours=1)
+    assert client.post(address, {"title": "Now", "text": "A round."}, format="json").status_code == 201
+    assert client.post(address, later | {"text": "A correction."}, format="json").status_code == 201
+
+
 def test_the_round_of_organisers_takes_few_queries(
     program: Any, played: Round, olga: User, django_assert_max_num_queries: DjangoAssertNumQueries
 ) -> None:

@@ -31,6 +31,7 @@ class Row(NamedTuple):
 
 EVERYONE = (200, 200, 200, 200)
 SIGNED_IN = (401, 200, 200, 200)
+NO_BODY = (400, 400, 400, 400)
 INSIDE = (401, 403, 200, 200)
 MEMBERS = (401, 403, 200, 403)
 ORGANISERS = (401, 403, 403, 200)
@@ -39,6 +40,7 @@ HIDDEN_MEMBERS = (404, 404, 404, 403)
 TABLE = [
     *(Row(name, EVERYONE, hidden=EVERYONE) for name in ("index", "openapi", "docs", "competitions", "submissions")),
     Row("signing_keys", EVERYONE, hidden=EVERYONE),
+    *(Row(name, NO_BODY, method="post", hidden=NO_BODY) for name in ("device_code", "device_token")),
     *(Row(name, SIGNED_IN, hidden=SIGNED_IN) for name in ("profile", "own_teams")),
     *(Row(name, EVERYONE) for name in ("competition", "tracks", "rules", "leaderboard", "rounds", "round")),
     *(Row(name, EVERYONE) for name in ("decisions", "objections", "match")),

@@ -228,7 +228,10 @@ def test_an_imported_competition_has_the_tracks_of_its_file(root: Path, played: 
 def test_the_api_answers_of_leaderboards_without_rows(client: Client, played: dict[str, Played], name: str) -> None:
     shown = client.get(f"/api/v1/competitions/{name}").json()
     for track in shown["tracks"]:
-        assert client.get(f"/api/v1/competitions/{name}/leaderboards/{track['name']}").json()["rows"] == []
+        address = f"/api/v1/competitions/{name}/leaderboards/{track['name']}"
+        assert client.get(address).json()["rows"] == []
+        past = client.get(address, {"at": "2020-01-01"})
+        assert past.status_code == 200 or "keeps no past leaderboards" in past.json()["detail"]
     assert client.get(f"/api/v1/competitions/{name}/rounds").json()["results"] == []
 
 

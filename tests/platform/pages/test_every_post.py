@@ -25,8 +25,8 @@ from submissions.models import Player, Submission
 ARGUMENT = re.compile(r"<(?:\w+:)?(\w+)>|\(\?P<(\w+)>[^)]*\)")
 WRITE = re.compile(r'\s*(?:INSERT(?: OR \w+)? INTO|UPDATE|DELETE FROM)\s+"(\w+)"')
 
-OWN = {"accounts_user", "accounts_accesstoken", "account_emailaddress", "django_session"}
-"""Tables of a user's own account."""
+OWN = {"accounts_user", "accounts_accesstoken", "account_emailaddress", "django_session", "accounts_devicelogin"}
+"""Tables of a user's own account, and of programs that wait to sign in to one."""
 SIGN_UP = OWN | {"accounts_accountrequest"}
 """Accounts are open in the settings of the tests."""
 TEAM = OWN | {"accounts_membership", "accounts_invitation", "accounts_team", "competitions_entry", "core_event"}

@@ -194,6 +194,7 @@ TABLE = [
     Row("team_new", ("digits",), "post", SIGNED_IN),
     Row("account", (), "get", SIGNED_IN),
     Row("account", (), "post", SIGNED_IN),
+    *(Row("device", (), method, SIGNED_IN) for method in ("get", "post")),
     Row("withdraw", ("building",), "post", MEMBERS_ACT),
     Row("challenge_request", ("scored",), "post", MEMBERS_ACT),
     Row("choose", ("scored",), "post", MEMBERS_ACT),
@@ -245,7 +246,7 @@ OPEN = {
         "sitemap",
         "security",
     ),
-    *("account", "token_revoke", "signing_key", "signing_keys", "time_zone"),
+    *("account", "device", "token_revoke", "signing_key", "signing_keys", "time_zone"),
     *("site_page", "logo", "brand_style", "share_site"),
     *("kit", "kit_requirements", "kit_requirements_players", "kit_pins", "kit_index", "kit_project", "kit_file"),
 }

@@ -18,10 +18,11 @@ from django.db import transaction
 from pytest_django import DjangoCaptureOnCommitCallbacks
 
 from accounts.models import Team, User
-from competitions.models import Announcement, Competition, Entry, FreezeWindow, SampleSet
+from competitions.models import Announcement, Competition, Entry, FreezeWindow, Organiser, SampleSet
 from competitions.organiser_pages import announce, change_announcement, remove_announcement
 from core import event_log
 from core.models import Event
+from core.roles import OrganiserRole
 from core.time_format import for_programs
 from repositories.models import Repository
 from rounds.models import Round
@@ -253,6 +254,28 @@ def test_a_webhook_that_failed_for_a_week_is_disabled_until_its_captain_enables_
     receiver.status = 200
     send()
     assert Delivery.objects.first().state == Delivery.State.DELIVERED  # type: ignore[union-attr] # the newest
+
+
+def test_the_organiser_of_a_disabled_webhook_gets_an_email(
+    competition: Competition, submission: Submission, olga: User, receiver: TestReceiver, send: Send,
+    the_clock: FakeClock, mailoutbox: list[EmailMessage],
+    django_capture_on_commit_callbacks: DjangoCaptureOnCommitCallbacks,
+) -> None:  # fmt: skip
+    paul = User.objects.create_user("paul", "paul@example.org")
+    added = Organiser.objects.create(competition=competition, user=paul)
+    hook_of_organisers(competition, paul, "https://hooks.example/all")
+    Organiser.objects.filter(user=olga).update(role=OrganiserRole.OWNER)
+    receiver.status = 404
+    for role in (OrganiserRole.ORGANISER, OrganiserRole.HELPER):  # a helper runs nothing
+        Organiser.objects.filter(pk=added.pk).update(role=role)
+        Webhook.objects.update(failing_since=the_clock.at - FAILING, disabled_at=None)
+        event_log.record("submit", submission)
+        Delivery.objects.filter(state=Delivery.State.WAITING).update(attempts=len(RETRIES))
+        with django_capture_on_commit_callbacks(execute=True):
+            send()
+    assert [mail.to for mail in mailoutbox] == [[paul.email], [olga.email]]
+    assert "the webhook of the organisers of Digits at hooks.example" in mailoutbox[0].body
+    assert "The page of the webhook in the admin has the last answers" in mailoutbox[0].body
 
 
 def test_an_attempt_that_a_process_did_not_end_is_repeated_after_its_lease(

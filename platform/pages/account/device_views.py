@@ -1,0 +1,51 @@
+"""Page on which a person lets a program on another device sign in."""
+
+from __future__ import annotations
+
+from allauth.core import ratelimit
+from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods
+
+from accounts import device_login
+from accounts.models import DeviceLogin
+from core.errors import Refusal
+from pages import flash_messages
+from pages.access import signed_in_user
+from pages.account.forms import DeviceCodeForm
+
+_DONE = {"allow": "{} is signed in. Go back to the device.", "refuse": "{} is not signed in."}
+"""What is shown after a decision."""
+
+
+@never_cache
+@login_required
+@require_http_methods(["GET", "HEAD", "POST"])
+def device(request: HttpRequest) -> HttpResponse:
+    """Ask for the code of a program, then show what it would get, then let it sign in or not."""
+    user, code = signed_in_user(request), ""
+    login: DeviceLogin | None = None
+    form = DeviceCodeForm(request.POST or None)
+    if request.method == "POST" and form.is_valid():
+        code, decision = form.cleaned_data["code"], request.POST.get("decision", "")
+        try:
+            if not ratelimit.consume(request, action="device_code", user=user):
+                raise Refusal("too many codes were tried", fix="wait ten minutes")
+            login = device_login.waiting_login(code)
+            if decision in _DONE:
+                device_login.decide(login=login, allowed=decision == "allow", by=user)
+                flash_messages.show_success(request, _DONE[decision].format(login.client))
+                return redirect("pages:account")
+        except Refusal as refusal:
+            form.add_error(None, flash_messages.refusal_text(refusal))
+            login = None
+    context = {
+        "form": form,
+        "login": login,
+        "code": code,
+        "scopes": [scope.label for scope in device_login.SCOPES],
+        "days": device_login.TOKEN_DAYS,
+    }
+    return render(request, "pages/account/device.html", context)
