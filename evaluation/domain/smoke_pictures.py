@@ -16,7 +16,7 @@ MAX_BYTES = 4 << 20
 
 @dataclass(frozen=True, eq=False)
 class PathStep:
-    """A query that came closer than all before: its number from 1, its distance, and the label of the model.
+    """A query that came closer than all before: its number among those of its sample from 1, its distance, and the label of the model.
 
     `image` is None where there is no room for it.
     """
