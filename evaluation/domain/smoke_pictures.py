@@ -16,9 +16,9 @@ MAX_BYTES = 4 << 20
 
 @dataclass(frozen=True, eq=False)
 class PathStep:
-    """A query that came closer than all before: its number from 1, its distance, and the label of the model.
+    """A query that came closer than all before: its distance, and the label of the model.
 
-    `image` is None where there is no room for it.
+    `query` is its number among those that named the sample, from 1. `image` is None where there is no room for it.
     """
 
     query: int

@@ -51,10 +51,7 @@ class SubmissionAdmin(ReadOnlyAdmin):
         "received_at",
         "cause",
         "reason",
-        linked("player"),
         "disqualified_at",
-        "baseline_at",
-        "hidden_at",
     )
     list_filter = (
         "state",
@@ -66,7 +63,7 @@ class SubmissionAdmin(ReadOnlyAdmin):
         ("baseline_at", admin.EmptyFieldListFilter),
         ("hidden_at", admin.EmptyFieldListFilter),
     )
-    list_select_related = ("submitted_by", "player", *REPOSITORY)
+    list_select_related = ("submitted_by", *REPOSITORY)
     search_fields = ("=pk", "commit", "title", "given_title", "repository__entry__team__slug", "submitted_by__username")
     date_hierarchy = "received_at"
     actions = (
@@ -84,6 +81,26 @@ class SubmissionAdmin(ReadOnlyAdmin):
         extra = {"history": history_of(shown)} if shown else {}
         response: HttpResponse = super().change_view(request, object_id, form_url, (extra_context or {}) | extra)
         return response
+
+    def get_fields(self, request: HttpRequest, obj: Submission | None = None) -> list[Any]:
+        """Leave out what is empty: most submissions are never rejected, disqualified, baselines or hidden."""
+        fields = super().get_fields(request, obj)
+        return [name for name in fields if not isinstance(name, str) or getattr(obj, name, True) not in (None, "")]
+
+    def get_actions_detail(self, request: HttpRequest, object_id: Any) -> list[Any]:
+        """Return the actions that its state allows."""
+        shown = self.get_object(request, object_id)
+        hidden: set[str] = set()
+        if shown is not None:
+            hidden = {
+                "reinstate" if shown.disqualified_at is None else "disqualify",
+                "end_baseline" if shown.baseline_at is None else "make_baseline",
+                "show_again" if shown.hidden_at is None else "hide",
+            }
+            if shown.state != Submission.State.REJECTED:
+                hidden.add("retry")
+        every = super().get_actions_detail(request, object_id)  # type: ignore[misc]
+        return [each for each in every if each.action_name.removeprefix("submissions_submission_") not in hidden]
 
     retry = confirmed_action(
         AdminAction(

@@ -194,7 +194,7 @@ def helper(client: Client, competition: Competition) -> Client:
 def test_a_helper_answers_teams_and_sees_no_link_to_what_is_secret(helper: Client, rows: Any) -> None:
     submission = rows.more()
     shown = helper.get(reverse("admin:submissions_submission_change", args=[submission.pk])).content.decode()
-    assert "/retry/" in shown
+    assert "/refund/" in shown
     assert "/disqualify/" not in shown
     assert "/leaderboards/evaluation/" not in shown
     Submission.objects.update(state="rejected", player=None)

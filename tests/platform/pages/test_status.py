@@ -133,7 +133,7 @@ def test_it_lists_lost_workers_for_a_day(client: Client) -> None:
 def test_it_counts_what_a_worker_holds(client: Client, played_match: Match) -> None:
     holder = Worker.objects.get(name="arena-2/0")
     Piece.objects.filter(pk=Piece.objects.earliest("pk").pk).update(state=Piece.State.CLAIMED, worker=holder)
-    assert re.findall(r'data-label="Holds">(\d)<', text_of(client)) == ["0", "1"]
+    assert re.findall(r'data-label="Playing now">(\d)<', text_of(client)) == ["0", "1"]
 
 
 def test_it_shows_the_age_of_the_newest_score_and_the_calibration(client: Client, shown: object) -> None:
@@ -141,7 +141,7 @@ def test_it_shows_the_age_of_the_newest_score_and_the_calibration(client: Client
     Worker.objects.update(calibration=1.75)
     page = text_of(client)
     assert "3 h ago</time>" in page
-    assert '<td class="end nowrap" data-label="Calibration">1.75</td>' in page
+    assert '<td class="end nowrap" data-label="Time factor">&times; 1.75</td>' in page
 
 
 def test_a_drained_host_waits_for_a_person(client: Client, olga: User) -> None:

@@ -6,6 +6,7 @@ Only for matches on public samples: a smoke test shows them to the participant.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from evaluation.domain.images import Image, ImageShape
@@ -26,6 +27,7 @@ class QueryPaths:
         self._most = samples
         self._shape = shape
         self._paths: dict[int, list[PathStep]] = {}
+        self._asked: Counter[int] = Counter()
         self.clean_labels: dict[int, int] = {}
         """The model's labels of the clean images, by sample."""
 
@@ -35,12 +37,16 @@ class QueryPaths:
             if len(self._paths) < self._most:
                 self._paths.setdefault(sample, [])
 
-    def add(self, sample: int, query: int, squared: float, label: int, image: Image) -> None:
-        """Note a query that came closer than all before; `squared` is its squared distance in levels."""
+    def count(self, sample: int) -> None:
+        """Count an answered query that named a sample. Another sample may have paid: see `Budget.settle`."""
+        self._asked[sample] += 1
+
+    def add(self, sample: int, squared: float, label: int, image: Image) -> None:
+        """Note that the query counted last came closer than all before; `squared`: squared distance in levels."""
         path = self._paths.get(sample)
         if path is None:
             return
-        path.append(PathStep(query, squared**0.5 / 255.0, label, image.reshape(self._shape).copy()))
+        path.append(PathStep(self._asked[sample], squared**0.5 / 255.0, label, image.reshape(self._shape).copy()))
         if len(path) > STEPS:
             del path[_least(path)]
 

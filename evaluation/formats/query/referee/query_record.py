@@ -76,11 +76,13 @@ class QueryRecord:
                 self._end += _ENTRY.size
             if label == frames.EXHAUSTED:
                 continue
+            if self._paths is not None:
+                self._paths.count(number)
             kept = self.candidates[number]
             nearer = len(kept) < CANDIDATES or value < kept[-1].squared
             if nearer and is_adversarial(label, self._samples[number], self._track):
                 if self._paths is not None and value < (kept[0].squared if kept else math.inf):
-                    self._paths.add(number, query, value, label, images[index])
+                    self._paths.add(number, value, label, images[index])
                 self._keep(kept, Candidate(value, images[index].copy(), label, failure))
 
     def _keep(self, kept: list[Candidate], new: Candidate) -> None:

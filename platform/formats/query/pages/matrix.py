@@ -220,4 +220,4 @@ def of_round(played: Round, attack_track: Track) -> DistanceMap:
 
 
 def _score(value: float | None) -> str:
-    return "" if value is None else f"{rounding.distance(value):.3f}"
+    return "" if value is None else f"{rounding.distance(value):.2f}"

@@ -88,6 +88,11 @@ class TransferBoard:
     images: int = 0
     rules: RulesVersion | None = None
 
+    @property
+    def has_intervals(self) -> bool:
+        """Whether any row has an interval: a column without one is not shown."""
+        return any(row.low is not None for row in self.rows)
+
 
 def tournaments_in_force(competitions: Collection[Competition]) -> dict[int, Tournament]:
     """Return the tournament of the leaderboards of each competition that has one, by its key, in one query."""

@@ -10,6 +10,7 @@ from evaluation.domain.samples import Sample
 from evaluation.domain.smoke_pictures import PICTURED, PicturedSmokeSample
 from evaluation.formats.query.referee.match import RefereedMatch
 from evaluation.formats.query.referee.query_paths import STEPS, QueryPaths
+from evaluation.formats.query.referee.query_record import QueryRecord
 from evaluation.formats.query.rules import QueryRules
 from evaluation.formats.query.runner.in_process_player import InProcessPlayer
 from evaluation.formats.query.runner.smoke_test_pictures import pictured
@@ -63,6 +64,15 @@ def test_the_path_has_the_queries_that_came_closer_and_ends_with_the_scored_imag
     assert (first.label, first.clean_label, first.found) == (0, 0, 1)
     assert len(others) == PICTURED - 1
     assert all(len(each.path) == STEPS for each in others)
+
+
+def test_a_path_numbers_the_queries_of_its_sample_whichever_sample_pays() -> None:
+    paths = QueryPaths(2, SHAPE)
+    paths.follow([0, 1])
+    record = QueryRecord(SAMPLES[:2], TrackName.UNTARGETED, 200, paths)
+    images = np.zeros((3, *SHAPE), np.uint8)
+    record.add([0, 0, 0], [0, 1, 0], [7, 1, 8], images, [1, 1, 1], [9.0, 4.0, 1.0])
+    assert [step.query for step in paths.of(0)] == [1, 2, 3]
 
 
 def test_an_attack_sees_only_what_it_was_given_and_a_model_also_what_it_gets_wrong() -> None:

@@ -38,7 +38,7 @@ def test_it_counts_runs_and_their_workers(client: Client, transfer: Competition,
     page = text_of(client)
     assert (figure(page, "Runs waiting"), figure(page, "Runs being played")) == (5, 1)
     assert "No incidents</strong> Submissions are built and played." in page
-    assert page.count('<td class="end" data-label="Holds">1</td>') == 1, "the worker holds it"
+    assert page.count('<td class="end" data-label="Playing now">1</td>') == 1, "the worker holds it"
     assert run is not None
     AttackRun.objects.filter(pk=run.pk).update(state=Run.State.FAILED, lease_until=None)
     assert "Some runs failed</strong> Platform errors ended 1 run." in text_of(client)
