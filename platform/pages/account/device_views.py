@@ -11,9 +11,9 @@ from django.views.decorators.http import require_http_methods
 
 from accounts import device_login
 from accounts.models import DeviceLogin
+from accounts.selectors import signed_in_user
 from core.errors import Refusal
 from pages import flash_messages
-from pages.access import signed_in_user
 from pages.account.forms import DeviceCodeForm
 
 _DONE = {"allow": "{} is signed in. Go back to the device.", "refuse": "{} is not signed in."}
