@@ -62,7 +62,7 @@ class BeginDeviceLogin(ApiView):
     def post(self, request: Request) -> Response:
         """Return the codes."""
         values = values_of(request, BeginDeviceLoginSerializer)
-        codes = begin(client=values["client"], address=BaseThrottle().get_ident(request))
+        codes = begin(client=values["client"], address=BaseThrottle().get_ident(request) or "")
         content = {
             "device_code": codes.device,
             "user_code": codes.user,

@@ -71,7 +71,7 @@ _FIRST: Groups = {
         AdminPage("Users", "person", "accounts_user"),
         AdminPage("Groups", "group", "auth_group"),
         AdminPage("Access tokens", "key", "accounts_accesstoken"),
-        AdminPage("Sign-ins by code", "devices", "accounts_devicelogin"),
+        AdminPage("Sign-ins by code", "computer", "accounts_devicelogin"),
         AdminPage("E-mail addresses", "mail", "account_emailaddress"),
     ),
     "Submissions": (

@@ -10,6 +10,8 @@ from django.core.management import call_command
 from accounts.models import User
 from accounts.services import issue_token
 from bench.tables import make_tables
+from competitions.freeze_windows import end_window
+from competitions.models import FreezeWindow
 from tests.journeys import small_round, small_transfer_round
 
 
@@ -20,6 +22,8 @@ def begin() -> None:
     organiser = User.objects.create_superuser("olga", "", "a long enough password")
     small_round.begin(organiser)
     small_transfer_round.begin(organiser)
+    for window in FreezeWindow.objects.all():  # so that the team can push while the rounds are played
+        end_window(window=window, by=organiser, reason="The rounds have begun.")
 
 
 if __name__ == "__main__":

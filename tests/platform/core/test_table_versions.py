@@ -98,9 +98,9 @@ def test_what_is_folded_at_the_same_time_counts_once(competition: Competition) -
     assert TableChange.objects.filter(table="counted").count() == 1
 
 
-def test_every_table_but_those_of_sessions_and_workers_is_watched(db: None) -> None:
+def test_every_table_but_those_of_sessions_sign_ins_and_workers_is_watched(db: None) -> None:
     tables = {model._meta.db_table for model in apps.get_models(include_auto_created=True)}
-    assert tables - watched_tables() == {"django_session", "core_tablechange", "workers_worker"}
+    assert tables - watched_tables() == {"accounts_devicelogin", "django_session", "core_tablechange", "workers_worker"}
 
 
 def _worker() -> Worker:

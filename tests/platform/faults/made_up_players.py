@@ -71,7 +71,7 @@ class Players:
         patch.setattr(matches, "SandboxedPlayer", lambda sandbox, player, share: player)
         patch.setattr(matches, "RefereedMatch", lambda **options: MadeUpMatch(self, **options))
         patch.setattr(matches, "audit_model", lambda *, kept, **options: self.start("audit", lambda: _audits(kept)))
-        patch.setattr(tournaments, "_runner", lambda tournament, player: MadeUpBatches(self))
+        patch.setattr(tournaments, "_runner", lambda tournament, player, stop: MadeUpBatches(self))
         if name == "curves":
             self._install_curves(patch)
 

@@ -60,6 +60,7 @@ JSON_WITHOUT_KEYS = {
 DIGESTS_OF_NO_OBJECT = {
     "competitions.Competition.seed_salt",
     "competitions.TermsVersion.digest",
+    "rounds.Objection.outcome",
     "rounds.Release.key",
     "rounds.Round.commitment",
     "rounds.Round.field_commitment",
