@@ -44,6 +44,7 @@ PICTURES = (
     Picture("gallery", f"{COMPETITION}/rounds/2/gallery/untargeted", height=860, start="#gallery"),
     Picture("history", f"{COMPETITION}/history/model", height=830, scheme="dark", start="h1"),
     Picture("phone", f"{COMPETITION}/leaderboards/untargeted", width=390, height=844, start=".board-frame"),
+    Picture("organiser-round", "/admin/rounds/round/1/change/", height=900, signed_in=True),
     # the demo's eighth push, a targeted attack
     Picture("smoke-test", "/submissions/8", height=720, start="#pictures", signed_in=True),
 )
