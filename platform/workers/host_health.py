@@ -56,6 +56,12 @@ def may_claim() -> bool:
     return not Host.objects.filter(name=settings.WORKER_NAME, out_since__isnull=False).exists()
 
 
+def may_claim_or_check() -> bool:
+    """Return False if this host is out of service and no check of it is due."""
+    host = Host.objects.filter(name=settings.WORKER_NAME, out_since__isnull=False).first()
+    return host is None or host.is_check_due
+
+
 def wait_for_service(seconds: float) -> bool:
     """Wait up to `seconds` until this host may take work; return True if it may."""
     ends = time.monotonic() + seconds

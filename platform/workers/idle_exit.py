@@ -37,12 +37,12 @@ def _watch(seconds: float) -> None:
 
 
 def _is_needed() -> bool:
-    """Return True while a slot plays, or may claim something. A host out of service is not needed."""
+    """Return True while a slot plays, or may claim something, also after the check of this host that is due."""
     if state.active_requests:
         return True
     try:
         worker = Worker(name=settings.WORKER_NAME, worker_class=settings.WORKER_CLASS)
-        return host_health.may_claim() and anything_waits(worker)
+        return host_health.may_claim_or_check() and anything_waits(worker)
     except Exception:  # the database is away; the slots wait for it, too
         log.warning("whether work waits cannot be asked", exc_info=True)
         return True

@@ -9,6 +9,7 @@ from django.db import models
 from django.db.models import Q, UniqueConstraint
 
 from competitions.models import Entry
+from core import clock
 from core.time_format import in_words
 
 
@@ -85,6 +86,11 @@ class Host(models.Model):
     def is_drained(self) -> bool:
         """True while it takes no work until an operator puts it back into service: no check does."""
         return self.out_since is not None and self.check_due_at is None
+
+    @property
+    def is_check_due(self) -> bool:
+        """True while it is out of service and the next worker on it that is asked for work checks it."""
+        return self.out_since is not None and self.check_due_at is not None and self.check_due_at <= clock.now()
 
 
 class HostComparison(models.Model):

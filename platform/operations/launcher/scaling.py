@@ -46,7 +46,8 @@ def step(launcher: WorkerLauncher, limits: JobLimits, *, worker_class: str) -> s
             launcher.cancel(pending)
         return f"no work is left: cancelled {', '.join(pending)}" if pending else ""
     count = jobs_to_start(waiting=waiting, running=len(jobs) - len(pending), pending=len(pending), limits=limits)
-    out = [host.name for host in hosts_out_of_service()] if count else []
+    # a job on a host whose check is due makes the check: nobody else could put the host back into service
+    out = [host.name for host in hosts_out_of_service() if not host.is_check_due] if count else []
     started = [launcher.start(without=out) for _ in range(count)]
     if started:
         return f"{waiting} items wait: asked for the jobs {', '.join(started)}"

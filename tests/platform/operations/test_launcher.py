@@ -5,16 +5,19 @@ from __future__ import annotations
 import os
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
-from operations.launcher import slurm
+from core import clock
+from operations.launcher import scaling, slurm
 from operations.launcher.scaling import JobLimits, jobs_to_start
 from operations.launcher.slurm import SlurmLauncher
-from operations.launcher.worker_launcher import EngineError
+from operations.launcher.worker_launcher import EngineError, WorkerJob
 from tests.slurm_cluster import SlurmCluster
+from workers.models import Host
 
 WORKER = """#!/bin/sh
 echo "$SLURMD_NODENAME devices=${CUDA_VISIBLE_DEVICES:-none} secret=${A_SECRET:-none} arguments=$*"
@@ -40,6 +43,34 @@ while :; do sleep 0.1; done
 def test_each_waiting_item_gets_a_slot_up_to_the_limit(waiting: int, running: int, pending: int, started: int) -> None:
     limits = JobLimits(most=8, slots=2)
     assert jobs_to_start(waiting=waiting, running=running, pending=pending, limits=limits) == started
+
+
+class Recorder:
+    """An engine that starts nothing and keeps what it was asked for."""
+
+    def __init__(self) -> None:
+        self.avoided: list[list[str]] = []
+
+    def start(self, *, without: Sequence[str]) -> str:
+        self.avoided.append(list(without))
+        return "1"
+
+    def jobs(self) -> list[WorkerJob]:
+        return []
+
+    def cancel(self, numbers: Sequence[str]) -> None:
+        raise AssertionError(f"there are no jobs {numbers}")
+
+
+def test_a_host_whose_check_is_due_gets_the_job_that_makes_it(db: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without one it would be out of service for ever, as after an outage of the object store."""
+    monkeypatch.setattr(scaling, "waiting_items", lambda worker_class: 1)
+    now = clock.now()
+    for name, due in {"due": now, "later": now + timedelta(minutes=2), "drained": None}.items():
+        Host.objects.create(name=name, out_since=now, problem="the store was away", check_due_at=due)
+    engine = Recorder()
+    scaling.step(engine, JobLimits(most=1, slots=1), worker_class="cpu")
+    assert engine.avoided == [["drained", "later"]]
 
 
 @pytest.fixture(scope="module")

@@ -65,3 +65,13 @@ def test_it_ends_on_a_host_that_is_out_of_service(
     Host.objects.create(name=settings.WORKER_NAME, out_since=now, check_due_at=now + timedelta(hours=1))
     idle_exit._watch(0.03)
     assert signals == [signal.SIGTERM]
+
+
+def test_it_stays_on_a_host_whose_check_is_due(
+    signals: list[int], monkeypatch: pytest.MonkeyPatch, settings: Settings
+) -> None:
+    looks(monkeypatch, [True] * 2)
+    Host.objects.create(name=settings.WORKER_NAME, out_since=clock.now(), check_due_at=clock.now())
+    assert idle_exit._is_needed()
+    Host.objects.update(check_due_at=None)
+    assert not idle_exit._is_needed(), "an operator decides"
