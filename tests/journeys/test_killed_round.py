@@ -47,7 +47,7 @@ OUTAGES = (
     *("messages lost", "broker flushed", "broker restarted", "broker away", "objects away"),
 )
 """What else may happen."""
-FAILURES = int(os.environ.get("GAUNTLET_FAILURES", "10"))
+FAILURES = int(os.environ.get("GAUNTLET_FAILURES", "6"))
 """How many of all these, 16, happen in the rounds, one after the other."""
 PAGES = ("/", "/competitions/six", "/competitions/transfer", "/status", "/accounts/login/", "/api/v1/competitions")
 """Pages that answer without any service but the database."""

@@ -40,6 +40,8 @@ class Failed(NamedTuple):
 
 
 @pytest.mark.timeout(24 * 3600)
+# SQLite cannot close the cursor of rows that were still read when the connection was lost
+@pytest.mark.filterwarnings("ignore:Exception ignored in. <generator object cursor_iter")
 @pytest.mark.parametrize("part", range(PARTS))
 @pytest.mark.parametrize("name", ["query", "transfer", "curves"])
 def test_a_call_that_fails_once_changes_no_result(
