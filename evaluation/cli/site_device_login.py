@@ -1,8 +1,11 @@
-"""Sign-in without a browser on this computer: a person types a code on the site, on any other one (RFC 8628)."""
+"""Sign-in by a code that a person types on the site, in a browser on this computer or any other one (RFC 8628)."""
 
 from __future__ import annotations
 
+import os
 import socket
+import sys
+import webbrowser
 from time import monotonic, sleep
 
 from evaluation.cli.output import printable, say
@@ -18,6 +21,7 @@ def token_by_code(site: str) -> str:
     codes = client.begin_device_login(f"gauntlet on {socket.gethostname()}"[:60])
     say(f"Open {printable(codes.verification_uri)} in a browser, on any device, and type this code:")
     say(f"\n    {printable(codes.user_code)}\n")
+    _open_browser(site, codes.verification_uri)
     say(f"Waiting for at most {codes.expires_in // 60} minutes (Ctrl-C to stop) ...")
     interval, end = codes.interval, monotonic() + codes.expires_in
     while monotonic() < end:
@@ -32,3 +36,10 @@ def token_by_code(site: str) -> str:
             elif refusal.code != "authorization-pending":
                 raise
     raise SiteRefusal("expired-token", "nobody confirmed the code in time", fix=f"run: gauntlet login {site}")
+
+
+def _open_browser(site: str, address: str) -> None:
+    """Open a page of the site where a person sits at this computer; nothing else, whatever the site names."""
+    desktop = sys.platform in {"darwin", "win32"} or {"DISPLAY", "WAYLAND_DISPLAY"} & os.environ.keys()
+    if desktop and "SSH_CONNECTION" not in os.environ and address.startswith(f"{site}/"):
+        webbrowser.open(address)

@@ -192,7 +192,9 @@ def test_the_token_is_stored_for_its_owner_alone(
 
 @pytest.fixture
 def at_a_terminal(monkeypatch: pytest.MonkeyPatch) -> Callable[[list[Callable[[], Any]]], None]:
-    """Sit at a terminal: what happens, one after the other, while the command waits."""
+    """Sit at a terminal without a desktop: what happens, one after the other, while the command waits."""
+    for name in ("DISPLAY", "WAYLAND_DISPLAY", "SSH_CONNECTION"):
+        monkeypatch.delenv(name, raising=False)
 
     def sit(happens: list[Callable[[], Any]]) -> None:
         monkeypatch.setattr("sys.stdin.isatty", lambda: True, raising=False)
@@ -221,6 +223,18 @@ def test_a_code_that_is_confirmed_on_the_site_signs_in(
     shown = json.loads(gauntlet("whoami", "--json")[1])
     assert (shown["username"], shown["token"]["scopes"]) == ("alice", ["read", "submit"])
     assert DeviceLogin.objects.get().interval == 10
+
+
+def test_the_page_opens_on_a_desktop_and_no_other_site(monkeypatch: pytest.MonkeyPatch) -> None:
+    opened: list[str] = []
+    monkeypatch.setattr("webbrowser.open", opened.append)
+    monkeypatch.setenv("DISPLAY", ":0")
+    monkeypatch.delenv("SSH_CONNECTION", raising=False)
+    for address in ("https://a.example/device", "https://a.example.org/device", "file:///etc/passwd"):
+        site_device_login._open_browser("https://a.example", address)
+    monkeypatch.setenv("SSH_CONNECTION", "192.0.2.1 50000 192.0.2.2 22")
+    site_device_login._open_browser("https://a.example", "https://a.example/device")
+    assert opened == ["https://a.example/device"]
 
 
 def test_without_a_confirmation_nobody_is_signed_in(
