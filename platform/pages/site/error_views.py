@@ -13,7 +13,6 @@ from django.http.response import HttpResponseBase
 from django.shortcuts import render
 from django.template.loader import render_to_string
 from django.views import defaults as default_views
-from redis.exceptions import RedisError
 
 from core.errors import Refusal
 from core.migration_state import require_migrated
@@ -31,13 +30,19 @@ def server_error(request: HttpRequest) -> HttpResponse:
     The pages need no database. Without the cache people cannot sign in, since nobody counts their attempts.
     """
     problem = sys.exception()
-    if isinstance(problem, RedisError) or (isinstance(problem, Error) and _is_unavailable()):
+    if _is_of_redis(problem) or (isinstance(problem, Error) and _is_unavailable()):
         response = answer(
             request, HTTPStatus.SERVICE_UNAVAILABLE, "the site is being maintained", "wait a minute, then try again"
         )
         response.headers["Retry-After"] = str(RETRY_SECONDS)
         return response
     return answer(request, HTTPStatus.INTERNAL_SERVER_ERROR, "platform error", "try again; the error was logged")
+
+
+def _is_of_redis(problem: BaseException | None) -> bool:
+    """Return whether the client of Redis raised it. To import that here would load OpenTelemetry into each process."""
+    redis = sys.modules.get("redis")
+    return redis is not None and isinstance(problem, redis.RedisError)
 
 
 def page_not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
