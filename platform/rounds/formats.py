@@ -18,6 +18,7 @@ from rounds.models import Round, RoundEntry
 from rounds.publishing.preview import Preview
 from rounds.running.dashboard_tables import DashboardPart
 from submissions.models import Player, Submission
+from submissions.selectors import submitted_baselines
 
 if TYPE_CHECKING:
     from accounts.models import User
@@ -33,7 +34,7 @@ class Counting:
     """The keys of those that teams chose to count instead of their newest one."""
     places: Mapping[int, Mapping[int, int]] = field(default_factory=dict)
     """The places on the leaderboards, by the keys of track and entry. Tracks without a seeding are missing."""
-    baselines: QuerySet[Submission] = field(default_factory=Submission.objects.none)
+    baselines: QuerySet[Submission] = field(default_factory=submitted_baselines)
     """Those that organisers made baselines, which enter beside the one that counts of their team."""
 
 

@@ -24,7 +24,7 @@ from formats.transfer.tournaments import round_tournaments
 from formats.transfer.tournaments.selectors import ever_held, held_by_workers, with_open_runs
 from rounds.formats import Counting, LeaderboardsContinue
 from rounds.models import Round, RoundEntry
-from submissions.selectors import ready_submissions, submitted_baselines
+from submissions.selectors import ready_submissions
 
 
 class TransferRounds(LeaderboardsContinue):
@@ -44,7 +44,7 @@ class TransferRounds(LeaderboardsContinue):
 
     def counting(self, competition: Competition, at: datetime) -> Counting:
         """Return the ready submissions: teams cannot choose, and places do not seed a round of all pairs."""
-        return Counting(ready_submissions(), baselines=submitted_baselines())
+        return Counting(ready_submissions())
 
     def check_field(self, round_: Round, entries: Sequence[RoundEntry], rules: RulesVersion) -> None:
         check_size(round_, players_of(round_.competition, entries), rules)
