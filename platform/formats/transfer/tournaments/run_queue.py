@@ -93,7 +93,12 @@ def commit(run: AnyRun, result: Mapping[str, Any]) -> None:
             raise LostClaimError(f"{run} was lost")
         if isinstance(run, DefenceRun):
             pair_totals.add(run, result)
-        charge(Held(run.priority, run.entry_id, run.claimed_at), now)
+        charge_time(run, now)
+
+
+def charge_time(run: AnyRun, now: datetime) -> None:
+    """Count the time for which a worker held a run until `now` against the share of its team."""
+    charge(Held(run.priority, run.entry_id, run.claimed_at), now)
 
 
 def take_back(ended: Collection[Tournament]) -> None:
@@ -101,12 +106,16 @@ def take_back(ended: Collection[Tournament]) -> None:
 
     They wait, and are played if a tournament is reopened.
     """
+    now = clock.database_now()
     for kind in KINDS:
         of = "attack_run__tournament__in" if kind is DefenceRun else "tournament__in"
-        held = kind.objects.filter(**{of: ended}, state=Run.State.CLAIMED).order_by("pk")
-        if keys := list(held.select_for_update(of=("self",)).values_list("pk", flat=True)):
+        rows: QuerySet[Any] = kind.objects.filter(**{of: ended}, state=Run.State.CLAIMED).order_by("pk")
+        held = list(rows.select_for_update(of=("self",)))
+        if held:
             free = {"state": Run.State.WAITING, "lease_until": None, **kind.NO_WORKER}
-            kind.objects.filter(pk__in=keys).update(**free)
+            kind.objects.filter(pk__in=[run.pk for run in held]).update(**free)
+        for run in held:
+            charge_time(run, now)
 
 
 def anything_waits() -> bool:

@@ -98,6 +98,7 @@ class Pieces(Kind):
 
 class Runs(Kind):
     fixture = "attacked"
+    kept_when_cancelled = False
 
     def leave(self, item: int) -> None:
         AttackRun.objects.exclude(pk=item).delete()
