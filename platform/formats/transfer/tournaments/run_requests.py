@@ -72,14 +72,13 @@ def cancel_runs(tournament: Tournament, taking_part: Sequence[Participant]) -> i
 def _delete_unplayed(runs: QuerySet[Any]) -> int:
     """Delete those that wait or are held. One that is just being claimed or committed is skipped."""
     unplayed = runs.filter(state__in=(Run.State.WAITING, Run.State.CLAIMED)).order_by("pk")
-    few = unplayed.only("state", "priority", "entry", "claimed_at")
-    found = list(few.select_for_update(skip_locked=True, of=("self",)))
+    read = unplayed.only("state", "priority", "entry", "claimed_at")  # they may be many
+    found = list(read.select_for_update(skip_locked=True, of=("self",)))
     if found:
         runs.model.objects.filter(pk__in=[run.pk for run in found]).delete()
-    if held := [run for run in found if run.state == Run.State.CLAIMED]:
-        now = clock.database_now()
-        for run in held:
-            run_queue.charge_time(run, now)
+    for run in found:
+        if run.state == Run.State.CLAIMED:
+            run_queue.charge_time(run, clock.database_now())
     return len(found)
 
 
