@@ -17,6 +17,7 @@ from django.db import connection
 from django.utils.log import configure_logging
 from kombu.transport import TRANSPORT_ALIASES
 
+from config.coalescing_task import CoalescingTask
 from config.start_check import require_site
 from core.logs import replace_log_ids
 
@@ -29,7 +30,7 @@ QUEUES_OF_HOSTS = frozenset({"build", "play"})
 
 log = logging.getLogger(__name__)
 
-app = Celery("gauntlet")
+app = Celery("gauntlet", task_cls=CoalescingTask)
 app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks()
 

@@ -296,38 +296,18 @@ CELERY_TASK_ROUTES = [
     "config.celery.route_of_apps",
 ]
 CELERY_BEAT_SCHEDULE_FILENAME = str(STATE / "beat-schedule")
-CELERY_BEAT_SCHEDULE = {  # formats add theirs, see `config.celery`
-    "submissions.sweep": {"task": "submissions.sweep", "schedule": 10.0, "options": {"expires": 10.0}},
-    "workers.sweep": {"task": "workers.sweep", "schedule": 10.0, "options": {"expires": 10.0}},
-    "rounds.sweep": {"task": "rounds.sweep", "schedule": 10.0, "options": {"expires": 10.0}},
-    "competitions.prepare_data_sets": {
-        "task": "competitions.prepare_data_sets",
-        "schedule": 30.0,
-        "options": {"expires": 30.0},
-    },
-    "core.fold_table_changes": {"task": "core.fold_table_changes", "schedule": 10.0, "options": {"expires": 10.0}},
-    "webhooks.send": {"task": "webhooks.send", "schedule": 10.0, "options": {"expires": 10.0}},
-    "webhooks.forget_old": {
-        "task": "webhooks.forget_old",
-        "schedule": crontab(hour=5, minute=0),
-        "options": {"expires": 3600.0},
-    },
-    "submissions.settle_late_tags": {
-        "task": "submissions.settle_late_tags",
-        "schedule": 60.0,
-        "options": {"expires": 60.0},
-    },
-    "rounds.verify": {"task": "rounds.verify", "schedule": crontab(hour=3, minute=30), "options": {"expires": 3600.0}},
-    "repositories.clean_up": {
-        "task": "repositories.clean_up",
-        "schedule": crontab(hour=4, minute=30),
-        "options": {"expires": 3600.0},
-    },
-    "submissions.collect_images": {
-        "task": "submissions.collect_images",
-        "schedule": 3600.0,
-        "options": {"expires": 3600.0},
-    },
+CELERY_BEAT_SCHEDULE = {  # formats add theirs; late messages are kept, and many are one: `config.coalescing_task`
+    "submissions.sweep": {"task": "submissions.sweep", "schedule": 10.0},
+    "workers.sweep": {"task": "workers.sweep", "schedule": 10.0},
+    "rounds.sweep": {"task": "rounds.sweep", "schedule": 10.0},
+    "competitions.prepare_data_sets": {"task": "competitions.prepare_data_sets", "schedule": 30.0},
+    "core.fold_table_changes": {"task": "core.fold_table_changes", "schedule": 10.0},
+    "webhooks.send": {"task": "webhooks.send", "schedule": 10.0},
+    "webhooks.forget_old": {"task": "webhooks.forget_old", "schedule": crontab(hour=5, minute=0)},
+    "submissions.settle_late_tags": {"task": "submissions.settle_late_tags", "schedule": 60.0},
+    "rounds.verify": {"task": "rounds.verify", "schedule": crontab(hour=3, minute=30)},
+    "repositories.clean_up": {"task": "repositories.clean_up", "schedule": crontab(hour=4, minute=30)},
+    "submissions.collect_images": {"task": "submissions.collect_images", "schedule": 3600.0},
 }
 
 REST_FRAMEWORK = {

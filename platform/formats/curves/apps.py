@@ -17,7 +17,7 @@ class CurvesConfig(AppConfig):
     label = "curves_format"
     verbose_name = "Curves format"
     beat_schedule: ClassVar = {
-        "curves.sweep": {"task": "curves.sweep", "schedule": 10.0, "options": {"expires": 10.0}},
+        "curves.sweep": {"task": "curves.sweep", "schedule": 10.0},
     }
 
     lock_order: ClassVar = {

@@ -19,10 +19,9 @@ def test_every_sweep_is_scheduled_and_every_scheduled_task_exists() -> None:
     assert {"matches.sweep", "leaderboards.sweep", "tournaments.sweep"} < scheduled
 
 
-def test_what_is_late_expires_before_it_is_due_again() -> None:
-    for each in current_app.conf.beat_schedule.values():
-        if isinstance(each["schedule"], float):
-            assert each["options"]["expires"] == each["schedule"]
+def test_nothing_of_the_schedule_expires() -> None:
+    """On a slow host the messages that beat sends last would always be too old, and their tasks never run."""
+    assert [name for name, each in current_app.conf.beat_schedule.items() if "expires" in each.get("options", {})] == []
 
 
 @pytest.mark.parametrize(

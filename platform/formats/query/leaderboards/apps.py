@@ -13,12 +13,8 @@ class LeaderboardsConfig(AppConfig):
 
     name = "formats.query.leaderboards"
     beat_schedule: ClassVar = {
-        "leaderboards.sweep": {"task": "leaderboards.sweep", "schedule": 10.0, "options": {"expires": 10.0}},
-        "leaderboards.refresh_boards": {
-            "task": "leaderboards.refresh_boards",
-            "schedule": 60.0,
-            "options": {"expires": 60.0},
-        },
+        "leaderboards.sweep": {"task": "leaderboards.sweep", "schedule": 10.0},
+        "leaderboards.refresh_boards": {"task": "leaderboards.refresh_boards", "schedule": 60.0},
     }
 
     def ready(self) -> None:

@@ -14,12 +14,8 @@ class MatchesConfig(AppConfig):
 
     name = "formats.query.matches"
     beat_schedule: ClassVar = {
-        "matches.sweep": {"task": "matches.sweep", "schedule": 10.0, "options": {"expires": 10.0}},
-        "matches.sweep_kept_frames": {
-            "task": "matches.sweep_kept_frames",
-            "schedule": crontab(hour=4, minute=45),
-            "options": {"expires": 3600.0},
-        },
+        "matches.sweep": {"task": "matches.sweep", "schedule": 10.0},
+        "matches.sweep_kept_frames": {"task": "matches.sweep_kept_frames", "schedule": crontab(hour=4, minute=45)},
     }
 
     def ready(self) -> None:

@@ -13,7 +13,7 @@ class TournamentsConfig(AppConfig):
 
     name = "formats.transfer.tournaments"
     beat_schedule: ClassVar = {
-        "tournaments.sweep": {"task": "tournaments.sweep", "schedule": 10.0, "options": {"expires": 10.0}},
+        "tournaments.sweep": {"task": "tournaments.sweep", "schedule": 10.0},
     }
 
     def ready(self) -> None:
