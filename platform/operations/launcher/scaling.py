@@ -47,8 +47,11 @@ def step(launcher: WorkerLauncher, limits: JobLimits, *, worker_class: str) -> s
         return f"no work is left: cancelled {', '.join(pending)}" if pending else ""
     count = jobs_to_start(waiting=waiting, running=len(jobs) - len(pending), pending=len(pending), limits=limits)
     # a job on a host whose check is due makes the check: nobody else could put the host back into service
-    out = [host.name for host in hosts_out_of_service() if not host.is_check_due] if count else []
-    started = [launcher.start(without=out) for _ in range(count)]
+    out = {host.name for host in hosts_out_of_service() if not host.is_check_due} if count else set()
+    hosts = launcher.hosts() if out else set()
+    if hosts and hosts <= out:
+        return f"all hosts of the cluster are out of service, until a check is due: {', '.join(sorted(hosts))}"
+    started = [launcher.start(without=sorted(hosts & out)) for _ in range(count)]
     if started:
         return f"{waiting} items wait: asked for the jobs {', '.join(started)}"
     reasons = sorted({job.reason for job in jobs if not job.running} - {"None"})

@@ -33,10 +33,14 @@ class SlurmLauncher:
     idle_seconds: int
     options: tuple[str, ...] = ()
 
+    def hosts(self) -> set[str]:
+        """Return the names of the nodes."""
+        return set(_run("sinfo", "--noheader", "--Node", "--format=%N").split())
+
     def start(self, *, without: Sequence[str]) -> str:
         """Submit a job; return its number."""
         script = self.root / "deploy" / "slurm-worker"
-        excluded = [f"--exclude={','.join(known)}"] if (known := _nodes().intersection(without)) else []
+        excluded = [f"--exclude={','.join(without)}"] if without else []
         answer = _run(
             "sbatch", "--parsable", f"--job-name={self.name}", f"--cpus-per-task={self.slots}", "--nodes=1",
             "--ntasks=1", f"--time={self.minutes}", f"--signal=B:TERM@{WARNING_SECONDS}", "--no-requeue",
@@ -54,10 +58,6 @@ class SlurmLauncher:
     def cancel(self, numbers: Sequence[str]) -> None:
         """Cancel jobs."""
         _run("scancel", *numbers)
-
-
-def _nodes() -> set[str]:
-    return set(_run("sinfo", "--noheader", "--Node", "--format=%N").split())
 
 
 def _run(*command: str) -> str:

@@ -26,8 +26,11 @@ class WorkerJob:
 class WorkerLauncher(Protocol):
     """Starts and ends jobs that are workers. Each call may raise `EngineError`."""
 
+    def hosts(self) -> set[str]:
+        """Return the names of its hosts."""
+
     def start(self, *, without: Sequence[str]) -> str:
-        """Ask for one more job on any host but those named; return its number."""
+        """Ask for one more job on any host but those named, which are some of its own; return its number."""
 
     def jobs(self) -> list[WorkerJob]:
         """Return the jobs that wait or run."""

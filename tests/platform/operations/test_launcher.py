@@ -13,6 +13,7 @@ import pytest
 
 from core import clock
 from operations.launcher import scaling, slurm
+from operations.launcher.launch_loop import LaunchLoop
 from operations.launcher.scaling import JobLimits, jobs_to_start
 from operations.launcher.slurm import SlurmLauncher
 from operations.launcher.worker_launcher import EngineError, WorkerJob
@@ -46,13 +47,19 @@ def test_each_waiting_item_gets_a_slot_up_to_the_limit(waiting: int, running: in
 
 
 class Recorder:
-    """An engine that starts nothing and keeps what it was asked for."""
+    """An engine with three hosts that starts nothing, and keeps what it was asked for. `refusal` is its answer."""
 
     def __init__(self) -> None:
         self.avoided: list[list[str]] = []
+        self.refusal = ""
+
+    def hosts(self) -> set[str]:
+        return {"due", "later", "drained"}
 
     def start(self, *, without: Sequence[str]) -> str:
         self.avoided.append(list(without))
+        if self.refusal:
+            raise EngineError(self.refusal)
         return "1"
 
     def jobs(self) -> list[WorkerJob]:
@@ -62,15 +69,53 @@ class Recorder:
         raise AssertionError(f"there are no jobs {numbers}")
 
 
-def test_a_host_whose_check_is_due_gets_the_job_that_makes_it(db: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without one it would be out of service for ever, as after an outage of the object store."""
+@pytest.fixture
+def engine(db: None, monkeypatch: pytest.MonkeyPatch) -> Recorder:
+    """An engine for which one item waits; of its hosts, and another one, some are out of service."""
     monkeypatch.setattr(scaling, "waiting_items", lambda worker_class: 1)
     now = clock.now()
-    for name, due in {"due": now, "later": now + timedelta(minutes=2), "drained": None}.items():
+    for name, due in {"due": now, "later": now + timedelta(minutes=2), "drained": None, "far": None}.items():
         Host.objects.create(name=name, out_since=now, problem="the store was away", check_due_at=due)
-    engine = Recorder()
+    return Recorder()
+
+
+def test_a_host_whose_check_is_due_gets_the_job_that_makes_it(engine: Recorder) -> None:
+    """Without one it would be out of service for ever, as after an outage of the object store."""
     scaling.step(engine, JobLimits(most=1, slots=1), worker_class="cpu")
     assert engine.avoided == [["drained", "later"]]
+
+
+def test_while_all_hosts_wait_for_their_check_the_engine_is_asked_for_no_job(
+    engine: Recorder, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO")
+    loop = LaunchLoop(engine, JobLimits(most=1, slots=1), worker_class="cpu", every=1.0)
+    Host.objects.filter(name="due").update(check_due_at=clock.now() + timedelta(minutes=1))
+    assert [loop.step() for _ in range(3)] == [1.0, 1.0, 1.0]
+    assert engine.avoided == []
+    Host.objects.filter(name="due").update(check_due_at=clock.now())
+    loop.step()
+    assert [record.getMessage() for record in caplog.records] == [
+        "all hosts of the cluster are out of service, until a check is due: drained, due, later",
+        "1 items wait: asked for the jobs 1",
+    ]
+
+
+def test_an_engine_that_refuses_is_asked_less_often_and_reported_once(
+    engine: Recorder, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO")
+    loop = LaunchLoop(engine, JobLimits(most=1, slots=1), worker_class="cpu", every=1.0)
+    engine.refusal = "sbatch: no partition has this node"
+    assert [loop.step() for _ in range(8)] == [2.0, 4.0, 8.0, 16.0, 32.0, 60.0, 60.0, 60.0]
+    engine.refusal = "sbatch: the controller is away"
+    loop.step()
+    engine.refusal = ""
+    assert loop.step() == 1.0
+    levels = [(record.levelname, record.getMessage()) for record in caplog.records]
+    refused = ("ERROR", "no workers were started on the cluster")
+    asked = ("INFO", "1 items wait: asked for the jobs 1")
+    assert levels == [refused, refused, ("INFO", "the cluster and the database answer again"), asked]
 
 
 @pytest.fixture(scope="module")
@@ -128,7 +173,8 @@ def test_jobs_start_wait_for_a_place_and_end_on_sigterm(launcher: SlurmLauncher,
 
 
 def test_hosts_out_of_service_get_no_job(launcher: SlurmLauncher, tmp_path: Path) -> None:
-    number = launcher.start(without=["n1", "gpu-9"])
+    assert launcher.hosts() == {"n1", "n2"}
+    number = launcher.start(without=["n1"])
     wait_for_logs(tmp_path, 1)
     launcher.cancel([number])
     wait_until(launcher, [])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import time
 from argparse import ArgumentParser
 from pathlib import Path
@@ -10,15 +9,11 @@ from typing import Any
 
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
-from django.db import DatabaseError, connection
 
-from core import platform_error_report
 from core.site_identity import identity
-from operations.launcher.scaling import JobLimits, step
+from operations.launcher.launch_loop import LaunchLoop
+from operations.launcher.scaling import JobLimits
 from operations.launcher.slurm import SlurmLauncher
-from operations.launcher.worker_launcher import EngineError
-
-log = logging.getLogger(__name__)
 
 
 class Command(BaseCommand):
@@ -54,14 +49,6 @@ class Command(BaseCommand):
             slots=given["slots"], minutes=given["minutes"], idle_seconds=given["idle"], options=options,
         )  # fmt: skip
         limits = JobLimits(most=given["most"], slots=given["slots"])
-        said = ""
+        loop = LaunchLoop(launcher, limits, worker_class=worker_class, every=given["every"])
         while True:
-            try:
-                done = step(launcher, limits, worker_class=worker_class)
-                if done and done != said:
-                    log.info("%s", done)
-                said = done
-            except (EngineError, DatabaseError) as error:
-                platform_error_report.report(log, error, "no workers were started on the cluster")
-                connection.close()
-            time.sleep(given["every"])
+            time.sleep(loop.step())
