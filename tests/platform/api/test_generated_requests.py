@@ -20,7 +20,7 @@ from accounts.models import User
 from accounts.services import issue_token
 from formats.query.challenges.models import Challenge
 from formats.query.matches.models import Match
-from rounds.models import Objection, Round
+from rounds.models import Objection, Release, Round
 from submissions.models import Submission
 
 REQUESTS, REFUSED_REQUESTS = 12, 2
@@ -53,6 +53,8 @@ def arguments(
     """One of everything, by the names in the addresses."""
     Round.objects.update(state=Round.State.PUBLISHED)
     team, at = scored.repository.entry.team, played.planned_at
+    # there is no outcome to make it of
+    Release.objects.create(round=played, part=Release.Part.BUNDLE, released_at=at, released_by=alice)
     objection = Objection.objects.create(round=played, team=team, text="Wrong.", made_at=at, made_by=alice)
     return {
         "slug": "digits", "track_name": "model", "team": "owls", "number": scored.pk, "key": str(match.pk),
