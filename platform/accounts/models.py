@@ -149,6 +149,7 @@ class AccessToken(models.Model):
     class Scope(models.TextChoices):
         READ = "read", "read: clone repositories, read the API"
         SUBMIT = "submit", "submit: push, submit, withdraw"
+        TEAM = "team", "team: found a team; invite, accept terms, object, add webhooks"
         ORGANISE = "organise", "organise: run rounds, judge and announce by API, as far as your roles allow"
 
     user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="tokens")

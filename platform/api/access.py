@@ -9,7 +9,7 @@ from rest_framework.exceptions import NotAuthenticated, NotFound, PermissionDeni
 from rest_framework.request import Request
 
 from accounts.models import User
-from accounts.selectors import is_member
+from accounts.selectors import is_captain, is_member
 from api.described_error import DescribedError
 from competitions.models import Competition, Entry
 from competitions.selectors import require, sees_everything_of, visible_competitions
@@ -54,10 +54,15 @@ def submission_of(request: Request, number: int) -> Submission:
     return submission
 
 
+def entry_of(request: Request, team: str) -> Entry:
+    """Return the entry of a team in a competition that the user may see. Raise 404 otherwise."""
+    entries = Entry.objects.select_related("team", "competition")
+    return one_of(entries, "team", team__slug=team, competition__in=visible_competitions(request.user))
+
+
 def own_repository(request: Request, team: str, track_name: str) -> Repository:
     """Return a repository of the user's team; create it if it is missing. Raise 401, 403 or 404 otherwise."""
-    entries = Entry.objects.select_related("team", "competition")
-    entry = one_of(entries, "team", team__slug=team, competition__in=visible_competitions(request.user))
+    entry = entry_of(request, team)
     track = one_of(entry.competition.tracks.all(), "track", name=track_name)
     check_member(request, entry)
     return repository_of(entry=entry, track=track)
@@ -73,6 +78,16 @@ class NotAMemberError(DescribedError, PermissionDenied):
         self.fix = f"ask the captain of {entry.team.name} to invite you, or send a token of a member"
 
 
+class NotTheCaptainError(DescribedError, PermissionDenied):
+    """The user is in the team that a request is about, and does not lead it."""
+
+    code = "not-the-captain"
+
+    def __init__(self, entry: Entry) -> None:
+        super().__init__(f"only the captain of {entry.team.name} can do this")
+        self.fix = "ask the captain"
+
+
 def signed_in(request: Request) -> User:
     """Return the user. Raise 401 without one."""
     if not isinstance(request.user, User):
@@ -85,6 +100,14 @@ def check_member(request: Request, entry: Entry) -> User:
     user = signed_in(request)
     if not is_member(user, entry.team):
         raise NotAMemberError(entry)
+    return user
+
+
+def check_captain(request: Request, entry: Entry) -> User:
+    """Return the user if they are the captain of the team. Raise 401 or 403 otherwise."""
+    user = check_member(request, entry)
+    if not is_captain(user, entry.team):
+        raise NotTheCaptainError(entry)
     return user
 
 

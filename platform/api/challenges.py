@@ -12,12 +12,8 @@ from api.access import check_inside, check_member, submission_of
 from api.base_views import ApiView
 from api.formats import ChallengeAnswer, api_formats
 from api.pagination import list_of, whole_list
-from api.serializers import (
-    ChallengeRequestSerializer,
-    ChallengeSerializer,
-    OpponentSerializer,
-    WholeChallengeSerializer,
-)
+from api.request_bodies import ChallengeRequestSerializer, values_of
+from api.serializers import ChallengeSerializer, OpponentSerializer, WholeChallengeSerializer
 from submissions.models import Submission
 
 
@@ -41,10 +37,8 @@ class ListChallenges(ApiView):
         """Request a challenge and return it."""
         submission = submission_of(request, number)
         by = check_member(request, submission.repository.entry)
-        serializer = ChallengeRequestSerializer(data=request.data)
-        serializer.is_valid(raise_exception=True)
-        own = api_formats.of(submission.repository.entry.competition)
-        made = own.request_challenge(submission, serializer.validated_data["opponent"], by)
+        opponent = values_of(request, ChallengeRequestSerializer)["opponent"]
+        made = api_formats.of(submission.repository.entry.competition).request_challenge(submission, opponent, by)
         return Response(WholeChallengeSerializer(_found(submission, made)).data, status=status.HTTP_201_CREATED)
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from rest_framework import serializers
+from rest_framework.exceptions import NotFound, ValidationError
 from rest_framework.pagination import CursorPagination
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -24,6 +25,13 @@ class NewestFirst(CursorPagination):
     def get_page_size(self, request: Request) -> int:
         """Return the number of rows of a page. Raise 400 for another text than a whole number."""
         return min(whole_number(request, "page_size", default=self.page_size, least=1), self.max_page_size)
+
+    def decode_cursor(self, request: Request) -> Any:
+        """Return the place in the list where the page begins. Raise 400 for a text that is none."""
+        try:
+            return super().decode_cursor(request)
+        except NotFound as error:
+            raise ValidationError({"cursor": "use the address of `next` or `previous` as it was sent"}) from error
 
     def get_paginated_response_schema(self, schema: dict[str, Any]) -> dict[str, Any]:
         """Return the schema of a page: without a neighbour its address is null."""

@@ -1,4 +1,4 @@
-"""Bodies of requests of organisers. They check formats only; the services decide what is allowed."""
+"""Bodies of requests. They check formats only; the services decide what is allowed."""
 
 from __future__ import annotations
 
@@ -10,14 +10,19 @@ from rest_framework import serializers
 from rest_framework.exceptions import ValidationError
 from rest_framework.request import Request
 
+from accounts.models import Team
 from competitions.models import MAX_OBJECTION_DAYS, Announcement
 from rounds.models import Release, Round
+from rounds.objections.filing import MOST_TEXT
+from webhooks.models import WebhookEvent
+from webhooks.receiver_address import LONGEST
 
 _JSON_TYPES: Mapping[type[serializers.Field[Any, Any, Any, Any]], tuple[type, str]] = {
     serializers.CharField: (str, "a string"),
     serializers.DateTimeField: (str, "a string"),
     serializers.BooleanField: (bool, "true or false"),
     serializers.IntegerField: (int, "a whole number"),
+    serializers.ListField: (list, "a list"),
 }
 """The types of values. The library converts others, so that a number would become a reason."""
 
@@ -93,6 +98,53 @@ class AnnounceSerializer(BodySerializer):
     title = serializers.CharField(max_length=120)
     text = serializers.CharField(validators=Announcement._meta.get_field("text").validators)
     published_at = serializers.DateTimeField(default_timezone=UTC, default=None, allow_null=True)
+
+
+class CommitSerializer(BodySerializer):
+    """The commit to submit."""
+
+    commit = serializers.CharField(max_length=64)
+
+
+class ChallengeRequestSerializer(BodySerializer):
+    """The opponent: the name of a bundled baseline, or the number of a submission whose code is released."""
+
+    opponent = serializers.CharField(max_length=60)
+
+
+class FoundTeamSerializer(BodySerializer):
+    """A new team. `terms` is the digest of the terms of the competition, which its founder accepts."""
+
+    slug = serializers.CharField(max_length=40, validators=Team._meta.get_field("slug").validators[:1])
+    name = serializers.CharField(max_length=80)
+    terms = serializers.CharField(max_length=64, default="", allow_blank=True)
+
+
+class InviteSerializer(BodySerializer):
+    """The user name of a person to invite."""
+
+    username = serializers.CharField(max_length=150)
+
+
+class AcceptTermsSerializer(BodySerializer):
+    """The digest of the terms that the captain has read and accepts."""
+
+    terms = serializers.CharField(max_length=64)
+
+
+class ObjectSerializer(BodySerializer):
+    """An objection to the result of a round, or to the place of a `submission`, or to a `match` by its key."""
+
+    text = serializers.CharField(max_length=MOST_TEXT)
+    submission = serializers.IntegerField(min_value=1, default=None, allow_null=True)
+    match = serializers.CharField(max_length=40, default="", allow_blank=True)
+
+
+class AddWebhookSerializer(BodySerializer):
+    """An https address that everybody can reach, and the events that it gets."""
+
+    address = serializers.CharField(max_length=LONGEST)
+    events = serializers.ListField(child=serializers.ChoiceField(choices=WebhookEvent.choices), min_length=1)
 
 
 def values_of(request: Request, body: type[BodySerializer]) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from accounts.models import AccessToken, User
 from api.access import check_role, competition_of, one_of
 from api.base_views import ApiView
 from api.errors import WRONG_STATE
+from api.objections import ObjectionSerializer, shown_objection
 from api.pagination import list_of, whole_list
 from api.request_bodies import (
     BodySerializer,
@@ -23,7 +24,7 @@ from api.request_bodies import (
     ReasonSerializer,
     values_of,
 )
-from api.rounds import ObjectionSerializer, ShownRoundSerializer, objection_values, shown_round
+from api.rounds import ShownRoundSerializer, shown_round
 from api.serializers import ProblemSerializer
 from competitions.freeze_windows import end_window, extend_window, open_window
 from core.problem_details import CONTENT_TYPE, problem_details
@@ -32,7 +33,6 @@ from rounds import services
 from rounds.formats import format_of
 from rounds.models import Round
 from rounds.objections.closing import answer
-from rounds.objections.selectors import all_objections
 from rounds.planning.freeze import freeze
 from rounds.publishing import preview
 from rounds.publishing.publication import publish
@@ -274,8 +274,7 @@ class ObjectionAnswer(ApiView):
         round_, by = _round_for(request, slug, number, Right.JUDGE)
         row = one_of(round_.objections.select_related("round__competition"), "objection", pk=objection)
         answer(objection=row, upheld=self.upheld, by=by, reason=values_of(request, self.body)["reason"])
-        (shown,) = (each for each in all_objections(round_) if each.row.pk == row.pk)
-        return Response(objection_values(shown))
+        return Response(shown_objection(round_, objection))
 
 
 class UpholdObjection(ObjectionAnswer):

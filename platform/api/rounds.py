@@ -27,7 +27,6 @@ from core.roles import Right
 from core.time_format import for_programs
 from rounds.models import Release, Round
 from rounds.objections.period import period_end, result_state
-from rounds.objections.selectors import ShownObjection, shown_objections
 from rounds.planning.freeze import refusal_of_freeze
 from rounds.planning.plan import plan_round
 from rounds.release.released_parts import released
@@ -137,21 +136,6 @@ class DecisionSerializer(serializers.Serializer[Any]):
     spared = serializers.BooleanField()
     inconsistent = serializers.BooleanField()
     why = serializers.CharField()
-
-
-class ObjectionSerializer(serializers.Serializer[Any]):
-    """An objection and its answer. `submission` is that of the entry that it concerns, `match` the key of the match."""
-
-    number = serializers.IntegerField()
-    team = serializers.CharField()
-    to = serializers.CharField()
-    submission = serializers.IntegerField(allow_null=True)
-    match = serializers.CharField(allow_null=True)
-    text = serializers.CharField()
-    made_at = serializers.DateTimeField()
-    state = serializers.CharField()
-    answer = serializers.CharField()
-    closed_at = serializers.DateTimeField(allow_null=True)
 
 
 class SigningKeySerializer(serializers.Serializer[Any]):
@@ -291,34 +275,6 @@ def _release(shown: Round, release: Release, absolute: Callable[[str], str]) -> 
         "address": absolute(address) if address else None,
         "sha256": release.content or None,
         "key": release.key or None,
-    }
-
-
-class ListObjections(ApiView):
-    """The objections to the result of a round that you may see, with their answers."""
-
-    @extend_schema(responses=list_of(ObjectionSerializer))
-    def get(self, request: Request, slug: str, number: int) -> Response:
-        """Return them, the oldest first: those with an answer, those of the own team, and for organisers all."""
-        rounds = competition_of(request, slug).rounds.select_related("window", "competition")
-        shown = one_of(rounds, "round", number=number)
-        return whole_list([objection_values(each) for each in shown_objections(shown, request.user)])
-
-
-def objection_values(shown: ShownObjection) -> dict[str, Any]:
-    """Return an objection as values for JSON."""
-    row = shown.row
-    return {
-        "number": row.pk,
-        "team": row.team.slug,
-        "to": shown.title,
-        "submission": row.entry.submission_id if row.entry else None,
-        "match": shown.match or None,
-        "text": row.text,
-        "made_at": row.made_at,
-        "state": row.state,
-        "answer": row.answer,
-        "closed_at": row.closed_at,
     }
 
 

@@ -290,12 +290,6 @@ class AllowanceSerializer(serializers.Serializer[Any]):
     next_at = serializers.DateTimeField(allow_null=True)
 
 
-class CommitSerializer(serializers.Serializer[Any]):
-    """The commit to submit."""
-
-    commit = serializers.CharField(max_length=64)
-
-
 class LogLineSerializer(serializers.Serializer[Any]):
     """A line of a log. `number` never changes; `stage` is `build` or `smoke`."""
 
@@ -336,12 +330,6 @@ class WholeMatchSerializer(MatchSerializer):
     """A match with a row for each sample, null where its samples are secret."""
 
     samples = serializers.ListField(child=serializers.DictField(), allow_null=True)
-
-
-class ChallengeRequestSerializer(serializers.Serializer[Any]):
-    """The opponent: the name of a bundled baseline, or the number of a submission whose code is released."""
-
-    opponent = serializers.CharField(max_length=60)
 
 
 class OpponentSerializer(serializers.Serializer[Any]):

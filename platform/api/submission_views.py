@@ -16,9 +16,9 @@ from api.base_views import ApiView, ListView
 from api.formats import api_formats
 from api.pagination import NewestFirst, WholeListSerializer, whole_list
 from api.parameters import whole_number
+from api.request_bodies import CommitSerializer, values_of
 from api.serializers import (
     AllowanceSerializer,
-    CommitSerializer,
     ListedSubmissionSerializer,
     LogSerializer,
     OwnListedSubmissionSerializer,
@@ -184,13 +184,8 @@ class OwnSubmissions(ListView[Submission]):
     def post(self, request: Request, team: str, track_name: str) -> Response:
         """Submit a commit that was pushed before, with the same checks as a push."""
         repository = own_repository(request, team, track_name)
-        serializer = CommitSerializer(data=request.data)
-        serializer.is_valid(raise_exception=True)
-        submission = services.submit(
-            repository=repository,
-            commit=serializer.validated_data["commit"],
-            by=check_member(request, repository.entry),
-        )
+        by = check_member(request, repository.entry)
+        submission = services.submit(repository=repository, by=by, **values_of(request, CommitSerializer))
         return Response(_shown(request, submission_of(request, submission.pk)), status=status.HTTP_201_CREATED)
 
 

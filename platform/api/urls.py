@@ -9,12 +9,15 @@ from api import (
     challenges,
     device_login,
     matches,
+    objections,
     profile_views,
     round_acts,
     rounds,
     schema,
     submission_acts,
     submission_views,
+    team_webhooks,
+    teams,
     views,
 )
 from api.unversioned_addresses import UnknownAddress, moved
@@ -24,6 +27,9 @@ app_name = "api"
 _board = "competitions/<slug:slug>/leaderboards/<slug:track_name>"
 _round = "competitions/<slug:slug>/rounds/<int:number>"
 _objection = f"{_round}/objections/<int:objection>"
+_team = "teams/<slug:team>"
+_invitation = "invitations/<int:invitation>"
+_webhook = f"{_team}/webhooks/<int:webhook>"
 _repository = "repositories/<slug:team>/<slug:track_name>"
 
 version_1 = [
@@ -34,16 +40,33 @@ version_1 = [
     path("device/token", device_login.GetDeviceToken.as_view(), name="device_token"),
     path("profile", profile_views.ShowProfile.as_view(), name="profile"),
     path("profile/teams", profile_views.ListOwnTeams.as_view(), name="own_teams"),
+    path("profile/invitations", teams.ListOwnInvitations.as_view(), name="own_invitations"),
+    path(f"{_invitation}/accept", teams.AcceptInvitation.as_view(), name="accept_invitation"),
+    path(f"{_invitation}/decline", teams.DeclineInvitation.as_view(), name="decline_invitation"),
+    path(_team, teams.ShowTeam.as_view(), name="team"),
+    path(f"{_team}/terms", teams.AcceptTerms.as_view(), name="accept_terms"),
+    path(f"{_team}/members/<str:username>/remove", teams.RemoveMember.as_view(), name="remove_member"),
+    path(f"{_team}/invitations", teams.ListInvitations.as_view(), name="invitations"),
+    path(f"{_team}/{_invitation}/withdraw", teams.WithdrawInvitation.as_view(), name="withdraw_invitation"),
+    path(f"{_team}/webhooks", team_webhooks.ListWebhooks.as_view(), name="webhooks"),
+    path(_webhook, team_webhooks.ShowWebhook.as_view(), name="webhook"),
+    path(f"{_webhook}/test", team_webhooks.SendTest.as_view(), name="test_webhook"),
+    path(f"{_webhook}/enable", team_webhooks.EnableWebhook.as_view(), name="enable_webhook"),
+    path(f"{_webhook}/remove", team_webhooks.RemoveWebhook.as_view(), name="remove_webhook"),
+    path(f"{_webhook}/deliveries/<int:delivery>/send", team_webhooks.SendAgain.as_view(), name="send_again"),
     path("competitions", views.ListCompetitions.as_view(), name="competitions"),
     path("competitions/<slug:slug>", views.ShowCompetition.as_view(), name="competition"),
     path("competitions/<slug:slug>/tracks", views.ListTracks.as_view(), name="tracks"),
     path("competitions/<slug:slug>/rules", views.ListRules.as_view(), name="rules"),
+    path("competitions/<slug:slug>/teams", teams.ListTeams.as_view(), name="teams"),
+    path("competitions/<slug:slug>/terms", teams.ShowTerms.as_view(), name="terms"),
     path(_board, views.ShowLeaderboard.as_view(), name="leaderboard"),
     path("competitions/<slug:slug>/announcements", announcements.ListAnnouncements.as_view(), name="announcements"),
     path("competitions/<slug:slug>/rounds", rounds.ListRounds.as_view(), name="rounds"),
     path(_round, rounds.ShowRound.as_view(), name="round"),
     path(f"{_round}/decisions", rounds.ListDecisions.as_view(), name="decisions"),
-    path(f"{_round}/objections", rounds.ListObjections.as_view(), name="objections"),
+    path(f"{_round}/objections", objections.ListObjections.as_view(), name="objections"),
+    path(f"{_objection}/withdraw", objections.WithdrawObjection.as_view(), name="withdraw_objection"),
     path(f"{_objection}/uphold", round_acts.UpholdObjection.as_view(), name="uphold_objection"),
     path(f"{_objection}/reject", round_acts.RejectObjection.as_view(), name="reject_objection"),
     path(f"{_round}/entries", round_acts.ListEntries.as_view(), name="round_entries"),

@@ -1,10 +1,18 @@
-"""The documented commands of the Makefile exist, and skipped tests are reported."""
+"""The documented commands exist and take their options, and skipped tests are reported."""
 
 from __future__ import annotations
 
+import argparse
 import os
+import re
+import shlex
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
+
+from django.core.management import get_commands
+
+from evaluation.cli.main import parser
 
 DOCUMENTED = {"setup", "demo", "test", "check", "bench", "base-image", "clean", "help"}
 
@@ -48,3 +56,51 @@ def test_it_rejects_a_ci_without_docker(root: Path) -> None:
     result = make(root, "test", "ARGS=--version", CI="true")
     assert result.returncode != 0
     assert "in CI that is an error" in result.stderr
+
+
+def documents(root: Path) -> Iterator[Path]:
+    """Yield the documents that tell what to run; decisions tell what was so."""
+    yield from (root / name for name in ("README.md", "CONTRIBUTING.md", "SECURITY.md"))
+    yield from (path for path in sorted((root / "docs").rglob("*.md")) if path.parent.name != "decisions")
+
+
+def accept_any_value(found: argparse.ArgumentParser) -> None:
+    """Let a parser check names of options and choices, and no value: documents name directories and sites."""
+    for action in found._actions:
+        action.type = None
+        if isinstance(action, argparse._SubParsersAction):
+            for each in action.choices.values():
+                accept_any_value(each)
+
+
+def takes(found: argparse.ArgumentParser, words: list[str]) -> bool:
+    """Return whether a parser takes these words; it prints why not."""
+    try:
+        found.parse_args(words)
+    except SystemExit as error:
+        return error.code == 0
+    return True
+
+
+def test_the_command_line_takes_every_documented_command(root: Path) -> None:
+    top = parser()
+    accept_any_value(top)
+    commands = []
+    for path in documents(root):
+        for block in re.findall(r"^```(?:sh|console)?\n(.*?)^```$", path.read_text(), re.DOTALL | re.MULTILINE):
+            lines = block.replace("\\\n", " ")
+            commands += re.findall(r"^\s*(?:\$ )?(?:\.venv/bin/)?gauntlet (.*)", lines, re.MULTILINE)
+    assert len(commands) > 50
+    named = [each.replace("TRACK", "model").replace("FRAMEWORK", "numpy") for each in commands]
+    assert [each for each in named if not takes(top, shlex.split(each, comments=True))] == []
+
+
+def test_documented_commands_of_make_and_the_site_exist(root: Path) -> None:
+    text = "".join(path.read_text() for path in documents(root))
+    named = set(re.findall(r"manage\.py ([a-z_]+)", text))
+    assert len(named) > 15
+    assert named <= set(get_commands())
+    targets = re.findall(r"^([a-z- ]+):", (root / "Makefile").read_text(), re.MULTILINE)
+    named = set(re.findall(r"(?:^|`)make ([a-z][a-z-]+)\b", text, re.MULTILINE))
+    assert len(named) > 10
+    assert named - {"of"} <= {word for line in targets for word in line.split()}

@@ -121,3 +121,14 @@ def test_it_rejects_a_link_to_nothing(tmp_path: Path) -> None:
     for words in (["init", "--quiet"], ["add", "here.md", "there.md"]):
         subprocess.run(["git", *words], cwd=tmp_path, check=True, timeout=60)
     assert dead_links(tmp_path) == ["here.md: #there", "here.md: there.md#here", "here.md: nowhere.md"]
+
+
+def test_sentences_of_documents_are_short(root: Path) -> None:
+    for path in sorted((root / "docs").rglob("*.md")):
+        if path.parent.name == "decisions":
+            continue
+        text = re.sub(r"^```.*?^```$|^[|#].*?$", "", path.read_text(), flags=re.DOTALL | re.MULTILINE)
+        text = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", text)
+        sentences = [each.split() for each in re.split(r"(?<=[.!?])\s+|\n\s*\n|\n- ", text)]
+        counts = [len(words) for words in sentences if len(words) > 1]
+        assert not counts or sum(counts) / len(counts) < 25, path.name

@@ -26,11 +26,19 @@ def rows_of_the_printed_command(
     build: Build, directory: Path, capfd: pytest.CaptureFixture[str]
 ) -> list[tuple[str, bool, str]]:
     """Run the command in the log of `build` on a copy of the submission; return its checks as `rows_of` does."""
-    command = re.search(r"`(gauntlet check .+?)`", "".join(whole_log(build)))
-    assert command is not None
-    _, *words, here = shlex.split(command[1])
-    assert here == "."
     capfd.readouterr()
-    assert main([*words, str(directory), "--json"]) == 0
-    found = json.loads(capfd.readouterr().out)["checks"]
+    assert main([*words_of_the_printed_command("".join(whole_log(build))), str(directory), "--json"]) == 0
+    return rows_as_json(capfd.readouterr().out)
+
+
+def words_of_the_printed_command(text: str) -> list[str]:
+    """Return the words of the command in a text of the site, without its name and the folder."""
+    command = re.search(r"`gauntlet (check .+?) \.`", text)
+    assert command is not None, text
+    return shlex.split(command[1])
+
+
+def rows_as_json(printed: str) -> list[tuple[str, bool, str]]:
+    """Return the checks that the command printed as JSON, as `rows_of` does."""
+    found = json.loads(printed)["checks"]
     return [(row["name"], row["passed"], row["seen"]) for row in found if row["name"] not in MEASURED]

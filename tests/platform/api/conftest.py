@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+import uuid
 from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
@@ -13,7 +14,7 @@ import pytest
 from django.core.cache import cache
 from rest_framework.test import APIClient
 
-from accounts.models import User
+from accounts.models import AccessToken, Invitation, User
 from accounts.services import issue_token
 from competitions.models import Competition, FreezeWindow, RulesVersion, SampleSet, Track
 from formats.query.challenges.models import Challenge
@@ -24,6 +25,7 @@ from repositories.models import Repository
 from repositories.services import repository_of
 from rounds.models import Round, RoundEntry
 from submissions.models import Player, Submission
+from webhooks.models import Webhook
 
 MANIFEST = '[submission]\ntrack = "model"\nrun = "python main.py"\ntitle = "Wise owl"\nlicence = "MIT"\n'
 
@@ -37,13 +39,19 @@ def _nothing_counted() -> None:
 
 
 @pytest.fixture
+def unlimited(monkeypatch: pytest.MonkeyPatch) -> None:
+    """There is no limit of requests: without an account, it is below the number of operations."""
+    monkeypatch.setattr("rest_framework.views.APIView.throttle_classes", [])
+
+
+@pytest.fixture
 def program(db: None) -> Program:
     """Factory of API clients with a token of `user` and `scopes`; anonymous without a user."""
 
     def start(user: User | None = None, *scopes: str) -> APIClient:
         client = APIClient()
         if user is not None:
-            _, plain = issue_token(user=user, name="program", scopes=scopes or ("read", "submit", "organise"), days=30)
+            _, plain = issue_token(user=user, name="program", scopes=scopes or AccessToken.Scope.values, days=30)
             client.credentials(HTTP_AUTHORIZATION=f"Bearer {plain}")
         return client
 
@@ -180,6 +188,21 @@ def match(scored: Submission) -> Match:
         for number, (outcome, distance, reason) in enumerate([("adversarial", 1.25, ""), ("failed", 30.0, "limit")])
     )  # fmt: skip
     return made
+
+
+@pytest.fixture
+def of_the_team(scored: Submission, alice: User, bob: User) -> dict[str, Any]:
+    """An open invitation of the Owls to a person without an account, a member, and a webhook with a delivery."""
+    entry, at = scored.repository.entry, scored.received_at
+    invitation = Invitation.objects.create(
+        team=entry.team, username="dora", invited_by=alice, made_at=at, expires_at=at + timedelta(days=14)
+    )
+    webhook = Webhook.objects.create(
+        competition=entry.competition, team=entry.team, address="https://hooks.example/x", events=["round.frozen"],
+        nonce="n", made_at=at, made_by=alice, disabled_at=at,
+    )  # fmt: skip
+    delivery = webhook.deliveries.create(key=uuid.uuid4(), event="test", at=at, body="{}", state="delivered")
+    return {"invitation": invitation.pk, "username": bob.username, "webhook": webhook.pk, "delivery": delivery.pk}
 
 
 @pytest.fixture

@@ -153,6 +153,33 @@ def test_a_commit_is_submitted_and_followed_to_its_score(
     assert "Wise owl" in gauntlet("board", "digits", "model")[1]
 
 
+def test_a_directory_becomes_a_working_copy_of_the_team(
+    gauntlet: Run, login: Callable[..., str], repositories: dict[str, Repository], alice: User, commit: str,
+    live_server: LiveServer, tmp_path: Path,
+) -> None:  # fmt: skip
+    login(alice)
+    cloned, begun = tmp_path / "cloned", tmp_path / "begun"
+    status, _, err = gauntlet("init", cloned, "--team", "owls")
+    assert status == 2
+    assert "--team owls --track model, --team owls --track untargeted" in err
+    status, _, err = gauntlet("init", cloned, "--track", "model", "--title", "A wiser owl")
+    assert status == 0, err
+    assert _git(cloned, "rev-parse", "HEAD") == commit
+    assert 'title = "A wiser owl"' in (cloned / "submission.toml").read_text()
+    address = f"{live_server.url.replace('://', '://alice@')}/git/owls/model.git"
+    assert _git(cloned, "remote", "get-url", "origin") == address
+    assert gauntlet("init", cloned)[0] == 0, "that of the clone, again"
+    status, _, err = gauntlet("init", begun, "--track", "untargeted")
+    assert status == 0, err
+    assert f"It is empty. Begin with: gauntlet new untargeted {begun}" in err
+    assert gauntlet("new", "untargeted", begun, "--template", "numpy")[0] == 0
+    status, _, err = gauntlet("init", begun, "--track", "model")
+    assert (status, "is a clone of" in err, "git remote remove origin" in err) == (2, True, True)
+    (begun / "below").mkdir()
+    status, _, err = gauntlet("init", begun / "below", "--track", "untargeted")
+    assert (status, "is inside the repository" in err) == (2, True)
+
+
 def test_matches_are_those_behind_scores(
     gauntlet: Run, login: Callable[..., str], alice: User, match: Match, scored: Submission, live_server: LiveServer
 ) -> None:

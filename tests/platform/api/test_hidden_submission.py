@@ -13,6 +13,8 @@ from tests.platform.api.test_permissions import ROLES, TABLE, address, places
 
 __all__ = ["places"]
 
+pytestmark = pytest.mark.usefixtures("unlimited")
+
 TITLE = "ab9f2c-leaked"
 
 GONE = {"submission", "evaluations", "matches", "log", "opponents", "challenges", "challenge"}

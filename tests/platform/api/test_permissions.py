@@ -10,11 +10,14 @@ from django.urls import URLPattern
 from accounts.models import User
 from api.urls import version_1
 from competitions.models import Competition
+from competitions.terms import keep_terms
 from core import clock
 from formats.query.challenges.models import Challenge
 from formats.query.matches.models import Match
 from rounds.models import Objection, Round
 from submissions.models import Build, LogChunk, Submission
+
+pytestmark = pytest.mark.usefixtures("unlimited")
 
 ROLES = ("nobody", "charlie", "bob", "olga")
 """Bob is a member of the Owls, Charlie a stranger, Olga organises."""
@@ -36,12 +39,14 @@ INSIDE = (401, 403, 200, 200)
 MEMBERS = (401, 403, 200, 403)
 ORGANISERS = (401, 403, 403, 200)
 HIDDEN_MEMBERS = (404, 404, 404, 403)
+CAPTAIN = (401, 403, 403, 403)
+NOT_YOURS = (401, 404, 404, 404)
 
 TABLE = [
     *(Row(name, EVERYONE, hidden=EVERYONE) for name in ("index", "openapi", "docs", "competitions", "submissions")),
     Row("signing_keys", EVERYONE, hidden=EVERYONE),
     *(Row(name, NO_BODY, method="post", hidden=NO_BODY) for name in ("device_code", "device_token")),
-    *(Row(name, SIGNED_IN, hidden=SIGNED_IN) for name in ("profile", "own_teams")),
+    *(Row(name, SIGNED_IN, hidden=SIGNED_IN) for name in ("profile", "own_teams", "own_invitations")),
     *(Row(name, EVERYONE) for name in ("competition", "tracks", "rules", "leaderboard", "rounds", "round")),
     *(Row(name, EVERYONE) for name in ("decisions", "objections", "match")),
     *(Row(name, EVERYONE) for name in ("submission", "evaluations", "matches")),
@@ -56,6 +61,20 @@ TABLE = [
     *(Row(name, INSIDE) for name in ("challenge", "opponents")),
     Row("withdraw", MEMBERS, method="post", hidden=HIDDEN_MEMBERS),
     Row("announcements", EVERYONE),
+    *(Row(name, EVERYONE) for name in ("teams", "team", "terms")),
+    Row("teams", (401, 400, 400, 400), method="post", hidden=(404, 404, 404, 400)),  # no name
+    *(Row(name, NOT_YOURS, method="post", hidden=NOT_YOURS) for name in ("accept_invitation", "decline_invitation")),
+    *(Row(name, CAPTAIN, hidden=HIDDEN_MEMBERS) for name in ("invitations", "webhooks", "webhook")),
+    *(
+        Row(name, CAPTAIN, method="post", hidden=HIDDEN_MEMBERS)
+        for name in (
+            *("invitations", "withdraw_invitation", "accept_terms", "webhooks", "test_webhook", "enable_webhook"),
+            *("remove_webhook", "send_again"),
+        )
+    ),
+    Row("remove_member", (401, 403, 400, 403), method="post", hidden=HIDDEN_MEMBERS),  # Bob removes Alice
+    Row("objections", (401, 403, 400, 403), method="post", hidden=HIDDEN_MEMBERS),  # Bob gives no text
+    Row("withdraw_objection", (401, 404, 200, 404), method="post", hidden=(404, 404, 404, 404)),
     Row("round_entries", ORGANISERS),
     Row("preview", (401, 403, 403, 409), hidden=(404, 404, 404, 409)),  # it is published already
     *(
@@ -80,11 +99,14 @@ SECRETS = [
     ("matches", "987654321", ()),
     ("round", "the secret salt", ()),
     ("profile", "gtl_", ()),
+    ("team", "hooks.example", ()),
 ]
 
 
 @pytest.fixture
-def places(scored: Submission, match: Match, played: Round, challenged: Challenge, bob: User) -> dict[str, Any]:
+def places(
+    scored: Submission, match: Match, played: Round, challenged: Challenge, bob: User, of_the_team: dict[str, Any]
+) -> dict[str, Any]:
     """One of everything, by the names in the addresses."""
     Round.objects.update(state=Round.State.PUBLISHED)
     Submission.objects.update(problem="the problem", fix="the fix for the team")
@@ -92,12 +114,13 @@ def places(scored: Submission, match: Match, played: Round, challenged: Challeng
     LogChunk.objects.create(
         build=build, stage="build", first_line=1, lines=1, text="printed by the player", at=clock.now()
     )
+    keep_terms(competition=played.competition, text="Be fair.", by=None)
     objection = Objection.objects.create(
         round=played, team=scored.repository.entry.team, text="It is wrong.", made_at=clock.now(), made_by=bob
     )
     return {
         "slug": "digits", "track_name": "model", "team": "owls", "key": str(match.pk), "submission": scored.pk,
-        "challenge": challenged.pk, "objection": objection.pk,
+        "challenge": challenged.pk, "objection": objection.pk, **of_the_team, "username": "alice",
     }  # fmt: skip
 
 
@@ -106,8 +129,9 @@ def address(name: str, places: dict[str, Any]) -> str:
     pattern = next(each.pattern for each in version_1 if each.name == name)
     path = f"/api/v1/{pattern}"
     number = 1 if "/rounds/" in path else places["submission"]
-    slugs = ("slug:slug", "slug:team", "slug:track_name")
-    for converter in (*slugs, "path:key", "int:challenge", "int:objection", "int:number"):
+    slugs = ("slug:slug", "slug:team", "slug:track_name", "str:username")
+    numbers = ("int:challenge", "int:objection", "int:number", "int:invitation", "int:webhook", "int:delivery")
+    for converter in (*slugs, "path:key", *numbers):
         argument = converter.partition(":")[2]
         path = path.replace(f"<{converter}>", str(number if argument == "number" else places[argument]))
     return path

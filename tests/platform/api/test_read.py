@@ -94,11 +94,6 @@ def test_the_samples_of_a_round_are_not_listed(program: Any, sample_sets: dict[s
     assert [each["name"] for each in listed] == ["development", "validation"]
 
 
-def test_the_response_is_always_json(program: Any, competition: Competition) -> None:
-    response = program().get("/api/v1/competitions", headers={"accept": "text/html"})
-    assert response.headers["Content-Type"] == "application/json"
-
-
 VISIBLE = {
     # user: (team part of a submission, quota, a competition that is not public)
     "nobody": (False, 401, 404),

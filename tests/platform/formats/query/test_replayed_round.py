@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import shutil
+import sys
+import tempfile
 import tomllib
 from collections.abc import Callable
 from datetime import timedelta
@@ -23,6 +25,7 @@ from evaluation.bundle.signing import sign
 from evaluation.bundle.signing_keys import public_key
 from evaluation.cli import main, replay, site_version
 from evaluation.formats.query.catalogue import find_baseline
+from evaluation.legacy.environment import VARIABLE
 from formats.query.matches import player_builds
 from formats.query.rounds.round_advancement import advance_round
 from repositories.git_reader import GitReader
@@ -34,6 +37,7 @@ from rounds.publishing.publication import publish
 from rounds.release.released_parts import release, withdraw
 from submissions.models import Submission
 from tests.journeys import small_round
+from tests.platform.submissions.pipeline.conftest import push_files
 from workers.heartbeat import WorkerHeartbeat
 from workers.models import Worker
 from workers.worker import play
@@ -43,6 +47,7 @@ pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow(20)]
 Run = Callable[..., tuple[int, str, str]]
 
 OTHER_KEY = b"7" * 32
+ATTACK_OF_2018 = Path(__file__).resolve().parents[3] / "repos" / "avc2018" / "plain-attack"
 NOISE = small_round.NOISE.format(draws=1).replace(
     "image + rng.normal(0, 3 * step * 1, image.shape)",
     "127.5 + (image - 127.5) * (1 - step / 36) + rng.normal(0, 9, image.shape)",
@@ -75,8 +80,12 @@ def organiser() -> User:
 
 @pytest.fixture
 def released_round(organiser: User, monkeypatch: pytest.MonkeyPatch) -> Round:
-    """A round of a bundled model and two attacks, with all parts released; the second attack ignores the seed."""
+    """A round of a bundled model and three attacks, with all parts released.
+
+    The second attack ignores the seed, the third is of 2018.
+    """
     monkeypatch.setattr(worker_notifications, "notify", lambda task, **keys: None)
+    monkeypatch.setenv(VARIABLE, sys.prefix)
     content = tomllib.loads(Path(small_round.__file__).with_name("small_round.toml").read_text(encoding="utf-8"))
     competition = competitions.import_competition(content)
     player_builds.baseline_player(competition.tracks.get(name="model"), "numpy-classifier", lambda line: None)
@@ -85,6 +94,7 @@ def released_round(organiser: User, monkeypatch: pytest.MonkeyPatch) -> Round:
     enter(competition, "calm", "model", "numpy-classifier")
     enter(competition, "noise", "untargeted", "gaussian-noise", noise)
     enter(competition, "dice", "untargeted", "gaussian-noise", Change("main.py", plain, WITHOUT_SEED))
+    small_round.submit(competition, "veteran", "untargeted", push_of_2018, player_builds.build)
     # as pushes say: the title of the manifest
     Submission.objects.filter(title="calm").update(title="Perceptron in numpy alone")
     now = clock.now()
@@ -119,6 +129,13 @@ def enter(competition: Competition, team: str, kind: str, like: str, *changes: C
             return reader.resolve(f"refs/tags/{TAG}") or ""
 
     small_round.submit(competition, team, kind, push, player_builds.build)
+
+
+def push_of_2018(bare: Path) -> str:
+    """Push a repository in the layout of 2018, whose attack draws nothing."""
+    with tempfile.TemporaryDirectory() as folder:
+        work = Path(shutil.copytree(ATTACK_OF_2018, Path(folder) / "work"))
+        return push_files(work, bare, tag=TAG)
 
 
 @pytest.fixture(scope="module")
@@ -161,7 +178,7 @@ def test_released_parts_are_fetched_and_verified(
     assert sorted(path.name for path in into.iterdir()) == [
         "bundle.gauntlet", "code", "images.zip", "perturbed.csv", "signing-key.txt",
     ]  # fmt: skip
-    teams = ["calm--model", "dice--untargeted", "noise--untargeted"]
+    teams = ["calm--model", "dice--untargeted", "noise--untargeted", "veteran--untargeted"]
     assert sorted(path.name for path in (into / "code").iterdir()) == teams
 
     # what is there with the right digest is not fetched again
@@ -196,15 +213,31 @@ def test_released_parts_are_fetched_and_verified(
     assert (status, json.loads(out)) == (0, [])
 
 
-def test_a_match_is_played_again_to_equal_bytes(fetched: Path, gauntlet: Run) -> None:
-    match = names(gauntlet, fetched)["noise"]
+@pytest.mark.parametrize("team", ["noise", "veteran"])
+def test_a_match_is_played_again_to_equal_bytes(
+    fetched: Path, gauntlet: Run, monkeypatch: pytest.MonkeyPatch, team: str
+) -> None:
+    monkeypatch.setenv(VARIABLE, sys.prefix)
+    match = names(gauntlet, fetched)[team]
     status, out, err = gauntlet("replay", match, "--from", fetched, "--json")
     assert status == 0, out + err
     found = json.loads(out)
     assert found["columns"] == ["outcome", "distance", "queries", "image"]
     assert len(found["samples"]) == 3
     assert all(row["published"] == row["replayed"] for row in found["samples"])
-    assert any(0 < row["published"][1] < 30 for row in found["samples"]), "it finds something"
+    distances, queries = ([row["published"][column] for row in found["samples"]] for column in (1, 2))
+    assert min(queries) > 0
+    assert team == "veteran" or any(0 < distance < 30 for distance in distances), "it finds something"
+
+
+def test_a_match_of_a_submission_of_2018_needs_the_legacy_environment(
+    fetched: Path, gauntlet: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv(VARIABLE, raising=False)
+    status, out, err = gauntlet("replay", names(gauntlet, fetched)["veteran"], "--from", fetched)
+    assert (status, out) == (3, "")
+    assert "a submission of 2018 needs the legacy environment, which this host does not have" in err
+    assert "`gauntlet legacy-environment DIR`" in err
 
 
 def test_released_code_is_not_played_with_the_rights_of_the_user(
