@@ -35,6 +35,17 @@ class ArchiveLimits:
     bytes: int = 4 << 30
 
 
+def check(archive: IO[bytes], limits: ArchiveLimits) -> None:
+    """Check what a ZIP archive says of itself, and unpack nothing. Raise `DatasetRefusal` as `unpack` would."""
+    try:
+        with zipfile.ZipFile(archive) as opened:
+            said = sum(entry.file_size for entry, _ in _files(opened, limits))
+    except _DAMAGED as error:
+        raise _damaged(error) from error
+    if said > limits.bytes:
+        raise _too_large(limits)
+
+
 def unpack(archive: IO[bytes], into: Path, limits: ArchiveLimits) -> int:
     """Write the files of a ZIP archive below `into`, a folder that is there; return their number.
 
@@ -48,15 +59,21 @@ def unpack(archive: IO[bytes], into: Path, limits: ArchiveLimits) -> int:
             for entry, name in files:
                 left -= _write(opened, entry, into / name, left, limits)
     except _DAMAGED as error:
-        raise DatasetRefusal(
-            f"the archive is damaged, encrypted or no ZIP file ({error})", fix="pack it again"
-        ) from error
+        raise _damaged(error) from error
     except OSError as error:
         raise DatasetRefusal(
             f"the archive could not be unpacked: {error.strerror or error}",
             fix="free space on the server, or shorten names",
         ) from error
     return len(files)
+
+
+def _damaged(error: Exception) -> DatasetRefusal:
+    return DatasetRefusal(f"the archive is damaged, encrypted or no ZIP file ({error})", fix="pack it again")
+
+
+def _too_large(limits: ArchiveLimits) -> DatasetRefusal:
+    return DatasetRefusal(f"the archive has more than {limits.bytes >> 20:,} MiB, unpacked", fix="leave images out")
 
 
 def _files(archive: zipfile.ZipFile, limits: ArchiveLimits) -> list[tuple[zipfile.ZipInfo, PurePosixPath]]:
@@ -99,8 +116,6 @@ def _write(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, to: Path, left: int
         while chunk := packed.read(_CHUNK):
             written += len(chunk)
             if written > left:
-                raise DatasetRefusal(
-                    f"the archive has more than {limits.bytes >> 20:,} MiB, unpacked", fix="leave images out"
-                )
+                raise _too_large(limits)
             file.write(chunk)
     return written

@@ -83,3 +83,7 @@ class HostFault(Fault):
 
 class EngineFault(Fault):
     """No Docker engine answers on this host."""
+
+
+class StoppedError(Exception):
+    """What runs was stopped, because nobody needs its result any more: an error of nobody."""

@@ -10,7 +10,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar
 
 from evaluation.domain.players import Program
 from evaluation.domain.processor_use import ProcessorUse
@@ -138,8 +137,8 @@ class PlayerRun(ABC):
 class Sandbox(ABC):
     """A way to run players."""
 
-    name: ClassVar[str]
-    for_untrusted_code: ClassVar[bool]
+    name: str
+    for_untrusted_code: bool
     base_image: str | None = None
     """The image of the site itself, which holds nothing of a player; None if programs run without images."""
 

@@ -15,7 +15,7 @@ import weakref
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 from docker.errors import APIError, DockerException, ImageNotFound, NotFound
 from docker.types import DeviceRequest, LogConfig, Ulimit
@@ -70,8 +70,8 @@ _INSTANCE_SECONDS = 60.0
 class DockerSandbox(Sandbox):
     """Starts players as containers; proves its guards first if the last proof is too old."""
 
-    name: ClassVar[str] = "docker"
-    for_untrusted_code: ClassVar[bool] = True
+    name = "docker"
+    for_untrusted_code = True
 
     def __init__(self, runtime: str | None = None, *, base_image: str | None = None) -> None:
         """Connect to the engine. Raise `Fault` if none answers.

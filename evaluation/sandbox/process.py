@@ -19,7 +19,6 @@ from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
-from typing import ClassVar
 
 from evaluation.domain.errors import Fault
 from evaluation.domain.players import Program
@@ -58,8 +57,8 @@ _starters_lock = threading.Lock()
 class ProcessSandbox(Sandbox):
     """Starts players as processes of this user. Not for untrusted code."""
 
-    name: ClassVar[str] = "process"
-    for_untrusted_code: ClassVar[bool] = False
+    name = "process"
+    for_untrusted_code = False
 
     def __init__(self, *, bubblewrapped: bool | None = None, hidden: Iterable[Path] = ()) -> None:
         """Use bubblewrap if it works; `bubblewrapped` overrides this.

@@ -19,6 +19,7 @@ from competitions.models import DataSetUpload, UploadedDataSet
 from core.administration.columns import labelled, linked
 from core.administration.permissions import ReadOnlyAdmin, is_superuser
 from core.errors import Refusal
+from evaluation.domain.errors import DatasetRefusal
 
 
 class DataSetUploadForm(Form):
@@ -96,7 +97,8 @@ class UploadedDataSetAdmin(ReadOnlyAdmin):
             try:
                 upload = request_data_set(**form.cleaned_data, by=signed_in_user(request))
             except Refusal as refusal:
-                form.add_error("name", f"{refusal.problem}. Fix: {refusal.fix}.")
+                field = "archive" if isinstance(refusal, DatasetRefusal) else "name"
+                form.add_error(field, f"{refusal.problem}. Fix: {refusal.fix}.")
             else:
                 messages.success(request, f"{upload.name} is uploaded. A worker prepares its images; you can leave.")
                 return redirect("admin:competitions_datasetupload_change", upload.pk)

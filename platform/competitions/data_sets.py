@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 from django.conf import settings
+from django.contrib.auth import get_user_model
 from django.db import IntegrityError, transaction
 from django.db.models import Exists, F, OuterRef, Q, QuerySet
 
@@ -26,7 +27,7 @@ from core.errors import Refusal
 from core.time_format import in_words
 from evaluation.datasets.base import Dataset
 from evaluation.datasets.folder import folder as read_folder
-from evaluation.datasets.image_archive import ArchiveLimits, unpack
+from evaluation.datasets.image_archive import ArchiveLimits, check, unpack
 from evaluation.datasets.prepared_store import Store, open_store, prepare
 from evaluation.domain.errors import DatasetRefusal
 
@@ -53,9 +54,12 @@ SHOWN = timedelta(days=7)
 def request_data_set(*, name: str, licence: str, archive: IO[bytes], by: User) -> DataSetUpload:
     """Keep an uploaded archive, and have a worker prepare its images as the data set `name`.
 
-    Raise `Refusal` if the name is taken, also by an upload that has not ended.
+    Raise `Refusal` if the name is taken, also by an upload that has not ended, and `DatasetRefusal` for what the
+    archive's own list of files shows: that it is none, or has too many files or bytes.
     """
     _require_free(name)
+    check(archive, LIMITS)
+    archive.seek(0)
     upload = DataSetUpload(name=name, licence=licence, uploaded_by=by, uploaded_at=clock.now())
     upload.file_name = f"{secrets.token_hex(16)}.zip"
     upload.archive.parent.mkdir(parents=True, exist_ok=True)
@@ -182,11 +186,13 @@ def _remove_archive(upload: DataSetUpload) -> None:
 def _make_data_set(upload: DataSetUpload, archive: IO[bytes]) -> None:
     """Prepare the images of an archive, and record them as a data set. Nothing is left of a refused one.
 
-    Raise `Refusal` that lists what is wrong with the archive, or if the name is taken.
+    Raise `Refusal` that lists what is wrong with the archive, if the name is taken, or if the person who uploaded it
+    may not do so any more.
     """
     made = UploadedDataSet(
         name=upload.name, licence=upload.licence, uploaded_by=upload.uploaded_by, uploaded_at=upload.uploaded_at
     )
+    _require_uploader(upload)
     place = Path(settings.STATE) / "data-sets"
     place.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=".upload-", dir=place, ignore_cleanup_errors=True) as folder:
@@ -195,18 +201,23 @@ def _make_data_set(upload: DataSetUpload, archive: IO[bytes]) -> None:
         made.splits, made.class_names, made.shape = store.splits, list(dataset.class_names), list(store.shape)
         made.bytes, made.digest, made.repeated = store.bytes, store.sha256, store.repeated
         made.shared = _shared(dataset)
-        try:
-            prepared.rename(made.folder)
-        except OSError:
-            if not made.folder.is_dir():  # else equal images were prepared before, or just now by somebody else
-                raise
-    with transaction.atomic():
-        _require_no_data_set(made.name)
-        made.save()
-        event_log.record("upload", made, by=made.uploaded_by, name=made.name, images=made.images, digest=made.digest)
-        upload.state, upload.data_set, upload.ended_at = State.DONE, made, clock.now()
-        upload.images = upload.total = made.images
-        upload.save()
+        with transaction.atomic():
+            _record(upload, made)
+            try:
+                prepared.rename(made.folder)
+            except OSError:
+                if not made.folder.is_dir():  # else equal images were prepared before, or just now by somebody else
+                    raise
+
+
+def _record(upload: DataSetUpload, made: UploadedDataSet) -> None:
+    _require_uploader(upload)
+    _require_no_data_set(made.name)
+    made.save()
+    event_log.record("upload", made, by=made.uploaded_by, name=made.name, images=made.images, digest=made.digest)
+    upload.state, upload.data_set, upload.ended_at = State.DONE, made, clock.now()
+    upload.images = upload.total = made.images
+    upload.save()
 
 
 class _Progress:
@@ -235,6 +246,14 @@ def _require_free(name: str) -> None:
 def _require_no_data_set(name: str) -> None:
     if UploadedDataSet.objects.filter(name=name).exists():
         raise Refusal(f"there is a data set {name!r} already", fix="choose another name")
+
+
+def _require_uploader(upload: DataSetUpload) -> None:
+    """Raise `Refusal` unless the person who uploaded it still may: a role can end while a worker reads images."""
+    may = Q(pk=upload.uploaded_by_id, is_superuser=True, is_staff=True, is_active=True)
+    if not get_user_model().objects.filter(may).exists():
+        name = upload.uploaded_by.username if upload.uploaded_by else "an account that was deleted"
+        raise Refusal(f"{name} uploaded it, who is no superuser any more", fix="have a superuser upload it again")
 
 
 def _is_being_prepared(name: str) -> Refusal:

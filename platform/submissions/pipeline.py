@@ -77,6 +77,9 @@ class BuildSession:
             self.writer.close()
             raise
 
+    def stop(self) -> None:
+        """Do nothing: each line of the log and each piece asks whether the claim is held."""
+
     def claim_next(self) -> Build | None:
         """Return None: the worker returns to its Celery queues, which have one message for each submission."""
         return None

@@ -123,16 +123,15 @@ class Heartbeat:
             self._also.remove(act)
 
     @contextmanager
-    def stop_if_lost(self, row: Leased) -> Iterator[threading.Event]:
-        """Yield an event for the work on `row`, which is set in the block once the lease is lost or dropped."""
-        stop = threading.Event()
+    def once_lost(self, row: Leased, act: Callable[[], None]) -> Iterator[None]:
+        """Do `act` in the block with each beat after which the lease of `row` is lost or dropped."""
 
         def look() -> None:
             if not self.holds(row):
-                stop.set()
+                act()
 
         with self.also(look):
-            yield stop
+            yield
 
     def drop(self, row: Leased) -> None:
         """Stop renewing the lease of `row`."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
@@ -82,11 +82,20 @@ def expire() -> int:
     return _expire(kinds)
 
 
+def take_back() -> int:
+    """Take the items that nobody needs any more from their workers, which stop; return how many, as `expire`."""
+    return _sum_of(kinds, lambda kind: kind.take_back(), "%s that nobody needs cannot be taken from their workers")
+
+
 def _expire(some: Iterable[Work[Any]]) -> int:
-    expired = 0
+    return _sum_of(some, lambda kind: kind.expire(), "expired %s cannot be returned to the queue")
+
+
+def _sum_of(some: Iterable[Work[Any]], act: Callable[[Work[Any]], int], problem: str) -> int:
+    changed = 0
     for kind in some:
         try:
-            expired += kind.expire()
+            changed += act(kind)
         except Exception as error:
-            platform_error_report.report(log, error, "expired %s cannot be returned to the queue", kind.name)
-    return expired
+            platform_error_report.report(log, error, problem, kind.name)
+    return changed

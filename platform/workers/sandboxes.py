@@ -14,14 +14,17 @@ from evaluation.domain.errors import HostRefusal
 from evaluation.sandbox.base import Resources, Sandbox
 from evaluation.sandbox.docker import DockerSandbox
 from evaluation.sandbox.process import ProcessSandbox
+from evaluation.sandbox.stoppable import StoppableSandbox
 
 __all__ = [
     "Resources",
     "Sandbox",
+    "StoppableSandbox",
     "open_sandbox",
     "opened_sandboxes",
     "require_trust",
     "resources",
+    "stoppable_sandbox",
     "trusted_sandbox",
 ]
 
@@ -37,6 +40,11 @@ def open_sandbox() -> Sandbox:
     """
     require_trust()
     return _opened(settings.SANDBOX)
+
+
+def stoppable_sandbox() -> StoppableSandbox:
+    """Return the sandbox that `open_sandbox` does, with runs of its own that another thread can stop."""
+    return StoppableSandbox(open_sandbox())
 
 
 def trusted_sandbox() -> Sandbox:

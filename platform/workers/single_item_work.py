@@ -16,6 +16,7 @@ from core import clock
 from core.database_failures import persist
 from workers.lease import Heartbeat, LostClaimError
 from workers.models import Worker
+from workers.sandboxes import Sandbox, StoppableSandbox, stoppable_sandbox
 from workers.team_queue_order import charge
 from workers.work_item_queue import Item, ItemQueue, take
 from workers.work_items import WorkItem
@@ -30,8 +31,8 @@ class RowWork(ItemQueue[Item, Item], Generic[Item]):
         """Return the rows whose work may go on, in any state, with what is needed to play them."""
 
     @abstractmethod
-    def play(self, item: Item) -> Mapping[str, Any]:
-        """Play a claimed row; return the columns of its result. Raise anything for a platform error."""
+    def play(self, item: Item, sandbox: Sandbox) -> Mapping[str, Any]:
+        """Play a claimed row in `sandbox`; return the columns of its result. Raise anything for a platform error."""
 
     def committed(self, item: Item, result: Mapping[str, Any]) -> None:
         """Store what else follows from a result, in the transaction that stores it; nothing for most kinds."""
@@ -61,7 +62,7 @@ class RowWork(ItemQueue[Item, Item], Generic[Item]):
 
     @contextmanager
     def session(self, claim: Item, heartbeat: Heartbeat) -> Iterator[PlaySession[Item]]:
-        yield _RowSession(self)
+        yield _RowSession(self, stoppable_sandbox())
 
     def log_ids(self, claim: Item) -> dict[str, int]:
         return {}
@@ -73,11 +74,15 @@ class RowWork(ItemQueue[Item, Item], Generic[Item]):
 class _RowSession(Generic[Item]):
     """One row."""
 
-    def __init__(self, work: RowWork[Item]) -> None:
+    def __init__(self, work: RowWork[Item], sandbox: StoppableSandbox) -> None:
         self._work = work
+        self._sandbox = sandbox
 
     def play(self, claim: Item) -> None:
-        persist(partial(self._commit, claim, self._work.play(claim)))
+        persist(partial(self._commit, claim, self._work.play(claim, self._sandbox)))
+
+    def stop(self) -> None:
+        self._sandbox.stop()
 
     def claim_next(self) -> Item | None:
         return None

@@ -49,10 +49,11 @@ def play() -> None:
 
 @shared_task(name="workers.sweep")  # type: ignore[untyped-decorator]
 def sweep() -> None:
-    """Return the work of lost workers to the queue, and notify workers that have something to do.
+    """Take needless work from workers, return that of lost ones to the queue, and notify those with something to do.
 
     Workers without a recent heartbeat are notified, too: the notification shows which of them are live.
     """
+    queue.take_back()
     queue.expire()
     notifications = workers_without_heartbeat()
     if queue.anything_waits():

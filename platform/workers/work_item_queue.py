@@ -18,7 +18,7 @@ from accounts.models import User
 from core import clock, event_log, platform_error_report, worker_notifications
 from core.errors import Refusal
 from workers.fault_record import columns_after
-from workers.team_queue_order import PLAY
+from workers.team_queue_order import PLAY, charge
 from workers.work_items import WorkItem
 from workers.work_kind_interface import Claim, Held, Work
 from workers.worker_slot import host_of
@@ -68,6 +68,17 @@ def requeue_failed(items: QuerySet[Any]) -> int:
     return items.filter(state=WorkItem.State.FAILED).update(state=WorkItem.State.WAITING, **WorkItem.NO_FAULTS)
 
 
+def take_from_workers(items: Sequence[WorkItem]) -> None:
+    """Let held items of one table wait, which are locked, and count the time until now against their teams."""
+    if not items:
+        return
+    free = {"state": WorkItem.State.WAITING, "lease_until": None, **items[0].NO_WORKER}
+    type(items[0])._default_manager.filter(pk__in=[item.pk for item in items]).update(**free)
+    now = clock.database_now()
+    for item in items:
+        charge(Held(item.priority, item.entry_id, item.claimed_at), now)
+
+
 class ItemQueue(Work[Claim], Generic[Claim, Item]):
     """A kind of work whose items are rows of `WorkItem`."""
 
@@ -87,6 +98,10 @@ class ItemQueue(Work[Claim], Generic[Claim, Item]):
     def given_up(self, item: Item, reason: str) -> None:
         """Do what follows for the kind when an item is given up; `reason` follows "given up". In its transaction."""
 
+    def needless(self) -> QuerySet[Item]:
+        """Return the items whose results nobody needs any more, in any state; none for most kinds."""
+        return self.tables[0]._default_manager.none()
+
     def held(self) -> list[Held]:
         rows: list[tuple[Any, ...]] = []
         for table in self.tables:
@@ -103,6 +118,16 @@ class ItemQueue(Work[Claim], Generic[Claim, Item]):
             record = item.fault_record.after_host_fault()
             columns = columns_after(record, clock.database_now(), pause_first=False) | self.fault_columns(fault)
         return item.release(state=WorkItem.State.WAITING, **item.NO_WORKER, **columns)
+
+    def take_back(self) -> int:
+        held = self.needless().filter(state=WorkItem.State.CLAIMED).order_by("pk")
+        if not held.exists():
+            return 0
+        with transaction.atomic():
+            # one that is just being committed is locked, and stays
+            items = list(held.select_for_update(skip_locked=True, of=("self",)))
+            take_from_workers(items)
+        return len(items)
 
     def expire(self) -> int:
         return sum(self._expire(item) for table in self.tables for item in table.expired(self._claimed(table)))

@@ -49,9 +49,12 @@ class PlaySession(Protocol[Claim]):
     def play(self, claim: Claim) -> None:
         """Play a claimed item and commit the result.
 
-        Errors of players are part of it. Raise `LostClaimError` if another worker holds the item, and anything else
-        for a platform error.
+        Errors of players are part of it. Raise `LostClaimError` if another worker holds the item, `StoppedError` after
+        `stop`, and anything else for a platform error.
         """
+
+    def stop(self) -> None:
+        """End what runs for the claimed item, which is lost: `play` then ends soon. Called from another thread."""
 
     def claim_next(self) -> Claim | None:
         """Claim the next item of the running players; return None if none waits."""
@@ -128,6 +131,13 @@ class Work(ABC, Generic[Claim]):
 
         `fault` counts against the item, unless `host_failed`.
         """
+
+    def take_back(self) -> int:
+        """Take the items that nobody needs any more from the workers that hold them; return how many.
+
+        Their workers stop at the next heartbeat. The time until now counts against the share of the team.
+        """
+        return 0
 
     @abstractmethod
     def expire(self) -> int:

@@ -13,6 +13,7 @@ from django.conf import settings
 from core import clock, platform_error_report, traces, worker_notifications
 from core.database_failures import FAILURES, persist
 from core.logs import log_ids
+from evaluation.domain.errors import StoppedError
 from workers import host_health, lease, queue
 from workers.heartbeat import WorkerHeartbeat
 from workers.lease import LostClaimError
@@ -53,7 +54,8 @@ def work_on(claimed: Claimed, heartbeat: lease.Heartbeat, ends: float = 0.0) -> 
         hold(kind, first, heartbeat)
         with kind.session(first, heartbeat) as session:
             while claim is not None:
-                with log_ids(**kind.log_ids(claim)), _traced(kind, claim):
+                stops = heartbeat.once_lost(kind.row(claim), session.stop)
+                with log_ids(**kind.log_ids(claim)), _traced(kind, claim), stops:
                     session.play(claim)
                 heartbeat.drop(kind.row(claim))
                 go_on = time.monotonic() < ends and host_health.may_claim()
@@ -61,7 +63,7 @@ def work_on(claimed: Claimed, heartbeat: lease.Heartbeat, ends: float = 0.0) -> 
                 if claim is not None:
                     hold(kind, claim, heartbeat)
         return True
-    except LostClaimError:
+    except (LostClaimError, StoppedError):
         with log_ids(**kind.log_ids(claim or first)):
             log.warning("the claim on %s was lost; nothing more was written", kind.row(claim or first))
         _release(kind, claim, heartbeat)

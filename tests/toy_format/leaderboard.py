@@ -20,6 +20,7 @@ from submissions.selectors import ready_submissions
 from tests.toy_format import NAME
 from tests.toy_format.models import Guess
 from tests.toy_format.submissions import guess_of
+from workers.sandboxes import Sandbox
 from workers.single_item_work import RowWork
 
 
@@ -34,7 +35,7 @@ class GuessWork(RowWork[Guess]):
     def longest(self, claim: Guess) -> timedelta:
         return timedelta(minutes=1)
 
-    def play(self, item: Guess) -> Mapping[str, float]:
+    def play(self, item: Guess, sandbox: Sandbox) -> Mapping[str, float]:
         guess, samples = guess_of(item.submission), samples_of(item.sample_set)
         return {"share": 100.0 * sum(int(sample.label) == guess for sample in samples) / len(samples)}
 

@@ -58,7 +58,7 @@ from formats.curves.player_builds import ready_player
 from formats.curves.rules import curves_rules
 from submissions.models import Player
 from workers.calibration import calibration, require_steady
-from workers.sandboxes import open_sandbox, resources
+from workers.sandboxes import Sandbox, resources
 from workers.worker_slot import device_of, slot
 
 log = logging.getLogger(__name__)
@@ -91,7 +91,7 @@ def most_questions(listed: ListedAttack) -> float:
     return each * count * (_RUNS if attack.capability is Capability.CONSTRAINED else 1)
 
 
-def played(item: Benchmark) -> dict[str, Any]:
+def played(item: Benchmark, sandbox: Sandbox) -> dict[str, Any]:
     """Play a benchmark; return the columns of its result. An error of the submission is part of them."""
     rules, player = curves_rules(item.rules), item.submission.player
     if player is None:
@@ -100,7 +100,7 @@ def played(item: Benchmark) -> dict[str, Any]:
     try:
         results = benchmark(
             ready_player(player, log.debug), samples_of(item.sample_set), item.listed, rules,
-            seed=seed, dataset=item.sample_set.source,
+            seed=seed, dataset=item.sample_set.source, sandbox=sandbox,
         )  # fmt: skip
     except ModelFailedError as error:
         require_steady(calibration(gpu=player.gpu), error.reason, gpu=player.gpu)
@@ -123,14 +123,15 @@ def benchmark(
     *,
     seed: int,
     dataset: str,
+    sandbox: Sandbox,
     on_log: Callable[[bytes], None] | None = None,
 ) -> Results:
-    """Attack a player in its sandbox on all samples. Raise `ModelFailedError` for an error of its team, or `Fault`.
+    """Attack a player in `sandbox` on all samples. Raise `ModelFailedError` for an error of its team, or `Fault`.
 
     Equal players, samples, attacks and seeds give equal results.
     """
     start = partial(
-        sandboxed, player, sandbox=open_sandbox(), shape=rules.shape, classes=rules.classes,
+        sandboxed, player, sandbox=sandbox, shape=rules.shape, classes=rules.classes,
         setup_seconds=rules.setup_seconds, seconds_per_image=rules.model_seconds_per_image,
         calibration=calibration(gpu=player.gpu), resources=resources(device_of(slot())), on_log=on_log,
     )  # fmt: skip

@@ -14,6 +14,7 @@ from rounds.models import Round
 from submissions.models import Submission
 from workers.calibration import calibration
 from workers.models import Worker
+from workers.sandboxes import Sandbox
 from workers.single_item_work import RowWork
 
 _MARGIN = timedelta(hours=1)
@@ -32,6 +33,11 @@ class BenchmarkWork(RowWork[Benchmark]):
         )
         return running.select_related("sample_set", "rules__competition", "submission__player__repository")
 
+    def needless(self) -> QuerySet[Benchmark]:
+        """Return those of cancelled rounds, and for leaderboards those of withdrawn submissions."""
+        withdrawn = Q(round=None, submission__state=Submission.State.WITHDRAWN)
+        return Benchmark.objects.filter(withdrawn | Q(round__state=Round.State.CANCELLED))
+
     def waiting_for(self, worker: Worker, now: datetime) -> QuerySet[Benchmark]:
         """Return also models that need a GPU to workers that have one."""
         waiting = self.waiting(now)
@@ -46,10 +52,10 @@ class BenchmarkWork(RowWork[Benchmark]):
         seconds = rules.setup_seconds + questions * rules.model_seconds_per_image
         return timedelta(seconds=2 * calibration() * seconds) + _MARGIN
 
-    def play(self, item: Benchmark) -> Mapping[str, Any]:
+    def play(self, item: Benchmark, sandbox: Sandbox) -> Mapping[str, Any]:
         from formats.curves.benchmark_runs import played  # noqa: PLC0415 - see its docstring
 
-        return played(item)
+        return played(item, sandbox)
 
     def log_ids(self, claim: Benchmark) -> dict[str, int]:
         return {"benchmark": claim.pk}

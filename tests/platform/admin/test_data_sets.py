@@ -21,6 +21,7 @@ from PIL import Image as Picture
 from pytest_django import Settings
 
 import demo
+from accounts.models import User
 from competitions import data_sets, sample_store
 from competitions.data_sets import prepare_data_sets, sample_sets_text
 from competitions.models import Competition, DataSetUpload, UploadedDataSet
@@ -28,6 +29,7 @@ from competitions.sample_store import samples_of
 from competitions.services import import_competition
 from core.errors import Refusal
 from core.models import Event
+from evaluation.datasets.image_archive import ArchiveLimits
 from evaluation.datasets.prepared_store import prepare
 
 if TYPE_CHECKING:
@@ -83,7 +85,7 @@ def folders(settings: Settings) -> list[str]:
 
 
 def leftovers(settings: Settings) -> list[Path]:
-    return list((Path(settings.STATE) / "data-set-uploads").iterdir())
+    return list((Path(settings.STATE) / "data-set-uploads").glob("*"))
 
 
 def document(made: UploadedDataSet, slug: str = "birds") -> dict[str, Any]:
@@ -160,13 +162,51 @@ def test_it_rejects_one_class_no_archive_a_taken_name_and_a_missing_licence(
     as_superuser: Client, settings: Settings
 ) -> None:
     assert "at least two" in problem(upload(as_superuser, packed({"owl/1.png": png(1)})))
-    assert "no ZIP file" in problem(upload(as_superuser, b"no archive"))
     assert "required" in problem(upload(as_superuser, packed(images(2)), licence=" "))
     assert "valid" in problem(upload(as_superuser, packed(images(2)), name="../birds"))
     upload(as_superuser, packed(images(2)))
     before = UploadedDataSet.objects.get().digest
     assert "there is a data set" in problem(upload(as_superuser, packed(images(3))))
     assert UploadedDataSet.objects.get().digest == before == folders(settings)[0]
+
+
+@pytest.mark.parametrize(
+    ("archive", "limits", "expected"),
+    [
+        (b"no archive", data_sets.LIMITS, "no ZIP file"),
+        (packed(images(2))[:-20], data_sets.LIMITS, "no ZIP file"),
+        (packed(images(2)), ArchiveLimits(files=3), "has 4 files, at most 3"),
+        (packed(images(2)), ArchiveLimits(bytes=1 << 10), "more than 0 MiB, unpacked"),
+    ],
+    ids=["no archive", "cut short", "too many files", "too large"],
+)
+def test_what_the_list_of_an_archive_shows_is_refused_before_it_is_kept(
+    as_superuser: Client, monkeypatch: pytest.MonkeyPatch, archive: bytes, limits: ArchiveLimits, expected: str
+) -> None:
+    monkeypatch.setattr(data_sets, "LIMITS", limits)
+    answer = send(as_superuser, archive)
+    assert expected in answer.context["form"].errors["archive"][0]
+    assert not DataSetUpload.objects.exists()
+
+
+@pytest.mark.parametrize("ends", ["before it is read", "while it is read"])
+def test_an_upload_of_somebody_who_is_no_superuser_any_more_is_refused(
+    as_superuser: Client, settings: Settings, monkeypatch: pytest.MonkeyPatch, ends: str
+) -> None:
+    def end(*_: object) -> dict[str, int]:
+        User.objects.update(is_superuser=False)
+        return {}
+
+    send(as_superuser, packed(images(2)))
+    if ends == "while it is read":
+        monkeypatch.setattr(data_sets, "_shared", end)
+    else:
+        end()
+    prepare_data_sets()
+    failed = DataSetUpload.objects.get()
+    assert (failed.state, "who is no superuser any more" in failed.problem) == ("failed", True)
+    assert not UploadedDataSet.objects.exists()
+    assert (folders(settings), leftovers(settings)) == ([], [])
 
 
 def test_it_rejects_small_files_of_large_images_before_any_is_decoded(

@@ -25,6 +25,7 @@ from tests.evaluation.formats.curves.results_of import results_of
 from tests.platform.formats.transfer.tournaments.results import true_result
 from workers import queue
 from workers.models import Worker
+from workers.sandboxes import open_sandbox
 from workers.work_items import WorkItem
 
 
@@ -58,7 +59,7 @@ def _commit_benchmark(claim: Any) -> None:
         clean_labels=np.array([sample.label for sample in samples]),
     )
     with patch.object(benchmark_runs, "ready_player"), patch.object(benchmark_runs, "benchmark", return_value=found):
-        assert claim.release(state=WorkItem.State.PLAYED, **benchmark_runs.played(claim))
+        assert claim.release(state=WorkItem.State.PLAYED, **benchmark_runs.played(claim, open_sandbox()))
 
 
 def _commit_guess(claim: Any) -> None:

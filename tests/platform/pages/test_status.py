@@ -91,7 +91,7 @@ def test_without_incidents_it_says_so(client: Client) -> None:
 def test_it_says_in_plain_words_what_delays_results(client: Client, played_match: Match) -> None:
     Evaluation.objects.update(state=Evaluation.State.PLAYING)
     Match.objects.update(state=Match.State.FAILED)
-    assert "Platform errors ended 1 match. The scores that need them are late" in text_of(client)
+    assert "Platform errors ended 1 match. The scores that need it are late" in text_of(client)
     Match.objects.update(state=Match.State.SUSPENDED)
     assert "An organiser suspended 1 match." in text_of(client)
     Match.objects.update(state=Match.State.PLAYING, needs_gpu=True)

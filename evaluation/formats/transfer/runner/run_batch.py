@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from evaluation.builder.source_tree import IGNORED_NAMES
-from evaluation.domain.errors import Fault
+from evaluation.domain.errors import Fault, StoppedError
 from evaluation.domain.players import Program
 from evaluation.formats.transfer.results import BatchReason, BatchRun
 from evaluation.formats.transfer.runner.container_owned_files import make_readable
@@ -39,10 +39,6 @@ _LOOK_SECONDS = 0.1
 _FILE_TIME = 1_500_000_000
 FREE_FILES = 1000
 """How many files a submission may write beyond its copied code and one for each image."""
-
-
-class StoppedError(Exception):
-    """The run was stopped because the whole match is."""
 
 
 @dataclass

@@ -25,14 +25,14 @@ from formats.curves.models import Proof
 from formats.curves.player_builds import ready_player
 from formats.curves.rules import curves_rules
 from workers.calibration import calibration, require_steady
-from workers.sandboxes import open_sandbox, resources
+from workers.sandboxes import Sandbox, resources
 from workers.worker_slot import device_of, slot
 
 log = logging.getLogger(__name__)
 
 
-def verified(proof: Proof, best: Mapping[Norm, Floats]) -> dict[str, Any]:
-    """Verify a proof; return the columns of its result. Raise `Fault` for a platform error.
+def verified(proof: Proof, best: Mapping[Norm, Floats], sandbox: Sandbox) -> dict[str, Any]:
+    """Verify a proof in `sandbox`; return the columns of its result. Raise `Fault` for a platform error.
 
     `best` are the distances that are known, (images of the round,) in each norm: the model is asked only about what
     would lower them.
@@ -43,8 +43,8 @@ def verified(proof: Proof, best: Mapping[Norm, Floats]) -> dict[str, Any]:
     try:
         if asked.any():
             found[asked] = verdicts(
-                lambda: _instance(proof), images.changed[asked], images.labels[asked], seed=secrets.randbits(63),
-                seconds=DEADLINE_SECONDS,
+                lambda: _instance(proof, sandbox), images.changed[asked], images.labels[asked],
+                seed=secrets.randbits(63), seconds=DEADLINE_SECONDS,
             )  # fmt: skip
     except ModelFailedError as error:
         gpu = proof.round_entry.player.gpu
@@ -55,14 +55,14 @@ def verified(proof: Proof, best: Mapping[Norm, Floats]) -> dict[str, Any]:
     return {"outcome": Proof.Outcome.VERIFIED, "verdicts": [str(each) for each in found]}
 
 
-def _instance(proof: Proof) -> AbstractContextManager[Classifier]:
+def _instance(proof: Proof, sandbox: Sandbox) -> AbstractContextManager[Classifier]:
     """Start the model in its sandbox."""
     round_ = proof.round_entry.round
     if round_.rules is None:
         raise Fault(f"{round_} has no rules")
     rules = curves_rules(round_.rules)
     return sandboxed(
-        ready_player(proof.round_entry.player, log.debug), sandbox=open_sandbox(), shape=rules.shape,
+        ready_player(proof.round_entry.player, log.debug), sandbox=sandbox, shape=rules.shape,
         classes=rules.classes, setup_seconds=rules.setup_seconds, seconds_per_image=rules.model_seconds_per_image,
         calibration=calibration(gpu=proof.round_entry.player.gpu), resources=resources(device_of(slot())),
     )  # fmt: skip

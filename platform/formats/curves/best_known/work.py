@@ -14,6 +14,7 @@ from formats.curves.best_known.history import best_known
 from formats.curves.models import Improvement, Proof
 from rounds.running.transitions import locked
 from workers.models import Worker
+from workers.sandboxes import Sandbox
 from workers.single_item_work import RowWork
 
 _MARGIN = timedelta(minutes=10)
@@ -44,10 +45,10 @@ class ProofWork(RowWork[Proof]):
     def longest(self, claim: Proof) -> timedelta:
         return timedelta(seconds=DEADLINE_SECONDS) + _MARGIN
 
-    def play(self, item: Proof) -> Mapping[str, Any]:
+    def play(self, item: Proof, sandbox: Sandbox) -> Mapping[str, Any]:
         from formats.curves.best_known.verification import verified  # noqa: PLC0415 - see its docstring
 
-        return verified(item, best_known(item.round_entry).distances)
+        return verified(item, best_known(item.round_entry).distances, sandbox)
 
     def committed(self, item: Proof, result: Mapping[str, Any]) -> None:
         """Lower what is best known by then, under a lock: of proofs that are verified at once, one sees the other."""

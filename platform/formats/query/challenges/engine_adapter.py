@@ -27,21 +27,21 @@ from formats.query.matches.player_builds import baseline_player, ready_player
 from formats.query.matches.rules import query_rules
 from formats.query.tracks import MODEL
 from workers.calibration import calibration, measure_again, require_steady
-from workers.sandboxes import open_sandbox, resources
+from workers.sandboxes import Sandbox, resources
 from workers.worker_slot import device_of, slot
 
 log = logging.getLogger(__name__)
 
 
-def played(challenge: Challenge) -> dict[str, Any]:
-    """Play a challenge; return the columns of its result. Errors of players are part of them; raise `Fault`.
+def played(challenge: Challenge, sandbox: Sandbox) -> dict[str, Any]:
+    """Play a challenge in `sandbox`; return the columns of its result, with errors of players. Raise `Fault`.
 
     The model is not audited on a fresh instance: its evaluation decides about that.
     """
     measure_again()
     own, other = _own(challenge), _opponent(challenge)
     model, attack = (own, other) if challenge.submission.repository.track.name == MODEL else (other, own)
-    sandbox, share = open_sandbox(), resources(device_of(slot()))
+    share = resources(device_of(slot()))
     match = RefereedMatch(
         rules=query_rules(challenge.rules),
         track=TrackName(challenge.attack_track),

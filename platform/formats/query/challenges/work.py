@@ -12,7 +12,13 @@ from formats.query.challenges import engine_adapter
 from formats.query.challenges.models import Challenge
 from submissions.models import Submission
 from workers.models import Worker
+from workers.sandboxes import Sandbox
 from workers.single_item_work import RowWork
+
+_TAKE_PART = Q(submission__state=Submission.State.READY, submission__disqualified_at=None) & (
+    Q(opponent=None) | Q(opponent__state=Submission.State.READY, opponent__disqualified_at=None)
+)
+"""Challenges both of whose players take part in the competition."""
 
 
 class ChallengeWork(RowWork[Challenge]):
@@ -26,14 +32,14 @@ class ChallengeWork(RowWork[Challenge]):
     tables = (Challenge,)
 
     def playable(self) -> QuerySet[Challenge]:
-        taking_part = Q(submission__state=Submission.State.READY, submission__disqualified_at=None)
-        opposing = Q(opponent__state=Submission.State.READY, opponent__disqualified_at=None)
-        return Challenge.objects.filter(
-            taking_part, Q(opponent=None) | opposing, rules__competition__archived_at=None
-        ).select_related(
+        return Challenge.objects.filter(_TAKE_PART, rules__competition__archived_at=None).select_related(
             "submission__player__repository__entry", "submission__repository__track", "rules__competition",
             "sample_set", "opponent__player__repository__entry",
         )  # fmt: skip
+
+    def needless(self) -> QuerySet[Challenge]:
+        """Return those whose players do not both take part."""
+        return Challenge.objects.exclude(_TAKE_PART)
 
     def waiting_for(self, worker: Worker, now: datetime) -> QuerySet[Challenge]:
         """Return also those with a player that needs a GPU to workers that have one."""
@@ -43,8 +49,8 @@ class ChallengeWork(RowWork[Challenge]):
     def longest(self, claim: Challenge) -> timedelta:
         return engine_adapter.longest(claim)
 
-    def play(self, item: Challenge) -> Mapping[str, Any]:
-        return engine_adapter.played(item)
+    def play(self, item: Challenge, sandbox: Sandbox) -> Mapping[str, Any]:
+        return engine_adapter.played(item, sandbox)
 
     def log_ids(self, claim: Challenge) -> dict[str, int]:
         return {"challenge": claim.pk}

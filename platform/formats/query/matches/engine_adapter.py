@@ -38,7 +38,7 @@ from formats.query.matches.player_builds import ready_player
 from formats.query.matches.rules import query_rules
 from workers.calibration import require_steady
 from workers.models import Worker
-from workers.sandboxes import open_sandbox, resources
+from workers.sandboxes import Sandbox, resources
 from workers.worker_slot import host_of
 
 log = logging.getLogger(__name__)
@@ -52,12 +52,12 @@ _MARGIN_SECONDS = 3600.0
 class MatchSession:
     """A match whose players keep running over all pieces that one worker plays in a row. A context manager."""
 
-    def __init__(self, match: Match, worker: Worker) -> None:
-        """Prepare both players on this host; they start with the first piece. Raise `Fault`."""
+    def __init__(self, match: Match, worker: Worker, sandbox: Sandbox) -> None:
+        """Prepare both players on this host; they start with the first piece in `sandbox`. Raise `Fault`."""
         model, attack = (ready_player(player, log.debug) for player in (match.model, match.attack))
         self._match, self._worker = match, worker
         self._samples = samples_of(match.sample_set)
-        sandbox, share = open_sandbox(), resources(worker.device or None)
+        share = resources(worker.device or None)
         self._refereed = RefereedMatch(
             rules=query_rules(match.rules),
             track=TrackName(match.attack.track_name),
@@ -106,7 +106,7 @@ class MatchSession:
         )
 
 
-def audit(match: Match, worker: Worker) -> list[AuditedPiece]:
+def audit(match: Match, worker: Worker, sandbox: Sandbox) -> list[AuditedPiece]:
     """Audit the model of a match on a fresh instance, alone on this host; return the pieces that wait for it.
 
     Errors of the model are in the counts; platform errors are raised. A bundled model is known to pass: what it answers
@@ -114,7 +114,6 @@ def audit(match: Match, worker: Worker) -> list[AuditedPiece]:
     """
     pieces = list(match.pieces.filter(state=Piece.State.PLAYED).exclude(kept="").order_by("first"))
     kept = [unpack_kept(kept_frames.read(piece.kept)) for piece in pieces]
-    sandbox = open_sandbox()
     reports = audit_model(
         model=ready_player(match.model, log.debug),
         track=TrackName(match.attack.track_name),

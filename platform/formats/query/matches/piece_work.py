@@ -7,15 +7,18 @@ from contextlib import contextmanager
 from datetime import datetime, timedelta
 from functools import partial
 
+from django.db.models import QuerySet
+
 from core.database_failures import persist
 from formats.query.matches import engine_adapter, piece_queue, repeated_pieces
-from formats.query.matches.models import Piece
+from formats.query.matches.models import Match, Piece
 from formats.query.matches.piece_queue import Claim
 from formats.query.matches.selectors import waiting
 from submissions.selectors import submissions_of_players
 from workers import host_comparisons
 from workers.lease import Heartbeat
 from workers.models import Worker
+from workers.sandboxes import StoppableSandbox, stoppable_sandbox
 from workers.work_item_queue import ItemQueue
 from workers.work_kind_interface import PlaySession, Turn
 from workers.worker_slot import host_of
@@ -44,11 +47,12 @@ class PieceWork(ItemQueue[Claim, Piece]):
 
     @contextmanager
     def session(self, claim: Claim, heartbeat: Heartbeat) -> Iterator[PlaySession[Claim]]:
+        sandbox = stoppable_sandbox()
         if claim.piece.is_audit:
-            yield _AuditSession()
+            yield _AuditSession(sandbox)
             return
-        with engine_adapter.MatchSession(claim.piece.match, claim.worker) as players:
-            yield _MatchSession(players, claim)
+        with engine_adapter.MatchSession(claim.piece.match, claim.worker, sandbox) as players:
+            yield _MatchSession(players, sandbox, claim)
 
     def log_ids(self, claim: Claim) -> dict[str, int]:
         return {"match": claim.piece.match_id, "piece": claim.piece.pk}
@@ -59,6 +63,10 @@ class PieceWork(ItemQueue[Claim, Piece]):
     def traced(self, claim: Claim) -> list[int]:
         match = claim.piece.match
         return submissions_of_players((match.model_id, match.attack_id), claim.piece.entry_id)
+
+    def needless(self) -> QuerySet[Piece]:
+        """Return those of cancelled matches."""
+        return Piece.objects.filter(match__state=Match.State.CANCELLED)
 
     def given_up(self, item: Piece, reason: str) -> None:
         """Fail its match."""
@@ -71,13 +79,16 @@ pieces = PieceWork()
 class _MatchSession:
     """The players of one match, over all pieces of it that one worker plays in a row."""
 
-    def __init__(self, players: engine_adapter.MatchSession, first: Claim) -> None:
-        self._players = players
+    def __init__(self, players: engine_adapter.MatchSession, sandbox: StoppableSandbox, first: Claim) -> None:
+        self._players, self._sandbox = players, sandbox
         self._worker, self._match = first.worker, first.piece.match
 
     def play(self, claim: Claim) -> None:
         played = self._players.settle(self._players.play(claim.piece))
         persist(partial(piece_queue.commit, claim, played))
+
+    def stop(self) -> None:
+        self._sandbox.stop()
 
     def claim_next(self) -> Claim | None:
         return piece_queue.claim_next(self._worker, self._match)
@@ -86,12 +97,18 @@ class _MatchSession:
 class _AuditSession:
     """The audit of one model."""
 
+    def __init__(self, sandbox: StoppableSandbox) -> None:
+        self._sandbox = sandbox
+
     def play(self, claim: Claim) -> None:
         match, worker = claim.piece.match, claim.worker
-        audited = engine_adapter.audit(match, worker)
+        audited = engine_adapter.audit(match, worker, self._sandbox)
         found = repeated_pieces.comparisons(match, host_of(worker.name), audited)
         persist(partial(piece_queue.commit_audit, claim, audited))
         persist(partial(host_comparisons.record, found))
+
+    def stop(self) -> None:
+        self._sandbox.stop()
 
     def claim_next(self) -> Claim | None:
         return None

@@ -89,8 +89,8 @@ def incidents(live: Collection[str]) -> list[Incident]:
                 "Some matches failed",
                 (
                     (
-                        f"Platform errors ended {intcomma(count)} match. The scores that need them are late until "
-                        "an organiser replays them. No team loses a slot."
+                        f"Platform errors ended {intcomma(count)} match. The scores that need it are late until "
+                        "an organiser replays it. No team loses a slot."
                     )
                     if count == 1
                     else (

@@ -34,7 +34,7 @@ from evaluation.formats.transfer.runner.repeated_images import (
     file_names,
     repeats_due,
 )
-from evaluation.formats.transfer.runner.run_batch import RunEnvironment, StoppedError
+from evaluation.formats.transfer.runner.run_batch import RunEnvironment
 from evaluation.formats.transfer.runner.transfer_player import TransferPlayer
 from evaluation.formats.transfer.runner.workspace import sweep_workspaces
 from evaluation.formats.transfer.scoring.scores import TransferStanding, standings
@@ -44,7 +44,6 @@ from formats.transfer.tournaments.rules import transfer_rules
 from submissions.models import Player
 from workers import host_comparisons
 from workers.calibration import calibration, require_steady
-from workers.lease import LostClaimError
 from workers.models import HostComparison
 from workers.sandboxes import open_sandbox
 from workers.worker_slot import device_of, host_of, slot
@@ -97,14 +96,11 @@ def remove_leftovers() -> None:
 def play(run: AttackRun | DefenceRun | RepeatRun, stop: threading.Event) -> dict[str, Any]:
     """Play a run; return the columns of its result. Platform errors are raised.
 
-    Raise `LostClaimError` once `stop` is set while its submission runs.
+    Raise `StoppedError` once `stop` is set while its submission runs.
     """
-    try:
-        if isinstance(run, AttackRun):
-            return play_attack(run, stop)
-        return play_defence(run, stop) if isinstance(run, DefenceRun) else play_repeat(run, stop)
-    except StoppedError as stopped:
-        raise LostClaimError(f"{run} was stopped") from stopped
+    if isinstance(run, AttackRun):
+        return play_attack(run, stop)
+    return play_defence(run, stop) if isinstance(run, DefenceRun) else play_repeat(run, stop)
 
 
 def play_attack(run: AttackRun, stop: threading.Event) -> dict[str, Any]:

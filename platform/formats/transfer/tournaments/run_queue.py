@@ -21,7 +21,7 @@ from formats.transfer.tournaments.selectors import KINDS, AnyRun, open_runs
 from workers.lease import LostClaimError
 from workers.models import Priority, Worker
 from workers.team_queue_order import charge
-from workers.work_item_queue import take, with_waiting_items
+from workers.work_item_queue import take, take_from_workers, with_waiting_items
 from workers.work_kind_interface import Held, Turn
 
 PLAYED_WITH = {
@@ -106,16 +106,10 @@ def take_back(ended: Collection[Tournament]) -> None:
 
     They wait, and are played if a tournament is reopened.
     """
-    now = clock.database_now()
     for kind in KINDS:
         of = "attack_run__tournament__in" if kind is DefenceRun else "tournament__in"
         rows: QuerySet[Any] = kind.objects.filter(**{of: ended}, state=Run.State.CLAIMED).order_by("pk")
-        held = list(rows.select_for_update(of=("self",)))
-        if held:
-            free = {"state": Run.State.WAITING, "lease_until": None, **kind.NO_WORKER}
-            kind.objects.filter(pk__in=[run.pk for run in held]).update(**free)
-        for run in held:
-            charge_time(run, now)
+        take_from_workers(list(rows.select_for_update(of=("self",))))
 
 
 def anything_waits() -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime, timedelta
@@ -44,7 +45,7 @@ class RunWork(ItemQueue[AnyRun, AnyRun]):
 
     @contextmanager
     def session(self, claim: AnyRun, heartbeat: Heartbeat) -> Iterator[PlaySession[AnyRun]]:
-        yield _RunSession(heartbeat)
+        yield _RunSession()
 
     def log_ids(self, claim: AnyRun) -> dict[str, int]:
         return {}
@@ -63,19 +64,21 @@ runs = RunWork()
 
 
 class _RunSession:
-    """One run: players of the transfer format are started for each. It is stopped once nobody needs it any more."""
+    """One run: players of the transfer format are started for each."""
 
-    def __init__(self, heartbeat: Heartbeat) -> None:
-        self._heartbeat = heartbeat
+    def __init__(self) -> None:
+        self._stop = threading.Event()
 
     def play(self, claim: AnyRun) -> None:
-        with self._heartbeat.stop_if_lost(claim) as stop:
-            result = engine_adapter.play(claim, stop)
+        result = engine_adapter.play(claim, self._stop)
         persist(partial(run_queue.commit, claim, result))
         if isinstance(claim, RepeatRun):
             found = engine_adapter.comparisons(claim, result["labels"], host_of(claim.worker))
             persist(partial(host_comparisons.record, found))
         step_notifications.announce(claim)
+
+    def stop(self) -> None:
+        self._stop.set()
 
     def claim_next(self) -> AnyRun | None:
         return None

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import pytest
@@ -79,7 +79,7 @@ class Stage:
         )  # fmt: skip
 
     def benchmark(
-        self, player: Player, samples: object, attack: ListedAttack, rules: CurvesRules, *, seed: int, dataset: str
+        self, player: Player, samples: object, attack: ListedAttack, rules: CurvesRules, *, seed: int, **options: Any
     ) -> Results:
         """Return what the test says, in place of a run."""
         self.seeds.append(seed)
@@ -103,19 +103,11 @@ class Stage:
         return client.get(address).content.decode().splitlines()[1:]
 
 
-class NoHeartbeat:
-    """Leases in tests do not end."""
-
-    def hold(self, row: object, until: object = None) -> None: ...
-
-    def drop(self, row: object) -> None: ...
-
-
 def play_all() -> None:
     """Play what a worker may claim."""
     worker = Worker(name="worker/0", worker_class="cpu")
     while (claimed := queue.claim(worker)) is not None:
-        work_on(claimed, cast("Heartbeat", NoHeartbeat()))
+        work_on(claimed, Heartbeat())
 
 
 @pytest.fixture

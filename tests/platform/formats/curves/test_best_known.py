@@ -50,6 +50,7 @@ from tests.platform.formats.curves.test_benchmarks import Stage, play_all, stage
 from workers import queue
 from workers.lease import Leased, LostClaimError
 from workers.models import Worker
+from workers.sandboxes import Sandbox, open_sandbox
 
 __all__ = ["stage"]
 
@@ -102,7 +103,7 @@ class Released:
         monkeypatch.setattr(verification, "_instance", self._instance)
 
     @contextmanager
-    def _instance(self, proof: Proof) -> Iterator[Classifier]:
+    def _instance(self, proof: Proof, sandbox: Sandbox) -> Iterator[Classifier]:
         if self.ends_with is not None:
             raise self.ends_with
         yield Memory(self.samples)
@@ -214,7 +215,7 @@ def test_of_two_proofs_that_are_verified_at_once_the_nearer_one_counts(released:
     for by, change in ((released.ann, 51), (released.ben, 26)):
         released.upload(by, released.npz({1: change, 2: 77 - change}))
     claims = [claimed.claim for name in "ab" if (claimed := queue.claim(Worker(name=name, worker_class="cpu")))]
-    results = [proofs.play(each) for each in claims]
+    results = [proofs.play(each, open_sandbox()) for each in claims]
     for claim, result in zip(claims, results, strict=True):
         with transaction.atomic():
             assert claim.release(state="played", **result)
@@ -230,7 +231,7 @@ def test_a_late_commit_of_a_lost_worker_writes_nothing(released: Released, the_c
     proof = released.upload(released.ann, released.npz({1: 51}))
     lost = queue.claim(Worker(name="lost", worker_class="cpu"))
     assert lost is not None
-    result = proofs.play(lost.claim)
+    result = proofs.play(lost.claim, open_sandbox())
     the_clock.forward(seconds=2 * Leased.LEASE.total_seconds())
     play_all()
     assert Improvement.objects.count() == 1
@@ -415,7 +416,7 @@ def test_workers_that_commit_at_once_take_turns(released: Released) -> None:
     for by in (released.ann, released.ben):
         released.upload(by, released.npz({1: changes[by.username], 2: 77 - changes[by.username]}))
     claims = [claimed.claim for name in "ab" if (claimed := queue.claim(Worker(name=name, worker_class="cpu")))]
-    results = [proofs.play(each) for each in claims]
+    results = [proofs.play(each, open_sandbox()) for each in claims]
     together = threading.Barrier(2)
 
     def commit(claim: Proof, result: Mapping[str, Any]) -> None:

@@ -29,6 +29,7 @@ from formats.curves.board import threat_models
 from formats.curves.smoke_test import CurvesSmokeTest
 from submissions.models import Player
 from tests.platform.formats.curves.test_benchmarks import Stage
+from workers.sandboxes import open_sandbox
 
 BIM = ListedAttack("bim", Goal.UNTARGETED, Norm.LINF, 5)
 SQUARE = ListedAttack("square", Goal.UNTARGETED, Norm.LINF, 30)
@@ -84,7 +85,8 @@ def played(folder: Path, code: str, attack: ListedAttack) -> Results:
     """Benchmark a program on uniform images, dark ones and bright ones."""
     rules = CurvesRules(shape=ImageShape(4, 4, 3), classes=2, attacks=(attack,), budget_linf=28 / 255)
     samples = [Sample(n, np.full((4, 4, 3), 100 + 55 * (n % 2), np.uint8), n % 2) for n in range(4)]
-    return benchmark(program(folder, code), samples, attack, rules, seed=1, dataset="test")
+    sandbox = open_sandbox()
+    return benchmark(program(folder, code), samples, attack, rules, seed=1, dataset="test", sandbox=sandbox)
 
 
 def test_a_white_box_attack_finds_the_nearest_image_of_8_bits(folder: Path) -> None:

@@ -17,6 +17,7 @@ from evaluation.formats.curves.results import Results
 from evaluation.formats.curves.rules import CurvesRules, ListedAttack
 from evaluation.formats.curves.threat_models import Goal, Norm
 from formats.curves.benchmark_runs import benchmark
+from workers.sandboxes import open_sandbox
 
 ATTACK = ListedAttack("hop-skip-jump", Goal.UNTARGETED, Norm.L2, 200)
 RULES = CurvesRules(shape=ImageShape(4, 4, 3), classes=2, attacks=(ATTACK,))
@@ -59,7 +60,7 @@ def played(folder: Path, code: str) -> Results:
     player = QueryPlayer("Model", (sys.executable, "main.py"), "sha256:1", directory=folder, track=TrackName.MODEL)
     noise = np.random.default_rng(0).integers(0, 40, (8, 4, 4, 3))
     samples = [Sample(n, (noise[n] + 160 * (n % 2) + 20).astype(np.uint8), n % 2) for n in range(8)]
-    return benchmark(player, samples, ATTACK, RULES, seed=1, dataset="test")
+    return benchmark(player, samples, ATTACK, RULES, seed=1, dataset="test", sandbox=open_sandbox())
 
 
 def test_an_honest_model_has_results(folder: Path) -> None:

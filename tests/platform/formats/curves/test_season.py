@@ -31,6 +31,7 @@ from rounds.site_verification import verify
 from submissions.models import Submission
 from tests.platform.conftest import FakeClock
 from tests.platform.formats.curves.conftest import Site
+from workers.sandboxes import open_sandbox
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow(30)]
 
@@ -176,7 +177,7 @@ def adversarials(round_: Round) -> tuple[list[int], NDArray[np.uint8]]:
 def _replay(good: Submission) -> None:
     """A benchmark that is played again gives the same file."""
     first = good.benchmarks.all()[0]
-    again = played(Benchmark.objects.get(pk=first.pk))
+    again = played(Benchmark.objects.get(pk=first.pk), open_sandbox())
     assert again["result"] == first.result
 
 

@@ -8,7 +8,9 @@ import pytest
 
 from accounts.models import User
 from competitions.models import SampleSet
+from evaluation.domain.errors import StoppedError
 from formats.query.matches import piece_queue
+from formats.query.matches.match_requests import ensure_match
 from formats.query.matches.models import Match, Piece, SampleResult
 from formats.query.matches.piece_queue import Claim
 from formats.query.matches.piece_result import PlayedPiece
@@ -16,6 +18,8 @@ from formats.query.matches.piece_work import pieces
 from formats.query.matches.selectors import OPEN_PIECES, QueuePlace, ever_played, queue_of, worker_is_missing
 from formats.query.matches.services import cancel, replay_failed, resume, suspend
 from tests.platform.claims import claim_piece
+from workers import queue
+from workers.lease import Heartbeat, LostClaimError
 from workers.models import Worker
 
 Played = Callable[[Piece], PlayedPiece]
@@ -107,6 +111,39 @@ def test_a_cancelled_match_stays_cancelled_with_claimed_pieces(match: Match, wor
     assert (state_of(match), SampleResult.objects.count()) == ("cancelled", 2)
     assert (suspend(Match.objects.all()), resume(Match.objects.all())) == (0, 0)
     assert claim_piece(worker) is None
+
+
+def test_the_pieces_of_a_cancelled_match_are_taken_from_their_workers_and_wait_for_a_new_request(
+    match: Match, worker: Worker, played: Played
+) -> None:
+    claim = claimed(worker)
+    assert queue.take_back() == 0
+    cancel(Match.objects.all())
+    assert queue.take_back() == 1
+    assert not claim.piece.renew()
+    with pytest.raises(LostClaimError):
+        piece_queue.commit(claim, played(claim.piece))
+    assert claim_piece(worker) is None
+    ensure_match(rules=match.rules, sample_set=match.sample_set, model=match.model, attack=match.attack)
+    again = claimed(worker)
+    assert (again.piece, again.piece.faults) == (claim.piece, 0)
+
+
+def test_a_worker_stops_the_players_of_a_piece_that_it_has_lost(match: Match, worker: Worker) -> None:
+    claim, heartbeat = claimed(worker), Heartbeat(seconds=0.05)
+    heartbeat.hold(claim.piece)
+    cancel(Match.objects.all())
+    queue.take_back()
+    heartbeat.beat()
+    with (
+        pieces.session(claim, heartbeat) as session,
+        heartbeat.once_lost(claim.piece, session.stop),
+        heartbeat,
+        pytest.raises((StoppedError, LostClaimError)),
+    ):
+        session.play(claim)
+    assert not pieces.release(claim, fault="none")
+    assert not SampleResult.objects.exists()
 
 
 @pytest.mark.parametrize(

@@ -26,6 +26,7 @@ from submissions import services as submissions
 from submissions.build_faults import PLATFORM_FAULTS
 from submissions.models import Build, Submission
 from tests.platform.formats.transfer.tournaments.results import result
+from workers import queue
 from workers.lease import Heartbeat, LostClaimError
 from workers.models import Priority
 from workers.queue import Claimed
@@ -37,7 +38,7 @@ class Kind(ABC):
     fixture: str
     priority = Priority.BOARD
     """That of its items."""
-    kept_when_cancelled = True
+    kept_when_cancelled = False
     """Whether an item that is held when it is cancelled is still committed."""
     swept_under_lock = False
     """Whether the sweep locks rows before it looks at the lease again; otherwise it writes in one UPDATE."""
@@ -91,6 +92,7 @@ class Pieces(Kind):
 
     def cancel(self) -> None:
         match_services.cancel(Match.objects.all())
+        queue.take_back()
 
     def replay(self, item: int, by: User) -> None:
         match_services.replay_failed(Match.objects.get(pieces=item), by)
@@ -98,7 +100,6 @@ class Pieces(Kind):
 
 class Runs(Kind):
     fixture = "attacked"
-    kept_when_cancelled = False
 
     def leave(self, item: int) -> None:
         AttackRun.objects.exclude(pk=item).delete()
@@ -115,7 +116,6 @@ class Runs(Kind):
 
 class Builds(Kind):
     fixture = "submitted"
-    kept_when_cancelled = False
     swept_under_lock = True
 
     def item(self, claimed: Claimed) -> int:
@@ -157,6 +157,7 @@ class Benchmarks(Kind):
     def cancel(self) -> None:
         for submission in Submission.objects.all():
             submissions.withdraw(submission=submission, by=submission.submitted_by)
+        queue.take_back()
 
     def replay(self, item: int, by: User) -> None:
         benchmarks.replay(Benchmark.objects.get(pk=item), by)
@@ -164,6 +165,7 @@ class Benchmarks(Kind):
 
 class Proofs(Kind):
     fixture = "proven"
+    kept_when_cancelled = True
 
     def leave(self, item: int) -> None:
         Proof.objects.exclude(pk=item).delete()
@@ -196,6 +198,7 @@ class Challenges(Kind):
     def cancel(self) -> None:
         for submission in Submission.objects.all():
             submissions.withdraw(submission=submission, by=submission.submitted_by)
+        queue.take_back()
 
     def replay(self, item: int, by: User) -> None:
         challenges.replay(Challenge.objects.get(pk=item), by)

@@ -14,6 +14,7 @@ from accounts.models import User
 from competitions.models import Competition, RulesVersion, Track
 from competitions.services import import_competition
 from core import clock
+from evaluation.domain.errors import StoppedError
 from formats.transfer.tournaments import pair_totals, run_queue, services, step_notifications, tasks
 from formats.transfer.tournaments.extensions import playing_players
 from formats.transfer.tournaments.models import AttackRun, DefenceRun, Run, Tournament
@@ -151,7 +152,12 @@ def test_a_run_that_a_worker_holds_is_stopped_at_the_next_heartbeat(
     disqualify(submission=attack, by=olga, reason="it never ends")
     tasks.sweep()
     heartbeat.beat()
-    with heartbeat, runs.session(held, heartbeat) as session, pytest.raises(LostClaimError):
+    with (
+        heartbeat,
+        runs.session(held, heartbeat) as session,
+        heartbeat.once_lost(held, session.stop),
+        pytest.raises(StoppedError),
+    ):
         session.play(held)
     assert not runs.release(held, fault="none")
     assert not AttackRun.objects.exists()
