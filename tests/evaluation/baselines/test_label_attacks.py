@@ -240,19 +240,22 @@ def test_surfree_turns_on_the_circle_to_the_largest_angle(load_main: LoadMain) -
     assert angle == pytest.approx(45, abs=2)
 
 
-@pytest.mark.parametrize("plane", range(3))
-def test_on_a_grey_image_the_boundary_filter_goes_on_in_the_plane_that_the_model_looks_at(
-    load_main: LoadMain, plane: int
+@pytest.mark.parametrize(("channels", "number"), [(1, 0), (1, 1), (1, 2), (3, 0), (3, 1)])
+def test_the_boundary_filter_goes_on_in_the_subspace_that_the_model_looks_at(
+    load_main: LoadMain, channels: int, number: int
 ) -> None:
     module = load_main("boundary-filter")
-    image = np.repeat(clean_image((64, 64, 1)), 3, axis=2).astype(np.float64)
-    colour, _ = module.PLANES[plane]
-    normal = module.ColourPlane(image.shape, colour, 8).image_of(np.random.default_rng(2).standard_normal((8, 8, 1)))
-    both_ways: Answer = lambda queried: int(abs(np.vdot(queried - image, label_steps.unit(normal))) >= 50)  # noqa: E731
-    handle = handle_of(both_ways, image.astype(np.uint8))
-    point, found = module.first_point_of_grey(handle, image, None, np.random.default_rng(0))
-    assert np.isclose(abs(np.vdot(point - image, label_steps.unit(normal))), 50, atol=10)
-    assert abs(np.vdot(found.colour, label_steps.unit(np.array(colour)))) > 0.9
+    image = np.broadcast_to(clean_image((64, 64, channels)), (64, 64, 3))
+    subspaces, starts = module.subspaces_of(image)
+    looked_at = subspaces[number]
+    drawn = np.random.default_rng(2).standard_normal(len(looked_at.scale)) * looked_at.scale
+    normal = module.direction(looked_at, drawn)
+    both_ways: Answer = lambda queried: int(abs(np.vdot(queried - clean, normal)) >= 50)  # noqa: E731
+    clean = image.astype(np.float64)
+    handle = handle_of(both_ways, image)
+    point, found = module.first_point(handle, clean, None, subspaces, starts, np.random.default_rng(0))
+    assert np.isclose(abs(np.vdot(point - clean, normal)), 50, atol=10)
+    assert found is looked_at
 
 
 def test_the_belief_is_the_posterior_in_one_dimension(load_main: LoadMain) -> None:
@@ -266,5 +269,6 @@ def test_the_belief_is_the_posterior_in_one_dimension(load_main: LoadMain) -> No
     weight /= weight.sum()
     mean = (weight * normal).sum()
     assert belief.mean[0] == pytest.approx(mean, rel=1e-3)
-    assert belief.covariance[0, 0] == pytest.approx((weight * normal**2).sum() - mean**2, rel=1e-3)
-    assert belief.covariance[0, 1] == pytest.approx((weight * normal * offset).sum() - mean * belief.mean[1], rel=1e-3)
+    covariance = np.diag(belief.prior) - belief.known.T @ belief.known
+    assert covariance[0, 0] == pytest.approx((weight * normal**2).sum() - mean**2, rel=1e-3)
+    assert covariance[0, 1] == pytest.approx((weight * normal * offset).sum() - mean * belief.mean[1], rel=1e-3)
