@@ -44,3 +44,8 @@ def axis_to(largest: float) -> Axis:
     step = next(factor * power for factor in _STEPS if factor * power * _MAX_STEPS >= largest * (1 - 1e-9))
     count = max(1, math.ceil(largest / step * (1 - 1e-9)))
     return Axis(step * count, [Tick(100 * number / count, f"{step * number:.4g}") for number in range(count + 1)])
+
+
+def axis_of_shares() -> Axis:
+    """Return the axis of shares from 0 to 1, labelled in per cent."""
+    return Axis(1.0, [Tick(25.0 * quarter, f"{25 * quarter}\u00a0%") for quarter in range(5)])

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Protocol
 
-from evaluation.charts.interval_bar_axis import axis_to
+from evaluation.charts.interval_bar_axis import Axis, axis_of_shares, axis_to
 
 _LOG_TICKS = (1, 2, 5)
 _MAX_TICKS = 8
@@ -40,8 +40,7 @@ class LinearScale:
 
 def linear_to(largest: float) -> LinearScale:
     """Return an axis from 0 to a round number that is not below `largest`."""
-    axis = axis_to(largest)
-    return LinearScale(0.0, axis.end, [(axis.end * tick.at / 100, tick.text) for tick in axis.ticks])
+    return _from(axis_to(largest))
 
 
 def linear_over(smallest: float, largest: float) -> LinearScale:
@@ -57,7 +56,17 @@ def linear_over(smallest: float, largest: float) -> LinearScale:
 
 def shares() -> LinearScale:
     """Return the axis of shares from 0 to 1, labelled in per cent."""
-    return LinearScale(0.0, 1.0, [(quarter / 4, f"{25 * quarter}\u00a0%") for quarter in range(5)])
+    return _from(axis_of_shares())
+
+
+def shares_over(smallest: float, largest: float) -> LinearScale:
+    """Return `linear_over` of shares, labelled in per cent."""
+    scale = linear_over(smallest, largest)
+    return replace(scale, ticks=[(value, f"{100 * value:.4g}\u00a0%") for value, _ in scale.ticks])
+
+
+def _from(axis: Axis) -> LinearScale:
+    return LinearScale(0.0, axis.end, [(axis.end * tick.at / 100, tick.text) for tick in axis.ticks])
 
 
 @dataclass(frozen=True)

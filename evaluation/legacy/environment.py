@@ -27,8 +27,8 @@ DEFAULT_IMAGE = "gauntlet-legacy:latest"
 
 PACKAGES = (
     "numpy==1.26.4", "scipy==1.13.1", "pillow<12", "pyyaml>=6,<7", "requests", "six", "tqdm", "torch==2.13.0",
-    "pandas==2.3.3", "scikit-image==0.25.2", "opencv-python-headless==4.11.0.86", "fire==0.7.0",
-    "torchvision==0.28.0", "foolbox==1.2.0",
+    "pandas==2.3.3", "scikit-learn==1.5.2", "matplotlib==3.9.4", "scikit-image==0.25.2",
+    "opencv-python-headless==4.11.0.86", "fire==0.7.0", "torchvision==0.28.0", "foolbox==1.2.0",
 )  # fmt: skip
 """What it holds. The last two are installed without their dependencies, which are all here."""
 

@@ -136,7 +136,7 @@ TIME_ZONE = "UTC"
 USE_TZ = True
 USE_I18N = False
 FORMAT_MODULE_PATH = "config.formats"
-DATETIME_FORMAT = "Y-m-d H:i:s"  # of the admin, in UTC and to the second
+DATETIME_FORMAT = "Y-m-d H:i:s T"  # of the admin, in UTC and to the second
 
 STATIC_URL = "static/"
 STATIC_ROOT = STATE / "static"

@@ -61,7 +61,13 @@ class DemoSite:
         self._live: Live | None = None
         self._entries: Sequence[EntryProgress] = ()
         document = _open_now(tomllib.loads(competition_file.read_text(encoding="utf-8")))
-        self._format = demos[format_of(document["rules"])]
+        name = format_of(document["rules"])
+        if name not in demos:
+            raise Refusal(
+                f"{competition_file.name} has the format {name}, of which there is no demo",
+                fix=f"choose a competition of the format {' or '.join(demos)}",
+            )
+        self._format = demos[name]
         if most_samples is not None:
             rules = self._format.rules_for(document["rules"], most_samples)
             document = with_at_most(most_samples, document) | {"rules": rules}

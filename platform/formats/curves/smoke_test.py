@@ -17,6 +17,7 @@ from evaluation.formats.curves.threat_models import Knowledge
 from formats.curves.listed_attacks import needed_answers
 from formats.curves.player_builds import ready_player
 from formats.curves.rules import curves_rules
+from submissions.local_check import local_check
 from submissions.models import Player
 from submissions.player_builds import LogLine
 from submissions.smoke_test import SmokeTest
@@ -44,8 +45,10 @@ class CurvesSmokeTest(SmokeTest[CurvesRules]):
         device = device_of(slot())
         if player.gpu and device is None:
             raise Fault("the player needs a GPU and this builder has none: only GPU hosts may consume the queue build")
+        ready = ready_player(player, on_log)
+        on_log(f"`{local_check(self.competition)}` runs the same checks")
         return check_model(
-            ready_player(player, on_log),
+            ready,
             samples=self.samples,
             rules=self.rules,
             needed=self._needed(),

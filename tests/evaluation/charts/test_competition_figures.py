@@ -16,7 +16,7 @@ from evaluation.charts.competition_figures import (
     scores_by_rank,
 )
 from evaluation.charts.line_chart import BOTTOM, LEFT, RIGHT, TOP, Drawn, LineChart
-from evaluation.charts.scales import linear_over, shares
+from evaluation.charts.scales import linear_over, shares, shares_over
 from evaluation.charts.svg_file import svg_file
 
 POINT = re.compile(r"[ML]([\d.]+) ([\d.]+)")
@@ -103,3 +103,8 @@ def test_an_axis_over_negative_values_holds_them_and_zero(smallest: float, large
     assert axis.end >= max(largest, 0)
     assert any(value == 0 for value, _ in axis.ticks)
     assert len(axis.ticks) <= 10
+
+
+def test_differences_of_shares_are_labelled_in_per_cent() -> None:
+    labels = [label.replace("\u00a0", " ") for _, label in shares_over(-0.1, 0.35).ticks]
+    assert labels == ["-10 %", "0 %", "10 %", "20 %", "30 %", "40 %"]

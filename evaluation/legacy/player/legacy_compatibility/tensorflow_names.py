@@ -50,6 +50,19 @@ def restore(tensorflow: ModuleType) -> None:
     deny_cuda_without_gpu(tensorflow)
 
 
+def restore_scope_names(utils: Any) -> None:
+    """Have slim's layers name what they return by its name scope, too, as in version 1.1: `while/NAME` in a loop."""
+    collect = utils.collect_named_outputs
+
+    def collect_named_outputs(collections: Any, alias: str, outputs: Any) -> Any:
+        scope = importlib.import_module("tensorflow.compat.v1").get_variable_scope()
+        if collections and alias == scope.name:
+            utils.append_tensor_alias(outputs, scope.original_name_scope)
+        return collect(collections, alias, outputs)
+
+    utils.collect_named_outputs = collect_named_outputs
+
+
 class _Contrib(ModuleType):
     """`tensorflow.contrib`, whose modules are imported when they are used."""
 

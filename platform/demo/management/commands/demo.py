@@ -69,14 +69,14 @@ class Command(BaseCommand):
         if given["data"] is not None:
             os.environ["GAUNTLET_DATA"] = str(given["data"].resolve())
         supervisor = SiteSupervisor(port=given["port"], processes=given["processes"], logs=settings.STATE / "logs")
-        site = DemoSite(
-            supervisor=supervisor,
-            credentials=CredentialStore(settings.STATE / "demo.json"),
-            say=self._say,
-            competition_file=given["competition"],
-            most_samples=given["samples"],
-        )
         try:
+            site = DemoSite(
+                supervisor=supervisor,
+                credentials=CredentialStore(settings.STATE / "demo.json"),
+                say=self._say,
+                competition_file=given["competition"],
+                most_samples=given["samples"],
+            )
             with only_demo_in(settings.STATE, supervisor.url):
                 self._run(site, supervisor, given)
         except GauntletError as error:

@@ -34,15 +34,15 @@ def comparison_content(request: HttpRequest, track: Track) -> Content:
     found = _found(track, threat, wanted[:COLOURS] or [row.submission.pk for row in rows[:SHOWN_FIRST]]) if live else []
     chosen = {each.submission_id for each in found}
     on_board = {row.submission.pk for row in rows}
-    columns = [
-        (each, [column.shown(value) for column, value in zip(board.columns, values_of(each), strict=True)])
+    models = [
+        (each, [(column, column.shown(value)) for column, value in zip(board.columns, values_of(each), strict=True)])
         for each in found
     ]
     context = {
         "threats": threats,
         "threat": threat,
         "columns": board.columns,
-        "models": columns,
+        "models": models,
         "chart": _chart(track, threat, found),
         "rows": rows,
         "others": [each for each in found if each.submission_id not in on_board],

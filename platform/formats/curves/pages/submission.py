@@ -27,6 +27,7 @@ from formats.curves.threat_names import goal_name, norm_name
 from pages.formats import SubmissionContent
 from pages.submission.progress_steps import steps_of
 from pages.submission.rank_explanation import RankExplanation
+from submissions.column_leaderboard import Column
 from submissions.models import Build, Submission
 
 
@@ -48,14 +49,18 @@ class AttackRow:
     norm: str
 
     @property
-    def cells(self) -> Sequence[str]:
-        """Accuracy and median distance; empty without a result."""
-        accuracy, _, distance = CurvesBoard.columns
-        played = self.played
-        if played.accuracy is None:
-            return ("", "")
-        median = float("inf") if played.median_distance is None else played.median_distance
-        return accuracy.shown(100.0 * played.accuracy), distance.shown(median)
+    def accuracy(self) -> str:
+        """The accuracy at the budget; empty without a result."""
+        accuracy = self.played.accuracy
+        return "" if accuracy is None else CurvesBoard.columns[0].shown(100.0 * accuracy)
+
+    @property
+    def distance(self) -> str:
+        """The median distance; empty without a result."""
+        if self.played.accuracy is None:
+            return ""
+        median = self.played.median_distance
+        return CurvesBoard.columns[2].shown(float("inf") if median is None else median)
 
     @property
     def queries(self) -> str:
@@ -77,7 +82,7 @@ class UnderThreat:
     """A submission under one threat model: its numbers, its rank if it counts, why it has that, and its curves."""
 
     threat: ThreatModelOfBoard
-    cells: Sequence[str]
+    cells: Sequence[tuple[Column, str]]
     rank: int | None
     why: RankExplanation | None
     charts: Sequence[LineChart]
@@ -138,7 +143,7 @@ def _standings(shown: Submission, track: Track, rows: Sequence[Benchmark]) -> li
         if score is None:  # the sweep has not stored it yet
             continue
         own = [each for each in rows if threat_of(each) == threat_of(score)]
-        cells = [column.shown(value) for column, value in zip(board.columns, values_of(score), strict=True)]
+        cells = [(each, each.shown(value)) for each, value in zip(board.columns, values_of(score), strict=True)]
         ranked = board.rows_under(track, threat)
         row = next((row for row in ranked if row.submission == shown), None)
         why = explanation_of(threat, row, ranked, score, own) if row else None

@@ -10,7 +10,7 @@ from competitions.board_freezes import frozen_since
 from competitions.models import Competition, Entry, Track
 from core.resolution_text import shares_separated
 from evaluation.charts.chart_table import ChartTable
-from evaluation.charts.interval_bar_axis import axis_to
+from evaluation.charts.interval_bar_axis import axis_of_shares
 from evaluation.formats.transfer.rules import Opponents
 from formats.transfer.pages.board_csv import COLUMNS
 from formats.transfer.tournaments.boards import TransferBoard, TransferBoardRow, best_of, board_of, newest_entrants
@@ -37,7 +37,7 @@ def board_content(request: HttpRequest, track: Track) -> BoardContent:
         "defending": track.name == DEFENCE,
         "board": found,
         "frozen": freeze,
-        "axis": axis_to(1.0),
+        "axis": axis_of_shares(),
         "separation": _separation(found),
         "complete": _only_complete_count(competition),
         "matrix_track": track.name if track.name in ATTACK_TRACKS else ATTACK,

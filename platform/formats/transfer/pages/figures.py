@@ -12,7 +12,7 @@ from core import rounding
 from evaluation.charts.chart_table import Cell, ChartTable
 from evaluation.charts.competition_figures import RankedScore, Series, by_round, scores_by_rank
 from evaluation.charts.line_chart import LineChart
-from evaluation.charts.scales import shares
+from evaluation.charts.scales import shares, shares_over
 from formats.transfer.rounds.standings import BaselinePlace, TransferPlace, baselines, standings
 from formats.transfer.tournaments.models import Entrant
 from formats.transfer.tracks import ATTACK, DEFENCE, TARGETED_ATTACK
@@ -110,24 +110,27 @@ def _history(track: Track) -> list[LineChart]:
     baseline = _best_baselines(rounds)
     numbered = [(each.number, each.title) for each in rounds]
     numbers = [_COLOURS[each.name] for each in tracks]
+    gains = [
+        Series(
+            each.title,
+            [
+                _difference(first, baseline.get((round_.key, each.name)))
+                for round_, first in zip(rounds, best[each.name], strict=True)
+            ],
+        )
+        for each in tracks
+    ]
+    known = [value for each in gains for value in each.values if value is not None]
     charts = (
         by_round(
             "Progress over the rounds",
             "The best score of each track, less that of the best baseline of the same round. Above 0 a team was better "
             "than every baseline. Each round has images and opponents of its own.",
             numbered,
-            [
-                Series(
-                    each.title,
-                    [
-                        _difference(first, baseline.get((round_.key, each.name)))
-                        for round_, first in zip(rounds, best[each.name], strict=True)
-                    ],
-                )
-                for each in tracks
-            ],
+            gains,
             key=PROGRESS,
             y_name="score less best baseline",
+            y=shares_over(min(known, default=0.0), max(known, default=0.0)),
             numbers=numbers,
             listed=[
                 Series(

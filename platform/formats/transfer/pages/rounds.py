@@ -9,7 +9,7 @@ from django.contrib.humanize.templatetags.humanize import intcomma
 from django.http import HttpRequest
 
 from competitions.models import Track
-from evaluation.charts.interval_bar_axis import axis_to
+from evaluation.charts.interval_bar_axis import axis_of_shares
 from formats.transfer.pages.figures import table_name
 from formats.transfer.rounds.downloads import attack_runs_of
 from formats.transfer.rounds.round_advancement import tournament_of
@@ -44,6 +44,11 @@ class TrackStandings:
     csv: str
 
     @property
+    def has_intervals(self) -> bool:
+        """Whether any row has an interval: a column without one is not shown."""
+        return any(row.of.low is not None for row in self.rows)
+
+    @property
     def baseline(self) -> BaselinePlace | None:
         """The best baseline."""
         return self.baselines[0] if self.baselines else None
@@ -66,7 +71,7 @@ def round_content(
     return RoundContent(
         template="formats/transfer/parts/round.html",
         context={
-            "axis": axis_to(1.0),
+            "axis": axis_of_shares(),
             "standings": [
                 TrackStandings(track, found[track.name], own[track.name], figure_address(shown, table_name(track)))
                 for track in tracks

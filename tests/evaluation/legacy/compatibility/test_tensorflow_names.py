@@ -15,7 +15,12 @@ import pytest
 
 from legacy_compatibility.aliases import Aliases
 from legacy_compatibility.contrib_image import rotation_transforms
-from legacy_compatibility.tensorflow_names import deny_cuda_without_gpu, opens_bytes, read_known_flags
+from legacy_compatibility.tensorflow_names import (
+    deny_cuda_without_gpu,
+    opens_bytes,
+    read_known_flags,
+    restore_scope_names,
+)
 
 
 class DefinedFlags:
@@ -162,3 +167,16 @@ def test_a_rotation_turns_an_image_about_its_centre() -> None:
     assert rest == [0, 0]
     for (x, y), source in {(2, 1): (2, 1), (3, 1): (2, 2), (2, 0): (3, 1)}.items():
         assert (a * x + b * y + c, d * x + e * y + f) == pytest.approx(source)
+
+
+def test_slims_layers_have_the_name_of_their_name_scope_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    scope = SimpleNamespace(name="net/logits", original_name_scope="while/net/logits/")
+    monkeypatch.setitem(sys.modules, "tensorflow.compat.v1", SimpleNamespace(get_variable_scope=lambda: scope))
+    names: list[str] = []
+    utils = SimpleNamespace(
+        append_tensor_alias=lambda outputs, alias: names.append(alias.rstrip("/")),
+        collect_named_outputs=lambda collections, alias, outputs: names.append(alias),
+    )
+    restore_scope_names(utils)
+    utils.collect_named_outputs("ends", "net/logits", "a tensor")
+    assert names == ["while/net/logits", "net/logits"]

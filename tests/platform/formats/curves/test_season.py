@@ -13,6 +13,7 @@ from django.core.management import call_command
 from django.db.models import F
 from django.test import Client
 from numpy.typing import NDArray
+from pytest_django import Settings
 
 from accounts.models import User
 from competitions.sample_store import samples_of
@@ -31,6 +32,7 @@ from rounds.site_verification import verify
 from submissions.models import Submission
 from tests.platform.conftest import FakeClock
 from tests.platform.formats.curves.conftest import Site
+from tests.platform.printed_command import rows_of, rows_of_the_printed_command
 from workers.sandboxes import open_sandbox
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow(30)]
@@ -51,8 +53,10 @@ serve_model(tired)
 
 
 def test_a_season(
-    site: Site, olga: User, alice: User, bob: User, client: Client, the_clock: FakeClock, tmp_path: Path
-) -> None:
+    site: Site, olga: User, alice: User, bob: User, client: Client, the_clock: FakeClock, tmp_path: Path,
+    settings: Settings, capfd: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    settings.SITE_ADDRESS = site.address
     for user in (alice, bob):
         site.join(user)
     assert "run starts 'missing.py'" in site.push(alice, 1, submission_toml=_manifest("python missing.py"))
@@ -62,6 +66,7 @@ def test_a_season(
     site.beat()
     good, crashing = (Submission.objects.get(submitted_by=user, state="ready") for user in (alice, bob))
     _the_crash_is_shown(client, crashing)
+    _the_printed_command_plays_the_same(site, good, capfd)
     _board(client, good)
     _replay(good)
 
@@ -96,6 +101,12 @@ def test_a_season(
     call_command("leaderboards", "verify")
     ModelScore.objects.update(accuracy=F("accuracy") + 0.125)
     assert "accuracy do not follow from its benchmarks" in str(verify(site.competition).differences)
+
+
+def _the_printed_command_plays_the_same(site: Site, good: Submission, capfd: pytest.CaptureFixture[str]) -> None:
+    build = good.builds.get()
+    place = site.folder / good.submitted_by.username
+    assert rows_of_the_printed_command(build, place, capfd) == rows_of(build)
 
 
 def _the_crash_is_shown(client: Client, crashing: Submission) -> None:

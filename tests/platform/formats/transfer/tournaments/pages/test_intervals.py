@@ -107,6 +107,7 @@ def test_a_leaderboard_shows_intervals_and_what_they_separate(client: Client, pl
     page = text_of(client, f"{BOARD}/defence")
     for text in (
         "95 % interval",
+        "75 %</text>",
         "(1)</span>",
         "(2)</span>",
         "(3)</span>",
