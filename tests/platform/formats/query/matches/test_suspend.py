@@ -136,10 +136,10 @@ def test_a_worker_stops_the_players_of_a_piece_that_it_has_lost(match: Match, wo
     queue.take_back()
     heartbeat.beat()
     with (
+        pytest.raises((StoppedError, LostClaimError)),  # also where players are ended with the session
         pieces.session(claim, heartbeat) as session,
         heartbeat.once_lost(claim.piece, session.stop),
         heartbeat,
-        pytest.raises((StoppedError, LostClaimError)),
     ):
         session.play(claim)
     assert not pieces.release(claim, fault="none")
