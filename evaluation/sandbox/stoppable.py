@@ -114,7 +114,7 @@ class _StoppableRun(PlayerRun):
         return ending
 
     def finish(self) -> Ending:
-        """End the run, whoever asks."""
+        """End the run, for its own thread or for another one."""
         with self._ending:
             ending = self._run.end()
         self._sandbox.forget(self)
