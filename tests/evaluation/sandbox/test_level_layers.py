@@ -42,10 +42,14 @@ def look(image: str, *, read: bool) -> str:
 
 def test_what_a_container_read_cannot_be_seen_in_another() -> None:
     sandbox = DockerSandbox()
-    # another test may level the caches of this host meanwhile
+
+    def seen_after_levelling() -> str:
+        level_layers(sandbox.client, sandbox.base_image, sandbox.base_image, {})
+        return look(sandbox.base_image, read=False)
+
+    # another test may level the caches of this host meanwhile, or a container of its own may read the file
     assert any(look(sandbox.base_image, read=True) == look(sandbox.base_image, read=False) == "1" for _ in range(5))
-    level_layers(sandbox.client, sandbox.base_image, sandbox.base_image, {})
-    assert look(sandbox.base_image, read=False) == "0"
+    assert any(seen_after_levelling() == "0" for _ in range(5))
 
 
 def test_an_engine_without_the_switch_levels_the_files(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import io
 import os
 import re
+import signal
 import socket
 import subprocess
 import sys
 import tomllib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from unittest.mock import Mock
 
@@ -75,6 +76,16 @@ def test_an_entry_whose_package_is_missing_is_left_out(
     assert lines == (left_out if missing else [])
 
 
+@pytest.fixture
+def _signal_handlers_stay() -> Iterator[None]:
+    """The command handles signals to its end, which is that of its process; this one goes on."""
+    before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)
+
+
+@pytest.mark.usefixtures("_signal_handlers_stay")
 def test_a_format_without_a_demo_is_refused_with_the_formats_that_have_one(root: Path) -> None:
     with pytest.raises(CommandError, match=r"curves, of which there is no demo\n  fix: .* query or transfer"):
         call_command("demo", competition=root / "competitions" / "digits-curves.toml")
