@@ -52,7 +52,9 @@ def installed_wheel() -> str:
     """Return the SHA-256 of the wheel that this program was installed from, as pip noted it; "" for a checkout."""
     try:
         origin = json.loads(distribution("gauntlet-arena").read_text("direct_url.json") or "{}")
-        return str(origin.get("archive_info", {}).get("hashes", {}).get("sha256", ""))
+        archive = origin.get("archive_info", {})
+        # pip before 23.1 notes one "hash" alone (PEP 610), such as that of Debian 12
+        return str(archive.get("hashes", {}).get("sha256") or archive.get("hash", "").removeprefix("sha256="))
     except (PackageNotFoundError, ValueError, AttributeError):
         return ""
 
