@@ -23,6 +23,7 @@ VERSION_HEADER, KIT_HEADER = "Gauntlet-Version", "Gauntlet-Kit"
 
 _VERSION = re.compile(r"[\w.+!-]{1,40}")
 _DIGEST = re.compile(r"[0-9a-f]{64}")
+_KEY = re.compile(r"/kit/files/([0-9a-f]{16})/")
 _SECONDS = 10
 _MOST_BYTES = 1 << 20
 _noted: set[str] = set()
@@ -38,7 +39,8 @@ def note_version(site: str, headers: Message) -> None:
     if site in _noted or not _VERSION.fullmatch(version):
         return
     same_version = version == __version__
-    if same_version and not (_DIGEST.fullmatch(kit) and installed_wheel() not in {"", kit}):
+    installed = installed_wheel()
+    if same_version and (not installed or not _DIGEST.fullmatch(kit) or kit.startswith(installed)):
         return
     _noted.add(site)
     if _said_today(site, version, kit):
@@ -49,12 +51,15 @@ def note_version(site: str, headers: Message) -> None:
 
 @lru_cache(maxsize=1)
 def installed_wheel() -> str:
-    """Return the SHA-256 of the wheel that this program was installed from, as pip noted it; "" for a checkout."""
+    """Return the SHA-256 of the wheel that this program was installed from, as pip noted it; "" for a checkout.
+
+    Of pip before 23.1, such as that of Debian 12, only its beginning, which is in the address of the wheel.
+    """
     try:
         origin = json.loads(distribution("gauntlet-arena").read_text("direct_url.json") or "{}")
-        archive = origin.get("archive_info", {})
-        # pip before 23.1 notes one "hash" alone (PEP 610), such as that of Debian 12
-        return str(archive.get("hashes", {}).get("sha256") or archive.get("hash", "").removeprefix("sha256="))
+        digest = origin.get("archive_info", {}).get("hashes", {}).get("sha256")
+        key = _KEY.search(origin.get("url", ""))
+        return str(digest or (key[1] if key else ""))
     except (PackageNotFoundError, ValueError, AttributeError):
         return ""
 
