@@ -9,6 +9,7 @@ import socket
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import requests
@@ -76,7 +77,7 @@ class SiteSupervisor:
                 raise Fault(f"the {name} ended with status {process.returncode}; see {self._log_of(name)}")
 
     def stop(self) -> None:
-        """Stop all, gracefully first. A running piece is played again at the next start."""
+        """Stop all, gracefully first, with what they started. A running piece is played again at the next start."""
         for number, patience in ((signal.SIGTERM, STOP_SECONDS), (signal.SIGQUIT, 5.0), (signal.SIGKILL, 5.0)):
             deadline = time.monotonic() + patience
             for process in self._running.values():
@@ -87,6 +88,9 @@ class SiteSupervisor:
                     process.wait(max(0.0, deadline - time.monotonic()))
                 except subprocess.TimeoutExpired:
                     continue
+        for process in self._running.values():
+            with suppress(ProcessLookupError):  # a worker that had to be killed leaves its beat
+                os.killpg(process.pid, signal.SIGKILL)
         self._running.clear()
 
     def _launch(self, name: str, command: list[str]) -> None:
