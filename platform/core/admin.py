@@ -17,6 +17,7 @@ from core.models import Event, SiteIdentity
 class EventAdmin(ReadOnlyAdmin):
     """Events, newest first."""
 
+    compressed = True
     list_display = ("at", "says", "reason", "verb", "subject", "by")
     list_filter = ("verb",)
     list_select_related = ("by",)

@@ -56,6 +56,7 @@ IN_A_COMPETITION = ("round__competition", RelatedOnlyFieldListFilter)
 class RoundAdmin(AddableAdmin):
     """Rounds, newest first."""
 
+    compressed = True
     organised_by = "competition__organiser_roles"
     counts = ("entries", "objections", "releases")
     list_display = (

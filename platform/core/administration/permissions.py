@@ -90,6 +90,8 @@ class ReadOnlyAdmin(Page):
     """What a person needs who sees the rows."""
     changing: ClassVar[Right] = Right.RUN
     """What a person needs who adds, changes or deletes rows, on pages where anybody may. Actions have their own."""
+    compressed: ClassVar[bool] = False
+    """True for large pages that show no secret: see `core.compression`."""
     counts: ClassVar[tuple[str, ...]] = ()
     """Relations to the row. Each becomes a column with the number of related rows, linked to their list."""
     actions_detail: ClassVar[Sequence[str | Mapping[str, Any]]] = ()

@@ -33,6 +33,24 @@ def test_the_first_page_is_small(as_superuser: Client) -> None:
     assert len(set(files)) <= 12, "two fonts and the page come on top: at most 15 requests"
 
 
+@pytest.mark.parametrize("name", ["accounts_signuplink", "workers_hostcredential"])
+def test_a_page_that_shows_a_key_each_time_is_not_compressed(as_superuser: Client, rows: Any, name: str) -> None:
+    """Its length would tell the key to who can make somebody open it many times (BREACH)."""
+    rows.more()
+    model = next(each for each in admin.site._registry if each._meta.label_lower.replace(".", "_") == name)
+    row = model._default_manager.first()
+    assert row is not None
+    page = as_superuser.get(reverse(f"admin:{name}_change", args=[row.pk]), headers={"Accept-Encoding": "gzip"})
+    assert page.status_code == 200
+    assert "Content-Encoding" not in page
+
+
+@pytest.mark.parametrize("name", ["core_event_changelist", "rounds_round_changelist"])
+def test_the_largest_pages_are_compressed(as_superuser: Client, rows: Any, name: str) -> None:
+    rows.more()
+    assert as_superuser.get(reverse(f"admin:{name}"), headers={"Accept-Encoding": "gzip"})["Content-Encoding"] == "gzip"
+
+
 def requests_of(page: str) -> int:
     """Return how many requests a fresh browser makes: the page, its files and what they load: two fonts."""
     files = set(re.findall(r'(?:href|src)="(/static/[^"]+|/admin/jsi18n/)"', page))
