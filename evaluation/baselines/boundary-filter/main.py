@@ -31,8 +31,8 @@ An attack with a target takes the last one.
 GREY = (((-0.46, 0.87, -0.2), 28), ((0.7, 0.2, -0.65), 20), ((1.0, 1.0, 1.0), KEPT))
 """The same for grey images. A network for them has learned to look at grey, which has a third of all coefficients."""
 SMALLEST_START, LARGEST_START, START_GROWTH = 1.0, 20.0, 1.6  # their sizes (L2 of pixels / 255)
-STARTS, STARTS_OF_GREY = (18, 18), (9, 3)  # lines along noise for the first point, and those of them asked at a size
-START_SHARE = 50  # of the budget, one of so many parts is the most that is asked at a size
+STARTS, STARTS_OF_GREY = (18, 18), (9, 3)  # lines along noise for the first point, and how many are tried at each size
+START_SHARE = 0.02  # of the queries left, the most that are asked at one size
 NEARER = 0.97  # of the distance of the best start, at which the others are tried
 PROBES, TOGETHER = 25, 5  # queries between two steps, and between two draws
 PROBE = 0.3  # size of a probe, as a share of the distance
@@ -159,7 +159,7 @@ def first_point(model, image, target, subspaces, starts, rng):
     subspace of that noise. Else it is that of other attacks, and the subspace is the last one.
     """
     lines, at_a_size = starts
-    at_a_size = max(min(at_a_size, model.queries_left // START_SHARE), len(subspaces))
+    at_a_size = max(min(at_a_size, int(START_SHARE * model.queries_left)), len(subspaces))
     draws = [
         (subspace, direction(subspace, rng.standard_normal(len(subspace.scale)) * subspace.scale))
         for subspace in (subspaces * lines)[:lines]
