@@ -148,7 +148,7 @@ def meet(honest: Players, cheat: Path, sandbox: str, samples: list[Sample]) -> P
     rules = RULES
     if wanted.get("reason") == "never_connected":
         rules = replace(rules, setup_seconds=SHORT_SETUP)
-    elif wanted.get("reason") == "out_of_memory":  # a busy host gives no memory fast
+    elif {"out_of_memory", "inconsistent"} & set(reasons_of(wanted)):  # a busy host is slow to give memory and labels
         rules = replace(rules, attack_seconds_per_sample=20.0)
     return play(
         model=honest.player(sandbox, pair["model"]),
