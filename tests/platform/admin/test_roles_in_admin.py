@@ -84,6 +84,7 @@ ACTIONS: dict[str, Right | None] = {
     "workers.hostcredential.revoke": None,
     "workers.worker.drain": None,
     "competitions.competition.clone": None,
+    "competitions.uploadeddataset.make_competition": None,
     **dict.fromkeys(["submissions.submission.retry", "submissions.submission.refund"], ANSWER),
     **dict.fromkeys([f"accounts.accountrequest.{name}" for name in ("approve", "decline")], ANSWER),
     "accounts.signuplink.withdraw": ANSWER,
