@@ -91,6 +91,13 @@ def root() -> Path:
     return Path(__file__).resolve().parent.parent
 
 
+@pytest.fixture(scope="session")
+def shared_folder(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Path:
+    """A folder that all processes of this run share."""
+    own = tmp_path_factory.getbasetemp()
+    return own if worker_id == "master" else own.parent
+
+
 @pytest.fixture(autouse=True, scope="session")
 def _hear_interrupts() -> None:
     """A shell starts background jobs with SIGINT ignored, and programs that tests start would inherit that."""

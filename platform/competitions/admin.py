@@ -77,6 +77,7 @@ class CompetitionAdmin(EditableAdmin):
     list_filter = ("public", ("archived_at", EmptyFieldListFilter), "licence_policy")
     search_fields = ("slug", "title", "summary")
     date_hierarchy = "starts_at"
+    change_form_outer_before_template = "admin/competitions/hidden.html"
     fixed = ("slug", "smoke_opponent", "created_at", "archived_at")
     actions_detail: ClassVar[Sequence[str | Mapping[str, Any]]] = (
         "change_rules",

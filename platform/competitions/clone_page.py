@@ -21,6 +21,17 @@ from competitions.upload import UploadForm, uploaded
 from core.errors import Refusal
 from core.time_format import FIELD
 
+ABOUT = (
+    "The copy has its rules, tracks with their baselines, sample sets, freeze windows, rounds, pages and terms; no "
+    "teams, submissions or scores. It is hidden until you make it public."
+)
+
+
+def moment_field(label: str, help_text: str) -> DateTimeField:
+    """Return the field of a time, which a browser shows as a calendar."""
+    attrs = {"type": "datetime-local", "class": " ".join(INPUT_CLASSES)}
+    return DateTimeField(widget=DateTimeInput(format=FIELD, attrs=attrs), label=label, help_text=help_text)
+
 
 class CloneForm(Form):
     """What a copy has of its own."""
@@ -32,11 +43,7 @@ class CloneForm(Form):
         help_text="Part of its addresses. It never changes.",
     )
     title = CharField(max_length=120, widget=UnfoldAdminTextInputWidget())
-    starts_at = DateTimeField(
-        widget=DateTimeInput(format=FIELD, attrs={"type": "datetime-local", "class": " ".join(INPUT_CLASSES)}),
-        label="Start",
-        help_text="In UTC. Its end, freeze windows and rounds move by the same time.",
-    )
+    starts_at = moment_field("Start", "In UTC. Its end, freeze windows and rounds move by the same time.")
 
     def clean_slug(self) -> str:
         slug = str(self.cleaned_data["slug"])
@@ -56,8 +63,8 @@ def clone_page(request: HttpRequest, competition: Competition, context: dict[str
         else:
             context |= {"title": "Import a competition", "form": UploadForm(), "shown": uploaded(text.encode())}
             return TemplateResponse(request, "admin/competitions/upload.html", context)
-    context |= {"title": f"Clone {competition}", "form": form, "original": competition}
-    return TemplateResponse(request, "admin/competitions/clone.html", context)
+    context |= {"title": f"A competition like {competition}", "form": form, "about": ABOUT}
+    return TemplateResponse(request, "admin/competitions/before_preview.html", context)
 
 
 def copy_of(competition: Competition, *, slug: str, title: str, starts_at: Any) -> Mapping[str, Any]:

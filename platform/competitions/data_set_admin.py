@@ -7,15 +7,17 @@ from typing import Any
 from django.contrib import admin, messages
 from django.core.exceptions import PermissionDenied
 from django.forms import CharField, FileField, Form, SlugField
-from django.http import HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.template.defaultfilters import linebreaksbr
 from django.template.response import TemplateResponse
+from unfold.decorators import action
 from unfold.widgets import UnfoldAdminFileFieldWidget, UnfoldAdminTextareaWidget, UnfoldAdminTextInputWidget
 
 from accounts.selectors import signed_in_user
 from competitions.data_sets import LIMITS, request_data_set, sample_sets_text
-from competitions.models import DataSetUpload, UploadedDataSet
+from competitions.models import Competition, DataSetUpload, UploadedDataSet
+from competitions.new_competition_page import new_competition_page
 from core.administration.columns import labelled, linked
 from core.administration.permissions import ReadOnlyAdmin, is_superuser
 from core.errors import Refusal
@@ -49,6 +51,7 @@ class UploadedDataSetAdmin(ReadOnlyAdmin):
     list_display = ("name", "images", "class_count", "image_size", "repeated", "uploaded_by", "uploaded_at")
     list_select_related = ("uploaded_by",)
     search_fields = ("name", "licence")
+    actions_detail = ("make_competition",)
     fields = (
         *("name", "licence", "images", "sizes_of_splits", "classes", "image_size", "repeated", "in_sample_sets"),
         *("file_part", "digest", "uploaded_by", "uploaded_at"),
@@ -84,6 +87,17 @@ class UploadedDataSetAdmin(ReadOnlyAdmin):
     def file_part(self, row: UploadedDataSet) -> str:
         """Return tables for a competition's file, to be copied."""
         return sample_sets_text(row)
+
+    @action(description="Make a competition", permissions=["add"])  # type: ignore[untyped-decorator]
+    def make_competition(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        """Make a competition of the images, by an import of its file."""
+        images: UploadedDataSet | None = self.get_object(request, object_id)
+        if images is None:
+            raise Http404
+        competitions = self.admin_site._registry[Competition]
+        return new_competition_page(
+            request, images, self.admin_site.each_context(request) | {"opts": competitions.opts}
+        )
 
     def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return is_superuser(request)

@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
-from typing import IO, TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, Any
 
 from django.conf import settings
 from django.contrib.auth import get_user_model
@@ -261,13 +261,19 @@ def _is_being_prepared(name: str) -> Refusal:
 
 
 def sample_sets_text(made: UploadedDataSet) -> str:
-    """Return the tables of a competition's file that take their images from the set: disjoint parts of a secret order.
+    """Return the tables of a competition's file that take their images from the set."""
+    rules = {"shape": made.shape, "classes": len(made.class_names)}
+    return written({"rules": rules, "sample_sets": sample_set_tables(made)})
 
-    A set of one split gives a part of it to each purpose; with several, an organiser chooses.
+
+def sample_set_tables(made: UploadedDataSet) -> list[dict[str, Any]]:
+    """Return the sample sets of a competition's file that take their images from the set: parts of a secret order.
+
+    They share no image. A set of one split gives a part of it to each purpose; with several, an organiser chooses.
     """
     split, images = max(made.splits.items(), key=lambda item: item[1])
     count = images // len(SampleSet.Purpose)
-    sets = [
+    return [
         {
             "name": purpose.value,
             "purpose": purpose.value,
@@ -280,7 +286,6 @@ def sample_sets_text(made: UploadedDataSet) -> str:
         }
         for number, purpose in enumerate(SampleSet.Purpose)
     ]
-    return written({"rules": {"shape": made.shape, "classes": len(made.class_names)}, "sample_sets": sets})
 
 
 def _prepared(archive: IO[bytes], folder: Path, on_image: Callable[[str, int], None]) -> tuple[Store, Path]:

@@ -54,7 +54,7 @@ class RepeatedWork:
         if not self.evaluated and not self.seconds:
             return "No submission is evaluated again."
         number = "1 submission is" if self.evaluated == 1 else f"{self.evaluated:,} submissions are"
-        minutes = None if self.seconds is None else math.ceil(self.seconds / 60)
+        minutes = None if self.seconds is None else max(math.ceil(self.seconds / 60), 1)
         time = "no time is known yet" if minutes is None else f"about {duration(60 * minutes)} of worker time"
         return f"{number} evaluated again: {time}.{f' {self.note}' if self.note else ''}"
 

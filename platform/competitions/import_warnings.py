@@ -22,7 +22,7 @@ def _about_baselines(competition: Competition) -> Iterator[str]:
     for track in competition.tracks.all():
         unusable = {name: found for name in _bundled(track) if (found := works_only_on(track.name, name, source))}
         if not track.baselines:
-            yield f"Track {track.name} has no baselines. {competition_formats.of(competition).without_baselines}"
+            yield f"The track {track.title} has no baselines. {competition_formats.of(competition).without_baselines}"
         elif unusable:
             made_for = " and ".join(sorted(set(unusable.values())))
             yield (

@@ -14,6 +14,7 @@ from accounts.selectors import signed_in_user
 from competitions import organiser_pages
 from competitions.models import Announcement, Page, TermsAcceptance, TermsVersion
 from competitions.terms import publish_terms
+from core import clock
 from core.administration.columns import linked
 from core.administration.permissions import AddableAdmin, ManagedAdmin, ReadOnlyAdmin, is_superuser
 from core.roles import Right
@@ -84,6 +85,10 @@ class AnnouncementAdmin(ManagedAdmin):
     search_fields = ("title", "text", "competition__slug")
     date_hierarchy = "published_at"
     fixed = ("competition", "changed_at")
+
+    def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, Any]:
+        """Return the current time as the initial one: most announcements are published at once."""
+        return {"published_at": clock.now()} | super().get_changeform_initial_data(request)
 
     def save_model(self, request: HttpRequest, obj: Announcement, form: ModelForm[Any], change: bool) -> None:
         """Publish or change the announcement."""

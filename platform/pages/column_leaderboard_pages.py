@@ -196,7 +196,7 @@ class PlainPages(WithoutHistory):
         items: QuerySet[Any] = self.items._default_manager.all()
         items = items.filter(round=played)
         done, total = items.filter(state=WorkItem.State.PLAYED).count(), items.count()
-        words = f"{intcomma(done)} of {intcomma(total)} played"
+        words = f"{intcomma(done)} of {intcomma(total)} {self.items._meta.verbose_name_plural} played"
         return RoundProgress(stage="", words=words, note="", played=done, total=total)
 
     def match_address(self, shown: Round, key: str) -> str:
@@ -217,10 +217,12 @@ class PlainPages(WithoutHistory):
         waiting = self._waiting().aggregate(count=Count("pk"), since=Min("queued_at"))
         claimed = self._items(WorkItem.State.CLAIMED).count()
         count = waiting["count"] + claimed
-        waits = "item waits" if count == 1 else "items wait"
+        named = self.items._meta
+        waits = f"{named.verbose_name} waits" if count == 1 else f"{named.verbose_name_plural} wait"
+        title = str(named.verbose_name_plural).capitalize()
         return WorkQueue(
-            title="Waiting",
-            claimed_title="Being played",
+            title=f"{title} waiting",
+            claimed_title=f"{title} being played",
             waiting=waiting["count"],
             claimed=claimed,
             oldest_since=waiting["since"],

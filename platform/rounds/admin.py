@@ -19,7 +19,7 @@ from core.administration.columns import labelled, linked
 from core.administration.permissions import AddableAdmin, ReadOnlyAdmin, model_field_names
 from core.errors import Fault, Refusal
 from rounds import admin_actions
-from rounds.formats import schedule_title
+from rounds.formats import format_of, schedule_title
 from rounds.forms import PlanForm
 from rounds.models import Objection, Release, Round, RoundEntry, SigningKey
 from rounds.objections.selectors import objection_title
@@ -72,8 +72,14 @@ class RoundAdmin(AddableAdmin):
     list_select_related = ("competition", "window__competition", "sample_set__competition", "rules__competition")
     search_fields = ("title", "outcome", "commitment", "competition__slug")
     date_hierarchy = "planned_at"
-    fields = model_field_names(Round, without=["salt", "field_salt"])
-    actions = ("freeze", "start", "pause", "resume", "cancel", "publish", "release", "withdraw")
+    fields = (
+        *("competition", "number", "title", "kind", "shown_schedule"),
+        *model_field_names(
+            Round, without=["competition", "number", "title", "kind", "schedule", "window", "salt", "field_salt"]
+        ),
+    )
+    readonly_fields = ("shown_schedule",)
+    actions = ("freeze", "start", "pause", "resume", "publish", "release", "withdraw", "cancel")
     actions_detail = actions
     change_form_outer_before_template = "admin/rounds/dashboard.html"
 
@@ -91,6 +97,12 @@ class RoundAdmin(AddableAdmin):
         """Return the title that the round's format gives to its schedule."""
         return schedule_title(round_)
 
+    def get_fields(self, request: HttpRequest, obj: Round | None = None) -> list[Any]:
+        """Leave out the guard where the format of the round has none."""
+        fields = super().get_fields(request, obj)
+        guarded = obj is not None and "guard" in format_of(obj).plan_fields()
+        return [name for name in fields if guarded or name != "guard"]
+
     def get_actions_detail(self, request: HttpRequest, object_id: Any) -> list[Any]:
         """Return the actions that the state of the round allows."""
         shown = self.get_object(request, object_id)
@@ -104,7 +116,11 @@ class RoundAdmin(AddableAdmin):
     ) -> HttpResponse:
         """Show the organiser's dashboard, which refreshes itself while the round plays."""
         shown = self.get_object(request, object_id)
-        extra = {"dashboard": dashboard(shown)} if shown else {}
+        extra: dict[str, Any] = {}
+        if shown:
+            page = dashboard(shown)
+            offered = {each.action_name: each for each in self.get_actions_detail(request, object_id)}
+            extra = {"dashboard": page, "next_action": offered.get(f"rounds_round_{page.next_act}")}
         response: HttpResponse = super().change_view(request, object_id, form_url, (extra_context or {}) | extra)
         if shown and shown.state == Round.State.PLAYING:
             response.headers["Refresh"] = "15"

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection, Mapping, Sequence
+
 from core.administration.actions import AdminAction
+from core.errors import Refusal, refuse_all
 from core.roles import Right
 from rounds import services
 from rounds.formats import format_of
-from rounds.forms import PartForm
-from rounds.models import Round
+from rounds.forms import PartsForm, PublishForm
+from rounds.models import Release, Round
 from rounds.objections.closing import answer
 from rounds.objections.selectors import objection_title
 from rounds.planning.freeze import freeze
@@ -71,26 +74,71 @@ PUBLISH = AdminAction(
     "configured, a new validation set is drawn from further images of its split. If the list below changes before you "
     "confirm, nothing is published.",
     "published",
-    lambda row, by, reason, seen: publish(round_=row, by=by, reason=reason, previewed=seen),
+    lambda row, by, reason, seen, ends_window: publish(
+        round_=row, by=by, reason=reason, previewed=seen, ends_window=ends_window
+    ),
+    form=PublishForm,
     notes=_before_publishing,
     rehearsed=False,  # it draws a validation set, and has a preview of its own
     digest=_preview_digest,
 )
+
+
+Choices = Mapping[str, Sequence[tuple[str, str]]]
+
+
+def _parts_to_release(rows: Sequence[Round]) -> Choices:
+    possible = {part for row in rows for part, refused in releasing.refused_parts(row).items() if not refused}
+    return _choices(possible)
+
+
+def _public_parts(rows: Sequence[Round]) -> Choices:
+    return _choices({part for row in rows for part in releasing.released(row)})
+
+
+def _choices(parts: Collection[str]) -> Choices:
+    return {"part": [(part.value, part.label) for part in Release.Part if part in parts]}
+
+
+def _not_now(row: Round) -> list[str]:
+    """Return why parts of a round are not offered, in sentences."""
+    return [f"{part.label.capitalize()}: {why}." for part, why in releasing.refused_parts(row).items() if why]
+
+
+def _of_each(act: Callable[[str], object], parts: Sequence[str]) -> None:
+    """Do an act with each part; raise `Refusal` with what was refused once all are tried."""
+    refused = []
+    for part in parts:
+        try:
+            act(part)
+        except Refusal as refusal:
+            refused.append(refusal)
+    if refused:
+        refuse_all(refused)
+
+
 RELEASE = AdminAction(
     "Release",
-    "The part becomes public on the round's page. You can withdraw it, but existing copies remain.",
+    "The parts become public on the round's page. You can withdraw them, but existing copies remain.",
     "released in part",
-    lambda row, by, reason, part: releasing.release(round_=row, part=part, by=by, reason=reason),
-    form=PartForm,
+    lambda row, by, reason, part: _of_each(
+        lambda each: releasing.release(round_=row, part=each, by=by, reason=reason), part
+    ),
+    form=PartsForm,
+    choices=_parts_to_release,
+    notes=_not_now,
 )
 
 
 WITHDRAW = AdminAction(
     "Withdraw",
-    f"The part is no longer served. {releasing.COPIES_REMAIN}",
+    f"The parts are no longer served. {releasing.COPIES_REMAIN}",
     "withdrawn in part",
-    lambda row, by, reason, part: releasing.withdraw_part(round_=row, part=part, by=by, reason=reason),
-    form=PartForm,
+    lambda row, by, reason, part: _of_each(
+        lambda each: releasing.withdraw_part(round_=row, part=each, by=by, reason=reason), part
+    ),
+    form=PartsForm,
+    choices=_public_parts,
 )
 CONFIRM_LICENCE = AdminAction(
     "Confirm licence",

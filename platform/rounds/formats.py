@@ -53,6 +53,8 @@ class RoundFormat(Protocol):
     """The format of new result bundles, kept with a round at its freeze, as its field commits to it."""
     publication_effect: str
     """What publishing does beside making the result public, in sentences, for the confirmation page."""
+    makes_images: bool
+    """Whether what is played makes perturbed images that can be released."""
 
     @property
     def schedules(self) -> Mapping[str, str]:
@@ -217,6 +219,8 @@ class PlayedAlone:
 
 class WithoutPerturbedImages:
     """The answers of a format that makes no images."""
+
+    makes_images = False
 
     def perturbed_table(self, round_: Round) -> bytes:
         """Raise `Refusal`: there is nothing to release."""

@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from django.db.models import QuerySet
-from django.forms import CharField, ChoiceField, IntegerField, ModelChoiceField, SplitDateTimeField
+from django.forms import (
+    BooleanField,
+    CharField,
+    ChoiceField,
+    IntegerField,
+    ModelChoiceField,
+    MultipleChoiceField,
+    SplitDateTimeField,
+)
 from unfold.widgets import (
+    UnfoldAdminCheckboxSelectMultipleWidget,
     UnfoldAdminIntegerFieldWidget,
     UnfoldAdminSelectWidget,
     UnfoldAdminSplitDateTimeWidget,
     UnfoldAdminTextInputWidget,
+    UnfoldBooleanWidget,
 )
 
 from competitions.models import MAX_OBJECTION_DAYS, Competition, SampleSet
@@ -18,13 +28,39 @@ from core.administration.actions import ReasonForm
 from rounds.formats import round_formats
 from rounds.models import Release, Round
 
+if TYPE_CHECKING:
+    SampleSetChoiceField = ModelChoiceField[SampleSet]
+else:
+    SampleSetChoiceField = ModelChoiceField
+
 SECRET = (SampleSet.Purpose.TEST, SampleSet.Purpose.FINAL)
 
 
-class PartForm(ReasonForm):
-    """The part of a round to release or withdraw."""
+class PublishForm(ReasonForm):
+    """What is done together with the publication."""
 
-    part = ChoiceField(choices=Release.Part.choices, widget=UnfoldAdminSelectWidget)
+    ends_window = BooleanField(
+        required=False,
+        initial=True,
+        label="End the freeze window",
+        widget=UnfoldBooleanWidget,
+        help_text="Submissions are accepted again from now on. Nothing happens if it has ended.",
+    )
+
+
+class PartsForm(ReasonForm):
+    """The parts of a round to release or withdraw."""
+
+    part = MultipleChoiceField(
+        choices=Release.Part.choices, label="Parts", widget=UnfoldAdminCheckboxSelectMultipleWidget
+    )
+
+
+class SourceField(SampleSetChoiceField):
+    """A sample set to draw from, named with the number of its images."""
+
+    def label_from_instance(self, obj: SampleSet) -> str:
+        return f"{obj} ({obj.count:,} images)"
 
 
 class PlanForm(ReasonForm):
@@ -41,7 +77,7 @@ class PlanForm(ReasonForm):
         widget=UnfoldAdminSelectWidget,
         help_text="The final ranks for prizes.",
     )
-    source = ModelChoiceField(
+    source = SourceField(
         SampleSet.objects.none(),
         label="Samples from",
         widget=UnfoldAdminSelectWidget,

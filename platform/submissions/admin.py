@@ -19,6 +19,7 @@ from submissions import hiding, services
 from submissions.extension_points import published_titles
 from submissions.models import Build, LogChunk, Player, QuotaSlot, Submission
 from submissions.organiser_history import history_of
+from submissions.quota_ledger import awaiting_organiser
 
 PersonAdmin.add_counts("submissions")
 CompetitionAdmin.add_counts("players")
@@ -99,6 +100,8 @@ class SubmissionAdmin(ReadOnlyAdmin):
             }
             if shown.state != Submission.State.REJECTED:
                 hidden.add("retry")
+            if not awaiting_organiser().filter(submission=shown).exists():
+                hidden.add("refund")
         every = super().get_actions_detail(request, object_id)  # type: ignore[misc]
         return [each for each in every if each.action_name.removeprefix("submissions_submission_") not in hidden]
 

@@ -10,6 +10,7 @@ from datetime import datetime
 from core.event_log import name_of
 from core.models import Event
 from core.time_format import elapsed
+from submissions import quota_ledger
 from submissions.models import Build, LogChunk, QuotaSlot, Submission
 from submissions.selectors import faults_of, tracebacks_of
 
@@ -17,6 +18,15 @@ LOG_LINES = 30
 """Number of the last lines of a log that are shown: the end says why it ended."""
 
 MOST_EVENTS = 50
+
+_BECAUSE = {
+    quota_ledger.AWAITS_ORGANISER: "after a platform error; an organiser decides on its refund",
+    quota_ledger.BUILD_REJECTED: "because the build was rejected",
+    quota_ledger.FAULT: "after a platform error",
+    quota_ledger.OVERDUE: "because no worker took it in time",
+    quota_ledger.PUSH_BROKEN_OFF: "because the push broke off",
+    quota_ledger.WITHDRAWN: "because it was withdrawn",
+}
 
 
 @dataclass(frozen=True)
@@ -43,6 +53,14 @@ class History:
     attempts: Sequence[BuildAttempt]
     events: Sequence[Event]
     slot: QuotaSlot | None
+
+    @property
+    def slot_in_words(self) -> str:
+        """What became of the slot, and why."""
+        if self.slot is None:
+            return ""
+        words = ["its slot is", self.slot.get_state_display(), _BECAUSE.get(self.slot.reason, "")]
+        return " ".join(filter(None, words))
 
 
 def history_of(submission: Submission) -> History:

@@ -34,6 +34,11 @@ PUSH_BROKEN_OFF = "push_broken_off"
 WITHDRAWN = "withdrawn"
 
 
+def awaiting_organiser() -> QuerySet[QuotaSlot]:
+    """Return the slots that platform errors used and only an organiser may refund."""
+    return QuotaSlot.objects.filter(state=QuotaSlot.State.USED, reason=AWAITS_ORGANISER)
+
+
 def lock(repository: Repository) -> None:
     """Lock the repository's row until the transaction ends: all quota decisions wait here."""
     Repository.objects.select_for_update().get(pk=repository.pk)

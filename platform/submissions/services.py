@@ -169,9 +169,8 @@ def refund_fault(*, submission: Submission, by: User, reason: str) -> None:
     require(by, submission.repository.entry.competition, Right.ANSWER)
     with transaction.atomic():
         quota_ledger.lock(submission.repository)
-        slot = QuotaSlot.objects.filter(submission=submission).first()
-        waits = slot is not None and (slot.state, slot.reason) == (QuotaSlot.State.USED, quota_ledger.AWAITS_ORGANISER)
-        if not waits:
+        if not quota_ledger.awaiting_organiser().filter(submission=submission).exists():
+            slot = QuotaSlot.objects.filter(submission=submission).first()
             raise RefusedInState(
                 f"the slot of submission {submission.pk} does not wait for an organiser",
                 state=slot.state if slot else "no slot",

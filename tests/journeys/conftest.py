@@ -39,13 +39,6 @@ def make_site(root: Path, tmp_path: Path, slot: Slot) -> Iterator[MakeSite]:
 
 
 @pytest.fixture(scope="session")
-def shared_folder(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Path:
-    """A folder that all processes of this run share."""
-    own = tmp_path_factory.getbasetemp()
-    return own if worker_id == "master" else own.parent
-
-
-@pytest.fixture(scope="session")
 def season(root: Path, shared_folder: Path, slot: Slot) -> Iterator[PlayedSeason]:
     """The demo of the small competition on the services, with a development round and a released final.
 

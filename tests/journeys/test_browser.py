@@ -4,35 +4,25 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing
 from pathlib import Path
-from typing import Literal, TypeAlias
 
 import pytest
 import requests
-from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Browser, Page, ViewportSize, expect, sync_playwright
+from playwright.sync_api import Browser, Page, expect
 
+from tests.browser import Scheme, opened, problems_of, started_browser
 from tests.journeys.sites import MakeSite, PlayedSeason, Site, networks_of_host
 from tests.slots import Slot
 
 pytestmark = pytest.mark.timeout(2400)  # the first one waits until the season is played
 
-SEEN = ("critical", "serious")
-"""The impacts of what axe-core finds that no page may have."""
-
-Scheme: TypeAlias = Literal["light", "dark"]
-
 LOOKS: tuple[tuple[int, Scheme], ...] = ((1440, "light"), (360, "dark"))
 """Widths in pixels and colour schemes that pages are checked in."""
-
-TIMEOUT_MS = 30_000
-"""How long an action or an expectation waits for a page of a busy host."""
 
 HOME, BOARD = "/", "/competitions/small/leaderboards/untargeted"
 DOCUMENTS = ("/docs/first-model", "/docs/performance", "/docs/decisions/0001-only-queried-images-count")
@@ -69,14 +59,8 @@ def _wait_for(address: str, server: subprocess.Popen[bytes]) -> None:
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    """Debian's Chromium, or the one on the PATH."""
-    program = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-    assert program is not None, "these tests need Chromium: apt-get install chromium"
-    with sync_playwright() as playwright:
-        # containers give no user namespaces to its own sandbox; the pages are the site's
-        started = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
+    with started_browser() as started:
         yield started
-        started.close()
 
 
 @pytest.fixture(autouse=True)
@@ -85,27 +69,11 @@ def _networks_stay(site: Site, shared_folder: Path) -> Iterator[None]:
         yield
 
 
-@contextmanager
-def opened(browser: Browser, site: Site, *, width: int = 1440, scheme: Scheme = "light") -> Iterator[Page]:
-    """A page of the site, on which no script fails and nothing breaks its policies."""
-    size: ViewportSize = {"width": width, "height": 900}
-    context = browser.new_context(base_url=site.url, viewport=size, color_scheme=scheme)
-    page = context.new_page()
-    page.set_default_timeout(TIMEOUT_MS)
-    expect.set_options(timeout=TIMEOUT_MS)
-    problems: list[str] = []
-    page.on("console", lambda message: problems.append(message.text) if message.type == "error" else None)
-    page.on("pageerror", lambda error: problems.append(str(error)))
-    yield page
-    context.close()
-    assert not problems, problems
-
-
 def test_a_reader_compares_attacks_opens_a_match_and_follows_the_final_to_its_images(
     site: Site, browser: Browser
 ) -> None:
     """Read a board, compare two attacks, open the matrix and a match, follow the final to its winners and images."""
-    with opened(browser, site) as page:
+    with opened(browser, site.url) as page:
         page.goto(HOME)
         page.get_by_role("link", name="Leaderboards").first.click()
         page.get_by_role("link", name="Untargeted attacks").first.click()
@@ -139,7 +107,7 @@ def test_a_reader_compares_attacks_opens_a_match_and_follows_the_final_to_its_im
 
 
 def test_the_keyboard_is_enough(site: Site, browser: Browser) -> None:
-    with opened(browser, site) as page:
+    with opened(browser, site.url) as page:
         page.goto(HOME)
         page.keyboard.press("Tab")
         assert focused(page) == "Skip to the content"
@@ -196,29 +164,16 @@ def addresses(page: Page) -> list[str]:
 
 def test_axe_finds_nothing_serious_and_no_page_is_wider_than_the_screen(site: Site, browser: Browser) -> None:
     found: dict[str, list[str]] = {}
-    with opened(browser, site) as page:
+    with opened(browser, site.url) as page:
         pages = addresses(page)
     assert len(pages) > 15
     for width, scheme in LOOKS:
-        with opened(browser, site, width=width, scheme=scheme) as page:
+        with opened(browser, site.url, width=width, scheme=scheme) as page:
             for address in pages:
                 page.goto(address)
                 if problems := problems_of(page):
                     found[f"{address} at {width}, {scheme}"] = problems
     assert not found
-
-
-def problems_of(page: Page) -> list[str]:
-    """What axe-core finds on a page, and whether it is wider than the screen."""
-    problems = [
-        f"{each['id']}: {node['html']}"
-        for each in Axe().run(page).response["violations"]
-        if each["impact"] in SEEN
-        for node in each["nodes"]
-    ]
-    if page.evaluate("document.documentElement.scrollWidth > innerWidth"):
-        problems.append("it is wider than the screen")
-    return problems
 
 
 def sign_in(page: Page, site: Site, name: str) -> None:
@@ -231,47 +186,9 @@ def sign_in(page: Page, site: Site, name: str) -> None:
     page.wait_for_url(lambda address: "/login" not in address)
 
 
-def test_an_organiser_acts_with_the_scripts_of_the_admin(site: Site, browser: Browser) -> None:
-    """Lists, menus and confirmations; `platform/rounds/test_organiser_journey.py` has the acts. All are taken back."""
-    with opened(browser, site) as page:
-        sign_in(page, site, "olga")
-        page.goto("/admin/submissions/submission/?state__exact=ready")
-        page.locator("input.action-select").first.check()
-        page.select_option("select[name=action]", "disqualify")  # shown by a script, once a row is checked
-        page.get_by_role("button", name="Run").click()
-        confirm(page, "Disqualify", "It reads the clock.")
-        expect(page.get_by_text("1 of 1 disqualified.")).to_be_visible()
-        page.goto("/admin/submissions/submission/?disqualified_at__isempty=0")
-        page.locator("#result_list tbody a[href*='/submissions/submission/']").first.click()
-        page.get_by_role("link", name="Reinstate").click()
-        confirm(page, "Reinstate", "It does not.")
-        expect(page.get_by_text("1 of 1 reinstated.")).to_be_visible()
-
-        page.goto("/admin/competitions/competition/")
-        page.locator("#result_list tbody a[href*='/competitions/competition/']").first.click()
-        page.get_by_role("link", name="Change the rules").click()
-        budget = page.locator("input[name=query_budget]")
-        budget.fill(str(int(budget.input_value()) + 1))
-        page.get_by_role("button", name="Preview").click()
-        expect(page.get_by_text("evaluated again")).to_be_visible()  # nothing is stored before the reason
-        page.go_back()
-        page.go_back()
-        page.locator("a:visible").filter(has_text="More").first.click()
-        page.get_by_role("link", name="Delete or archive").click()
-        page.fill("input[name=slug]", "another-one")
-        confirm(page, "Delete or archive", "It is over.")
-        expect(page.get_by_text("is not the short name of")).to_be_visible()
-
-
-def confirm(page: Page, title: str, reason: str) -> None:
-    """Give the reason that an action asks for, and confirm."""
-    page.fill("textarea[name=reason]", reason)
-    page.get_by_role("button", name=title).click()
-
-
 def test_a_team_replays_the_path_of_its_attack(site: Site, browser: Browser) -> None:
     """On the pictures of its smoke test, under the site's own policies: the page runs no inline script or style."""
-    with opened(browser, site) as page:
+    with opened(browser, site.url) as page:
         sign_in(page, site, "olga")
         page.goto(BOARD)
         links = page.locator("table.board a[href^='/submissions/']").evaluate_all("all => all.map(each => each.href)")

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -74,6 +74,8 @@ class AdminAction:
     """Past participle for the success message, e.g. "retried"."""
     call: Callable[..., object]
     form: type[ReasonForm] = ReasonForm
+    choices: Callable[[Sequence[Any]], Mapping[str, Sequence[tuple[str, str]]]] | None = None
+    """The choices that the confirmation page offers for the selected rows, by field of `form`."""
     needs: Right = Right.RUN
     """What a person needs in the competition of the rows."""
     together: bool = False
@@ -150,6 +152,8 @@ def _confirmation_page(
 ) -> HttpResponse:
     meta = page.model._meta
     rows = [each for each in previews if not each.refusal]
+    for name, choices in (definition.choices([each.row for each in rows]) if definition.choices else {}).items():
+        form.fields[name].choices = choices  # type: ignore[attr-defined]
     context = {
         **page.admin_site.each_context(request),
         "title": definition.title,

@@ -309,6 +309,14 @@ class AddableAdmin(ReadOnlyAdmin):
     def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return self.may(self.changing, request, obj)
 
+    def formfield_for_foreignkey(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
+        """Return the field, with its only choice chosen where it is required."""
+        field = super().formfield_for_foreignkey(db_field, request, **kwargs)
+        if field is not None and field.required and field.queryset is not None:
+            choices = field.queryset[:2]
+            field.initial = choices[0] if len(choices) == 1 else None
+        return field
+
 
 class ManagedAdmin(AddableAdmin, EditableAdmin):
     """Base of pages on which those add and delete rows who may change them."""

@@ -21,13 +21,12 @@ from formats.curves import NAME, scores
 from formats.curves.best_known.proof_check import wrong_improvements
 from formats.curves.engine_adapter import commitment_to_field, outcome_of, ranking_value, standing_lines
 from formats.curves.models import Benchmark, ModelScore
+from formats.curves.round_dashboard import dashboard_part, preview
 from formats.curves.rules import curves_rules
 from rounds.engine_adapter import bundle_submission, encode
 from rounds.formats import Counting, LeaderboardsContinue, PlayedAlone, PlayedWhileRunning, WithoutPerturbedImages
 from rounds.models import Round, RoundEntry
 from rounds.planning.entries import frozen
-from rounds.publishing.preview import Preview, moved, places_of
-from rounds.running.dashboard_tables import DashboardPart, places
 from rounds.running.transitions import locked, move
 from submissions.selectors import ready_submissions
 
@@ -90,14 +89,11 @@ class CurvesRounds(LeaderboardsContinue, PlayedAlone, PlayedWhileRunning, Withou
         lines = [_head(round_, rules), *models, *(line for each in entries for line in benchmarks[each.pk])]
         return BytesIO(encode(lines))
 
-    def dashboard_part(self, round_: Round, views: Sequence[Preview]) -> DashboardPart:
-        return DashboardPart(changes=places(views))
+    dashboard_part = staticmethod(dashboard_part)
+    preview = staticmethod(preview)
 
     def playing_workers(self) -> Collection[str]:
         return set(Benchmark.objects.filter(state=Benchmark.State.CLAIMED).values_list("worker", flat=True))
-
-    def preview(self, round_: Round) -> list[Preview]:
-        return places_of(round_, moved)
 
     def being_played(self, sets: QuerySet[SampleSet]) -> QuerySet[SampleSet]:
         going_on = Benchmark.objects.exclude(state__in=[Benchmark.State.PLAYED, Benchmark.State.FAILED])

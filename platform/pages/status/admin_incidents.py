@@ -18,6 +18,7 @@ from pages.status import failed_submissions
 from pages.status.incidents import RowsToFix, Urgency
 from pages.status.site_status import late_submissions
 from rounds.models import Objection
+from submissions import quota_ledger
 from workers.selectors import hosts_out_of_service, live_workers, workers_without_heartbeat
 
 MOST_LINKED = 200
@@ -52,7 +53,7 @@ def _kinds() -> list[RowsToFix]:
         RowsToFix(
             Urgency.REFUND,
             "Slots that only an organiser refunds",
-            failed_submissions.slots_to_refund(),
+            quota_ledger.awaiting_organiser(),
             "Platform errors used more slots of these teams in a day than the site refunds. Open the submission and "
             "choose Refund slot.",
         ),

@@ -7,8 +7,7 @@ from datetime import timedelta
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from core import clock
-from submissions.models import QuotaSlot, Submission
-from submissions.quota_ledger import AWAITS_ORGANISER
+from submissions.models import Submission
 
 SHOWN = timedelta(days=7)
 """How long a submission that ended by platform errors is an incident, unless its team submits again."""
@@ -19,8 +18,3 @@ def failed_submissions() -> QuerySet[Submission]:
     newer = Submission.objects.filter(repository=OuterRef("repository"), pk__gt=OuterRef("pk"))
     ended = Q(state=Submission.State.REJECTED, cause=Submission.Cause.PLATFORM, state_since__gt=clock.now() - SHOWN)
     return Submission.objects.filter(ended, ~Exists(newer))
-
-
-def slots_to_refund() -> QuerySet[QuotaSlot]:
-    """Return the slots that platform errors used and only an organiser may refund."""
-    return QuotaSlot.objects.filter(state=QuotaSlot.State.USED, reason=AWAITS_ORGANISER)

@@ -15,6 +15,7 @@ from core import clock
 from pages.formats import PageFormat, WorkQueue, formats_named
 from pages.status import failed_submissions
 from pages.status.incidents import Incident, Urgency
+from submissions import quota_ledger
 from submissions.models import Submission
 from workers.models import Worker
 from workers.selectors import (
@@ -177,7 +178,7 @@ def _failures() -> list[Incident]:
                 ),
             )
         )
-    if count := failed_submissions.slots_to_refund().count():
+    if count := quota_ledger.awaiting_organiser().count():
         found.append(
             Incident(
                 Urgency.REFUND,

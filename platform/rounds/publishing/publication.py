@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING
 from django.db import transaction
 from django.db.models import Q
 
+from competitions.freeze_windows import end_window
+from competitions.models import FreezeWindow
 from competitions.selectors import require
 from competitions.validation_set_renewal import Renewal, draw_validation_set, keep_validation_set
-from core import event_log, platform_error_report
+from core import clock, event_log, platform_error_report
 from core.database_failures import FAILURES
 from core.errors import HostFault, Refusal, RefusedInState
 from core.roles import Right
@@ -28,10 +30,13 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 
-def publish(*, round_: Round, by: User, reason: str = "", previewed: str | None = None) -> None:
+def publish(
+    *, round_: Round, by: User, reason: str = "", previewed: str | None = None, ends_window: bool = False
+) -> None:
     """Publish the result, and put into force what the preview shows, as new pools: both or neither.
 
     `previewed` is the `preview_digest` that a person confirmed; anything else is rejected. None skips the check.
+    `ends_window` also ends the freeze window of the round, where it is open.
 
     From then on submissions are measured on new validation samples if the competition has them; if it has none left,
     the round says so. Raise `Refusal`.
@@ -53,7 +58,13 @@ def publish(*, round_: Round, by: User, reason: str = "", previewed: str | None 
         round_format.publish(current, views, by)
         move(current, "publish", by=by, reason=reason, outcome=current.outcome)
         _renew(current, renewal)
+        if ends_window and _is_open(current.window):
+            end_window(window=current.window, by=by, reason=reason)
     round_.refresh_from_db()
+
+
+def _is_open(window: FreezeWindow) -> bool:
+    return window.called_off_at is None and window.starts_at < clock.database_now() < window.ends_at
 
 
 def _check_seen(current: Round, views: Sequence[Preview], previewed: str | None) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from typing import IO, TYPE_CHECKING
 
 from django.db import transaction
@@ -172,6 +172,29 @@ def public_entries(competition: Competition) -> list[RoundEntry]:
     return _cloneable(RoundEntry.objects.filter(round__in=with_code.values("round")))
 
 
+def parts_of(round_: Round) -> list[Release.Part]:
+    """Return the parts that the round has: not every format makes images, and not every round hears objections."""
+    missing = {
+        Release.Part.OBJECTIONS: not round_.objection_days,
+        Release.Part.PERTURBED: not format_of(round_).makes_images,
+    }
+    return [part for part in Release.Part if not missing.get(part)]
+
+
+def refused_parts(round_: Round) -> dict[Release.Part, str]:
+    """Return the parts of a round that are not public, each with why it cannot be released now, "" if it can."""
+    embargo, public = cache(embargo_reason), released(round_)
+    found = {}
+    for part in (each for each in parts_of(round_) if each not in public):
+        try:
+            _check_may_be_public(round_, part, embargo)
+        except Refusal as refusal:
+            found[part] = refusal.problem
+        else:
+            found[part] = ""
+    return found
+
+
 def open_part(round_: Round, part: str) -> Download:
     """Return a released file: "bundle", "images", "perturbed" (a table), or "perturbed-N" (the images of its row N).
 
@@ -191,13 +214,13 @@ def open_part(round_: Round, part: str) -> Download:
     return _download(round_, part, images, "zip")
 
 
-def _check_may_be_public(round_: Round, part: str) -> None:
+def _check_may_be_public(round_: Round, part: str, embargo: Callable[[Round], str] = embargo_reason) -> None:
     require_state(Round.objects.get(pk=round_.pk), Round.State.PUBLISHED, act="released")
     if part in released(round_):
         problem = f"the {Release.Part(part).label} of {round_} is already released"
         raise RefusedInState(problem, state="released", fix="no action needed")
     # the bundle too: a sample's worst case identifies its image to anyone who has the data set
-    if part not in _WITHOUT_IMAGES and (why := embargo_reason(round_)):
+    if part not in _WITHOUT_IMAGES and (why := embargo(round_)):
         raise Refusal(f"the images of {round_} must stay secret: {why}", fix="release it when that ends")
     # the initial seeding is the order of the leaderboards at the freeze, and matches may follow it
     if part in _SIGNED and _current_secret(round_):

@@ -51,9 +51,9 @@ class DashboardPart:
     cut: Mapping[tuple[str, int], int] = field(default_factory=dict)
     """The stages in which entries left, by the name of the track and the key of the player."""
     percent: int | None = None
-    """The share of the maximal cost that is played; None if unknown."""
-    problem: str = ""
-    """What would stop the round, where it reports no problem itself."""
+    """The share of what is to be played at most that is played; None if unknown."""
+    progress: str = ""
+    """The same in words."""
 
 
 def places(views: Iterable[Preview], *, titled: bool = True) -> list[DashboardTable]:

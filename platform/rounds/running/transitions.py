@@ -116,6 +116,9 @@ def move(current: Round, verb: str, *, by: User | None, reason: str, **data: Any
     event_log.record(verb, current, by=by, reason=reason, **data)
 
 
+NO_WORKER = "No worker that plays was seen recently, and nothing is played without one. Start one."
+"""The problem of a round for which nobody plays."""
+
 STUCK = (
     "{} failed several times, on one host or because of hosts. Fix the host or start another one, or choose Retry now "
     "or Give up in the list of {}."

@@ -127,6 +127,24 @@ def test_a_competition_takes_its_samples_from_uploaded_images(as_superuser: Clie
     assert seen == expected
 
 
+@pytest.mark.parametrize("name", ["query", "transfer", "curves"])
+def test_a_competition_of_any_format_is_made_of_a_data_set_without_a_file(as_superuser: Client, name: str) -> None:
+    upload(as_superuser, packed(images()))
+    page = reverse("admin:competitions_uploadeddataset_make_competition", args=[UploadedDataSet.objects.get().pk])
+    entered = {"slug": "birds", "title": "Birds", "format": name, "starts_at": "2027-01-01T12:00"}
+    form = as_superuser.post(page, entered | {"ends_at": "2026-01-01T12:00"}).context["form"]
+    assert form.errors == {"ends_at": ["It ends before it starts. Choose a later time."]}
+    shown = as_superuser.post(page, entered | {"ends_at": "2028-01-01T12:00"}).context["shown"]
+    assert not Competition.objects.exists(), "nothing is stored before the confirmation"
+    confirmed = {"confirmed": "yes", "text": shown.text, "seen": shown.preview.seen}
+    as_superuser.post(reverse("admin:competitions_competition_add"), confirmed)
+    made = Competition.objects.get()
+    assert (made.format, made.public, made.new_validation_set) == (name, False, False)
+    assert made.data_source == "CC BY 4.0, from us"
+    assert [each.count for each in made.sample_sets.all()] == [20, 20, 20, 20]
+    assert made.rules_versions.get().values["classes"] == 2
+
+
 def test_images_that_the_site_has_are_named(as_superuser: Client) -> None:
     upload(as_superuser, packed(images()))
     competition = import_competition(document(UploadedDataSet.objects.get()))

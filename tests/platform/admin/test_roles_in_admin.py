@@ -17,7 +17,7 @@ from competitions.models import Announcement, Competition, FreezeWindow, Organis
 from core.models import Event
 from core.roles import RIGHTS, OrganiserRole, Right
 from rounds.models import Objection
-from submissions.models import Submission
+from submissions.models import QuotaSlot, Submission
 
 SEE, SECRETS, ANSWER, JUDGE, RUN, GRANT, ARCHIVE = Right
 ADDED, CHANGED, DELETED = "add", "change", "delete"
@@ -84,6 +84,7 @@ ACTIONS: dict[str, Right | None] = {
     "workers.hostcredential.revoke": None,
     "workers.worker.drain": None,
     "competitions.competition.clone": None,
+    "competitions.uploadeddataset.make_competition": None,
     **dict.fromkeys(["submissions.submission.retry", "submissions.submission.refund"], ANSWER),
     **dict.fromkeys([f"accounts.accountrequest.{name}" for name in ("approve", "decline")], ANSWER),
     "accounts.signuplink.withdraw": ANSWER,
@@ -193,6 +194,7 @@ def helper(client: Client, competition: Competition) -> Client:
 
 def test_a_helper_answers_teams_and_sees_no_link_to_what_is_secret(helper: Client, rows: Any) -> None:
     submission = rows.more()
+    QuotaSlot.objects.update(reason="awaits_organiser")
     shown = helper.get(reverse("admin:submissions_submission_change", args=[submission.pk])).content.decode()
     assert "/refund/" in shown
     assert "/disqualify/" not in shown

@@ -33,7 +33,10 @@ def rows(competition: Competition, kind: str) -> list[tuple[str, int]]:
 
 def test_without_baselines_the_first_submissions_are_the_opponents(site: Site, read_page: Callable[[str], str]) -> None:
     competition = site.import_competition(side=32, samples=SAMPLES)
-    assert "Track untargeted has no baselines. Its first pool is built from the first ready submissions." in site.output
+    assert (
+        "The track untargeted has no baselines. Its first pool is built from the first ready submissions."
+        in site.output
+    )
     assert "attacks against a nearest-mean model of the development images (12 correct)" in site.output
     boards = "/competitions/colours/leaderboards"
     assert "Attacks get a score when the pool of models is ready." in read_page(f"{boards}/untargeted")
@@ -69,7 +72,7 @@ def test_without_baselines_the_first_submissions_are_the_opponents(site: Site, r
 
 def test_with_baselines_the_first_model_is_scored(site: Site) -> None:
     competition = site.import_competition(side=32, samples=SAMPLES, baselines={"untargeted": ["salt-and-pepper"]})
-    assert "Track untargeted" not in site.output
+    assert "track untargeted" not in site.output
     site.submit("shields", "model", MODEL.format(tint=0))
     assert rows(competition, "model") == [("shields", 6)]
 

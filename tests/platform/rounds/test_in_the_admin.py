@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -56,7 +57,7 @@ def plan_form(env: RoundFixture, **more: Any) -> dict[str, Any]:
     }
 
 
-def act(browser: Client, round_: Round, name: str, **fields: str) -> list[str]:
+def act(browser: Client, round_: Round, name: str, **fields: str | list[str]) -> list[str]:
     """Do an act from the round's page, behind the page that asks; what the admin says of it."""
     page = reverse(f"admin:rounds_round_{name}", args=[round_.pk])
     asked = browser.get(page).content.decode()
@@ -69,7 +70,7 @@ def hidden_in(page: str) -> dict[str, str]:
     return dict(re.findall(r'<input type="hidden" name="([^"]+)" value="([^"]*)"', page))
 
 
-def confirm(browser: Client, round_: Round, page: str, fields: dict[str, str]) -> list[str]:
+def confirm(browser: Client, round_: Round, page: str, fields: Mapping[str, str | list[str]]) -> list[str]:
     done = browser.post(page, {"confirmed": "yes", "reason": "It is time.", **fields})
     assert done.status_code == 302
     round_.refresh_from_db()
@@ -227,11 +228,36 @@ def test_parts_are_released_and_withdrawn(browser: Client, env: RoundFixture) ->
     env.field(2, 2)
     round_ = env.scored(env.plan(samples=8))
     act(browser, round_, "publish")
-    assert act(browser, round_, "release", part="bundle") == ["1 of 1 released in part."]
-    assert round_.releases.get().part == "bundle"
-    assert act(browser, round_, "withdraw", part="bundle") == ["1 of 1 withdrawn in part."]
-    (refused,) = act(browser, round_, "withdraw", part="bundle")
+    asked = browser.get(reverse("admin:rounds_round_release", args=[round_.pk])).content.decode()
+    assert re.findall(r'name="part" value="(\w+)"', asked) == ["bundle", "images", "perturbed"]
+    assert "Code of the eligible submissions: Digits is still running" in asked
+    both = {"part": ["bundle", "images"]}
+    assert act(browser, round_, "release", **both) == ["1 of 1 released in part."]
+    assert {each.part for each in round_.releases.all()} == {"bundle", "images"}
+    assert reverse("pages:round_file", args=["digits", round_.number, "bundle"]) in dashboard(browser, round_)
+    (refused,) = act(browser, round_, "release", part=["bundle", "perturbed"])
+    assert "already released" in refused
+    assert round_.releases.filter(part="perturbed").exists(), "each part is released by itself"
+    assert act(browser, round_, "withdraw", part=["bundle"]) == ["1 of 1 withdrawn in part."]
+    (refused,) = act(browser, round_, "withdraw", part=["bundle"])
     assert "the signed result bundle is not released" in refused
+
+
+@pytest.mark.parametrize("ends", [True, False])
+def test_a_publication_ends_the_freeze_window_where_it_is_asked_to(
+    browser: Client, env: RoundFixture, ends: bool
+) -> None:
+    env.field(2, 2)
+    round_ = env.begin(env.plan(samples=8))
+    planned_end = round_.window.ends_at
+    env.clock.forward(minutes=30)
+    env.run(round_)
+    page = dashboard(browser, round_)
+    assert "open until 2026-11-21 23:00 UTC; no submission is accepted" in page
+    act(browser, round_, "publish", **({"ends_window": "on"} if ends else {}))
+    round_.window.refresh_from_db()
+    assert round_.window.ends_at == (env.clock.at if ends else planned_end)
+    assert ("ended 2026-11-21 13:30 UTC" in dashboard(browser, round_)) == ends
 
 
 def test_a_failed_match_is_named_with_a_way_to_replay_it(browser: Client, env: RoundFixture) -> None:

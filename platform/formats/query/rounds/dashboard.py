@@ -49,6 +49,7 @@ def dashboard_part(round_: Round, views: Sequence[Preview]) -> DashboardPart:
     played = progress(round_)
     titles = track_titles(round_)
     brackets = stages(round_)
+    percent = 100 * played.done // maximum.triples_most if maximum and maximum.triples_most else None
     return DashboardPart(
         work=[
             Section("Cost", [_cost(maximum, played)], COST),
@@ -59,7 +60,8 @@ def dashboard_part(round_: Round, views: Sequence[Preview]) -> DashboardPart:
         standings=[] if runs else _standings(round_, titles),
         log=[*_stages(round_, titles, brackets), Section("Warnings", _warnings(round_), WARNINGS)],
         cut=_cut(brackets),
-        percent=100 * played.done // maximum.triples_most if maximum and maximum.triples_most else None,
+        percent=percent,
+        progress="" if percent is None else f"{percent} % of the maximum cost is played.",
     )
 
 

@@ -43,6 +43,7 @@ class QueryRounds:
     """See `rounds.formats.RoundFormat`."""
 
     bundle_format = BUNDLE_FORMAT
+    makes_images = True
     publication_effect = (
         "The best of each track become its pool, and submissions are measured again against the new pools."
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from core.administration.columns import link_to
-from formats.transfer.rounds.round_advancement import NO_WORKER, tournament_of
+from formats.transfer.rounds.round_advancement import tournament_of
 from formats.transfer.rounds.standings import TransferPlace, standings
 from formats.transfer.tournaments.round_tournaments import failed_runs, run_counts
 from formats.transfer.tournaments.selectors import AnyRun
@@ -41,7 +41,6 @@ def dashboard_part(round_: Round, views: Sequence[Preview]) -> DashboardPart:
     live = live_workers().count() if runs else 0
     counts = [("Runs played", f"{played:,}"), ("Runs needed", f"{needed:,}")] if tournament else []
     cost = DashboardTable("", (), [*counts, *([("Live workers", live)] if runs else [])])
-    waits = round_.state in (Round.State.PLANNED, Round.State.FROZEN) and not live
     return DashboardPart(
         work=[
             Section("Cost", [cost] if cost.rows else [], RUNS),
@@ -50,7 +49,7 @@ def dashboard_part(round_: Round, views: Sequence[Preview]) -> DashboardPart:
         changes=places(views),
         standings=[] if runs else _standings(round_),
         percent=100 * played // needed if needed and runs else None,
-        problem=NO_WORKER if waits else "",
+        progress=f"{played:,} of {needed:,} runs are played.",
     )
 
 

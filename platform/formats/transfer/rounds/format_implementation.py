@@ -31,6 +31,7 @@ class TransferRounds(LeaderboardsContinue):
     """See `rounds.formats.RoundFormat`."""
 
     bundle_format = VERSION
+    makes_images = True
     publication_effect = "There are no pools, and the leaderboards continue."
     schedules: Mapping[str, str] = {"all": "every attack against every defence"}
 

@@ -20,6 +20,6 @@ def preview(round_: Round) -> list[Preview]:
 
 
 def _moved(entry: RoundEntry, ranks: dict[tuple[int, int], int | None]) -> Moved:
-    score = "no opponent counts" if entry.value is None else f"score {entry.value:.4f}"
+    score = "no opponent counts" if entry.value is None else f"score {entry.value:.1%}"
     why = f"{score}, over {entry.opponents} opponents" if entry.opponents else score
     return moved(entry, why, ranks.get((entry.track_id, entry.submission.repository.entry_id)))

@@ -19,11 +19,8 @@ from formats.transfer.tournaments.models import Tournament
 from formats.transfer.tournaments.selectors import AnyRun
 from rounds.models import Round, RoundEntry
 from rounds.planning.entries import frozen, prizes_of
-from rounds.running.transitions import STUCK, locked, move, record_problem
+from rounds.running.transitions import NO_WORKER, STUCK, locked, move, record_problem
 from workers.selectors import live_workers
-
-NO_WORKER = "No worker that plays was seen recently, and nothing is played without one. Start one."
-"""The problem of a round for which nobody plays."""
 
 RESULT = ("place", "value", "low", "high", "met", "opponents", "rank_low", "rank_high")
 """The columns of an entry that the result fills."""

@@ -8,6 +8,7 @@ from typing import Any
 from competitions.sample_store import samples_of
 from formats.transfer.tournaments import run_queue, services
 from formats.transfer.tournaments.models import AttackRun, RepeatRun, Tournament
+from formats.transfer.tournaments.rules import transfer_rules
 from formats.transfer.tournaments.selectors import AnyRun
 from submissions.models import Player
 from tests.platform.claims import take_run
@@ -38,7 +39,7 @@ def true_result(run: AnyRun) -> dict[str, Any]:
     if isinstance(run, RepeatRun):
         return columns | {"labels": [], "changed": 0, "lost": 0, "gained": 0}
     attack_run = run.attack_run
-    first = attack_run.batch * attack_run.tournament.rules.values["batch_images"]
+    first = attack_run.batch * transfer_rules(attack_run.tournament.rules).batch_images
     samples = samples_of(attack_run.tournament.sample_set)[first : first + attack_run.images]
     right = [is_right(attack_run.attack, run.defence, first + index) for index in range(attack_run.images)]
     labels = [

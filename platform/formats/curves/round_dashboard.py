@@ -1,0 +1,94 @@
+"""What the organiser's dashboard of a round of the curves format shows of its benchmarks and places."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from django.db.models import Count, Q
+
+from core.administration.columns import link_to
+from formats.curves.board import CurvesBoard
+from formats.curves.models import Benchmark
+from rounds.models import Round, RoundEntry
+from rounds.publishing.preview import Moved, Preview, moved, places_of
+from rounds.running.dashboard_tables import (
+    BEFORE_SCORE,
+    DashboardPart,
+    DashboardTable,
+    Section,
+    linked_title,
+    places,
+    prizes,
+    replay_button,
+    track_titles,
+)
+from rounds.selectors import standings
+from workers.selectors import live_workers
+
+BENCHMARKS = "A benchmark is one attack of the rules against one model, on all samples of the round."
+_RANKING = CurvesBoard.columns[0]
+_COLUMNS = ("place", "team", "title", _RANKING.title.lower(), "prizes", "")
+
+
+def preview(round_: Round) -> list[Preview]:
+    """Return the places of each track next to the ranks on the leaderboard. There are no pools."""
+    ranks = {
+        row.scored.submission.repository_id: row.rank
+        for track in round_.competition.tracks.all()
+        for row in CurvesBoard().rows(track)
+    }
+    return places_of(round_, lambda entry: _moved(entry, ranks))
+
+
+def _moved(entry: RoundEntry, ranks: dict[int, int]) -> Moved:
+    why = "" if entry.value is None else f"{_RANKING.title.lower()}: {_RANKING.shown(entry.value)}"
+    return moved(entry, why, ranks.get(entry.submission.repository_id))
+
+
+def dashboard_part(round_: Round, views: Sequence[Preview]) -> DashboardPart:
+    """Return what the dashboard shows of a round, which has no stages."""
+    runs = round_.state in BEFORE_SCORE
+    rows = round_.benchmarks.all()
+    count = rows.aggregate(played=Count("pk", filter=Q(state=Benchmark.State.PLAYED)), all=Count("pk"))
+    played, needed = count["played"], count["all"]
+    counts = [("Benchmarks played", f"{played:,}"), ("Benchmarks needed", f"{needed:,}")] if needed else []
+    cost = DashboardTable("", (), [*counts, *([("Live workers", live_workers().count())] if runs else [])])
+    failed = list(rows.filter(state=Benchmark.State.FAILED).select_related("submission"))
+    return DashboardPart(
+        work=[
+            Section("Cost", [cost] if cost.rows else [], BENCHMARKS),
+            Section("Faults", [_faults(failed)] if failed else []),
+        ],
+        changes=places(views),
+        standings=[] if runs else _standings(round_),
+        percent=100 * played // needed if needed and runs else None,
+        progress=f"{played:,} of {needed:,} benchmarks are played.",
+    )
+
+
+def _faults(failed: Sequence[Benchmark]) -> DashboardTable:
+    rows = [(link_to(each), each.fault, replay_button("curves_benchmark_replay", each.pk)) for each in failed]
+    return DashboardTable("", ("benchmark", "failure", ""), rows)
+
+
+def _standings(round_: Round) -> list[DashboardTable]:
+    titles = track_titles(round_)
+    return [
+        DashboardTable(
+            titles[track_name],
+            _COLUMNS,
+            [
+                (
+                    "" if row.place is None else row.place,
+                    row.team,
+                    linked_title(row),
+                    "" if row.value is None else _RANKING.shown(row.value),
+                    prizes(row),
+                    row.gone,
+                )
+                for row in rows
+            ],
+        )
+        for track_name, rows in standings(round_).items()
+        if rows
+    ]

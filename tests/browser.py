@@ -1,0 +1,60 @@
+"""A real browser for tests: what a page may not have is a failure."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Literal, TypeAlias
+
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Browser, Page, ViewportSize, expect, sync_playwright
+
+SEEN = ("critical", "serious")
+"""The impacts of what axe-core finds that no page may have."""
+
+Scheme: TypeAlias = Literal["light", "dark"]
+
+TIMEOUT_MS = 30_000
+"""How long an action or an expectation waits for a page of a busy host."""
+
+
+@contextmanager
+def started_browser() -> Iterator[Browser]:
+    """Debian's Chromium, or the one on the PATH."""
+    program = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    assert program is not None, "these tests need Chromium: apt-get install chromium"
+    with sync_playwright() as playwright:
+        # containers give no user namespaces to its own sandbox; the pages are the site's
+        started = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
+        yield started
+        started.close()
+
+
+@contextmanager
+def opened(browser: Browser, address: str, *, width: int = 1440, scheme: Scheme = "light") -> Iterator[Page]:
+    """A page of the site at an address, on which no script fails and nothing breaks its policies."""
+    size: ViewportSize = {"width": width, "height": 900}
+    context = browser.new_context(base_url=address, viewport=size, color_scheme=scheme)
+    page = context.new_page()
+    page.set_default_timeout(TIMEOUT_MS)
+    expect.set_options(timeout=TIMEOUT_MS)
+    problems: list[str] = []
+    page.on("console", lambda message: problems.append(message.text) if message.type == "error" else None)
+    page.on("pageerror", lambda error: problems.append(str(error)))
+    yield page
+    context.close()
+    assert not problems, problems
+
+
+def problems_of(page: Page) -> list[str]:
+    """What axe-core finds on a page, and whether it is wider than the screen."""
+    problems = [
+        f"{each['id']}: {node['html']}"
+        for each in Axe().run(page).response["violations"]
+        if each["impact"] in SEEN
+        for node in each["nodes"]
+    ]
+    if page.evaluate("document.documentElement.scrollWidth > innerWidth"):
+        problems.append("it is wider than the screen")
+    return problems
