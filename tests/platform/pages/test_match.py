@@ -134,7 +134,7 @@ def test_the_curve_says_for_each_distance_how_many_samples_had_an_adversarial(
 def test_the_curve_of_public_samples_has_a_step_at_each_distance(client: Client, played_match: Match) -> None:
     SampleSet.objects.filter(pk=played_match.sample_set_id).update(purpose=SampleSet.Purpose.DEVELOPMENT)
     found = {float(row["distance"]): float(row["share"]) for row in table_of(client, played_match, "success")}
-    assert found == {0.1: 0.1667, 1.0: 0.3333, 1.5: 0.5, 2.5: 0.6667, 70.0: 0.6667}
+    assert found == {0.03: 0.1667, 1.0: 0.3333, 1.5: 0.5, 2.5: 0.6667, 70.0: 0.6667}
     assert "Points at fixed distances" not in page_of(client, played_match)
 
 
