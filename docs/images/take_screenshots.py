@@ -2,7 +2,7 @@
 
 .venv/bin/python docs/images/take_screenshots.py http://127.0.0.1:8000 --organiser PASSWORD
 
-With `--seasons`, those of docs/seasons.md from a site on which both seasons were played.
+With `--seasons`, those of docs/seasons.md and docs/decision-1000.md, by their names, from the sites of the seasons.
 """
 
 from __future__ import annotations
@@ -62,6 +62,14 @@ SEASONS = (
     Picture("season-2018-match", "/matches/12", height=1060, start="h1"),
     Picture("season-2017-final", "/competitions/nips-2017/rounds/6", height=900, start="#track-title"),
     Picture("season-2017-submission", "/submissions/18", height=430, start="#pictures", signed_in=True),
+    # of a site of its own: docs/decision-1000.md
+    Picture(
+        "season-1000-curves",
+        "/competitions/decision-1000/curves/untargeted?submission=8&submission=9&submission=10&submission=14&submission=5",
+        height=700,
+        start=".with-choice",
+    ),
+    Picture("season-1000-final", "/competitions/decision-1000/rounds/4", height=900, start="#first"),
 )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Protocol
@@ -162,3 +162,20 @@ class PlaceScale(RankScale):
     def at(self, value: float) -> float:
         """Return the position of a value, from 0 to 1."""
         return 0.5 if self.last <= 1 else 1.0 - super().at(value)
+
+
+_LINEAR_RATIO = 20
+"""Ratio of the largest distance to the smallest one up to which an axis of distances begins at 0."""
+
+
+def distances_over(values: Collection[float]) -> Scale:
+    """Return an axis of distances: from 0, or logarithmic where the smaller ones would lie on its zero.
+
+    Attacks with a target need a hundred times the distance of others. The logarithmic axis has three decades at most.
+    """
+    above = [value for value in values if value > 0]
+    largest = max(above, default=1.0)
+    smallest = max(min(above, default=1.0), largest / 1000)
+    if largest <= _LINEAR_RATIO * smallest:
+        return linear_to(largest)
+    return LogScale(10.0 ** math.floor(math.log10(smallest)), largest)

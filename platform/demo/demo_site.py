@@ -60,7 +60,7 @@ class DemoSite:
         self._print = say
         self._live: Live | None = None
         self._entries: Sequence[EntryProgress] = ()
-        document = _open_now(tomllib.loads(competition_file.read_text(encoding="utf-8")))
+        document = open_now(tomllib.loads(competition_file.read_text(encoding="utf-8")))
         name = format_of(document["rules"])
         if name not in demos:
             raise Refusal(
@@ -322,10 +322,11 @@ class DemoSite:
         return f"Your submission {submission.pk}" if own else str(submission)
 
 
-def _open_now(document: dict[str, Any]) -> dict[str, Any]:
-    """Return the competition; if it has ended, with all its dates moved so that it begins now."""
+def open_now(document: dict[str, Any]) -> dict[str, Any]:
+    """Return the competition; if it has ended or not begun, with all its dates moved so that it begins now."""
     now = clock.now().replace(microsecond=0)
-    return document if document["competition"]["ends_at"] > now else shifted(document, now)
+    dates = document["competition"]
+    return document if dates["starts_at"] <= now < dates["ends_at"] else shifted(document, now)
 
 
 def with_at_most(most: int, document: dict[str, Any]) -> dict[str, Any]:

@@ -18,7 +18,7 @@ EXAMPLES = 10
 
 @dataclass(frozen=True)
 class Example:
-    """A public image of a competition: its number in the development samples, and the name of its class."""
+    """A public image of a competition: its number in the development samples, and the first name of its class."""
 
     sample: int
     label: str
@@ -41,7 +41,9 @@ def examples(competition: Competition) -> Sequence[Example]:
         return ()
     first = {sample.label: sample for sample in reversed(samples)}
     shown = [first[label] for label in sorted(first)][:EXAMPLES]
-    return [Example(sample.number, class_name(sample_set.class_names, sample.label)) for sample in shown]
+    names = [class_name(sample_set.class_names, sample.label) for sample in shown]
+    # ImageNet names a class by all its synonyms, for which a small picture has no room
+    return [Example(sample.number, name.partition(",")[0]) for sample, name in zip(shown, names, strict=True)]
 
 
 def class_name(names: Sequence[str], label: int | None) -> str:

@@ -11,6 +11,7 @@ import subprocess
 import sys
 import tomllib
 from collections.abc import Callable, Iterator
+from datetime import timedelta
 from pathlib import Path
 from unittest.mock import Mock
 
@@ -20,9 +21,10 @@ from rich.console import Console
 
 from competitions.bundled_baselines import bundled_repository
 from competitions.models import Competition
+from core import clock
 from core.errors import Refusal
 from demo.credentials import CredentialStore
-from demo.demo_site import DemoSite, with_at_most
+from demo.demo_site import DemoSite, open_now, with_at_most
 from demo.formats import DemoFormat, demos
 from demo.git_push import write_copy
 from demo.state_lock import only_demo_in
@@ -47,6 +49,26 @@ def test_smaller_sample_sets_keep_their_places_in_the_split_and_the_file_is_unch
     }
     assert [smaller[each["name"]].get("skip", 0) for each in document["sample_sets"]] == [0, 500, 700, 900, 1100]
     assert document["sample_sets"][1]["count"] == 200, "the file's own numbers stay"
+
+
+@pytest.mark.parametrize("days", [-20, 20])
+def test_a_competition_that_is_over_or_has_not_begun_begins_now(days: int) -> None:
+    """Pushes are accepted in its dates alone; one in which they are accepted keeps them."""
+    now = clock.now().replace(microsecond=0)
+    starts, length = now + timedelta(days=days), timedelta(days=10)
+    document = {"competition": {"starts_at": starts, "ends_at": starts + length}}
+    moved = open_now(document)
+    assert timedelta() <= moved["competition"]["starts_at"] - now < timedelta(minutes=1)
+    assert moved["competition"]["ends_at"] - moved["competition"]["starts_at"] == length
+    assert open_now(moved) == moved
+
+
+@pytest.mark.parametrize("name", ["decision-1000", "digits-decision-1000"])
+def test_teams_push_every_attack_of_the_boards_at_1000_queries(root: Path, name: str) -> None:
+    document = tomllib.loads((root / "competitions" / f"{name}.toml").read_text(encoding="utf-8"))
+    pushed = {(entry.track, entry.like) for team in demos["query"].teams for entry in team.entries}
+    for track, table in document["tracks"].items():
+        assert pushed >= {(track, each) for each in table["baselines"]}
 
 
 ABSENT = ("the baseline efficientnet-lite0", "efficientnet-lite0 of Noisy Lynxes")

@@ -32,6 +32,14 @@ def test_the_page_shows_the_leader_the_rules_the_opponents_and_the_freeze(
         assert text in page
 
 
+def test_a_small_picture_has_the_first_name_of_its_class(client: Client, sample_sets: dict[str, SampleSet]) -> None:
+    """ImageNet's names are lists of synonyms: seven lines under a picture."""
+    names = [f"{number}, digit {number}" for number in range(10)]
+    SampleSet.objects.filter(pk=sample_sets["development"].pk).update(class_names=names)
+    page = client.get("/competitions/digits").content.decode()
+    assert re.findall(r'/images/\d+\.png"[^>]*> ([^<]*)</li>', page) == list("0123456789")
+
+
 def test_it_shows_development_images_only(client: Client, sample_sets: dict[str, SampleSet]) -> None:
     samples = samples_of(sample_sets["development"])
     page = client.get("/competitions/digits").content.decode()

@@ -22,8 +22,8 @@ from gauntlet.frames import EXHAUSTED, UNCLASSIFIED
 Column = NDArray[np.float64]
 
 _STEPS = (1.0, 1.5, 2.0, 3.0, 5.0, 7.0)
-_DISTANCES = 18
-"""Number of distances of a curve: three decades."""
+_DISTANCES = 21
+"""Number of distances of a curve: three decades and a half."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ def budgets(shape: ImageShape) -> tuple[float, ...]:
     """Return the distances of every curve of images of this shape, up to the largest possible worst case."""
     largest = GREY / 255 * math.sqrt(shape.size)
     power = math.floor(math.log10(largest)) + 1
-    values = [float(f"{step}e{exponent}") for exponent in range(power - 4, power + 1) for step in _STEPS]
+    values = [float(f"{step}e{exponent}") for exponent in range(power - 5, power + 1) for step in _STEPS]
     end = next(index for index, value in enumerate(values) if value >= largest) + 1
     return tuple(values[end - _DISTANCES : end])
 

@@ -36,9 +36,9 @@ class QueryDemo:
         return rules
 
     def settings(self, rules: Mapping[str, Any], samples: int) -> str:
-        budget = rules["query_budget"]
         return (
-            f"The demo plays {samples} validation samples and {budget} queries a sample; in 2018 it was 200 and 1,000."
+            f"The demo plays {samples} validation samples and {rules['query_budget']:,} queries a sample; "
+            "in 2018 it was 200 and 1,000."
         )
 
     def under_way(self, competition: Competition) -> int:

@@ -93,6 +93,33 @@ TEAMS = (
             VirtualPush(TARGETED, "targeted-interpolation", starts="tiny-imagenet"),
         ),
     ),
+    VirtualTeam(
+        "finches",
+        "Filtering Finches",
+        (VirtualPush(UNTARGETED, "boundary-filter"), VirtualPush(TARGETED, "targeted-boundary-filter")),
+    ),
+    VirtualTeam(
+        "swifts",
+        "Circling Swifts",
+        (VirtualPush(UNTARGETED, "cgba"), VirtualPush(TARGETED, "targeted-cgba")),
+    ),
+    VirtualTeam(
+        "ibises",
+        "Spectral Ibises",
+        (VirtualPush(UNTARGETED, "qeba"), VirtualPush(TARGETED, "targeted-qeba")),
+    ),
+    VirtualTeam("terns", "Turning Terns", (VirtualPush(UNTARGETED, "surfree"),)),
+    VirtualTeam("geckos", "Geometric Geckos", (VirtualPush(UNTARGETED, "geoda"),)),
+    VirtualTeam(
+        "toucans",
+        "Tangent Toucans",
+        (VirtualPush(UNTARGETED, "tangent"), VirtualPush(TARGETED, "targeted-tangent")),
+    ),
+    VirtualTeam(
+        "frogs",
+        "Jumping Frogs",
+        (VirtualPush(UNTARGETED, "hopskipjump"), VirtualPush(TARGETED, "targeted-hopskipjump")),
+    ),
     VirtualTeam("crows", "Careless Crows", (_shaken_perceptron(1),)),
     VirtualTeam("voles", "Patient Voles", (noise_with_draws(10, "Gaussian noise in few draws"), _shaken_perceptron(2))),
 )

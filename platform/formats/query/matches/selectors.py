@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -151,6 +151,15 @@ def ever_played(sample_set: SampleSet) -> bool:
     """Return True if samples of the set were played: in itself, in the set it was drawn from, or in another draw."""
     source = sample_set.drawn_from_id or sample_set.pk
     return Match.objects.filter(Q(sample_set=source) | Q(sample_set__drawn_from=source)).exists()
+
+
+def player_failures(matches: Iterable[int]) -> Mapping[int, Sequence[tuple[str, str]]]:
+    """Return which side failed in matches and why, each once, by the key of the match; one query."""
+    played = Piece.objects.filter(match__in=matches, state=Piece.State.PLAYED).exclude(failures=[])
+    found: dict[int, dict[tuple[str, str], None]] = {}
+    for match, failures in played.order_by("number").values_list("match", "failures"):
+        found.setdefault(match, {}).update({(each["side"], each["text"]): None for each in failures})
+    return {match: list(each) for match, each in found.items()}
 
 
 def _keys(matches: Iterable[Match]) -> list[int]:

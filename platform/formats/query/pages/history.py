@@ -16,7 +16,7 @@ from core import clock, rounding
 from core.time_format import for_programs, on_axis
 from evaluation.charts.chart_table import Cell, ChartTable
 from evaluation.charts.line_chart import BumpChart, Curve, LineChart
-from evaluation.charts.scales import RankScale, TimeScale, linear_to
+from evaluation.charts.scales import RankScale, TimeScale, distances_over, linear_to
 from formats.query.leaderboards.board_rows import BoardRow
 from formats.query.leaderboards.history import Shown, TrackHistory, history_of, scores_of, shown
 from formats.query.pages.figures import COLOURS_OF_TRACKS, best_by_round
@@ -192,7 +192,7 @@ def best_scores(histories: Sequence[TrackHistory], until: datetime | None, csv: 
             for number, track in enumerate(tracks)
         ],
         x=TimeScale(min(starts), end, on_axis),
-        y=linear_to(max((of.value for of in details.values() if not of.not_broken), default=1.0)),
+        y=distances_over([of.value for of in details.values() if not of.not_broken]),
         x_name="UTC",
         y_name="distance",
         steps=True,

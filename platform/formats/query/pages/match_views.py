@@ -19,6 +19,7 @@ from formats.query.leaderboards.models import Evaluation
 from formats.query.matches.match_pictures import picture
 from formats.query.matches.models import Match
 from formats.query.matches.rules import query_rules
+from formats.query.matches.selectors import player_failures
 from formats.query.pages.curves import MOST, MatchCurves, address_of, first_of, of_matches
 from formats.query.pages.match_access import match_of
 from formats.query.pages.match_gallery import gallery
@@ -57,6 +58,7 @@ def show(request: HttpRequest, number: int) -> HttpResponse:
         "outcomes": [(outcome.value, page.summary.outcomes.get(outcome.value, 0)) for outcome in Outcome]
         if page.summary
         else [],
+        "failures": player_failures([match.pk]).get(match.pk, ()),
         "model": names[match.model_id],
         "attack": names[match.attack_id],
         "track": competition.tracks.get(name=match.attack.track_name),

@@ -45,10 +45,7 @@ def rules_rows(version: RulesVersion) -> list[RuleRow]:
         RuleRow("Time to label an image", duration(rules.model_seconds_per_image), machine),
         RuleRow("Time to attack a sample", duration(rules.attack_seconds_per_sample), machine),
         RuleRow("Time to set up", duration(rules.setup_seconds)),
-        RuleRow(
-            "Opponents",
-            f"the {rules.opponents} in the pool of the other side",
-        ),
+        RuleRow("Opponents", "the pool of the other side", f"At most {rules.opponents}."),
         RuleRow("Samples in a piece", f"{rules.piece_samples}"),
         clean_accuracy(version, "Models only."),
         RuleRow(

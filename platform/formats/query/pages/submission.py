@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -15,7 +15,14 @@ from formats.query.leaderboards.board_rows import BoardRow
 from formats.query.leaderboards.evaluation_basis import opposing_pool
 from formats.query.leaderboards.models import Evaluation
 from formats.query.leaderboards.visibility import evaluation_of, public_evaluation_of, row_of
-from formats.query.matches.selectors import PieceProgress, QueuePlace, progress, queue_of, worker_is_missing
+from formats.query.matches.selectors import (
+    PieceProgress,
+    QueuePlace,
+    player_failures,
+    progress,
+    queue_of,
+    worker_is_missing,
+)
 from formats.query.pages.challenge_display import challenges_of
 from formats.query.pages.match_links import by_opponent
 from formats.query.pages.rank_explanation import ComparedRank, explanation_of
@@ -31,11 +38,12 @@ from submissions.models import Build, Submission
 
 @dataclass(frozen=True)
 class EvaluationOpponent:
-    """An opponent of an evaluation: its row there, its name, and the match against it."""
+    """An opponent of an evaluation: its row there, its name, and the match against it with the sides that failed."""
 
     row: dict[str, Any]
     name: PlayerName
     match: int | None
+    failed: Collection[str]
 
 
 @dataclass(frozen=True)
@@ -137,8 +145,10 @@ def _compared(
 def _opponents(evaluation: Evaluation) -> list[EvaluationOpponent]:
     names = names_of(row["player"] for row in evaluation.per_opponent)
     matches = by_opponent(evaluation)
+    failures = player_failures(matches.values())
     return [
-        EvaluationOpponent(row, names[row["player"]], matches.get(row["player"])) for row in evaluation.per_opponent
+        EvaluationOpponent(row, names[row["player"]], match, {side for side, _ in failures.get(match or 0, ())})
+        for row, match in ((row, matches.get(row["player"])) for row in evaluation.per_opponent)
     ]
 
 

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from datetime import timedelta
 
 import pytest
+from django.template.loader import render_to_string
 from django.test import Client
 from pytest_django import DjangoAssertNumQueries
 
@@ -27,6 +28,20 @@ PAGE = "/competitions/digits/rounds/1"
 def page_of(client: Client, track: str = "") -> str:
     """Return the page."""
     return client.get(PAGE + (f"?track={track}" if track else "")).content.decode()
+
+
+@pytest.mark.parametrize(
+    ("schedule", "samples", "text"),
+    [
+        ("halving", 4, "meets every remaining attack, on 4 secret samples. The median distance decides."),
+        ("halving", 40, "first on ten of 40 secret samples, then on twice as many"),
+        ("ladder-2", 10, "in stages of 2 and 5 of 10 secret samples."),
+        ("ladder-2", 200, "in stages of 2, 5 and 20 of 200 secret samples."),
+    ],
+)
+def test_the_schedule_names_no_more_samples_than_there_are(schedule: str, samples: int, text: str) -> None:
+    shown = {"schedule": schedule, "sample_set": {"count": samples}}
+    assert text in render_to_string("formats/query/parts/schedule_in_short.html", {"round": shown})
 
 
 def test_the_page_shows_winners_intervals_the_cut_the_warned_pair_and_the_commitment(

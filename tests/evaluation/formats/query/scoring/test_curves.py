@@ -28,13 +28,13 @@ def trace(*queries: Query) -> Trace:
 def test_distances_end_at_the_largest_worst_case(shape: tuple[int, int, int]) -> None:
     distances = budgets(ImageShape(*shape))
     largest = 128 / 255 * math.sqrt(math.prod(shape))
-    assert len(distances) == 18
+    assert len(distances) == 21
     assert list(distances) == sorted(distances)
     assert distances[-2] < largest <= distances[-1]
 
 
 def test_distances_are_round_numbers() -> None:
-    assert budgets(ImageShape(64, 64, 3))[:7] == (0.1, 0.15, 0.2, 0.3, 0.5, 0.7, 1.0)
+    assert budgets(ImageShape(64, 64, 3))[:7] == (0.03, 0.05, 0.07, 0.1, 0.15, 0.2, 0.3)
 
 
 @pytest.mark.parametrize(
