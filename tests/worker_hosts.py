@@ -147,7 +147,7 @@ async def _copy(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> N
 
 
 def listen_in(namespace: Path, port: int) -> socket.socket:
-    """Return a socket that listens at `ADDRESS` in another network namespace. It stays there, whoever has it."""
+    """Return a socket that listens at `ADDRESS` in another network namespace. It stays there when it is passed on."""
     made: list[socket.socket] = []
 
     def make() -> None:  # in a thread of its own: only that one enters the namespace
