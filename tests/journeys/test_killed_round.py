@@ -1,25 +1,25 @@
 """Rounds whose processes and services fail repeatedly have the same outcomes as undisturbed ones.
 
-The undisturbed ones are played on one host. The disturbed ones are played by jobs of a cluster of two nodes, whose
-workers share no folder with the site: they read objects from a bucket, and commits from the web server. PostgreSQL and
-Redis are restarted and away meanwhile, so they are none that other tests use.
+The undisturbed ones are played on one host. The disturbed ones are played by jobs of a cluster of two nodes, or by
+three hosts with networks and disks of their own. Their workers share no folder with the site: they read objects from a
+bucket, and commits from the web server. PostgreSQL and Redis are restarted and away meanwhile, so they are none that
+other tests use.
 """
 
 from __future__ import annotations
 
 import os
 import random
-import re
 import shutil
-import signal
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, closing, suppress
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import psycopg2
 import pytest
@@ -27,19 +27,15 @@ import requests
 
 from core.errors import Fault
 from demo.git_push import push_copy
+from tests.journeys.remote_players import CELERY, LOOPBACK, MANAGE, Hosts, Jobs, Players, begin, end
 from tests.object_server import ObjectServer
 from tests.own_services import OwnServices
-from tests.slurm_cluster import SlurmCluster
 
-MANAGE = [sys.executable, "manage.py"]
-LAUNCHER = [*MANAGE, "launch_workers", "--most", "2", "--slots", "1", "--every", "1", "--idle", "10"]
-LAUNCHER += ["--minutes", "30", "--", "--export=PATH,HOME,TMPDIR"]
 SET_UP = "import django, runpy; django.setup(); runpy.run_path('tests/journeys/small_rounds.py', run_name='__main__')"
-CELERY = [sys.executable, "-m", "celery", "--app", "config", "worker", "--loglevel", "INFO", "--without-gossip"]
 BEAT = [sys.executable, "-m", "celery", "--app", "config", "beat", "--loglevel", "INFO"]
 WEB = [sys.executable, "-m", "gunicorn", "config.wsgi:application", "--worker-class", "gthread", "--threads", "4"]
-KILLED = ("worker", "web", "builder", "beat", "object store", "n1", "controller")
-"""What is killed without warning, and started again."""
+KILLED = ("web", "builder", "beat", "object store")
+"""What is killed without warning, and started again, beside what plays."""
 AWAY = (2.0, 8.0, 20.0)
 """Seconds for which a service may be away."""
 OUTAGES = (
@@ -48,96 +44,70 @@ OUTAGES = (
 )
 """What else may happen."""
 FAILURES = int(os.environ.get("GAUNTLET_FAILURES", "6"))
-"""How many of all these, 16, happen in the rounds, one after the other."""
+"""How many of all these, 16 with those of what plays, happen in the rounds, one after the other."""
 PAGES = ("/", "/competitions/six", "/competitions/transfer", "/status", "/accounts/login/", "/api/v1/competitions")
 """Pages that answer without any service but the database."""
 TAG = "submission-2"
 """The tag of a submission that its team tries to push while the database is away, and pushes afterwards."""
 ROUNDS = int(os.environ.get("GAUNTLET_KILLED_ROUNDS", "1"))
 """How often the rounds are disturbed; `GAUNTLET_SEED` repeats a run."""
+PLAYED_BY = os.environ.get("GAUNTLET_PLAYED_BY", "")
+"""What plays the disturbed rounds, `jobs` or `hosts`; drawn where it is not given."""
 
 
 Wait = Callable[..., None]
 
 
-@dataclass(frozen=True)
-class Apart:
-    """What is not on the host of the site: the server of the object store, and the cluster."""
-
-    objects: ObjectServer
-    cluster: SlurmCluster
-
-    def start(self, name: str) -> bool:
-        """Start it again; return False for what it does not have."""
-        if name == "object store":
-            self.objects.start()
-        elif name in ("controller", *self.cluster.nodes):
-            self.cluster.start(name)
-        else:
-            return False
-        return True
-
-    def kill(self, name: str) -> bool:
-        """Kill it; return False for what it does not have."""
-        if name == "object store":
-            self.objects.kill()
-        elif name in ("controller", *self.cluster.nodes):
-            self.cluster.kill(name)
-        else:
-            return False
-        return True
-
-
 class Programs:
-    """Web server, builder, player and beat of a site, each in a process group of its own.
+    """Web server, builder, player and beat of a site.
 
-    `apart` are the server of the object store and the cluster whose jobs play, if it is not all one host.
+    `objects` is the server of the object store, and `players` are what plays, if it is not all one host.
     """
 
-    def __init__(self, site: Any, root: Path, environment: dict[str, str], wait: Wait, apart: Apart | None) -> None:
+    def __init__(
+        self,
+        site: Any,
+        root: Path,
+        environment: dict[str, str],
+        wait: Wait,
+        objects: ObjectServer | None = None,
+        players: Players | None = None,
+    ) -> None:
         self._site = site
         self._root = root
         self._environment = environment
-        self._apart = apart
-        self._of_worker = environment
+        self._objects = objects
+        self._players = players
         self._commands = {
-            "web": [*WEB, "--bind", f"127.0.0.1:{site.port}", "--no-control-socket"],
+            "web": [*WEB, "--bind", f"{LOOPBACK}:{site.port}", "--no-control-socket"],
             "beat": BEAT,
             "builder": [*CELERY, "--queues", "default,build", "--concurrency", "1", "--hostname", "b@%h"],
-            "worker": [*CELERY, "--queues", "play", "--concurrency", "2", "--hostname", "p@%h"],
         }
+        if players is None:
+            self._commands["worker"] = [*CELERY, "--queues", "play", "--concurrency", "2", "--hostname", "p@%h"]
         self._running: dict[str, subprocess.Popen[bytes]] = {}
-        if apart is not None:
-            self.start("web")
-            wait("the web server", lambda: answers(site.url))
-            self._of_worker = join_as_host(site, root, environment) | apart.cluster.environment
-            self._commands["worker"] = LAUNCHER
         for name in self._commands:
-            if name not in self._running:
-                self.start(name)
+            self.start(name)
+        if players is not None:
+            wait("the web server", lambda: answers(site.url))
+            players.begin(site, root, environment)
 
     def start(self, name: str) -> None:
-        if self._apart is not None and self._apart.start(name):
+        """Start what runs on the host of the site, or the object store."""
+        if name == "object store":
+            assert self._objects is not None
+            self._objects.start()
             return
         with (self._site.state / f"{name}.log").open("ab") as log:
-            self._running[name] = subprocess.Popen(
-                self._commands[name],
-                cwd=self._root,
-                env=self._of_worker if name == "worker" else self._environment,
-                stdout=log,
-                stderr=subprocess.STDOUT,
-                start_new_session=True,
-            )
+            self._running[name] = begin(self._commands[name], self._root, self._environment, log)
 
     def kill(self, name: str) -> None:
         """Kill it without warning, as a power failure does."""
-        if self._apart is not None and self._apart.kill(name):
+        if name == "object store":
+            assert self._objects is not None
+            self._objects.kill()
             return
-        process = self._running[name]
-        os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
-        if name == "worker" and self._apart is not None:
-            self._apart.cluster.kill_jobs()
+        end(self._running[name])
 
     def empty_broker(self) -> None:
         """Take away every message."""
@@ -161,18 +131,25 @@ class Programs:
 
     def close(self) -> None:
         """Kill all. Safe to repeat."""
+        if self._players is not None:
+            self._players.kill()
         for name in list(self._running):
             self.kill(name)
             del self._running[name]
 
 
-def move_to_bucket(site: Any, root: Path, address: str) -> dict[str, str]:
-    """Move the objects of a site into a bucket; return the environment that names it, also for worker hosts."""
+def move_to_bucket(site: Any, root: Path, address: str, for_hosts: str) -> dict[str, str]:
+    """Move the objects of a site into a bucket; return the environment that names it.
+
+    Worker hosts find this host at the address `for_hosts`.
+    """
     own = {name: site.environment[name] for name in ("DATABASE_URL", "GAUNTLET_BROKER")}
-    for_hosts = own | {"GAUNTLET_OBJECTS": address}
+    shared = own | {"GAUNTLET_OBJECTS": address}
     moved: dict[str, str] = site.environment | {"GAUNTLET_OBJECTS": address, "GAUNTLET_ADDRESS": site.url}
-    moved |= {"DJANGO_SETTINGS_MODULE": "config.settings"}
-    moved |= {f"GAUNTLET_JOIN_{name.removeprefix('GAUNTLET_')}": value for name, value in for_hosts.items()}
+    moved |= {"DJANGO_SETTINGS_MODULE": "config.settings", "GAUNTLET_HOSTS": f"{LOOPBACK},{for_hosts}"}
+    moved["GAUNTLET_TRUST_EVERYBODY"] = "true"  # the process sandbox on a site that other hosts reach
+    for name, value in shared.items():
+        moved[f"GAUNTLET_JOIN_{name.removeprefix('GAUNTLET_')}"] = value.replace(LOOPBACK, for_hosts)
     folder = site.state / "objects"
     shutil.rmtree(site.state / "checkouts")
     subprocess.run([*MANAGE, "copy_objects", str(folder)], cwd=root, env=moved, check=True)
@@ -180,22 +157,11 @@ def move_to_bucket(site: Any, root: Path, address: str) -> dict[str, str]:
     return moved
 
 
-def join_as_host(site: Any, root: Path, environment: dict[str, str]) -> dict[str, str]:
-    """Join the site with the command that it prints, as an operator does; return the environment of the host."""
-    done = subprocess.run(
-        [*MANAGE, "invite_host", "gpu-1"], cwd=root, env=environment, capture_output=True, text=True, check=True
-    )
-    words = re.fullmatch(r"python manage\.py join (\S+) (\S+)\n", done.stdout)
-    assert words is not None, done.stdout
-    folder = site.state.with_name(f"{site.state.name}-of-host")
-    kept = ("PATH", "HOME", "TMPDIR", "XDG_STATE_HOME")
-    own = {name: os.environ[name] for name in kept if name in os.environ} | {"GAUNTLET_STATE": str(folder)}
-    joined = subprocess.run(
-        [*MANAGE, "join", *words.groups()], cwd=root, env=own, capture_output=True, text=True, check=False
-    )
-    assert joined.returncode == 0, joined.stdout + joined.stderr
-    assert "problem" not in joined.stdout
-    return own
+def port_of(address: str) -> int:
+    """The port in an address."""
+    port = urlsplit(address).port
+    assert port is not None
+    return port
 
 
 def answers(url: str) -> bool:
@@ -294,14 +260,30 @@ PlayRounds = Callable[..., Outcome]
 
 
 @pytest.fixture
-def apart() -> Iterator[Apart]:
-    """An object store, and a cluster of two nodes, for the disturbed sites."""
-    with ExitStack() as closing_all:
-        objects = ObjectServer()
-        closing_all.callback(objects.close)
-        cluster = SlurmCluster()
-        closing_all.callback(cluster.close)
-        yield Apart(objects, cluster)
+def draw() -> random.Random:
+    """Draws what happens, and when; its seed is shown where the test fails."""
+    number = int(os.environ.get("GAUNTLET_SEED") or random.SystemRandom().randrange(10**9))
+    sys.stdout.write(f"GAUNTLET_SEED={number} GAUNTLET_KILLED_ROUNDS={ROUNDS} GAUNTLET_PLAYED_BY={PLAYED_BY}\n")
+    return random.Random(number)
+
+
+@pytest.fixture
+def objects() -> Iterator[ObjectServer]:
+    """An object store for the disturbed sites."""
+    server = ObjectServer()
+    yield server
+    server.close()
+
+
+@pytest.fixture
+def players(draw: random.Random, tmp_path: Path, objects: ObjectServer, services: OwnServices) -> Iterator[Players]:
+    """What plays the disturbed rounds."""
+    by = PLAYED_BY or draw.choice(("jobs", "hosts") if os.geteuid() == 0 else ("jobs",))  # namespaces need root
+    sys.stdout.write(f"played by {by}\n")
+    addresses = (objects.address, *services.environment.values())
+    found: Players = Jobs() if by == "jobs" else Hosts(tmp_path, *(port_of(address) for address in addresses))
+    yield found
+    found.close()
 
 
 @pytest.fixture
@@ -324,14 +306,16 @@ def play_rounds(services: OwnServices, make_site: Callable[..., Any], root: Path
         [sys.executable, "-c", SET_UP], cwd=root, env=environment, check=True, timeout=400, stdout=subprocess.PIPE
     )
 
-    def play(draw: random.Random, disturb: Disturb, apart: Apart | None = None) -> Outcome:
+    def play(
+        draw: random.Random, disturb: Disturb, objects: ObjectServer | None = None, players: Players | None = None
+    ) -> Outcome:
         site = make_site(like=begun)
         site.token = set_up.stdout.decode().split()[-1]
         environment = site.environment | {"DJANGO_SETTINGS_MODULE": "config.settings"}
-        if apart is not None:
-            environment = move_to_bucket(site, root, f"{apart.objects.address}/{site.state.name}")
+        if objects is not None and players is not None:
+            environment = move_to_bucket(site, root, f"{objects.address}/{site.state.name}", players.site_address)
         database = Database(environment["DATABASE_URL"])
-        programs = Programs(site, root, environment, wait, apart)
+        programs = Programs(site, root, environment, wait, objects, players)
         running.append(programs)
         for moment in sorted(draw.sample(range(2, NUMBER), FAILURES)):
             wait(f"{moment} played", lambda moment=moment: database.ask(PLAYED) >= moment)
@@ -341,7 +325,7 @@ def play_rounds(services: OwnServices, make_site: Callable[..., Any], root: Path
         wait("the end of builds", lambda: {state for state, _ in database.submitted()} <= {"ready"})
         programs.close()
         assert database.ask("select count(*) from submissions_submission where state = 'rejected'") == 0
-        if apart is not None:
+        if players is not None:
             own = ["objects"] if database.submitted() else ["checkouts", "objects"]  # the builder is on the site's host
             left = [name for name in own if (site.state / name).exists()]
             assert not left, "the worker host writes into the site's own folder"
@@ -356,9 +340,11 @@ def play_rounds(services: OwnServices, make_site: Callable[..., Any], root: Path
 class Failures:
     """Lets one thing after the other fail, in a drawn order: first all of one round, and so on."""
 
-    def __init__(self, draw: random.Random, services: OwnServices, wait: Wait) -> None:
+    def __init__(self, draw: random.Random, services: OwnServices, players: Players, wait: Wait) -> None:
         self._draw = draw
         self._services = services
+        self._players = players
+        self._all = (*players.failures, *KILLED, *OUTAGES)
         self._wait = wait
         self._due: list[str] = []
         self.pushed = False
@@ -366,7 +352,7 @@ class Failures:
 
     def __call__(self, programs: Programs, database: Database) -> None:
         """Let the next thing fail, and wait until work goes on."""
-        self._due = self._due or self._draw.sample(KILLED + OUTAGES, len(KILLED + OUTAGES))
+        self._due = self._due or self._draw.sample(self._all, len(self._all))
         failure, played, began = self._due.pop(), database.ask(PLAYED), time.monotonic()
         self._fail(failure, programs, database)
         ended = time.monotonic()
@@ -391,9 +377,9 @@ class Failures:
                 assert self.pushed or "received" in programs.push()
                 self.pushed = True
             case "messages lost":
-                programs.kill("worker")
+                self._players.kill()
                 programs.empty_broker()
-                programs.start("worker")
+                self._players.start()
             case "broker flushed":
                 programs.empty_broker()
             case "broker restarted":
@@ -408,6 +394,8 @@ class Failures:
                 programs.kill("object store")
                 time.sleep(seconds)
                 programs.start("object store")
+            case _ if failure in self._players.failures:
+                self._players.fail(failure, seconds)
             case _:
                 programs.kill(failure)
                 programs.start(failure)
@@ -416,21 +404,20 @@ class Failures:
 @pytest.mark.slow(200)
 @pytest.mark.timeout(1200 * ROUNDS)
 def test_rounds_that_failures_disturb_have_the_outcomes_of_undisturbed_ones(
+    draw: random.Random,
     services: OwnServices,
+    objects: ObjectServer,
+    players: Players,
     play_rounds: PlayRounds,
-    apart: Apart,
     wait: Wait,
     first_difference: Callable[[Sequence[object], Sequence[object]], str],
 ) -> None:
-    number = int(os.environ.get("GAUNTLET_SEED") or random.SystemRandom().randrange(10**9))
-    sys.stdout.write(f"GAUNTLET_SEED={number} GAUNTLET_KILLED_ROUNDS={ROUNDS}\n")  # shown where it fails
-    draw = random.Random(number)
     undisturbed = play_rounds(draw, lambda programs, database: None)
     assert undisturbed.digests.keys() == {"six", "transfer"}
-    failures = Failures(draw, services, wait)
+    failures = Failures(draw, services, players, wait)
     for done in range(1, ROUNDS + 1):
         failures.pushed = False
-        disturbed = play_rounds(draw, failures, apart)
+        disturbed = play_rounds(draw, failures, objects, players)
         assert first_difference(undisturbed.rows, disturbed.rows) == ""
         assert disturbed.digests == undisturbed.digests
         assert disturbed.submitted == ([("ready", "used")] if failures.pushed else [])
