@@ -53,8 +53,9 @@ class WorkerHosts:
 
     def command(self, name: str, command: Sequence[str]) -> list[str]:
         """Return what runs a command on a host, in the working directory of this process."""
-        variables = {each: os.environ[each] for each in ("PATH", "HOME", "OMP_NUM_THREADS") if each in os.environ}
-        variables |= {"TMPDIR": str(self._hidden / "tmp"), "GAUNTLET_STATE": str(self._hidden / "site")}
+        disk = self._hidden
+        variables = {each: os.environ[each] for each in ("PATH", "OMP_NUM_THREADS") if each in os.environ}
+        variables |= {"HOME": str(disk), "TMPDIR": str(disk / "tmp"), "GAUNTLET_STATE": str(disk / "site")}
         settings = [f"{each}={value}" for each, value in variables.items()]
         return [*self._enter(name), f"--wd={Path.cwd()}", "env", "--ignore-environment", *settings, *command]
 

@@ -26,7 +26,7 @@ from evaluation.domain.processor_use import ProcessorUse
 from evaluation.sandbox import bubblewrap
 from evaluation.sandbox.base import SOCKET_NAME, Ending, Folder, Guard, PlayerRun, Resources, Sandbox, SpaceUse
 from evaluation.sandbox.directory_removal import remove_trees
-from evaluation.sandbox.host_process import HostProcess
+from evaluation.sandbox.host_process import runner_label
 from evaluation.sandbox.log_tail import LogTail
 from evaluation.sandbox.out_of_memory_cause import HostMemory
 from evaluation.sandbox.page_cache import forget_names, level_page_cache
@@ -175,16 +175,7 @@ class ProcessRun(PlayerRun):
         self._memory = memory
         self._report = report
         self._ending: Ending | None = None
-        runner = HostProcess.current()
-        self._entry = RegisteredRun(
-            mark=mark,
-            runner_pid=runner.pid,
-            runner_started=runner.started,
-            pid=process.pid,
-            started=0,
-            scratch=str(scratch),
-            socket_directory=str(socket_directory),
-        )
+        self._entry = RegisteredRun(mark, runner_label(), str(scratch), str(socket_directory))
         try:
             self._entry.write()
         except BaseException:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from evaluation.sandbox.base import SOCKET_NAME
 from evaluation.sandbox.directory_removal import remove_trees
-from evaluation.sandbox.host_process import HostProcess, kill_marked
+from evaluation.sandbox.host_process import kill_marked, runner_is_dead
 from evaluation.sandbox.state_directory import state_directory, write_atomically
 
 MARK = "GAUNTLET_RUN"
@@ -17,13 +17,10 @@ MARK = "GAUNTLET_RUN"
 
 @dataclass(frozen=True)
 class RegisteredRun:
-    """One run: its mark, the runner that started it, its process, and the directories made for it."""
+    """One run: its mark, the label of the runner that started it, and the directories made for it."""
 
     mark: str
-    runner_pid: int
-    runner_started: int
-    pid: int
-    started: int
+    runner: str
     scratch: str
     socket_directory: str
 
@@ -41,7 +38,10 @@ class RegisteredRun:
 
 
 def sweep_register() -> int:
-    """End the runs of dead runners and remove their leftovers. Return the number of runs."""
+    """End the runs of dead runners and remove their leftovers. Return the number of runs.
+
+    Those of other hosts are left alone: hosts may share the home of a user.
+    """
     swept = 0
     for file in sorted(state_directory("processes").glob("*.json")):
         try:
@@ -51,7 +51,7 @@ def sweep_register() -> int:
         except (ValueError, TypeError):  # from another version of Gauntlet
             file.unlink(missing_ok=True)
             continue
-        if HostProcess(entry.runner_pid, entry.runner_started).alive():
+        if not runner_is_dead(entry.runner):
             continue
         entry.kill()
         remove_trees([Path(entry.scratch)])

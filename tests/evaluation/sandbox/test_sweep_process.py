@@ -68,6 +68,20 @@ def test_a_sweep_ends_the_player_of_a_killed_runner_and_of_no_living_one(
     assert sleepers(tmp_path) == []
 
 
+def test_a_sweep_leaves_the_players_of_other_hosts_alone(
+    socket_directory: Path, start_runner: StartRunner, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """A home that several hosts mount: numbers of their processes mean nothing here."""
+    runner, _ = start_runner(runner_source(socket_directory, bubblewrapped=None))
+    with monkeypatch.context() as other_host:
+        other_host.setenv("GAUNTLET_HOST", "another-host")
+        other_host.setattr(HostProcess, "alive", lambda process: False)
+        assert ProcessSandbox().sweep() == 0
+    assert len(list((tmp_path / "state" / "gauntlet" / "processes").iterdir())) == 1
+    runner.send_signal(signal.SIGINT)
+    runner.wait(30)
+
+
 @pytest.mark.parametrize("bubblewrapped", [None, False])
 def test_an_interrupted_runner_leaves_nothing(
     bubblewrapped: bool | None,
