@@ -81,6 +81,23 @@ class SampleSetSerializer(AnswerSerializer[SampleSet]):
         fields = ("name", "purpose", "count")
 
 
+class DevelopmentSamplesSerializer(serializers.Serializer[Any]):
+    """The public samples: how many, the address of all of them, and that of one, in which {sample} is its number."""
+
+    count = serializers.IntegerField()
+    archive = serializers.CharField(help_text="A ZIP archive of PNG images, with labels, targets and names of classes.")
+    image = serializers.CharField()
+
+
+class DataSetSerializer(serializers.Serializer[Any]):
+    """The images of a competition: height, width and channels, the names of the classes, and the samples."""
+
+    shape = serializers.ListField(child=serializers.IntegerField())
+    classes = serializers.ListField(child=serializers.CharField())
+    development = DevelopmentSamplesSerializer(allow_null=True)
+    validation = serializers.IntegerField(help_text="The number of secret samples that scores are measured on.")
+
+
 class OriginSerializer(AnswerSerializer[CompetitionOrigin]):
     """The site on which an imported competition was played, with the public keys of its signed files."""
 
