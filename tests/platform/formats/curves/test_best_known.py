@@ -6,11 +6,13 @@ import base64
 import csv
 import io
 import json
+import re
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from datetime import timedelta
+from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
@@ -18,6 +20,7 @@ import pytest
 import torch
 from django.db import connection, transaction
 from django.test import Client
+from pytest_django.live_server_helper import LiveServer
 from rest_framework.test import APIClient
 from torch import Tensor
 
@@ -27,6 +30,7 @@ from competitions.models import Competition, Organiser
 from competitions.sample_store import samples_of
 from core import clock
 from core.errors import Fault, Refusal
+from evaluation.cli import main
 from evaluation.domain.failure_reasons import Reason
 from evaluation.domain.images import Images
 from evaluation.domain.samples import Sample
@@ -235,6 +239,24 @@ def test_a_proof_lowers_what_is_best_known_and_leaves_the_round_as_it_is(release
     assert differences() == ()
     Improvement.objects.filter(image=1).update(distance=0.1)
     assert "do not follow from its images and verdicts" in str(differences())
+
+
+@pytest.mark.django_db(transaction=True)
+def test_the_command_uploads_a_proof_and_waits_for_its_verification(
+    released: Released, live_server: LiveServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    monkeypatch.setenv("GAUNTLET_SITE", live_server.url)
+    monkeypatch.setenv("GAUNTLET_TOKEN", issue_token(user=released.ann, name="x", scopes=("read", "submit"), days=1)[1])
+    monkeypatch.setattr("evaluation.cli.site_prove.time.sleep", lambda _: play_all())
+    archive = tmp_path / "proof.npz"
+    archive.write_bytes(released.npz({1: 51, 2: 2}))
+    words = ["prove", "digits-curves/1", str(released.entry.submission_id), str(archive), "--wait"]
+    assert main(words) == 0
+    assert re.search(r"state +verified *\nadversarial +1 *\nright +1 *\nimprovements +1\b", capsys.readouterr().out)
+    assert main(words) == 3
+    assert "has the same images" in capsys.readouterr().err
 
 
 def test_of_two_proofs_that_are_verified_at_once_the_nearer_one_counts(released: Released) -> None:
