@@ -24,11 +24,13 @@ JsonSerializer = type[serializers.Serializer[Any]]
 
 @dataclass(frozen=True)
 class AnswerShapes:
-    """The serializers of what a format answers, for the OpenAPI document."""
+    """The serializers of what a format answers, for the OpenAPI document; `sample` is a row of a match."""
 
     leaderboard: JsonSerializer
     place: JsonSerializer
     evaluation: JsonSerializer
+    numbers: JsonSerializer | None = None
+    sample: JsonSerializer | None = None
 
 
 @dataclass(frozen=True)

@@ -67,7 +67,9 @@ _MOST_DIGITS = 18
 class QueryApi(WithoutOwnAddresses):
     """See `api.formats.ApiFormat`."""
 
-    shapes = AnswerShapes(QueryBoardSerializer, QueryPlaceSerializer, EvaluationSerializer)
+    shapes = AnswerShapes(
+        QueryBoardSerializer, QueryPlaceSerializer, EvaluationSerializer, MatchNumbersSerializer, MatchSampleSerializer
+    )
     submission_fields: Mapping[str, serializers.Field[Any, Any, Any, Any]] = {"evaluation": EvaluationSerializer()}
 
     def submission(self, submission: Submission, *, inside: bool) -> Mapping[str, Any]:

@@ -28,6 +28,7 @@ from competitions.selectors import sees_everything_of
 from core.rounding import share
 from formats.transfer.api_pairs import attack_of, pair_of_entrants, pairs_of_submission
 from formats.transfer.api_serializers import (
+    PairNumbersSerializer,
     RunsSerializer,
     StandingSerializer,
     TransferBoardSerializer,
@@ -54,7 +55,7 @@ _HELD_UP = "A run that it needs was given up after platform errors. It counts on
 class TransferApi(WithoutOwnAddresses, WithoutChallenges, WithoutEvaluations, NewestCounts):
     """See `api.formats.ApiFormat`. A match is a pair of an attack and a defence."""
 
-    shapes = AnswerShapes(TransferBoardSerializer, TransferPlaceSerializer, StandingSerializer)
+    shapes = AnswerShapes(TransferBoardSerializer, TransferPlaceSerializer, StandingSerializer, PairNumbersSerializer)
     submission_fields: Mapping[str, serializers.Field[Any, Any, Any, Any]] = {
         "standing": StandingSerializer(),
         "runs": RunsSerializer(),
