@@ -155,7 +155,8 @@ def play_as_the_page_says(me: Participant, page: Path, site: str, token: str) ->
         "".join(blocks),
         typed=token,
         **{
-            "SITE": site,
+            "https://SITE/competitions/SLUG": f"{site}/competitions/small",
+            "https://SITE/": f"{site}/",
             "check .": "check . --samples 2",
             "adversarial-logit-pairing": "numpy-classifier",  # of PyTorch, which is not installed
             "--samples 20": "--samples 2",
