@@ -18,7 +18,6 @@ from api.formats import (
     WithoutChallenges,
     WithoutEvaluations,
     WithoutMatches,
-    WithoutOwnAddresses,
     only_now,
 )
 from competitions.board_freezes import frozen_since, sees_live
@@ -63,7 +62,7 @@ class ColumnScoreSerializer(serializers.Serializer[Any]):
     values = serializers.DictField()
 
 
-class PlainApi(WithoutOwnAddresses, WithoutMatches, WithoutChallenges, WithoutEvaluations, NewestCounts):
+class PlainApi(WithoutMatches, WithoutChallenges, WithoutEvaluations, NewestCounts):
     """See `api.formats.ApiFormat`."""
 
     shapes = AnswerShapes(ColumnBoardSerializer, ColumnPlaceSerializer, ColumnScoreSerializer)

@@ -8,7 +8,6 @@ from datetime import datetime
 from typing import Any, Protocol
 
 from django.contrib.auth.models import AnonymousUser
-from django.urls import URLPattern
 from rest_framework import serializers
 
 from accounts.models import User
@@ -121,9 +120,6 @@ class Picture:
 class ApiFormat(Protocol):
     """What the API answers of competitions of a format. All values are plain ones for JSON."""
 
-    def urls(self) -> Sequence[URLPattern]:
-        """Return the addresses that only this format has."""
-
     @property
     def shapes(self) -> AnswerShapes:
         """The serializers of its answers."""
@@ -197,13 +193,6 @@ class ApiFormat(Protocol):
 
     def decisions(self, published: Round, user: User | AnonymousUser) -> Sequence[Mapping[str, Any]]:
         """Return what the stages of a published round decided, in order, as far as the person sees it."""
-
-
-class WithoutOwnAddresses:
-    """The answers of a format that has the addresses of all formats alone."""
-
-    def urls(self) -> Sequence[URLPattern]:
-        return ()
 
 
 class WithoutMatches:

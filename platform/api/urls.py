@@ -21,7 +21,7 @@ from api import (
     teams,
     views,
 )
-from api.formats import api_formats
+from api.extension_points import further_addresses
 from api.unversioned_addresses import UnknownAddress, moved
 
 app_name = "api"
@@ -122,7 +122,7 @@ version_1 = [
     path(f"{_repository}/choose-newest", submission_views.ChooseNewest.as_view(), name="choose_newest"),
     path(f"{_repository}/quota", submission_views.ShowQuota.as_view(), name="quota"),
     path(f"{_repository}/submissions", submission_views.OwnSubmissions.as_view(), name="submit"),
-    *(address for name in api_formats for address in api_formats[name].urls()),
+    *(address for addresses in further_addresses.answers() for address in addresses),
 ]
 urlpatterns = [
     path("v1/", include(version_1)),

@@ -17,7 +17,6 @@ from api.rounded_fields import DistanceField, ShareField
 from api.serializers import AnswerSerializer
 from competitions.board_freezes import sees_live
 from competitions.models import Track
-from formats.curves import api_proofs
 from formats.curves.best_known.history import best_known
 from formats.curves.best_known.json_values import as_values
 from formats.curves.best_known.released_models import released_entries
@@ -73,7 +72,6 @@ class CurvesApi(PlainApi):
 
     board: CurvesBoard
     shapes = AnswerShapes(CurvesBoardSerializer, ColumnPlaceSerializer, BenchmarkSerializer)
-    urls = staticmethod(api_proofs.urls)
     submission_fields = {"best_known": serializers.ListField(child=serializers.DictField())}
 
     def submission(self, submission: Submission, *, inside: bool) -> Mapping[str, Any]:

@@ -21,6 +21,7 @@ from accounts.models import User
 from api.access import competition_of, one_of, signed_in
 from api.base_views import ApiView, ListView
 from api.described_error import DescribedError
+from api.extension_points import further_addresses
 from api.serializers import AnswerSerializer
 from core import object_store
 from core.errors import Refusal
@@ -130,7 +131,8 @@ class DownloadProof(ApiView):
         return FileResponse(object_store.open_object(found.content), content_type=ARCHIVE)
 
 
-def urls() -> Sequence[URLPattern]:
+@further_addresses.add
+def addresses() -> Sequence[URLPattern]:
     """Return the addresses of proofs."""
     proofs = "competitions/<slug:slug>/rounds/<int:number>/models/<int:submission>/proofs"
     return [

@@ -19,7 +19,6 @@ from api.formats import (
     Picture,
     RoundResult,
     SubmissionProgress,
-    WithoutOwnAddresses,
 )
 from competitions.board_freezes import sees_live
 from competitions.models import Competition, Track
@@ -64,7 +63,7 @@ _SIGHT = ("rules__competition", "sample_set", "round_match__round__window", "rou
 _MOST_DIGITS = 18
 
 
-class QueryApi(WithoutOwnAddresses):
+class QueryApi:
     """See `api.formats.ApiFormat`."""
 
     shapes = AnswerShapes(

@@ -19,7 +19,6 @@ from api.formats import (
     SubmissionProgress,
     WithoutChallenges,
     WithoutEvaluations,
-    WithoutOwnAddresses,
     only_now,
 )
 from competitions.board_freezes import frozen_since, sees_live
@@ -52,7 +51,7 @@ from submissions.models import Submission
 _HELD_UP = "A run that it needs was given up after platform errors. It counts once an organiser replays the run."
 
 
-class TransferApi(WithoutOwnAddresses, WithoutChallenges, WithoutEvaluations, NewestCounts):
+class TransferApi(WithoutChallenges, WithoutEvaluations, NewestCounts):
     """See `api.formats.ApiFormat`. A match is a pair of an attack and a defence."""
 
     shapes = AnswerShapes(TransferBoardSerializer, TransferPlaceSerializer, StandingSerializer, PairNumbersSerializer)

@@ -44,7 +44,7 @@ NOT_YOURS = (401, 404, 404, 404)
 
 TABLE = [
     *(Row(name, EVERYONE, hidden=EVERYONE) for name in ("index", "openapi", "docs", "competitions", "submissions")),
-    Row("signing_keys", EVERYONE, hidden=EVERYONE),
+    *(Row(name, EVERYONE, hidden=EVERYONE) for name in ("status", "signing_keys")),
     *(Row(name, NO_BODY, method="post", hidden=NO_BODY) for name in ("device_code", "device_token")),
     *(Row(name, SIGNED_IN, hidden=SIGNED_IN) for name in ("profile", "own_teams", "own_invitations")),
     *(Row(name, EVERYONE) for name in ("competition", "data", "tracks", "rules", "leaderboard", "rounds", "round")),
