@@ -118,6 +118,8 @@ def run_choose(given: argparse.Namespace) -> int:
     client = site_client(given)
     if given.newest:
         team, _, track = given.newest.partition("/")
+        if not track:
+            raise Refusal(f"{given.newest} names no track", fix="write it as TEAM/TRACK")
         client.choose_newest(team, track)
         say(f"The newest submission counts for {team} on the track {track}.")
         return 0

@@ -83,9 +83,10 @@ class ShowDataSet(ApiView):
     @extend_schema(responses=DataSetSerializer)
     def get(self, request: Request, slug: str) -> Response:
         """Return it. Raise 404 before the competition has rules and samples."""
-        sets = imported_sets(competition := competition_of(request, slug)).order_by("-pk")
-        rules = competition.rules_versions.first()
-        if rules is None or (described := sets.first()) is None:
+        competition = competition_of(request, slug)
+        sets = imported_sets(competition).order_by("-pk")
+        rules, newest = competition.rules_versions.first(), sets.first()
+        if rules is None or newest is None:
             raise NotFound("the competition has no data set yet")
         public = sets.filter(purpose=SampleSet.Purpose.DEVELOPMENT).first()
         validation = sets.filter(purpose=SampleSet.Purpose.VALIDATION).first()
@@ -94,7 +95,7 @@ class ShowDataSet(ApiView):
         return Response(
             {
                 "shape": list(rules.engine_rules.shape),
-                "classes": described.class_names,
+                "classes": newest.class_names,
                 "development": public
                 and {"count": public.count, "archive": archive, "image": image.replace("/0.png", "/{sample}.png")},
                 "validation": validation.count if validation else 0,

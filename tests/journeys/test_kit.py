@@ -231,7 +231,7 @@ def needed_by(package: Distribution) -> Iterator[Distribution]:
                 yield needed
 
 
-@pytest.mark.slow(25)
+@pytest.mark.slow(40)
 @pytest.mark.django_db(transaction=True)
 def test_the_command_needs_what_it_declares_and_nothing_else(
     live_server: LiveServer, root: Path, settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -372,6 +372,7 @@ def test_a_team_chooses_which_submission_counts(
     assert SubmissionChoice.objects.get().submission_id == scored.pk
     status, out, err = gauntlet("choose", scored.pk, "--json")
     assert (status, out, "is already the one that counts" in err) == (3, "", True)
+    assert gauntlet("choose", "--newest", "owls")[0] == 2, "it names no track"
     assert gauntlet("choose", "--newest", "owls/model")[0] == 0
     status, _, err = gauntlet("choose", "--newest", "owls/model")
     assert (status, "the newest submission counts already" in err) == (3, True)
