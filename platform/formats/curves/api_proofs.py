@@ -70,7 +70,7 @@ class ArchiveParser(BaseParser):
         return stream.read()
 
 
-class TooLargeError(DescribedError, APIException):
+class TooLargeProofError(DescribedError, APIException):
     """The archive has too many bytes."""
 
     status_code = status.HTTP_413_REQUEST_ENTITY_TOO_LARGE
@@ -103,7 +103,7 @@ class ListProofs(ListView[Proof]):
         by, entry = signed_in(request), _entry(request, **place)
         length = request.META.get("CONTENT_LENGTH") or "0"
         if not length.isdecimal() or int(length) > MOST_BYTES:
-            raise TooLargeError(too_large())
+            raise TooLargeProofError(too_large())
         count_upload(request)
         if not request.data:
             raise Refusal("no file was uploaded", fix="send an archive of images as the body")
