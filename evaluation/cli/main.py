@@ -38,6 +38,8 @@ from evaluation.cli import (
     site_login,
     site_logs,
     site_matches,
+    site_pictures,
+    site_prove,
     site_status,
     site_submit,
     tournament,
@@ -82,9 +84,11 @@ _COMMANDS = (
     site_status,
     site_logs,
     site_matches,
+    site_pictures,
     site_fetch,
     replay,
     site_challenge,
+    site_prove,
     completion,
 )
 

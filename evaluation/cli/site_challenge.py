@@ -52,6 +52,8 @@ def run(given: argparse.Namespace) -> int:
         print_json(client.get(f"submissions/{made.submission}/challenges/{made.number}"))
     else:
         _print(client, shown)
+        if shown.samples:
+            say(f"Its pictures: gauntlet pictures {shown.submission} --challenge {shown.number}")
     return 3 if shown.state in ("failed", "cancelled") else 0
 
 

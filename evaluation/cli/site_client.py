@@ -148,6 +148,18 @@ class SiteOpponent:
 
 
 @dataclass(frozen=True)
+class SiteProof:
+    """Images against a released model; `outcome` is empty before they are verified."""
+
+    number: int
+    state: str
+    outcome: str
+    images: int
+    verdicts: dict[str, int]
+    improvements: int
+
+
+@dataclass(frozen=True)
 class SiteLogLine:
     """A line of a log."""
 
@@ -164,6 +176,19 @@ class SiteLog:
     lines: list[SiteLogLine]
     last: int
     over: bool
+
+
+@dataclass(frozen=True)
+class _Body:
+    """What a request sends."""
+
+    content: bytes
+    media_type: str
+
+    @classmethod
+    def of(cls, values: Mapping[str, Any]) -> _Body:
+        """Return values as JSON."""
+        return cls(json.dumps(values).encode(), "application/json")
 
 
 class SiteClient:
@@ -226,6 +251,18 @@ class SiteClient:
         """Let a submission count instead of the newest one of its team."""
         return read_submission(self._answer("POST", f"submissions/{number}/choose", {}))
 
+    def choose_newest(self, team: str, track: str) -> None:
+        """Let the newest submission of a repository count again."""
+        self._sent("POST", f"repositories/{quote(team)}/{quote(track)}/choose-newest", _Body.of({}))
+
+    def upload_proof(self, proofs: str, archive: bytes) -> SiteProof:
+        """Upload an archive of images against the model with the address `proofs`."""
+        return _read(SiteProof, self._json(self._sent("POST", proofs, _Body(archive, "application/octet-stream"))))
+
+    def proof(self, proofs: str, number: int) -> SiteProof:
+        """Return a proof against the model with the address `proofs`."""
+        return _read(SiteProof, self.get(f"{proofs}/{number}"))
+
     def opponents(self, submission: int) -> list[SiteOpponent]:
         """Return whom a submission may challenge."""
         return [_read(SiteOpponent, row) for row in self.rows(f"submissions/{submission}/opponents")]
@@ -253,34 +290,51 @@ class SiteClient:
         """Return the answer at `path`. Raise `SiteRefusal`, or `UnavailableSiteError`."""
         return self._answer("GET", f"{path}?{urlencode(query)}" if query else path)
 
+    def content(self, path: str) -> bytes:
+        """Return the file at `path`. Raise as `get` does."""
+        return self._sent("GET", path)
+
     def _answer(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> Any:
+        return self._json(self._sent(method, path, None if body is None else _Body.of(body)))
+
+    def _json(self, content: bytes) -> Any:
+        try:
+            return json.loads(content)
+        except ValueError as error:
+            raise self._unavailable(error) from None
+
+    def _sent(self, method: str, path: str, body: _Body | None = None) -> bytes:
         headers = {"Accept": "application/json", "User-Agent": f"gauntlet/{__version__}"}
         if self.token:
             headers["Authorization"] = f"Bearer {self.token}"
-        data = None if body is None else json.dumps(body).encode()
-        if data is not None:
-            headers["Content-Type"] = "application/json"
+        if body is not None:
+            headers["Content-Type"] = body.media_type
+        data = None if body is None else body.content
         # the scheme is checked by `site_login.site_address`
         request = urllib.request.Request(f"{self.site}/api/v1/{path}", data, headers, method=method)  # noqa: S310
         for _ in range(_ATTEMPTS - 1):
             try:
-                return self._sent(request)
+                return self._received(request)
             except _ThrottledError as throttled:
                 time.sleep(throttled.seconds)
-        return self._sent(request)
+        return self._received(request)
 
-    def _sent(self, request: urllib.request.Request) -> Any:
+    def _received(self, request: urllib.request.Request) -> bytes:
         try:
             with self._opener.open(request, timeout=_SECONDS) as answer:
                 note_version(self.site, answer.headers)
-                return json.loads(answer.read(_MOST_BYTES))
+                content: bytes = answer.read(_MOST_BYTES)
+                return content
         except urllib.error.HTTPError as error:
             with error:
                 note_version(self.site, error.headers)
                 raise _problem(request.full_url, error) from None
         except (OSError, ValueError) as error:
-            reason = getattr(error, "reason", error)
-            raise UnavailableSiteError(f"{self.site} does not answer: {reason}\n  fix: try again later") from None
+            raise self._unavailable(error) from None
+
+    def _unavailable(self, error: Exception) -> UnavailableSiteError:
+        reason = getattr(error, "reason", error)
+        return UnavailableSiteError(f"{self.site} does not answer: {reason}\n  fix: try again later")
 
 
 def read_submission(data: Mapping[str, Any]) -> SiteSubmission:

@@ -96,7 +96,7 @@ def add_parser(subcommands: Any) -> None:
 
 
 def run(given: argparse.Namespace) -> int:
-    site, slug, number = _round(given.round)
+    site, slug, number = round_of(given.round)
     client = public_client(given, site)
     shown = client.get(f"competitions/{quote(slug)}/rounds/{number}")
     directory: Path = given.into or Path(f"{slug}-round-{number}")
@@ -348,7 +348,7 @@ class _Fetching:
             )
 
 
-def _round(text: str) -> tuple[str, str, str]:
+def round_of(text: str) -> tuple[str, str, str]:
     """Return site ("" for the usual one), competition and number of a round."""
     if found := _ADDRESS.fullmatch(text):
         return found[1], found[2], found[3]

@@ -31,7 +31,9 @@ def add_parser(subcommands: Any) -> None:
     withdraw: argparse.ArgumentParser = subcommands.add_parser("withdraw", help="withdraw a submission permanently")
     withdraw.add_argument("number", type=positive, metavar="N")
     choose: argparse.ArgumentParser = subcommands.add_parser("choose", help="choose which submission counts")
-    choose.add_argument("number", type=positive, metavar="N", help="the number of a submission that has a score")
+    which = choose.add_mutually_exclusive_group(required=True)
+    which.add_argument("number", nargs="?", type=positive, metavar="N", help="the number of one that has a score")
+    which.add_argument("--newest", metavar="TEAM/TRACK", help="let the newest one count again")
     for command, run in (
         (status, run_status), (quota, run_quota), (board, run_board), (withdraw, run_withdraw), (choose, run_choose),
     ):  # fmt: skip
@@ -114,6 +116,13 @@ def run_withdraw(given: argparse.Namespace) -> int:
 
 def run_choose(given: argparse.Namespace) -> int:
     client = site_client(given)
+    if given.newest:
+        team, _, track = given.newest.partition("/")
+        if not track:
+            raise Refusal(f"{given.newest} names no track", fix="write it as TEAM/TRACK")
+        client.choose_newest(team, track)
+        say(f"The newest submission counts for {team} on the track {track}.")
+        return 0
     chosen = client.choose(given.number)
     if given.json:
         print_json(client.get(f"submissions/{given.number}"))

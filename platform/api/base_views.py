@@ -7,15 +7,19 @@ from typing import Any, ClassVar, TypeVar
 from django.db.models import Model
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
+from django.utils.cache import patch_vary_headers
 from django.utils.decorators import method_decorator
 from django.views.decorators.http import conditional_page
 from rest_framework.generics import ListAPIView
+from rest_framework.permissions import SAFE_METHODS
+from rest_framework.renderers import BaseRenderer
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.serializers import BaseSerializer
 from rest_framework.views import APIView
 
 from accounts.models import AccessToken
+from api.csv_renderer import CsvRenderer
 from core.kit import kit
 from evaluation import __version__
 
@@ -34,6 +38,13 @@ class ApiView(APIView):
     """What a token needs for requests that change something."""
     body: ClassVar[type[BaseSerializer[Any]] | None] = None
     """The body of a POST, for the OpenAPI document, where the method does not say it."""
+    table: ClassVar[str] = ""
+    """The name in the answer of the rows that `Accept: text/csv` asks for; empty where the answer is no table."""
+
+    def get_renderers(self) -> list[BaseRenderer]:
+        """Return JSON, and CSV where a GET answers with a table."""
+        as_csv = [CsvRenderer()] if self.table and self.request.method in SAFE_METHODS else []
+        return [*super().get_renderers(), *as_csv]
 
     @method_decorator(conditional_page)
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
@@ -45,8 +56,20 @@ class ApiView(APIView):
         response.headers[VERSION_HEADER] = __version__
         if (served := kit()) is not None:
             response.headers[KIT_HEADER] = served.command.sha256
+        if self.table:
+            patch_vary_headers(response, ["Accept"])
+            if following := getattr(response, "data", {}).get("next"):  # CSV has no other place for it
+                response.headers["Link"] = f'<{following}>; rel="next"'
         return super().finalize_response(request, response, *args, **kwargs)
 
 
 class ListView(ApiView, ListAPIView[Row]):
     """A list in pages, see `api.pagination.NewestFirst`."""
+
+    table = "results"
+
+
+class WholeListView(ApiView):
+    """A short list, see `api.pagination.whole_list`."""
+
+    table = "results"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from django.http import HttpResponse
 from drf_spectacular.utils import extend_schema
 from rest_framework import status
 from rest_framework.exceptions import NotFound
@@ -9,15 +10,16 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from api.access import check_inside, check_member, submission_of
-from api.base_views import ApiView
-from api.formats import ChallengeAnswer, api_formats
+from api.base_views import ApiView, WholeListView
+from api.formats import ChallengeAnswer, Picture, api_formats
 from api.pagination import list_of, whole_list
+from api.pictures import picture_schema, shown_picture
 from api.request_bodies import ChallengeRequestSerializer, values_of
 from api.serializers import ChallengeSerializer, OpponentSerializer, WholeChallengeSerializer
 from submissions.models import Submission
 
 
-class ListChallenges(ApiView):
+class ListChallenges(WholeListView):
     """The challenges of a submission, newest first, for its team and the organisers. Some formats offer none."""
 
     @extend_schema(responses=list_of(ChallengeSerializer))
@@ -42,7 +44,7 @@ class ListChallenges(ApiView):
         return Response(WholeChallengeSerializer(_found(submission, made)).data, status=status.HTTP_201_CREATED)
 
 
-class ListOpponents(ApiView):
+class ListOpponents(WholeListView):
     """The opponents that a submission may challenge, for its team and the organisers. Some formats have none."""
 
     @extend_schema(responses=list_of(OpponentSerializer))
@@ -56,10 +58,23 @@ class ListOpponents(ApiView):
 class ShowChallenge(ApiView):
     """A challenge of a submission with a row for each sample, for its team and the organisers."""
 
+    table = "samples"
+
     @extend_schema(responses=WholeChallengeSerializer)
     def get(self, request: Request, number: int, challenge: int) -> Response:
         """Return the challenge with this number."""
         return Response(WholeChallengeSerializer(_found(_inside(request, number), challenge)).data)
+
+
+class ShowChallengePicture(ApiView):
+    """A picture of a sample of a challenge, for its team and the organisers. Those of a hidden attack are not shown."""
+
+    @picture_schema
+    def get(self, request: Request, number: int, challenge: int, sample: int, name: str) -> HttpResponse:
+        """Return the picture `clean`, `perturbed`, or `difference-` and an amplification."""
+        submission = _inside(request, number)
+        own = api_formats.of(submission.repository.entry.competition)
+        return shown_picture(lambda: own.challenge_picture(submission, challenge, Picture(sample, name)))
 
 
 def _inside(request: Request, number: int) -> Submission:

@@ -46,7 +46,10 @@ KINDS: dict[type[APIException], tuple[str, str]] = {
         "check the address; /api/v1/competitions lists the competitions, /api/v1/competitions/SLUG the tracks of one",
     ),
     MethodNotAllowed: ("method-not-allowed", "use a method that the header Allow names"),
-    UnsupportedMediaType: ("unsupported-media-type", "send JSON, with the header Content-Type: application/json"),
+    UnsupportedMediaType: (
+        "unsupported-media-type",
+        "send JSON with the header Content-Type: application/json, an archive with application/octet-stream",
+    ),
     ParseError: ("invalid", "send JSON"),
     ValidationError: ("invalid", "correct the value and send the request again"),
     Throttled: ("throttled", "wait as long as the header Retry-After says, then send the request again"),

@@ -14,6 +14,7 @@ from accounts.models import User
 from competitions.models import Competition, Track
 from core.errors import Refusal
 from core.parts_by_format import ByFormat
+from repositories.models import Repository
 from rounds.models import Round
 from submissions.models import Submission
 
@@ -22,11 +23,13 @@ JsonSerializer = type[serializers.Serializer[Any]]
 
 @dataclass(frozen=True)
 class AnswerShapes:
-    """The serializers of what a format answers, for the OpenAPI document."""
+    """The serializers of what a format answers, for the OpenAPI document; `sample` is a row of a match."""
 
     leaderboard: JsonSerializer
     place: JsonSerializer
     evaluation: JsonSerializer
+    numbers: JsonSerializer | None = None
+    sample: JsonSerializer | None = None
 
 
 @dataclass(frozen=True)
@@ -106,6 +109,14 @@ class OpponentAnswer:
     submission: int | None = None
 
 
+@dataclass(frozen=True)
+class Picture:
+    """A picture of a sample; `name` is one of `competitions.sample_pictures.NAMES`."""
+
+    sample: int
+    name: str
+
+
 class ApiFormat(Protocol):
     """What the API answers of competitions of a format. All values are plain ones for JSON."""
 
@@ -140,14 +151,25 @@ class ApiFormat(Protocol):
         It is behind the leaderboards, or one of a round (`played`), where a key may name another one.
         """
 
+    def match_picture(
+        self, competition: Competition, key: str, user: User | AnonymousUser, *, played: Round | None, picture: Picture
+    ) -> bytes | None:
+        """Return a picture of a sample of a match as PNG; None where the person sees none. Raise `Refusal`."""
+
     def choose(self, submission: Submission, by: User) -> None:
         """Let a submission count instead of the newest one of its team. Raise `Refusal`."""
+
+    def choose_newest(self, repository: Repository, by: User) -> None:
+        """Let the newest submission of a repository count again. Raise `Refusal`."""
 
     def challenges(self, submission: Submission) -> Sequence[ChallengeAnswer]:
         """Return the challenges of a submission, the newest first, without samples."""
 
     def challenge(self, submission: Submission, number: int) -> ChallengeAnswer | None:
         """Return a challenge of a submission with its samples; None for an unknown one."""
+
+    def challenge_picture(self, submission: Submission, number: int, picture: Picture) -> bytes | None:
+        """Return a picture of a sample of a challenge as PNG; None where there is none to see. Raise `Refusal`."""
 
     def opponents(self, submission: Submission) -> Sequence[OpponentAnswer]:
         """Return whom a submission may challenge: baselines, then submissions."""
@@ -184,6 +206,11 @@ class WithoutMatches:
     ) -> MatchAnswer | None:
         return None
 
+    def match_picture(
+        self, competition: Competition, key: str, user: User | AnonymousUser, *, played: Round | None, picture: Picture
+    ) -> bytes | None:
+        return None
+
 
 class WithoutChallenges:
     """The answers of a format that offers no challenges."""
@@ -192,6 +219,9 @@ class WithoutChallenges:
         return ()
 
     def challenge(self, submission: Submission, number: int) -> ChallengeAnswer | None:
+        return None
+
+    def challenge_picture(self, submission: Submission, number: int, picture: Picture) -> bytes | None:
         return None
 
     def opponents(self, submission: Submission) -> Sequence[OpponentAnswer]:
@@ -239,6 +269,10 @@ class NewestCounts:
             "in this competition the newest submission of a team counts",
             fix="withdraw newer submissions to make an older one count",
         )
+
+    def choose_newest(self, repository: Repository, by: User) -> None:
+        """Raise `Refusal`: it counts already."""
+        raise Refusal("in this competition the newest submission of a team counts", fix="no action needed")
 
 
 def only_now(at: datetime | None) -> None:

@@ -1,4 +1,4 @@
-"""Content negotiation: every answer is JSON, whatever a request accepts."""
+"""Content negotiation: an answer is JSON whatever a request accepts, unless that asks for a table as CSV."""
 
 from __future__ import annotations
 
@@ -10,17 +10,19 @@ from rest_framework.renderers import BaseRenderer
 from rest_framework.request import Request
 
 
-class AlwaysJson(BaseContentNegotiation):
-    """Takes the first renderer and parser of a view; a body of another type is refused by its media type."""
+class JsonOrCsv(BaseContentNegotiation):
+    """Takes the renderer of JSON, or the one that the request names, and the parser of the body's media type."""
 
     def select_parser(self, request: Request, parsers: Iterable[BaseParser]) -> BaseParser | None:
-        """Return the parser of JSON; None for a body that says that it is something else."""
+        """Return the parser of a body; None for a body that says that it is something else."""
         content_type = (request.content_type or "").split(";")[0].strip()
         return next((parser for parser in parsers if content_type in {"", parser.media_type}), None)
 
     def select_renderer(
         self, request: Request, renderers: Iterable[BaseRenderer], format_suffix: str | None = None
     ) -> tuple[BaseRenderer, str]:
-        """Return the renderer of JSON."""
-        first = next(iter(renderers))
-        return first, str(first.media_type)
+        """Return the renderer whose media type the request names alone, else that of JSON."""
+        accepted = request.headers.get("Accept", "").partition(";")[0].strip().lower()
+        first, *others = renderers
+        chosen = next((each for each in others if each.media_type == accepted), first)
+        return chosen, str(chosen.media_type)

@@ -13,7 +13,7 @@ from rest_framework.response import Response
 from accounts.models import AccessToken
 from accounts.selectors import teams_of
 from api.access import competition_of, one_of, signed_in
-from api.base_views import ApiView
+from api.base_views import ApiView, WholeListView
 from api.pagination import list_of, whole_list
 from api.request_bodies import ObjectSerializer, values_of
 from rounds.models import Objection, Round
@@ -36,7 +36,7 @@ class ObjectionSerializer(serializers.Serializer[Any]):
     closed_at = serializers.DateTimeField(allow_null=True)
 
 
-class ListObjections(ApiView):
+class ListObjections(WholeListView):
     """The objections to the result of a round that you may see, with their answers."""
 
     scope_of_changes = AccessToken.Scope.TEAM

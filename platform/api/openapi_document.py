@@ -12,6 +12,7 @@ from rest_framework.permissions import SAFE_METHODS
 
 from accounts.models import AccessToken
 from api.addresses import PREFIX
+from api.csv_renderer import CsvRenderer
 from api.serializers import ProblemSerializer
 from core.problem_details import CONTENT_TYPE
 
@@ -48,6 +49,9 @@ class Operation(AutoSchema):
 
     def _get_response_bodies(self, direction: Direction = "response") -> dict[str, Any]:
         bodies: dict[str, Any] = super()._get_response_bodies(direction)
+        for body in bodies.values():
+            if CsvRenderer.media_type in body.get("content", {}):
+                body["content"][CsvRenderer.media_type] = {"schema": {"type": "string"}}
         problem = self._get_response_for_code(  # type: ignore[no-untyped-call]
             ProblemSerializer, "default", [CONTENT_TYPE], direction
         )

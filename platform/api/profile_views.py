@@ -9,7 +9,7 @@ from rest_framework.response import Response
 from accounts.models import AccessToken, Membership
 from accounts.selectors import teams_of
 from api.access import signed_in
-from api.base_views import ApiView
+from api.base_views import ApiView, WholeListView
 from api.pagination import list_of, whole_list
 from api.serializers import OwnTeamSerializer, ProfileSerializer
 from competitions.selectors import visible_competitions
@@ -27,7 +27,7 @@ class ShowProfile(ApiView):
         return Response(ProfileSerializer({"username": user.username, "token": token, "teams": list(teams)}).data)
 
 
-class ListOwnTeams(ApiView):
+class ListOwnTeams(WholeListView):
     """Your teams in the competitions that you may see, with their tracks and the addresses of their repositories."""
 
     @extend_schema(responses=list_of(OwnTeamSerializer))

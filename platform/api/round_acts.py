@@ -12,7 +12,7 @@ from rest_framework.response import Response
 
 from accounts.models import AccessToken, User
 from api.access import check_role, competition_of, one_of
-from api.base_views import ApiView
+from api.base_views import ApiView, WholeListView
 from api.errors import WRONG_STATE
 from api.objections import ObjectionSerializer, shown_objection
 from api.pagination import list_of, whole_list
@@ -133,7 +133,7 @@ class ShowPreview(ApiView):
         return Response(PreviewSerializer(shown).data)
 
 
-class ListEntries(ApiView):
+class ListEntries(WholeListView):
     """The entries of a round from its freeze on, by track, best seed first, for organisers and judges."""
 
     @extend_schema(responses=list_of(RoundEntrySerializer))

@@ -16,7 +16,7 @@ from rest_framework.response import Response
 
 from accounts.models import AccessToken, User
 from api.access import check_role, competition_of, one_of
-from api.base_views import ApiView, ListView
+from api.base_views import ApiView, ListView, WholeListView
 from api.formats import api_formats
 from api.pagination import list_of, whole_list
 from api.request_bodies import PlanSerializer, values_of
@@ -194,7 +194,7 @@ class ShowRound(ApiView):
         return shown_round(request, slug, number)
 
 
-class ListDecisions(ApiView):
+class ListDecisions(WholeListView):
     """What the stages of a published round decided, in order. Formats without stages have none."""
 
     @extend_schema(responses=list_of(DecisionSerializer))
@@ -278,7 +278,7 @@ def _release(shown: Round, release: Release, absolute: Callable[[str], str]) -> 
     }
 
 
-class ListSigningKeys(ApiView):
+class ListSigningKeys(WholeListView):
     """The current and former public keys for result bundles, oldest first."""
 
     @extend_schema(responses=list_of(SigningKeySerializer))

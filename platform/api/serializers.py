@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 from django.db.models import Model
 from drf_spectacular.drainage import set_override
-from drf_spectacular.utils import extend_schema_field
+from drf_spectacular.utils import PolymorphicProxySerializer, extend_schema_field
 from rest_framework import serializers
 
 from accounts.models import AccessToken, Membership
@@ -79,6 +79,23 @@ class SampleSetSerializer(AnswerSerializer[SampleSet]):
     class Meta:
         model = SampleSet
         fields = ("name", "purpose", "count")
+
+
+class DevelopmentSamplesSerializer(serializers.Serializer[Any]):
+    """The public samples: how many, the address of all of them, and that of one, in which {sample} is its number."""
+
+    count = serializers.IntegerField()
+    archive = serializers.CharField(help_text="A ZIP archive of PNG images, with labels, targets and names of classes.")
+    image = serializers.CharField()
+
+
+class DataSetSerializer(serializers.Serializer[Any]):
+    """The images of a competition: height, width and channels, the names of the classes, and the samples."""
+
+    shape = serializers.ListField(child=serializers.IntegerField())
+    classes = serializers.ListField(child=serializers.CharField())
+    development = DevelopmentSamplesSerializer(allow_null=True)
+    validation = serializers.IntegerField(help_text="The number of secret samples that scores are measured on.")
 
 
 class OriginSerializer(AnswerSerializer[CompetitionOrigin]):
@@ -310,6 +327,22 @@ class LogSerializer(serializers.Serializer[Any]):
     over = serializers.BooleanField()
 
 
+@extend_schema_field(
+    PolymorphicProxySerializer("AnyNumbers", lambda: shape_of_each_format("numbers"), resource_type_field_name=None)
+)
+class NumbersField(serializers.JSONField):
+    """The numbers of a match, with the fields of its format."""
+
+
+@extend_schema_field(
+    PolymorphicProxySerializer(
+        "AnySample", lambda: shape_of_each_format("sample"), resource_type_field_name=None, many=True
+    )
+)
+class SamplesField(serializers.JSONField):
+    """A row for each sample of a match, with the fields of its format."""
+
+
 class MatchSerializer(serializers.Serializer[Any]):
     """A match as you see it. Players are named by their titles, and by their submissions if they have any.
 
@@ -323,13 +356,13 @@ class MatchSerializer(serializers.Serializer[Any]):
     model_submission = serializers.IntegerField(allow_null=True)
     attack = serializers.CharField()
     attack_submission = serializers.IntegerField(allow_null=True)
-    numbers = serializers.DictField(allow_null=True)
+    numbers = NumbersField(allow_null=True)
 
 
 class WholeMatchSerializer(MatchSerializer):
     """A match with a row for each sample, null where its samples are secret."""
 
-    samples = serializers.ListField(child=serializers.DictField(), allow_null=True)
+    samples = SamplesField(allow_null=True)
 
 
 class OpponentSerializer(serializers.Serializer[Any]):
@@ -363,13 +396,13 @@ class ChallengeSerializer(serializers.Serializer[Any]):
     played_at = serializers.DateTimeField(allow_null=True)
     rules = serializers.IntegerField()
     sample_set = serializers.CharField()
-    numbers = serializers.DictField(allow_null=True)
+    numbers = NumbersField(allow_null=True)
 
 
 class WholeChallengeSerializer(ChallengeSerializer):
     """A challenge with a row for each sample, null before it is played: development samples are public."""
 
-    samples = serializers.ListField(child=serializers.DictField(), allow_null=True)
+    samples = SamplesField(allow_null=True)
 
 
 class TokenSerializer(AnswerSerializer[AccessToken]):
@@ -456,5 +489,6 @@ class ProblemSerializer(serializers.Serializer[Any]):
 
 
 def shape_of_each_format(part: str) -> list[JsonSerializer]:
-    """Return the serializers of one part of `api.formats.AnswerShapes`, of all formats."""
-    return [getattr(api_formats[name].shapes, part) for name in api_formats]
+    """Return the serializers of one part of `api.formats.AnswerShapes`, of all formats that have it."""
+    shapes = (getattr(api_formats[name].shapes, part) for name in api_formats)
+    return [shape for shape in shapes if shape is not None]

@@ -12,7 +12,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from api.access import check_inside, check_member, own_repository, submission_of
-from api.base_views import ApiView, ListView
+from api.base_views import ApiView, ListView, WholeListView
 from api.formats import api_formats
 from api.pagination import NewestFirst, WholeListSerializer, whole_list
 from api.parameters import whole_number
@@ -82,6 +82,8 @@ class ShowSubmission(ApiView):
 class ShowLog(ApiView):
     """Lines of the log of a build and its smoke test, for the team and the organisers."""
 
+    table = "lines"
+
     @extend_schema(
         parameters=[
             OpenApiParameter("after", int, description="The number of the last line that you have; 0 for none."),
@@ -118,7 +120,7 @@ class EvaluationListSerializer(WholeListSerializer):
     results = EvaluationsField()
 
 
-class ListEvaluations(ApiView):
+class ListEvaluations(WholeListView):
     """What a submission was measured on, newest first. Their fields depend on the format of the competition."""
 
     @extend_schema(responses=EvaluationListSerializer)
@@ -152,6 +154,18 @@ class ChooseSubmission(ApiView):
         by = check_member(request, submission.repository.entry)
         api_formats.of(submission.repository.entry.competition).choose(submission, by)
         return Response(_shown(request, submission_of(request, number)))
+
+
+class ChooseNewest(ApiView):
+    """Let the newest submission of a repository count again, after the team chose another one."""
+
+    @extend_schema(request=None, responses={204: None})
+    def post(self, request: Request, team: str, track_name: str) -> Response:
+        """End the choice of the team."""
+        repository = own_repository(request, team, track_name)
+        by = check_member(request, repository.entry)
+        api_formats.of(repository.entry.competition).choose_newest(repository, by)
+        return Response(status=status.HTTP_204_NO_CONTENT)
 
 
 class ShowQuota(ApiView):

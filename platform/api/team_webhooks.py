@@ -12,7 +12,7 @@ from rest_framework.response import Response
 
 from accounts.models import AccessToken, User
 from api.access import check_captain, entry_of, one_of
-from api.base_views import ApiView
+from api.base_views import ApiView, WholeListView
 from api.pagination import list_of, whole_list
 from api.request_bodies import AddWebhookSerializer, values_of
 from api.serializers import AnswerSerializer
@@ -78,7 +78,7 @@ class WholeWebhookSerializer(WebhookSerializer):
         return DeliverySerializer(newest_deliveries(webhook), many=True).data
 
 
-class ListWebhooks(ApiView):
+class ListWebhooks(WholeListView):
     """The webhooks of a team, for its captain."""
 
     scope_of_changes = AccessToken.Scope.TEAM

@@ -16,7 +16,7 @@ from accounts.models import AccessToken, Invitation, Membership
 from accounts.selectors import open_invitations, teams_of
 from accounts.services import remove_member
 from api.access import check_captain, check_member, competition_of, entry_of, one_of, signed_in
-from api.base_views import ApiView, ListView
+from api.base_views import ApiView, ListView, WholeListView
 from api.pagination import list_of, whole_list
 from api.request_bodies import AcceptTermsSerializer, FoundTeamSerializer, InviteSerializer, values_of
 from api.serializers import AnswerSerializer
@@ -125,7 +125,7 @@ class RemoveMember(ApiView):
         return Response(_shown(entry))
 
 
-class ListInvitations(ApiView):
+class ListInvitations(WholeListView):
     """The open invitations of a team, newest first, for its captain."""
 
     scope_of_changes = AccessToken.Scope.TEAM
@@ -166,7 +166,7 @@ class WithdrawInvitation(ApiView):
         return Response(InvitationSerializer(found).data)
 
 
-class ListOwnInvitations(ApiView):
+class ListOwnInvitations(WholeListView):
     """The invitations that you can accept now, newest first."""
 
     @extend_schema(responses=_INVITATIONS)

@@ -10,6 +10,7 @@ from api import (
     device_login,
     matches,
     objections,
+    pictures,
     profile_views,
     round_acts,
     rounds,
@@ -20,6 +21,7 @@ from api import (
     teams,
     views,
 )
+from api.extension_points import further_addresses
 from api.unversioned_addresses import UnknownAddress, moved
 
 app_name = "api"
@@ -31,6 +33,8 @@ _team = "teams/<slug:team>"
 _invitation = "invitations/<int:invitation>"
 _webhook = f"{_team}/webhooks/<int:webhook>"
 _repository = "repositories/<slug:team>/<slug:track_name>"
+_build = "submissions/<int:number>/builds/<int:attempt>"
+_picture = "samples/<int:sample>/<slug:name>.png"
 
 version_1 = [
     path("", views.ShowIndex.as_view(), name="index"),
@@ -56,6 +60,7 @@ version_1 = [
     path(f"{_webhook}/deliveries/<int:delivery>/send", team_webhooks.SendAgain.as_view(), name="send_again"),
     path("competitions", views.ListCompetitions.as_view(), name="competitions"),
     path("competitions/<slug:slug>", views.ShowCompetition.as_view(), name="competition"),
+    path("competitions/<slug:slug>/data", views.ShowDataSet.as_view(), name="data"),
     path("competitions/<slug:slug>/tracks", views.ListTracks.as_view(), name="tracks"),
     path("competitions/<slug:slug>/rules", views.ListRules.as_view(), name="rules"),
     path("competitions/<slug:slug>/teams", teams.ListTeams.as_view(), name="teams"),
@@ -83,6 +88,12 @@ version_1 = [
     path(f"{_round}/window/extend", round_acts.ExtendWindow.as_view(), name="extend_window"),
     path(f"{_round}/window/end", round_acts.EndWindow.as_view(), name="end_window"),
     # the key of a pair has a slash
+    path(f"{_round}/matches/<path:key>/{_picture}", matches.ShowRoundMatchPicture.as_view(), name="round_picture"),
+    path(
+        f"competitions/<slug:slug>/matches/<path:key>/{_picture}",
+        matches.ShowMatchPicture.as_view(),
+        name="match_picture",
+    ),
     path(f"{_round}/matches/<path:key>", matches.ShowRoundMatch.as_view(), name="round_match"),
     path("competitions/<slug:slug>/matches/<path:key>", matches.ShowMatch.as_view(), name="match"),
     path("signing-keys", rounds.ListSigningKeys.as_view(), name="signing_keys"),
@@ -93,6 +104,13 @@ version_1 = [
     path("submissions/<int:number>/matches", matches.ListMatches.as_view(), name="matches"),
     path("submissions/<int:number>/challenges", challenges.ListChallenges.as_view(), name="challenges"),
     path("submissions/<int:number>/challenges/<int:challenge>", challenges.ShowChallenge.as_view(), name="challenge"),
+    path(
+        f"submissions/<int:number>/challenges/<int:challenge>/{_picture}",
+        challenges.ShowChallengePicture.as_view(),
+        name="challenge_picture",
+    ),
+    path(f"{_build}/samples", pictures.ListSmokeSamples.as_view(), name="smoke_samples"),
+    path(f"{_build}/{_picture}", pictures.ShowSmokePicture.as_view(), name="smoke_picture"),
     path("submissions/<int:number>/opponents", challenges.ListOpponents.as_view(), name="opponents"),
     path("submissions/<int:number>/withdraw", submission_views.WithdrawSubmission.as_view(), name="withdraw"),
     path("submissions/<int:number>/choose", submission_views.ChooseSubmission.as_view(), name="choose"),
@@ -101,8 +119,10 @@ version_1 = [
     path("submissions/<int:number>/re-evaluate", submission_acts.ReEvaluateSubmission.as_view(), name="re_evaluate"),
     path("submissions/<int:number>/disqualify", submission_acts.DisqualifySubmission.as_view(), name="disqualify"),
     path("submissions/<int:number>/reinstate", submission_acts.ReinstateSubmission.as_view(), name="reinstate"),
+    path(f"{_repository}/choose-newest", submission_views.ChooseNewest.as_view(), name="choose_newest"),
     path(f"{_repository}/quota", submission_views.ShowQuota.as_view(), name="quota"),
     path(f"{_repository}/submissions", submission_views.OwnSubmissions.as_view(), name="submit"),
+    *(address for addresses in further_addresses.answers() for address in addresses),
 ]
 urlpatterns = [
     path("v1/", include(version_1)),

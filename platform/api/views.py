@@ -7,25 +7,27 @@ import re
 from django.db.models import QuerySet
 from django.urls import URLPattern, get_resolver, reverse
 from drf_spectacular.utils import OpenApiParameter, PolymorphicProxySerializer, extend_schema
+from rest_framework.exceptions import NotFound
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from api.access import competition_of, one_of
 from api.addresses import PREFIX
-from api.base_views import ApiView, ListView
+from api.base_views import ApiView, ListView, WholeListView
 from api.formats import api_formats
 from api.pagination import list_of, whole_list
 from api.parameters import whole_number
 from api.serializers import (
     CompetitionSerializer,
+    DataSetSerializer,
     IndexSerializer,
     RulesSerializer,
     TrackSerializer,
     WholeCompetitionSerializer,
     shape_of_each_format,
 )
-from competitions.models import Competition
-from competitions.selectors import visible_competitions
+from competitions.models import Competition, SampleSet
+from competitions.selectors import imported_sets, visible_competitions
 from core.kit import kit
 from core.past_time import past_time
 from evaluation import __version__
@@ -75,7 +77,33 @@ class ShowCompetition(ApiView):
         return Response(WholeCompetitionSerializer(competition_of(request, slug)).data)
 
 
-class ListTracks(ApiView):
+class ShowDataSet(ApiView):
+    """The data set of a competition: its images, its classes, and where the public samples are."""
+
+    @extend_schema(responses=DataSetSerializer)
+    def get(self, request: Request, slug: str) -> Response:
+        """Return it. Raise 404 before the competition has rules and samples."""
+        competition = competition_of(request, slug)
+        sets = imported_sets(competition).order_by("-pk")
+        rules, newest = competition.rules_versions.first(), sets.first()
+        if rules is None or newest is None:
+            raise NotFound("the competition has no data set yet")
+        public = sets.filter(purpose=SampleSet.Purpose.DEVELOPMENT).first()
+        validation = sets.filter(purpose=SampleSet.Purpose.VALIDATION).first()
+        archive = request.build_absolute_uri(reverse("pages:development_archive", args=[slug]))
+        image = request.build_absolute_uri(reverse("pages:development_image", args=[slug, 0]))
+        return Response(
+            {
+                "shape": list(rules.engine_rules.shape),
+                "classes": newest.class_names,
+                "development": public
+                and {"count": public.count, "archive": archive, "image": image.replace("/0.png", "/{sample}.png")},
+                "validation": validation.count if validation else 0,
+            }
+        )
+
+
+class ListTracks(WholeListView):
     """The tracks of a competition, in their order."""
 
     @extend_schema(responses=list_of(TrackSerializer))
@@ -84,7 +112,7 @@ class ListTracks(ApiView):
         return whole_list(TrackSerializer(competition_of(request, slug).tracks.all(), many=True).data)
 
 
-class ListRules(ApiView):
+class ListRules(WholeListView):
     """The versions of the rules of a competition, newest first. The first one is in force."""
 
     @extend_schema(responses=list_of(RulesSerializer))
@@ -96,6 +124,8 @@ class ListRules(ApiView):
 
 class ShowLeaderboard(ApiView):
     """A page of the leaderboard of a track: now, or as of a past time in formats that keep it."""
+
+    table = "rows"
 
     @extend_schema(
         parameters=[

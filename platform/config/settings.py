@@ -324,7 +324,7 @@ REST_FRAMEWORK = {
         "rest_framework.throttling.ScopedRateThrottle",
     ],
     "DEFAULT_THROTTLE_RATES": {"anon": "60/min", "user": "300/min", "device": "10/min"},
-    "DEFAULT_CONTENT_NEGOTIATION_CLASS": "api.negotiation.AlwaysJson",
+    "DEFAULT_CONTENT_NEGOTIATION_CLASS": "api.negotiation.JsonOrCsv",
     "DEFAULT_PAGINATION_CLASS": "api.pagination.NewestFirst",
     "DEFAULT_SCHEMA_CLASS": "api.openapi_document.Operation",
     "NUM_PROXIES": PROXIES,

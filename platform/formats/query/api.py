@@ -11,7 +11,15 @@ from django.contrib.auth.models import AnonymousUser
 from rest_framework import serializers
 
 from accounts.models import User
-from api.formats import AnswerShapes, ChallengeAnswer, MatchAnswer, OpponentAnswer, RoundResult, SubmissionProgress
+from api.formats import (
+    AnswerShapes,
+    ChallengeAnswer,
+    MatchAnswer,
+    OpponentAnswer,
+    Picture,
+    RoundResult,
+    SubmissionProgress,
+)
 from competitions.board_freezes import sees_live
 from competitions.models import Competition, Track
 from core import rounding
@@ -23,10 +31,11 @@ from formats.query.api_serializers import (
     QueryPlaceSerializer,
     WarningSerializer,
 )
+from formats.query.challenges import engine_adapter
 from formats.query.challenges import services as challenge_services
 from formats.query.challenges.models import Challenge
 from formats.query.challenges.opponents import opponents_of
-from formats.query.challenges.selectors import challenges_by
+from formats.query.challenges.selectors import challenges_by, of_hidden_attack
 from formats.query.leaderboards import choose_submission, services
 from formats.query.leaderboards.models import Evaluation
 from formats.query.leaderboards.visibility import (
@@ -36,12 +45,14 @@ from formats.query.leaderboards.visibility import (
     row_of,
     shown_evaluations_of,
 )
+from formats.query.matches import match_pictures
 from formats.query.matches.curves import MatchSampleRow, rows_of, summary
 from formats.query.matches.models import Match
 from formats.query.rounds.decision_text import why
 from formats.query.rounds.match_visibility import Sight, scores_seen, sight_of
 from formats.query.rounds.stages_and_decisions import stages
 from formats.query.tracks import MODEL
+from repositories.models import Repository
 from rounds.models import Round
 from rounds.selectors import standings
 from submissions.models import Player, Submission
@@ -55,7 +66,9 @@ _MOST_DIGITS = 18
 class QueryApi:
     """See `api.formats.ApiFormat`."""
 
-    shapes = AnswerShapes(QueryBoardSerializer, QueryPlaceSerializer, EvaluationSerializer)
+    shapes = AnswerShapes(
+        QueryBoardSerializer, QueryPlaceSerializer, EvaluationSerializer, MatchNumbersSerializer, MatchSampleSerializer
+    )
     submission_fields: Mapping[str, serializers.Field[Any, Any, Any, Any]] = {"evaluation": EvaluationSerializer()}
 
     def submission(self, submission: Submission, *, inside: bool) -> Mapping[str, Any]:
@@ -93,17 +106,27 @@ class QueryApi:
         self, competition: Competition, key: str, user: User | AnonymousUser, *, played: Round | None
     ) -> MatchAnswer | None:
         """Return a match as its page shows it, with a row for each sample where these are public."""
-        if not key.isdecimal() or len(key) > _MOST_DIGITS:
-            return None
-        related = Match.objects.select_related(*_SIGHT, "model", "attack")
-        of_round = {"round_match__round": played} if played else {}
-        match = related.filter(rules__competition=competition, pk=int(key), **of_round).first()
+        match = _match(competition, key, played)
         sight = sight_of(match, user) if match else None
         return next(_answers([match], sight)) if match and sight else None
+
+    def match_picture(
+        self, competition: Competition, key: str, user: User | AnonymousUser, *, played: Round | None, picture: Picture
+    ) -> bytes | None:
+        """Return a picture as the page of the match shows it."""
+        match = _match(competition, key, played)
+        sight = sight_of(match, user) if match else None
+        if match is None or sight is None or not sight.shows(picture.sample, picture.name):
+            return None
+        return match_pictures.picture(match, picture.sample, picture.name)
 
     def choose(self, submission: Submission, by: User) -> None:
         """Make the submission count, where the rules let teams choose."""
         choose_submission.choose(submission=submission, by=by)
+
+    def choose_newest(self, repository: Repository, by: User) -> None:
+        """End the choice of the team, where it has made one."""
+        choose_submission.choose_newest(repository=repository, by=by)
 
     def challenges(self, submission: Submission) -> Sequence[ChallengeAnswer]:
         """Return those that are waiting, played, failed or cancelled."""
@@ -116,6 +139,13 @@ class QueryApi:
             return _challenge(found) if found else None
         samples = MatchSampleSerializer(found.results, many=True).data
         return replace(_challenge(found), samples=list(samples))
+
+    def challenge_picture(self, submission: Submission, number: int, picture: Picture) -> bytes | None:
+        """Return a picture of a played sample; None of a hidden attack."""
+        found = challenges_by(submission).filter(pk=number).first()
+        if found is None or of_hidden_attack(found):
+            return None
+        return engine_adapter.picture(found, picture.sample, picture.name)
 
     def opponents(self, submission: Submission) -> Sequence[OpponentAnswer]:
         """Return the bundled baselines of the other side, and its submissions whose code is released."""
@@ -175,6 +205,15 @@ class QueryApi:
             for track, lines in ((MODEL, stage.models), (bracket.track_name, stage.attacks))
             for line in lines
         ]
+
+
+def _match(competition: Competition, key: str, played: Round | None) -> Match | None:
+    """Return a match by its key; None for an unknown one, also in the round `played`."""
+    if not key.isdecimal() or len(key) > _MOST_DIGITS:
+        return None
+    related = Match.objects.select_related(*_SIGHT, "model", "attack")
+    of_round = {"round_match__round": played} if played else {}
+    return related.filter(rules__competition=competition, pk=int(key), **of_round).first()
 
 
 def _evaluations(evaluations: Sequence[Evaluation]) -> Sequence[Mapping[str, Any]]:

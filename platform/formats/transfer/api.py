@@ -14,6 +14,7 @@ from api.formats import (
     AnswerShapes,
     MatchAnswer,
     NewestCounts,
+    Picture,
     RoundResult,
     SubmissionProgress,
     WithoutChallenges,
@@ -24,14 +25,16 @@ from competitions.board_freezes import frozen_since, sees_live
 from competitions.models import Competition, Track
 from competitions.selectors import sees_everything_of
 from core.rounding import share
-from formats.transfer.api_pairs import pair_of_entrants, pairs_of_submission
+from formats.transfer.api_pairs import attack_of, pair_of_entrants, pairs_of_submission
 from formats.transfer.api_serializers import (
+    PairNumbersSerializer,
     RunsSerializer,
     StandingSerializer,
     TransferBoardSerializer,
     TransferPlaceSerializer,
 )
 from formats.transfer.rounds import standings as transfer_standings
+from formats.transfer.rounds.released_pictures import round_picture
 from formats.transfer.rounds.round_advancement import frozen_tournament
 from formats.transfer.tournaments.boards import (
     TransferBoard,
@@ -51,7 +54,7 @@ _HELD_UP = "A run that it needs was given up after platform errors. It counts on
 class TransferApi(WithoutChallenges, WithoutEvaluations, NewestCounts):
     """See `api.formats.ApiFormat`. A match is a pair of an attack and a defence."""
 
-    shapes = AnswerShapes(TransferBoardSerializer, TransferPlaceSerializer, StandingSerializer)
+    shapes = AnswerShapes(TransferBoardSerializer, TransferPlaceSerializer, StandingSerializer, PairNumbersSerializer)
     submission_fields: Mapping[str, serializers.Field[Any, Any, Any, Any]] = {
         "standing": StandingSerializer(),
         "runs": RunsSerializer(),
@@ -102,6 +105,15 @@ class TransferApi(WithoutChallenges, WithoutEvaluations, NewestCounts):
             return pair_of_entrants(frozen_tournament(played), key) if public else None
         tournament = tournament_in_force(competition) if sees_live(user, competition) else None
         return pair_of_entrants(tournament, key) if tournament else None
+
+    def match_picture(
+        self, competition: Competition, key: str, user: User | AnonymousUser, *, played: Round | None, picture: Picture
+    ) -> bytes | None:
+        """Return a picture of what the attack of a pair made in a round; those of leaderboards are secret."""
+        attack = attack_of(key)
+        if played is None or attack is None:
+            return None
+        return round_picture(played, attack, picture.sample, picture.name, user)
 
     def leaderboard(
         self, track: Track, user: User | AnonymousUser, page: str, at: datetime | None

@@ -46,6 +46,12 @@ def pair_of_entrants(tournament: Tournament, key: str) -> MatchAnswer | None:
     return next(iter(_answers(pair_totals.pair_counts(tournament, [attack], [defence]), players, entrants)), None)
 
 
+def attack_of(key: str) -> int | None:
+    """Return the attack of a pair; None for what is no key."""
+    asked = _KEY.fullmatch(key)
+    return int(asked[1]) if asked else None
+
+
 def _answers(
     pairs: Iterable[PairCounts], players: dict[int, Player], entrants: Iterable[Entrant]
 ) -> Sequence[MatchAnswer]:

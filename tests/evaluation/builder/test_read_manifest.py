@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
+import tomllib
 from pathlib import Path
 
 import pytest
 
+from evaluation.builder import manifest
 from evaluation.builder.manifest import MAX_MANIFEST_BYTES, Manifest, read_manifest
 from evaluation.domain.errors import ManifestRefusal
 from evaluation.domain.players import TrackName
@@ -24,6 +27,22 @@ def refused(tmp_path: Path, content: str | bytes) -> ManifestRefusal:
     with pytest.raises(ManifestRefusal) as caught:
         read_manifest(tmp_path)
     return caught.value
+
+
+def test_the_manual_has_the_keys_of_a_manifest_and_no_others(root: Path) -> None:
+    section = (root / "docs/builds.md").read_text().partition("## `submission.toml`")[2].partition("\n## ")[0]
+    example = section.partition("```toml\n")[2].partition("```")[0]
+    assert set(tomllib.loads(example)["submission"]) == set(manifest._TYPES)
+    assert manifest.parse_manifest(example.encode()).gpu
+    rows = re.findall(r"^\| `(\w+)` \| (.+?) \| (yes|no) \|", section, re.MULTILINE)
+    assert rows == [
+        (key, {str: "string", bool: "true or false"}[kind], "no" if key in manifest._OPTIONAL else "yes")
+        for key, kind in manifest._TYPES.items()
+    ]
+    assert f"at most {manifest.MAX_TITLE_CHARACTERS} characters" in section
+    assert f"at most {MAX_MANIFEST_BYTES >> 10} KiB" in section
+    (tracks,) = re.findall(r"^\| `track` .*$", section, re.MULTILINE)
+    assert all(f"`{track}`" in tracks for track in TrackName)
 
 
 def test_every_field_of_a_manifest_is_read(tmp_path: Path) -> None:

@@ -372,6 +372,24 @@ def test_a_team_chooses_which_submission_counts(
     assert SubmissionChoice.objects.get().submission_id == scored.pk
     status, out, err = gauntlet("choose", scored.pk, "--json")
     assert (status, out, "is already the one that counts" in err) == (3, "", True)
+    assert gauntlet("choose", "--newest", "owls")[0] == 2, "it names no track"
+    assert gauntlet("choose", "--newest", "owls/model")[0] == 0
+    status, _, err = gauntlet("choose", "--newest", "owls/model")
+    assert (status, "the newest submission counts already" in err) == (3, True)
+
+
+def test_pictures_that_the_site_does_not_show_are_refused(
+    gauntlet: Run, login: Callable[..., str], match: Match, scored: Submission, alice: User, charlie: User,
+    tmp_path: Path,
+) -> None:  # fmt: skip
+    login(charlie)
+    into = ("--into", tmp_path / "pictures")
+    status, _, err = gauntlet("pictures", scored.pk, *into)
+    assert (status, "has no smoke test to see" in err) == (3, True)
+    login(alice)
+    status, _, err = gauntlet("pictures", scored.pk, "--match", match.pk, *into)
+    assert (status, "secret ones are not shown" in err) == (3, True)
+    assert not (tmp_path / "pictures").exists()
 
 
 def test_a_rejected_push_uses_no_slot_and_leaves_no_tag(

@@ -44,6 +44,7 @@ def arguments(
     objection = Objection.objects.create(round=played, team=team, text="Wrong.", made_at=at, made_by=alice)
     return {
         "slug": "digits", "track_name": "model", "team": "owls", "number": str(scored.pk), "key": str(match.pk),
+        "submission": str(scored.pk), "attempt": "1", "sample": "0", "name": "clean", "proof": "1",
         "challenge": str(challenged.pk), "objection": str(objection.pk),
         **{name: str(value) for name, value in of_the_team.items()},
     }  # fmt: skip

@@ -58,6 +58,7 @@ def arguments(
     objection = Objection.objects.create(round=played, team=team, text="Wrong.", made_at=at, made_by=alice)
     return {
         "slug": "digits", "track_name": "model", "team": "owls", "number": scored.pk, "key": str(match.pk),
+        "submission": scored.pk, "attempt": 1, "sample": 0, "name": "clean", "proof": 1,
         "challenge": challenged.pk, "objection": objection.pk, **of_the_team,
     }  # fmt: skip
 

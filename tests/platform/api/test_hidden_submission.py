@@ -17,7 +17,10 @@ pytestmark = pytest.mark.usefixtures("unlimited")
 
 TITLE = "ab9f2c-leaked"
 
-GONE = {"submission", "evaluations", "matches", "log", "opponents", "challenges", "challenge"}
+GONE = {
+    *("submission", "evaluations", "matches", "log", "opponents", "challenges", "challenge", "challenge_picture"),
+    *("smoke_samples", "smoke_picture"),
+}
 
 
 @pytest.mark.parametrize("role", ["nobody", "charlie"])

@@ -36,6 +36,15 @@ EVALUATION = [
 ]
 
 
+def test_the_data_set_says_where_its_public_samples_are(program: Any, scored: Submission) -> None:
+    client = program()
+    found = client.get("/api/v1/competitions/digits/data").json()
+    assert (found["shape"], len(found["classes"])) == ([64, 64, 3], 10)
+    assert client.get(found["development"]["archive"]).getvalue().startswith(b"PK")
+    assert client.get(found["development"]["image"].format(sample=0)).headers["Content-Type"] == "image/png"
+    assert found["validation"] == SampleSet.objects.get(name="validation").count
+
+
 def test_its_first_address_lists_the_others(program: Any, db: None) -> None:
     answer = program().get("/api/v1/").json()
     assert answer["version"] == __version__

@@ -35,7 +35,12 @@ def test_staff_may_send_large_bodies(client: Client, bob: User) -> None:
 
 
 @pytest.mark.parametrize(
-    "path", ["/git/owls/model.git/git-receive-pack", "/competitions/digits/rounds/1/models/1/proofs"]
+    "path",
+    [
+        "/git/owls/model.git/git-receive-pack",
+        "/competitions/digits/rounds/1/models/1/proofs",
+        "/api/v1/competitions/digits/rounds/1/models/1/proofs",
+    ],
 )
 def test_views_that_limit_their_own_bodies_answer_themselves(client: Client, db: None, path: str) -> None:
     assert client.post(path, b"x" * (MOST_BYTES + 1), content_type=BINARY).status_code in (302, 401)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
 from http import HTTPStatus
 from typing import cast
 
@@ -12,15 +11,14 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.csrf import csrf_exempt, csrf_protect
 from django.views.decorators.http import require_POST, require_safe
 from rest_framework.request import Request
-from rest_framework.throttling import UserRateThrottle
-from rest_framework.views import APIView
 
 from accounts.models import User
 from accounts.selectors import signed_in_user
-from core import clock, object_store
-from core.errors import Refusal, RefusedForNow
+from core import object_store
+from core.errors import Refusal
 from formats.curves.best_known.history import best_known
 from formats.curves.best_known.released_models import released_models, require_open
+from formats.curves.best_known.upload_rate import count_upload
 from formats.curves.best_known.uploads import MOST_BYTES, too_large, upload
 from formats.curves.models import Proof
 from formats.curves.pages.best_known_page import history_table, page_context
@@ -30,17 +28,8 @@ from pages.csv_download import csv_file
 from pages.site.body_limit import limits_its_body
 from rounds.models import RoundEntry
 
-UPLOADS_AN_HOUR = 30
-
 _FORM_BYTES = 64 << 10
 """The most bytes of a form around an upload."""
-
-
-class UploadThrottle(UserRateThrottle):
-    """Uploads of one person, refused ones included: each starts a process that reads it."""
-
-    scope = "proofs"
-    rate = f"{UPLOADS_AN_HOUR}/hour"
 
 
 @require_safe
@@ -96,7 +85,7 @@ def upload_proof(request: HttpRequest, slug: str, number: int, model: int) -> Ht
 def _received(request: HttpRequest, slug: str, number: int, model: int) -> HttpResponse:
     entry = _entry(request, slug, number, model)
     try:
-        _check_rate(request)
+        count_upload(cast("Request", request))  # it needs no more of a request than its user
         file = request.FILES.get("proof")
         if file is None:
             raise Refusal("no file was uploaded", fix="choose an archive of images")
@@ -106,18 +95,6 @@ def _received(request: HttpRequest, slug: str, number: int, model: int) -> HttpR
     else:
         flash_messages.show_success(request, f"Proof {proof.pk} waits for its verification.")
     return redirect("pages:best_known", slug, number, model)
-
-
-def _check_rate(request: HttpRequest) -> None:
-    throttle = UploadThrottle()
-    # it needs no more of a request than its user
-    if not throttle.allow_request(cast("Request", request), APIView()):
-        seconds = throttle.wait() or 60.0
-        raise RefusedForNow(
-            f"you uploaded {UPLOADS_AN_HOUR} proofs within an hour",
-            accepted_from=clock.now() + timedelta(seconds=seconds),
-            fix="put more images into one upload",
-        )
 
 
 def _entry(request: HttpRequest, slug: str, number: int, model: int) -> RoundEntry:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from django.db.models import QuerySet
 
 from formats.query.challenges.models import Challenge
+from formats.query.tracks import MODEL
 from submissions.models import Submission
 
 _SHOWN_WITH = (
@@ -22,6 +23,14 @@ def shown_challenges() -> QuerySet[Challenge]:
 def challenges_by(submission: Submission) -> QuerySet[Challenge]:
     """Return the challenges that a team requested for a submission, newest first."""
     return shown_challenges().filter(submission=submission)
+
+
+def of_hidden_attack(challenge: Challenge) -> bool:
+    """Return whether its images are those of an opponent that the organisers have hidden."""
+    opponent = challenge.opponent
+    if opponent is None or opponent.repository.track.name == MODEL:
+        return False
+    return opponent.hidden_at is not None or (opponent.player is not None and opponent.player.hidden)
 
 
 def stuck_challenges() -> QuerySet[Challenge]:

@@ -15,7 +15,7 @@ from evaluation.formats.query.results import Outcome
 from formats.query import NAME
 from formats.query.challenges import engine_adapter
 from formats.query.challenges.models import Challenge
-from formats.query.challenges.selectors import shown_challenges
+from formats.query.challenges.selectors import of_hidden_attack, shown_challenges
 from formats.query.challenges.services import challenge
 from formats.query.matches.curves import MatchSampleRow, summary
 from formats.query.matches.rules import query_rules
@@ -100,7 +100,7 @@ def show(request: HttpRequest, number: int) -> HttpResponse:
             factor=request.GET.get("amplify", ""),
             page=request.GET.get("page", "1"),
         )
-        if not _hidden_attack(shown)
+        if not of_hidden_attack(shown)
         else None,
     }
     return render(request, "formats/query/challenge.html", context)
@@ -110,21 +110,13 @@ def show(request: HttpRequest, number: int) -> HttpResponse:
 def image(request: HttpRequest, number: int, sample: int, name: str) -> HttpResponse:
     """Return a picture of a sample as PNG, for those who see the challenge."""
     shown = _challenge_of(request, number)
-    if _hidden_attack(shown):
+    if of_hidden_attack(shown):
         raise Http404("the attack is hidden")
     try:
         content = engine_adapter.picture(shown, sample, name)
     except Refusal as refusal:
         raise Http404(refusal.problem) from refusal
     return HttpResponse(content, content_type="image/png", headers={"Cache-Control": "private, max-age=600"})
-
-
-def _hidden_attack(shown: Challenge) -> bool:
-    """Return whether the images are those of an opponent that the organisers have hidden."""
-    opponent = shown.opponent
-    if opponent is None or opponent.repository.track.name == MODEL:
-        return False
-    return opponent.hidden_at is not None or (opponent.player is not None and opponent.player.hidden)
 
 
 def _challenge_of(request: HttpRequest, number: int) -> Challenge:

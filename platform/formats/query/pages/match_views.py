@@ -10,7 +10,6 @@ from django.utils.http import urlencode
 from django.views.decorators.http import require_safe
 
 from competitions.models import Competition
-from competitions.sample_pictures import CLEAN, PERTURBED
 from core.errors import Refusal
 from evaluation.charts.match_charts import BUDGETS, SUCCESS
 from evaluation.formats.query.results import AuditReport, Outcome
@@ -116,13 +115,9 @@ def _audit(match: Match) -> str:
 
 @require_safe
 def image(request: HttpRequest, number: int, sample: int, name: str) -> HttpResponse:
-    """Return a picture of a sample as PNG, for people who see its images now: a release may be withdrawn.
-
-    A difference shows the clean image as well as the perturbed one.
-    """
+    """Return a picture of a sample as PNG, for people who see its images now: a release may be withdrawn."""
     match, sight = match_of(request, number)
-    seen = (sight.clean or name == PERTURBED) and (sight.perturbed or name == CLEAN)
-    if not seen or (sight.samples is not None and sample >= sight.samples):
+    if not sight.shows(sample, name):
         raise Http404("no such picture")
     try:
         content = picture(match, sample, name)

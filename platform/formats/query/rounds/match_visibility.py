@@ -25,6 +25,7 @@ from accounts.models import User
 from accounts.selectors import teams_of
 from competitions.board_freezes import frozen_since
 from competitions.models import Competition
+from competitions.sample_pictures import CLEAN, PERTURBED
 from competitions.selectors import may
 from core.roles import Right
 from formats.query.leaderboards.evaluation_basis import COUNTED, counted_at
@@ -47,6 +48,11 @@ class Sight:
     clean: bool
     samples: int | None = None
     replayable: bool = False
+
+    def shows(self, sample: int, picture: str) -> bool:
+        """Return whether a picture of a sample is among it; a difference shows the clean image as well."""
+        seen = (self.clean or picture == PERTURBED) and (self.perturbed or picture == CLEAN)
+        return seen and (self.samples is None or sample < self.samples)
 
 
 _EVERYTHING = Sight(rows=True, perturbed=True, clean=True)

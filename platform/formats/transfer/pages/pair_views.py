@@ -13,8 +13,8 @@ from core.roles import Right
 from formats.transfer import NAME
 from formats.transfer.pages.pair import PairPage, pair_page
 from formats.transfer.rounds.class_error_visibility import class_errors_seen
+from formats.transfer.rounds.released_pictures import round_picture
 from formats.transfer.rounds.round_advancement import frozen_tournament
-from formats.transfer.tournaments.attack_pictures import picture
 from formats.transfer.tournaments.boards import tournament_in_force
 from formats.transfer.tournaments.models import Tournament
 from pages.access import competition_of, round_of
@@ -23,7 +23,6 @@ from pages.round.objections import objection_address
 from rounds.models import Release, Round
 from rounds.publishing.visibility import images_seen, pairs_public
 from rounds.release.released_parts import released
-from submissions.models import Player
 
 
 @require_safe
@@ -76,11 +75,10 @@ def round_image(request: HttpRequest, slug: str, number: int, attack: int, sampl
     For people who see all images of the round now: a release may be withdrawn, or the attack hidden.
     """
     shown = round_of(request, slug, number)
-    hidden = Player.objects.filter(pk=attack).exclude(given_title="")
-    if shown.competition.format != NAME or not images_seen(shown, request.user) or hidden.exists():
-        raise Http404("no such picture")
     try:
-        content = picture(frozen_tournament(shown), attack, sample, name)
+        content = round_picture(shown, attack, sample, name, request.user) if shown.competition.format == NAME else None
     except Refusal as refusal:
         raise Http404(refusal.problem) from refusal
+    if content is None:
+        raise Http404("no such picture")
     return HttpResponse(content, content_type="image/png", headers={"Cache-Control": "private, max-age=600"})

@@ -6,11 +6,13 @@ import base64
 import csv
 import io
 import json
+import re
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from datetime import timedelta
+from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
@@ -18,13 +20,17 @@ import pytest
 import torch
 from django.db import connection, transaction
 from django.test import Client
+from pytest_django.live_server_helper import LiveServer
+from rest_framework.test import APIClient
 from torch import Tensor
 
 from accounts.models import User
+from accounts.services import issue_token
 from competitions.models import Competition, Organiser
 from competitions.sample_store import samples_of
 from core import clock
 from core.errors import Fault, Refusal
+from evaluation.cli import main
 from evaluation.domain.failure_reasons import Reason
 from evaluation.domain.images import Images
 from evaluation.domain.samples import Sample
@@ -32,7 +38,8 @@ from evaluation.formats.curves.models.classifier import Classifier, Loss
 from evaluation.formats.curves.models.sandboxed import ModelFailedError, as_pixels
 from evaluation.formats.curves.proofs.verification import DeadlineExceededError
 from evaluation.formats.curves.threat_models import Knowledge, Norm
-from formats.curves.best_known import uploads, verification
+from formats.curves import api_proofs
+from formats.curves.best_known import upload_rate, uploads, verification
 from formats.curves.best_known.history import best_known
 from formats.curves.best_known.work import proofs
 from formats.curves.models import Improvement, ModelScore, Proof
@@ -98,6 +105,7 @@ class Released:
         self.entry: RoundEntry = round_.entries.get()
         self.samples = samples_of(round_.sample_set)
         self.address = f"/competitions/digits-curves/rounds/1/models/{self.entry.submission_id}"
+        self.proofs = f"/api/v1{self.address}/proofs"
         self.ann, self.ben = (User.objects.create_user(name, f"{name}@example.org") for name in ("ann", "ben"))
         self.ends_with: Exception | None = None
         monkeypatch.setattr(verification, "_instance", self._instance)
@@ -137,6 +145,33 @@ def post(client: Client, released: Released, content: bytes | None = None) -> st
     return client.post(f"{released.address}/proofs", form, follow=True).content.decode()
 
 
+def by_api(user: User | None = None) -> APIClient:
+    """Return a client of the API with a token of a person, or of nobody."""
+    client = APIClient()
+    if user is not None:
+        _, plain = issue_token(user=user, name="program", scopes=("read", "submit"), days=1)
+        client.credentials(HTTP_AUTHORIZATION=f"Bearer {plain}")
+    return client
+
+
+def uploaded_by_api(released: Released) -> None:
+    """Upload a proof with a program, and let it be verified."""
+    archive = released.npz({0: 9, 1: 51, 2: 2, 5: 102})
+    made = by_api(released.ann).post(released.proofs, archive, content_type="application/octet-stream")
+    assert made.status_code == 201, made.content
+    assert made.json().items() >= {"by": "ann", "state": "waiting", "outcome": "", "images": 4}.items()
+    listed = [len(by_api(user).get(released.proofs).json()["results"]) for user in (released.ann, released.ben, None)]
+    assert listed == [1, 0, 0], "before it is verified, only who uploaded it sees it"
+    images = f"{released.proofs}/{made.json()['number']}/images"
+    assert by_api(released.ann).get(images).status_code == 404
+    play_all()
+    (shown,) = by_api().get(released.proofs).json()["results"]
+    assert by_api().get(f"{released.proofs}/{shown['number']}").json() == shown
+    assert (shown["outcome"], shown["improvements"]) == ("verified", 3)
+    assert shown["verdicts"] == {"far": 1, "adversarial": 2, "right": 1}
+    assert np.load(io.BytesIO(by_api().get(images).getvalue()))["indices"].tolist() == [0, 1, 2, 5]
+
+
 @pytest.fixture
 def published(stage: Stage, the_clock: FakeClock) -> Round:
     """A published round with one model; nothing of it is released."""
@@ -171,17 +206,12 @@ def test_a_proof_lowers_what_is_best_known_and_leaves_the_round_as_it_is(release
     results = list(RoundEntry.objects.values()), list(ModelScore.objects.values()), released.round.outcome
     bundle = client.get("/competitions/digits-curves/rounds/1/files/bundle").getvalue()
     assert released.best(Norm.L2) == FOUND["l2"]
-    client.force_login(released.ann)
-    assert "Proof 1 waits" in post(client, released, released.npz({0: 9, 1: 51, 2: 2, 5: 102})).replace(
-        str(Proof.objects.get().pk), "1"
-    )
-    play_all()
+    uploaded_by_api(released)
     assert released.best(Norm.L2) == [0.0, 0.2, 2.0, 4.5, 9.0, 0.4]
     assert released.best(Norm.LINF) == [0.0, 0.2, 0.2, 0.2, np.inf, 0.4]
     proof = Proof.objects.get()
     assert proof.verdicts == ["far", "adversarial", "right", "adversarial"]
     assert proof.outcome == "verified"
-    client.logout()
 
     page = client.get(released.address).content.decode()
     assert "50.0\N{NO-BREAK SPACE}% &rarr; 50.0\N{NO-BREAK SPACE}%" not in page
@@ -209,6 +239,24 @@ def test_a_proof_lowers_what_is_best_known_and_leaves_the_round_as_it_is(release
     assert differences() == ()
     Improvement.objects.filter(image=1).update(distance=0.1)
     assert "do not follow from its images and verdicts" in str(differences())
+
+
+@pytest.mark.django_db(transaction=True)
+def test_the_command_uploads_a_proof_and_waits_for_its_verification(
+    released: Released, live_server: LiveServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    monkeypatch.setenv("GAUNTLET_SITE", live_server.url)
+    monkeypatch.setenv("GAUNTLET_TOKEN", issue_token(user=released.ann, name="x", scopes=("read", "submit"), days=1)[1])
+    monkeypatch.setattr("evaluation.cli.site_prove.time.sleep", lambda _: play_all())
+    archive = tmp_path / "proof.npz"
+    archive.write_bytes(released.npz({1: 51, 2: 2}))
+    words = ["prove", "digits-curves/1", str(released.entry.submission_id), str(archive), "--wait"]
+    assert main(words) == 0
+    assert re.search(r"state +verified *\nadversarial +1 *\nright +1 *\nimprovements +1\b", capsys.readouterr().out)
+    assert main(words) == 3
+    assert "has the same images" in capsys.readouterr().err
 
 
 def test_of_two_proofs_that_are_verified_at_once_the_nearer_one_counts(released: Released) -> None:
@@ -339,10 +387,15 @@ def test_uploads_are_limited_by_size_and_by_hour(
     monkeypatch.setattr(uploads, "MOST_BYTES_A_DAY", 1 << 20)
     with uploads._reading(), pytest.raises(Refusal, match="another upload is being read"):
         released.upload(released.ann, released.npz({1: 51}))
-    monkeypatch.setattr(best_known_views.UploadThrottle, "rate", "3/hour")
+    monkeypatch.setattr(upload_rate.UploadThrottle, "rate", "3/hour")
     for _ in range(2):
         assert "No file was uploaded" in post(client, released)
     assert "proofs within an hour" in post(client, released)
+    refused = by_api(released.ann).post(released.proofs, b"x", content_type="application/octet-stream")
+    assert (refused.status_code, refused.json()["code"]) == (409, "rejected-for-now"), "counted with those of the page"
+    monkeypatch.setattr(api_proofs, "MOST_BYTES", 0)
+    large = by_api(released.ben).post(released.proofs, b"x", content_type="application/octet-stream")
+    assert (large.status_code, large.json()["detail"]) == (413, "an upload may have at most 64 MiB")
 
 
 def test_only_people_who_are_signed_in_upload_with_a_token_of_the_form(released: Released) -> None:

@@ -60,7 +60,7 @@ def test_tutorials_begin_on_home_and_docs_and_have_the_address_of_the_site(clien
     assert all(f'href="{each.address}"' in docs for each in tutorials())
     assert 'href="/docs/templates"' in home
     assert 'href="/docs/reading"' in home
-    assert "git clone http://testserver/git/TEAM/model.git my-model" in client.get("/docs/first-model").content.decode()
+    assert "gauntlet login http://testserver/" in client.get("/docs/first-model").content.decode()
 
 
 def test_every_link_leads_to_a_page_and_every_mark_to_a_heading(
@@ -111,7 +111,7 @@ def test_images_of_the_documents_are_shown_and_no_other_file(client: Client, db:
 
 
 def test_code_can_be_copied(pages: dict[str, str]) -> None:
-    block = re.search(r'<code id="(code-\d+)">git clone', pages["/docs/first-model"])
+    block = re.search(r'<code id="(code-\d+)">gauntlet login', pages["/docs/first-model"])
     assert block is not None
     assert f'data-copy="{block[1]}"' in pages["/docs/first-model"]
 
