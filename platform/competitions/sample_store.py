@@ -155,7 +155,7 @@ def sample_hashes(sample_set: SampleSet, salt: str) -> tuple[str, ...]:
 
 def image_hashes(sample_set: SampleSet) -> frozenset[bytes]:
     """Return the SHA-256 of each image's bytes, without a salt, to find images that two sets share."""
-    return frozenset(map(image_hash, samples_of(sample_set)))
+    return _image_hashes(sample_set.digest)
 
 
 def image_hash(sample: Sample) -> bytes:
@@ -188,6 +188,11 @@ def _classes(digest: str) -> tuple[tuple[int, ...], tuple[int, ...]]:
         except ValueError as error:
             raise Fault(f"the samples {digest} cannot be read: {error}") from error
     return tuple(labels.tolist()), tuple(targets.tolist())
+
+
+@lru_cache(maxsize=8)
+def _image_hashes(digest: str) -> frozenset[bytes]:
+    return frozenset(map(image_hash, _unpack(digest)))
 
 
 @lru_cache(maxsize=8)

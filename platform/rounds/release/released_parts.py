@@ -182,7 +182,10 @@ def parts_of(round_: Round) -> list[Release.Part]:
 
 
 def refused_parts(round_: Round) -> dict[Release.Part, str]:
-    """Return the parts of a round that are not public, each with why it cannot be released now, "" if it can."""
+    """Return the parts of a round that are not public, each with why it cannot be released now, "" if it can.
+
+    A part that a platform error leaves unchecked is among those that cannot.
+    """
     embargo, public = cache(embargo_reason), released(round_)
     found = {}
     for part in (each for each in parts_of(round_) if each not in public):
@@ -190,6 +193,8 @@ def refused_parts(round_: Round) -> dict[Release.Part, str]:
             _check_may_be_public(round_, part, embargo)
         except Refusal as refusal:
             found[part] = refusal.problem
+        except Fault as fault:
+            found[part] = str(fault)
         else:
             found[part] = ""
     return found
