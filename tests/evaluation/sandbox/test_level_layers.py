@@ -55,10 +55,14 @@ def test_what_a_container_read_cannot_be_seen_in_another() -> None:
 def test_an_engine_without_the_switch_levels_the_files(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(page_cache, "DROP_CACHES", "/proc/sys/vm/no-such-switch")
     sandbox = DockerSandbox()
-    assert look(sandbox.base_image, read=True) == "1"
     labels = {"gauntlet.test": uuid.uuid4().hex}
-    level_layers(sandbox.client, sandbox.base_image, sandbox.base_image, labels)
-    assert look(sandbox.base_image, read=False) == "0"
+
+    def levelled() -> bool:
+        assert look(sandbox.base_image, read=True) == "1"
+        level_layers(sandbox.client, sandbox.base_image, sandbox.base_image, labels)
+        return look(sandbox.base_image, read=False) == "0"
+
+    assert any(levelled() for _ in range(5))  # a container of another test may read the file meanwhile
     assert not sandbox.client.containers.list(
         all=True, filters={"label": f"gauntlet.test={labels['gauntlet.test']}"}, ignore_removed=True
     )
