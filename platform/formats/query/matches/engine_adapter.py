@@ -47,6 +47,7 @@ AUDITED_IMAGES = ENOUGH_FRESH + MOST_ALONE
 """Images of a piece that a freshly started model is asked about after its match."""
 
 _MARGIN_SECONDS = 3600.0
+_LOGGED_CHARACTERS = 2000
 
 
 class MatchSession:
@@ -58,11 +59,15 @@ class MatchSession:
         self._match, self._worker = match, worker
         self._samples = samples_of(match.sample_set)
         share = resources(worker.device or None)
+        self._players = {
+            Side.MODEL: SandboxedPlayer(sandbox, model, share),
+            Side.ATTACK: SandboxedPlayer(sandbox, attack, share),
+        }
         self._refereed = RefereedMatch(
             rules=query_rules(match.rules),
             track=TrackName(match.attack.track_name),
-            model=SandboxedPlayer(sandbox, model, share),
-            attack=SandboxedPlayer(sandbox, attack, share),
+            model=self._players[Side.MODEL],
+            attack=self._players[Side.ATTACK],
             seed=match.seed,
             calibration=worker.factor(gpu=match.model.gpu),
             attack_calibration=worker.factor(gpu=match.attack.gpu),
@@ -91,7 +96,22 @@ class MatchSession:
         for side, reason in {(failure.side, failure.reason) for failure in result.failures}:
             gpu = (self._match.model if side is Side.MODEL else self._match.attack).gpu
             require_steady(self._worker.factor(gpu=gpu), reason, gpu=gpu)
+        for failure in result.failures:
+            self._log_output(failure)
         return result
+
+    def _log_output(self, failure: Failure) -> None:
+        """Log the end of what a failed player wrote, for operators alone: it may show secret images."""
+        player = self._match.model if failure.side is Side.MODEL else self._match.attack
+        outputs = self._players[failure.side].logs
+        log.warning(
+            "the %s %s failed: %s %s; its output ends with: %s",
+            failure.side,
+            player,
+            failure.reason.text,
+            failure.detail,
+            outputs[-1][-_LOGGED_CHARACTERS:] if outputs else "",
+        )
 
     def settle(self, result: PieceResult) -> PlayedPiece:
         """Store the images and the trace; return what to commit of the piece just played."""

@@ -148,6 +148,7 @@ def test_an_attack_that_crashes_on_an_image_is_reported(
     commit: Callable[[str, str], Player],
     make_worker: Callable[..., Worker],
     let_play: Callable[..., None],
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     # pieces of one image; images that the model gets wrong are not given to the attack
     RulesVersion.objects.filter(pk=rules.pk).update(values=rules.values | {"piece_samples": 1})
@@ -167,6 +168,11 @@ def test_an_attack_that_crashes_on_an_image_is_reported(
     failure, *_ = [failure for piece in match.pieces.all() for failure in piece.failures]
     assert (failure["side"], failure["reason"], failure["in_setup"]) == ("attack", "crashed", False)
     assert failure["detail"] == "exit status 3"  # nothing of what it printed
+    logged = [
+        record.getMessage() for record in caplog.records if "exit status 3; its output ends with:" in record.message
+    ]
+    assert len(logged) == len(sevenths)
+    assert all("the images are" in message for message in logged)  # operators read it
 
 
 def test_a_host_that_cannot_play_costs_no_team_anything(
