@@ -13,6 +13,19 @@ class Resolution:
     closest: float | None
 
 
+FEW_SAMPLES = 20
+"""Below it the bootstrap of a median is rough (docs/statistics.md, Limits)."""
+
+
+def few_samples(samples: int) -> str:
+    """Return what intervals over `samples` samples are worth where these are few; "" otherwise."""
+    if samples >= FEW_SAMPLES:
+        return ""
+    if samples == 1:
+        return "One sample says nothing about others: do not read its intervals and rank intervals."
+    return f"With only {samples} samples, intervals are too narrow and rank intervals claim too much."
+
+
 def resolution(ranked: Sequence[tuple[float, int]]) -> Resolution | None:
     """Return the resolution of the compared rows of a leaderboard: score and best rank of the interval, best first.
 

@@ -58,7 +58,7 @@ class ApiView(APIView):
             response.headers[KIT_HEADER] = served.command.sha256
         if self.table:
             patch_vary_headers(response, ["Accept"])
-            if following := getattr(response, "data", {}).get("next"):  # CSV has no other place for it
+            if following := (getattr(response, "data", None) or {}).get("next"):  # CSV has no other place for it
                 response.headers["Link"] = f'<{following}>; rel="next"'
         return super().finalize_response(request, response, *args, **kwargs)
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from evaluation.domain.score_decimals import decimals
-from evaluation.scoring.leaderboard_resolution import resolution
+from evaluation.scoring.leaderboard_resolution import few_samples, resolution
+
+__all__ = ["distances_separated", "few_samples", "shares_separated"]
 
 
 def distances_separated(ranked: Sequence[tuple[float, int]], samples: int) -> str:

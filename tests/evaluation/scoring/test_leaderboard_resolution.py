@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from evaluation.scoring.leaderboard_resolution import Resolution, resolution
+from evaluation.scoring.leaderboard_resolution import FEW_SAMPLES, Resolution, few_samples, resolution
 
 
 def test_the_closest_separated_pair_is_found() -> None:
@@ -23,3 +23,9 @@ def test_no_pair_is_separated() -> None:
 def test_a_single_row_has_nothing_to_compare() -> None:
     assert resolution([]) is None
     assert resolution([(1.0, 1)]) is None
+
+
+def test_few_samples_are_said() -> None:
+    assert few_samples(FEW_SAMPLES) == ""
+    assert "only 6 samples" in few_samples(6)
+    assert few_samples(1).startswith("One sample")

@@ -14,7 +14,7 @@ from competitions.rules import teams_may_choose
 from core import rounding
 from core.errors import Refusal
 from core.past_time import past_time
-from core.resolution_text import distances_separated
+from core.resolution_text import distances_separated, few_samples
 from evaluation.charts.chart_table import ChartTable
 from evaluation.charts.interval_bar_axis import axis_to
 from evaluation.domain.score_decimals import decimals
@@ -107,10 +107,13 @@ def board_table(request: HttpRequest, track: Track) -> ChartTable:
 
 
 def _separation(page: BoardPage) -> str:
-    """Return what the samples of a leaderboard separate, on its first page."""
+    """Return what the samples of a leaderboard separate, on its first page, and whether they are few."""
     compared = [row for row in page.rows if row.rank_low is not None] if page.number == 1 else []
     ranked = [(row.value, row.rank_low) for row in compared if row.rank_low is not None]
-    return distances_separated(ranked, compared[0].samples) if compared else ""
+    if not compared:
+        return ""
+    samples = compared[0].samples
+    return " ".join(filter(None, (distances_separated(ranked, samples), few_samples(samples))))
 
 
 def _are_unequal(page: BoardPage, basis: EvaluationBasis | None) -> bool:

@@ -12,6 +12,7 @@ from django.urls import reverse
 
 from competitions.board_freezes import frozen_since, sees_live
 from competitions.models import Track
+from core.resolution_text import few_samples
 from evaluation.charts.interval_bar_axis import Axis, axis_to
 from formats.query.pages import match_links
 from formats.query.pages.bracket import NO_MATCHES, Bracket, BracketStage, bracket
@@ -100,6 +101,11 @@ class RoundResults:
     def last_stage(self) -> BracketStage | None:
         """The last stage of the track's bracket."""
         return self.bracket.columns[-1] if self.bracket.columns else None
+
+    @property
+    def few_samples(self) -> str:
+        """What the intervals are worth where the last stage has few samples; "" otherwise."""
+        return few_samples(self.last_stage.samples) if self.last_stage else ""
 
     @property
     def own_team(self) -> bool:
