@@ -7,6 +7,7 @@ import ctypes
 import os
 import socket
 import subprocess
+import tempfile
 import threading
 import time
 from collections.abc import Sequence
@@ -21,7 +22,10 @@ _LAN = (
     "-c",
     "ip link add lan type bridge forward_delay 0 && ip addr add $0/24 dev lan && ip link set lan up && exec sleep inf",
 )
-_HOST = 'hostname "$0" && mount -t tmpfs -o mode=700 disk "$1" && mkdir "$1/tmp" && ip link set lo up && exec sleep inf'
+_HOST = (
+    'hostname "$0" && mount -t tmpfs -o mode=700 disk "$1" && mount -t tmpfs -o ro hidden "$2" && '
+    "ip link set lo up && exec sleep inf"
+)
 _NAMESPACES = "--net", "--mount", "--uts", "--pid", "--fork", "--mount-proc"
 _CLONE_NEWNET = 0x40000000
 _START_SECONDS = 30.0
@@ -30,19 +34,19 @@ _START_SECONDS = 30.0
 class WorkerHosts:
     """Hosts h1, h2, ... in a network of their own, from which they reach some ports of this host at `ADDRESS`.
 
-    Nothing of it is seen in the network of this host. At `hidden` each has an empty disk, which `close` loses.
-    Needs root.
+    Nothing of it is seen in the network of this host. Each has an empty disk, which `close` loses, and does not see the
+    folder `hidden` of this host. Needs root.
     """
 
     def __init__(self, hidden: Path, *, number: int = 3) -> None:
         self.names = [f"h{each}" for each in range(1, number + 1)]
-        self._hidden = hidden
+        self._disk = tempfile.TemporaryDirectory(prefix="disk-")  # short: paths of sockets are in it
         self._holders: dict[str, subprocess.Popen[bytes]] = {}
         self._roots: dict[str, int] = {}
         self._forwarders: list[Forwarder] = []
         self._hold("lan", ["--net", "--fork", *_LAN, ADDRESS])
         for place, name in enumerate(self.names, start=2):
-            self._hold(name, [*_NAMESPACES, "sh", "-c", _HOST, name, str(hidden)])
+            self._hold(name, [*_NAMESPACES, "sh", "-c", _HOST, name, self._disk.name, str(hidden)])
             self._in("lan", f"ip link add {name} type veth peer name eth0 netns {self._roots[name]}")
             self._in("lan", f"ip link set {name} master lan up")
             self._in(name, f"ip addr add 10.77.0.{place}/24 dev eth0 && ip link set eth0 up")
@@ -53,9 +57,9 @@ class WorkerHosts:
 
     def command(self, name: str, command: Sequence[str]) -> list[str]:
         """Return what runs a command on a host, in the working directory of this process."""
-        disk = self._hidden
+        disk = self._disk.name
         variables = {each: os.environ[each] for each in ("PATH", "OMP_NUM_THREADS") if each in os.environ}
-        variables |= {"HOME": str(disk), "TMPDIR": str(disk / "tmp"), "GAUNTLET_STATE": str(disk / "site")}
+        variables |= {"HOME": disk, "TMPDIR": disk, "GAUNTLET_STATE": f"{disk}/site"}
         settings = [f"{each}={value}" for each, value in variables.items()]
         return [*self._enter(name), f"--wd={Path.cwd()}", "env", "--ignore-environment", *settings, *command]
 
@@ -65,7 +69,7 @@ class WorkerHosts:
 
     def empty_disk(self, name: str) -> None:
         """Make a host one that has never joined a site."""
-        self._in(name, f"rm -rf '{self._hidden}/site'")
+        self._in(name, f"rm -rf '{self._disk.name}/site'")
 
     def cut_off(self, name: str) -> None:
         """Drop what a host sends, and what is sent to it, until `connect`."""
@@ -82,6 +86,7 @@ class WorkerHosts:
         for holder in reversed(self._holders.values()):
             holder.kill()
             holder.wait()
+        self._disk.cleanup()
 
     def _hold(self, name: str, arguments: Sequence[str]) -> None:
         """Start a process that keeps the namespaces of a host, until this one ends, and wait until they are ready."""

@@ -144,7 +144,7 @@ def test_numbers_that_an_attack_influences_are_rounded_as_on_the_page(
     line = program().get("/api/v1/competitions/digits/leaderboards/model").json()["rows"][0]
     assert (line["value"], line["median_seconds"], "." in line["scored_at"]) == (9.877, 0.012, False)
     page = client.get(f"/submissions/{scored.pk}").content.decode()
-    for shown_text in ("<b>9.877</b>", "<dd>12 ms</dd>", "<dd>812</dd>", ">1.235</td>"):
+    for shown_text in ("<b>9.877</b>", "<dd>12 ms</dd>", "<dd>812 ", ">1.235</td>"):
         assert shown_text in page
     assert "1.2345" not in page
 

@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from evaluation.formats.query.catalogue import find_baseline
+from evaluation.sandbox.process_register import MARK
 
 
 @pytest.fixture
@@ -46,8 +47,17 @@ def _wait_until(true: Any) -> None:
         time.sleep(0.05)
 
 
-def _running(entries: list[dict[str, Any]]) -> list[int]:
-    return [entry["pid"] for entry in entries if Path(f"/proc/{entry['pid']}/status").exists()]
+def _running(entries: list[dict[str, Any]]) -> list[Path]:
+    """The processes of these runs."""
+    marks = {f"{MARK}={entry['mark']}".encode() for entry in entries}
+    return [place for place in Path("/proc").glob("[0-9]*") if not marks.isdisjoint(_environment_of(place))]
+
+
+def _environment_of(process: Path) -> list[bytes]:
+    try:
+        return (process / "environ").read_bytes().split(b"\0")
+    except OSError:  # it has ended
+        return []
 
 
 def _entries(state: Path) -> list[dict[str, Any]]:
@@ -57,6 +67,7 @@ def _entries(state: Path) -> list[dict[str, Any]]:
 @pytest.mark.parametrize("seconds", [0.0, 1.2], ids=["while they start", "while they play"])
 def test_ctrl_c_ends_both_players(playing: subprocess.Popen[bytes], state: Path, seconds: float) -> None:
     entries = _entries(state)
+    assert _running(entries)
     time.sleep(seconds)
     os.kill(playing.pid, signal.SIGINT)
     assert playing.wait(timeout=30) == 130

@@ -18,8 +18,8 @@ from formats.transfer.tournaments.models import AttackRun, Run
 from submissions.models import Submission
 from workers.models import Worker
 
-QUERY = ("median of these distances", "git/TEAM/model.git", "Pieces waiting")
-TRANSFER = ("score of an attack is the share", "git/TEAM/attack.git", "Runs waiting")
+QUERY = ("median of these distances", "gauntlet init my-model", "Pieces waiting")
+TRANSFER = ("score of an attack is the share", "gauntlet init my-attack", "Runs waiting")
 BOTH = (
     "<h3>Query format</h3>",
     "<h3>Transfer format</h3>",
@@ -67,8 +67,8 @@ def test_a_site_with_two_formats_explains_both(text: Callable[..., str]) -> None
     docs = text("pages:docs")
     assert all(each in docs for each in BOTH)
     assert docs.index("Query format") < docs.index("Transfer format")
-    assert "git/TEAM/model.git" in docs
-    assert "git/TEAM/attack.git" not in docs, "one example is enough"
+    assert "gauntlet init my-model" in docs
+    assert "gauntlet init my-attack" not in docs, "one example is enough"
     assert "median of these distances" in text("pages:home")
 
 
