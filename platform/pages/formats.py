@@ -185,7 +185,8 @@ class HomeTexts:
 class Guide:
     """What the documentation explains: the tracks, the one of the example first, and templates of its sections.
 
-    `evaluated` says where submissions are evaluated, as a part of a sentence about several formats.
+    `evaluated` says where submissions are evaluated, as a part of a sentence about several formats. `tutorials` are the
+    names of the documents that lead to a first submission in its tracks.
     """
 
     title: str
@@ -195,6 +196,7 @@ class Guide:
     submission_template: str
     evaluation_template: str
     scores_template: str
+    tutorials: Sequence[str] = ()
 
     @property
     def new_player(self) -> str:

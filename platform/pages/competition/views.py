@@ -42,7 +42,7 @@ def competition(request: HttpRequest, slug: str) -> HttpResponse:
         "rules": rules,
         "rows": of_format.rules(rules) if rules else [],
         "examples": examples(shown),
-        "tutorials": tutorials(),
+        "tutorials": [each for each in tutorials() if each.name in of_format.guide().tutorials],
         "calendar": calendar(shown),
         "own": own_entry(request.user, shown),
         "open": clock.now() < shown.ends_at and shown.archived_at is None,

@@ -47,6 +47,7 @@ def guide() -> Guide:
         submission_template="formats/curves/docs/submission.html",
         evaluation_template="formats/curves/docs/evaluation.html",
         scores_template="formats/curves/docs/scores.html",
+        tutorials=("first-model", "templates", "reading"),
     )
 
 

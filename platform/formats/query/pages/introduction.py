@@ -40,4 +40,5 @@ def guide() -> Guide:
         submission_template="formats/query/docs/submission.html",
         evaluation_template="formats/query/docs/evaluation.html",
         scores_template="formats/query/docs/scores.html",
+        tutorials=("first-model", "first-attack", "templates", "reading"),
     )

@@ -40,4 +40,5 @@ def guide() -> Guide:
         submission_template="formats/transfer/docs/submission.html",
         evaluation_template="formats/transfer/docs/evaluation.html",
         scores_template="formats/transfer/docs/scores.html",
+        tutorials=("first-defence", "templates", "reading"),
     )

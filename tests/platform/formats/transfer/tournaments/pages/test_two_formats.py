@@ -62,6 +62,19 @@ def test_a_site_without_competitions_explains_the_first_format(text: Callable[..
     assert not any(each in page for each in (*TRANSFER, *BOTH))
 
 
+@pytest.mark.usefixtures("both", "sample_sets")
+def test_a_competition_leads_to_the_tutorials_of_its_tracks(
+    client: Client, competition: Competition, transfer: Competition
+) -> None:
+    query_page, transfer_page = (
+        client.get(reverse("pages:competition", args=[each.slug])).content.decode() for each in (competition, transfer)
+    )
+    assert "/docs/first-attack" in query_page
+    assert "/docs/first-defence" not in query_page
+    assert "/docs/first-defence" in transfer_page
+    assert "/docs/first-attack" not in transfer_page
+
+
 @pytest.mark.usefixtures("both")
 def test_a_site_with_two_formats_explains_both(text: Callable[..., str]) -> None:
     docs = text("pages:docs")
