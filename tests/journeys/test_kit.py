@@ -183,6 +183,14 @@ def play_as_the_page_says(me: Participant, page: Path, site: str, token: str) ->
     return submission
 
 
+def play_without_the_site(me: Participant, page: Path, **other: str) -> str:
+    """Run the commands of a page that need no account and no PyTorch; return what they print."""
+    blocks = re.findall(r"^```sh\n(.*?)^```$", page.read_text(), re.DOTALL | re.MULTILINE)
+    local = [each for each in blocks if "gauntlet train" not in each and "gauntlet submit" not in each]
+    commands = re.sub(r"gauntlet login .*\ngauntlet init (\S+) .*", r"git init --quiet \1", "".join(local))
+    return me.follow(commands, **other)
+
+
 def check_that_scores_agree(me: Participant, folder: str) -> None:
     """Compare what the site's worker and the kit, by the commands of the page, find in the same challenge."""
     played = Challenge.objects.get()
@@ -269,6 +277,21 @@ def test_the_command_needs_what_it_declares_and_nothing_else(
     with site_at_work(monkeypatch):
         submission = play_as_the_page_says(me, root / "docs/kit/first-attack.md", live_server.url, token)
         check_that_the_kit_agrees(me, "my-attack", submission)
+        printed = play_without_the_site(
+            me,
+            root / "docs/kit/first-model.md",
+            **{
+                "https://SITE/competitions/SLUG": f"{live_server.url}/competitions/small",
+                "check .": "check . --samples 2",
+                "--samples 20": "--samples 2",
+            },
+        )
+        assert "The site would accept it." in printed
+        assert (me.folder / "my-model.html").stat().st_size > 10_000
+    printed = play_without_the_site(
+        me, root / "docs/kit/first-defence.md", **{"fgsm": "random-noise", "--samples 20": "--samples 2"}
+    )
+    assert "The site would accept it." in printed
     assert json.loads(me.gauntlet("whoami", "--json"))["username"] == "newcomer"
 
     assert "another build" not in me.messages, "the kit is that of the site"
