@@ -255,7 +255,7 @@ def test_the_paper_of_2017_is_cited(client: Client, transfer: Competition) -> No
 
 def test_the_docs_are_of_the_formats_of_open_competitions(client: Client, transfer: Competition) -> None:
     both = {
-        "query": ("submission.toml", "L2 distance", "TEAM/model.git"),
+        "query": ("submission.toml", "L2 distance", "gauntlet init my-model"),
         "transfer": ("metadata.json", "counted from 1"),
     }
 
@@ -265,9 +265,9 @@ def test_the_docs_are_of_the_formats_of_open_competitions(client: Client, transf
 
     page = text_of(client, "/docs")
     assert described() == {"transfer"}
-    for text in ("TEAM/attack.git", "gauntlet new attack .", "SLUG/leaderboards/attack", "Larger is better."):
+    for text in ("gauntlet init my-attack", "gauntlet new attack .", "SLUG/leaderboards/attack", "Larger is better."):
         assert text in page
-    for text in ("submission.toml", "L2", "Smaller is better", "pool", "model.git", "untargeted"):
+    for text in ("submission.toml", "L2", "Smaller is better", "pool", "my-model", "untargeted"):
         assert text not in page
     other = Competition.objects.create(
         slug="digits",
