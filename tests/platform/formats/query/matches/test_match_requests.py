@@ -110,9 +110,9 @@ def test_existing_pieces_are_not_created_again(requester: Requester, notificatio
 
 
 def test_many_pairs_take_as_many_queries_as_one(requester: Requester) -> None:
-    """Twenty at most: SQLite writes no more than 999 values at once."""
+    """Fifteen at most: SQLite writes no more than 999 values at once."""
     counts = []
-    for pairs in (requester.pairs(1, 1), requester.pairs(2, 20)):
+    for pairs in (requester.pairs(1, 1), requester.pairs(2, 15)):
         with CaptureQueriesContext(
             connection,
         ) as asked:
