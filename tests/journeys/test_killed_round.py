@@ -27,6 +27,7 @@ import requests
 
 from core.errors import Fault
 from demo.git_push import push_copy
+from repositories.http.push_hooks import LATE_FAULT
 from tests.journeys.remote_players import CELERY, LOOPBACK, MANAGE, Hosts, Jobs, Players, begin, end
 from tests.object_server import ObjectServer
 from tests.own_services import OwnServices
@@ -322,7 +323,7 @@ def play_rounds(services: OwnServices, make_site: Callable[..., Any], root: Path
             time.sleep(draw.uniform(0, 0.3))  # not only just after a commit
             disturb(programs, database)
         wait("the end of the rounds", database.outcomes, seconds=480.0)
-        wait("the end of builds", lambda: {state for state, _ in database.submitted()} <= {"ready"})
+        wait("the end of builds", lambda: {state for state, _ in database.submitted()} <= {"ready"}, seconds=240.0)
         programs.close()
         assert database.ask("select count(*) from submissions_submission where state = 'rejected'") == 0
         if players is not None:
@@ -359,6 +360,13 @@ class Failures:
         self._wait(f"work after: {failure}", lambda: database.ask(PLAYED) > played or database.outcomes(), seconds=300)
         sys.stdout.write(f"{failure}: {ended - began:.0f} s, and {time.monotonic() - ended:.0f} s until work went on\n")
 
+    def _push(self, programs: Programs) -> None:
+        """Push what was refused, once. A program may find its connection broken only after it took the push."""
+        if not self.pushed:
+            said = programs.push()
+            assert "received" in said or LATE_FAULT in said, said
+        self.pushed = True
+
     def _fail(self, failure: str, programs: Programs, database: Database) -> None:
         services, seconds = self._services, self._draw.choice(AWAY)
         match failure:
@@ -374,8 +382,7 @@ class Failures:
                 assert self.pushed or "503" in programs.push()
                 services.start()
                 self._wait("all pages", lambda: set(programs.statuses().values()) == {200})
-                assert self.pushed or "received" in programs.push()
-                self.pushed = True
+                self._push(programs)
             case "messages lost":
                 self._players.kill()
                 programs.empty_broker()
