@@ -12,18 +12,15 @@ from formats.curves.models import Benchmark
 from rounds.models import Round, RoundEntry
 from rounds.publishing.preview import Moved, Preview, moved, places_of
 from rounds.running.dashboard_tables import (
-    BEFORE_SCORE,
     DashboardPart,
     DashboardTable,
-    Section,
     linked_title,
-    places,
+    part_without_stages,
     prizes,
     replay_button,
     track_titles,
 )
 from rounds.selectors import standings
-from workers.selectors import live_workers
 
 BENCHMARKS = "A benchmark is one attack of the rules against one model, on all samples of the round."
 _RANKING = CurvesBoard.columns[0]
@@ -47,28 +44,18 @@ def _moved(entry: RoundEntry, ranks: dict[int, int]) -> Moved:
 
 def dashboard_part(round_: Round, views: Sequence[Preview]) -> DashboardPart:
     """Return what the dashboard shows of a round, which has no stages."""
-    runs = round_.state in BEFORE_SCORE
     rows = round_.benchmarks.all()
     count = rows.aggregate(played=Count("pk", filter=Q(state=Benchmark.State.PLAYED)), all=Count("pk"))
-    played, needed = count["played"], count["all"]
-    counts = [("Benchmarks played", f"{played:,}"), ("Benchmarks needed", f"{needed:,}")] if needed else []
-    cost = DashboardTable("", (), [*counts, *([("Live workers", live_workers().count())] if runs else [])])
-    failed = list(rows.filter(state=Benchmark.State.FAILED).select_related("submission"))
-    return DashboardPart(
-        work=[
-            Section("Cost", [cost] if cost.rows else [], BENCHMARKS),
-            Section("Faults", [_faults(failed)] if failed else []),
-        ],
-        changes=places(views),
-        standings=[] if runs else _standings(round_),
-        percent=100 * played // needed if needed and runs else None,
-        progress=f"{played:,} of {needed:,} benchmarks are played.",
+    failed = rows.filter(state=Benchmark.State.FAILED).select_related("submission")
+    return part_without_stages(
+        round_,
+        views,
+        item="benchmark",
+        about=BENCHMARKS,
+        counts=(count["played"], count["all"]),
+        faults=[(link_to(each), each.fault, replay_button("curves_benchmark_replay", each.pk)) for each in failed],
+        standing_tables=_standings,
     )
-
-
-def _faults(failed: Sequence[Benchmark]) -> DashboardTable:
-    rows = [(link_to(each), each.fault, replay_button("curves_benchmark_replay", each.pk)) for each in failed]
-    return DashboardTable("", ("benchmark", "failure", ""), rows)
 
 
 def _standings(round_: Round) -> list[DashboardTable]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,6 +12,7 @@ from django.utils.html import format_html
 from rounds.models import Round
 from rounds.publishing.preview import Preview
 from rounds.selectors import StandingRow, standings
+from workers.selectors import live_workers
 
 BEFORE_SCORE = (Round.State.PLANNED, Round.State.FROZEN, Round.State.PLAYING, Round.State.PAUSED)
 """States in which a round costs workers, and has no standings."""
@@ -54,6 +55,36 @@ class DashboardPart:
     """The share of what is to be played at most that is played; None if unknown."""
     progress: str = ""
     """The same in words."""
+
+
+def part_without_stages(
+    round_: Round,
+    views: Sequence[Preview],
+    *,
+    item: str,
+    about: str,
+    counts: tuple[int, int],
+    faults: Sequence[Sequence[Any]],
+    standing_tables: Callable[[Round], list[DashboardTable]],
+) -> DashboardPart:
+    """Return what the dashboard shows of a round in which everything that is needed is known from its start.
+
+    `item` is what it plays, as "run". `counts` are those played and needed; `faults` has a row for each that failed.
+    """
+    runs = round_.state in BEFORE_SCORE
+    played, needed = counts
+    cost = [(f"{item.capitalize()}s played", f"{played:,}"), (f"{item.capitalize()}s needed", f"{needed:,}")]
+    shown = [*(cost if needed else []), *([("Live workers", live_workers().count())] if runs else [])]
+    return DashboardPart(
+        work=[
+            Section("Cost", [DashboardTable("", (), shown)] if shown else [], about),
+            Section("Faults", [DashboardTable("", (item, "failure", ""), faults)] if faults else []),
+        ],
+        changes=places(views),
+        standings=[] if runs else standing_tables(round_),
+        percent=100 * played // needed if needed and runs else None,
+        progress=f"{played:,} of {needed:,} {item}s are played.",
+    )
 
 
 def places(views: Iterable[Preview], *, titled: bool = True) -> list[DashboardTable]:

@@ -2,28 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from core.administration.columns import link_to
 from formats.transfer.rounds.round_advancement import tournament_of
 from formats.transfer.rounds.standings import TransferPlace, standings
 from formats.transfer.tournaments.round_tournaments import failed_runs, run_counts
-from formats.transfer.tournaments.selectors import AnyRun
 from rounds.models import Round
 from rounds.publishing.preview import Preview
 from rounds.running.dashboard_tables import (
-    BEFORE_SCORE,
     DashboardPart,
     DashboardTable,
-    Section,
     linked_title,
-    places,
+    part_without_stages,
     prizes,
     ranks,
     replay_button,
     track_titles,
 )
-from workers.selectors import live_workers
 
 RUNS = "A run is an attack on one batch of images, or a defence on what an attack made of it."
 _COLUMNS = (
@@ -34,30 +30,20 @@ _COLUMNS = (
 
 def dashboard_part(round_: Round, views: Sequence[Preview]) -> DashboardPart:
     """Return what the dashboard shows of a round, which has no stages."""
-    runs = round_.state in BEFORE_SCORE
     tournament = tournament_of(round_)
-    played, needed = run_counts(tournament) if tournament else (0, 0)
     failed = failed_runs(tournament) if tournament else []
-    live = live_workers().count() if runs else 0
-    counts = [("Runs played", f"{played:,}"), ("Runs needed", f"{needed:,}")] if tournament else []
-    cost = DashboardTable("", (), [*counts, *([("Live workers", live)] if runs else [])])
-    return DashboardPart(
-        work=[
-            Section("Cost", [cost] if cost.rows else [], RUNS),
-            Section("Faults", [_faults(failed)] if failed else []),
+    return part_without_stages(
+        round_,
+        views,
+        item="run",
+        about=RUNS,
+        counts=run_counts(tournament) if tournament else (0, 0),
+        faults=[
+            (link_to(run), run.fault, replay_button(f"tournaments_{run._meta.model_name}_replay", run.pk))
+            for run in failed
         ],
-        changes=places(views),
-        standings=[] if runs else _standings(round_),
-        percent=100 * played // needed if needed and runs else None,
-        progress=f"{played:,} of {needed:,} runs are played.",
+        standing_tables=_standings,
     )
-
-
-def _faults(failed: Iterable[AnyRun]) -> DashboardTable:
-    rows = [
-        (link_to(run), run.fault, replay_button(f"tournaments_{run._meta.model_name}_replay", run.pk)) for run in failed
-    ]
-    return DashboardTable("", ("run", "failure", ""), rows)
 
 
 def _standings(round_: Round) -> list[DashboardTable]:
