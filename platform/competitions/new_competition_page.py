@@ -23,7 +23,7 @@ ABOUT = (
     "Rules have the defaults of the format. You see everything before it is stored; texts and rules are changed "
     "afterwards."
 )
-SHARED = "an image that is public in one competition cannot be secret in another. Upload other images."
+SHARED = "An image that is public in one competition cannot be secret in another. Upload other images."
 
 
 class NewCompetitionForm(CloneForm):
@@ -51,7 +51,7 @@ def new_competition_page(request: HttpRequest, images: UploadedDataSet, context:
         context |= {"title": "Import a competition", "form": UploadForm(), "shown": uploaded(text.encode())}
         return TemplateResponse(request, "admin/competitions/upload.html", context)
     users = SampleSet.objects.filter(source=images.source).values_list("competition__title", flat=True).distinct()
-    used = f"{', '.join(users)} uses these images already: {SHARED}" if users else ""
+    used = f"These images are already in use by {', '.join(users)}. {SHARED}" if users else ""
     context |= {"title": f"A competition of {images}", "form": form, "about": ABOUT, "warning": used}
     return TemplateResponse(request, "admin/competitions/before_preview.html", context)
 
