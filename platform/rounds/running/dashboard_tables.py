@@ -75,13 +75,14 @@ def part_without_stages(
     played, needed = counts
     cost = [(f"{item.capitalize()}s played", f"{played:,}"), (f"{item.capitalize()}s needed", f"{needed:,}")]
     shown = [*(cost if needed else []), *([("Live workers", live_workers().count())] if runs else [])]
+    work = [
+        Section("Cost", [DashboardTable("", (), shown)] if shown else [], about),
+        Section("Faults", [DashboardTable("", (item, "failure", ""), faults)] if faults else []),
+    ]
     return DashboardPart(
-        work=[
-            Section("Cost", [DashboardTable("", (), shown)] if shown else [], about),
-            Section("Faults", [DashboardTable("", (item, "failure", ""), faults)] if faults else []),
-        ],
-        changes=places(views),
-        standings=[] if runs else standing_tables(round_),
+        work,
+        places(views),
+        [] if runs else standing_tables(round_),
         percent=100 * played // needed if needed and runs else None,
         progress=f"{played:,} of {needed:,} {item}s are played.",
     )
