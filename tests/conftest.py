@@ -105,9 +105,24 @@ def _hear_interrupts() -> None:
 
 
 @pytest.fixture(autouse=True, scope="session")
-def _own_register(tmp_path_factory: pytest.TempPathFactory) -> None:
-    """A register of started players for each test process: a sweep finds what its own tests left, nobody else's."""
-    os.environ["XDG_STATE_HOME"] = str(tmp_path_factory.mktemp("state"))
+def _git_without_maintenance(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """No commit or push of a test starts git's own maintenance, as none of the site does: two processes each time."""
+    configuration = tmp_path_factory.mktemp("git") / "config"
+    configuration.write_text("[gc]\n\tauto = 0\n[maintenance]\n\tauto = false\n[receive]\n\tautogc = false\n")
+    os.environ["GIT_CONFIG_GLOBAL"] = str(configuration)
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _own_register(tmp_path_factory: pytest.TempPathFactory, shared_folder: Path) -> None:
+    """A register of started players for each test process: a sweep finds what its own tests left, nobody else's.
+
+    What one process proved of the engine, the others know: a proof starts 14 containers.
+    """
+    own = tmp_path_factory.mktemp("state")
+    os.environ["XDG_STATE_HOME"] = str(own)
+    (shared_folder / "guards").mkdir(exist_ok=True)
+    (own / "gauntlet").mkdir()
+    (own / "gauntlet" / "guards").symlink_to(shared_folder / "guards")
 
 
 @pytest.fixture(autouse=True)

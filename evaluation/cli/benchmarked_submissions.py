@@ -17,7 +17,7 @@ from evaluation.domain.players import TrackName
 from evaluation.formats.curves.models.replayed_queries import ReplayedQueries
 from evaluation.formats.curves.models.sandboxed import ModelFailedError, SandboxedClassifier, sandboxed
 from evaluation.formats.curves.rules import CurvesRules
-from evaluation.sandbox.host_speed import calibrate
+from evaluation.sandbox.host_speed import processor_factor
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
@@ -52,7 +52,8 @@ def running_submission(name: str, dataset: Dataset, sandbox: str, seed: int) -> 
     limits = CurvesRules()
     start = partial(
         sandboxed, player, sandbox=open_sandbox(sandbox), shape=dataset.shape, classes=dataset.classes,
-        setup_seconds=limits.setup_seconds, seconds_per_image=limits.model_seconds_per_image, calibration=calibrate(),
+        setup_seconds=limits.setup_seconds, seconds_per_image=limits.model_seconds_per_image,
+        calibration=processor_factor(),
     )  # fmt: skip
     replayed = ReplayedQueries(seed)
     with ExitStack() as stack:

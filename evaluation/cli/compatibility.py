@@ -24,7 +24,7 @@ from evaluation.formats.query.submissions_2018.builders import any_year_builder
 from evaluation.formats.query.submissions_2018.manifest_2018 import FILE_NAME, is_2018
 from evaluation.formats.transfer.metadata import METADATA_NAME
 from evaluation.sandbox.base import Sandbox
-from evaluation.sandbox.host_speed import calibrate
+from evaluation.sandbox.host_speed import processor_factor
 
 _REPLACED = " is replaced by "
 
@@ -121,7 +121,7 @@ def _play(
         rules=chosen.rules,
         sandbox=sandbox,
         seed=given.seed,
-        calibration=calibrate(),
+        calibration=processor_factor(),
         level_caches=False,  # it compares programs, and ranks none
     )
 

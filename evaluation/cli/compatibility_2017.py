@@ -19,7 +19,7 @@ from evaluation.formats.transfer.runner.player_build import build_player
 from evaluation.formats.transfer.runner.run_batch import CODE
 from evaluation.formats.transfer.runner.transfer_player import TransferPlayer
 from evaluation.sandbox.host_path_redaction import HostPaths
-from evaluation.sandbox.host_speed import calibrate
+from evaluation.sandbox.host_speed import processor_factor
 
 EPSILON = 16
 """The size of the ball, in levels of 0 to 255: the largest of 2017."""
@@ -47,7 +47,7 @@ def play_submission(
             sandbox=open_sandbox("process"),
             directory=Path(directory),
             resources=resources(),
-            calibration=calibrate(),
+            calibration=processor_factor(),
             on_batch=lambda batch: None,
             on_log=lambda each, log: logs.append(log) if each is player else None,
         )

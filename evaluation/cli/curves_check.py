@@ -14,7 +14,7 @@ from evaluation.domain.errors import Refusal
 from evaluation.domain.players import TrackName
 from evaluation.domain.smoke_checks import SmokeTestResult
 from evaluation.formats.curves.rules import CurvesRules
-from evaluation.sandbox.host_speed import calibrate
+from evaluation.sandbox.host_speed import processor_factor
 
 
 def smoke_test(given: argparse.Namespace, competition: GivenCompetition) -> SmokeTestResult:
@@ -41,6 +41,6 @@ def smoke_test(given: argparse.Namespace, competition: GivenCompetition) -> Smok
         needed=needed_of(attack_called(each.name).by_budget.knowledge for each in rules.attacks),
         least_accuracy=least,
         sandbox=open_sandbox(given.sandbox),
-        calibration=calibrate(),
+        calibration=processor_factor(),
     )
     return replace(found, limits=(*build, *found.limits))

@@ -28,7 +28,7 @@ from evaluation.formats.query.runner.smoke_opponent import (
 )
 from evaluation.formats.query.runner.smoke_test import SAMPLES, check_attack, check_model
 from evaluation.sandbox.base import Sandbox
-from evaluation.sandbox.host_speed import calibrate
+from evaluation.sandbox.host_speed import processor_factor
 from gauntlet import frames
 
 LEAST_ACCURACY = 0.5
@@ -68,7 +68,7 @@ def _play(player: QueryPlayer, given: argparse.Namespace, chosen: Chosen) -> Smo
             "rules": chosen.rules,
             "sandbox": sandbox,
             "seed": given.seed,
-            "calibration": calibrate(),
+            "calibration": processor_factor(),
             "most": count,
             "on_piece": on_piece,
         }

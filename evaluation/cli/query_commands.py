@@ -26,7 +26,7 @@ from evaluation.formats.query.runner.play import play
 from evaluation.formats.query.runner.smoke_test_checks import describe_failure
 from evaluation.formats.query.runner.tournament import Pairing, pairings, play_all
 from evaluation.sandbox.docker import DockerSandbox
-from evaluation.sandbox.host_speed import calibrate
+from evaluation.sandbox.host_speed import processor_factor
 from evaluation.sandbox.process import ProcessSandbox
 
 SHOWN_CHARACTERS = 2000
@@ -52,7 +52,7 @@ def play_one(given: argparse.Namespace) -> int:
             rules=chosen.rules,
             sandbox=sandbox,
             seed=given.seed,
-            calibration=calibrate(),
+            calibration=processor_factor(),
             sizes=given.pieces,
             level_caches=not is_bundled(model.directory),
             on_piece=lambda piece: bar.step(len(piece.samples)),
@@ -134,7 +134,7 @@ def play_pairings(
             rules=chosen.rules,
             sandbox=DockerSandbox if given.sandbox == "docker" else ProcessSandbox,
             seed=given.seed,
-            calibration=calibrate(),
+            calibration=processor_factor(),
             workers=given.workers,
             on_match=show,
         )

@@ -43,7 +43,7 @@ from evaluation.formats.query.runner.piece_file import IMAGES, columns_of, pack
 from evaluation.formats.query.runner.play import play
 from evaluation.formats.query.submissions_2018.builders import any_year_builder
 from evaluation.formats.query.tournament.rounds import RoundEntrant
-from evaluation.sandbox.host_speed import calibrate
+from evaluation.sandbox.host_speed import processor_factor
 
 _COLUMNS = ("outcome", "distance", "queries", "image")
 _MOST_TABLE_BYTES = 64_000_000
@@ -90,7 +90,7 @@ class QueryReplayableRound(ReplayableRound):
                 rules=rules,
                 sandbox=sandbox,
                 seed=record.seeds[pair],
-                calibration=calibrate(),
+                calibration=processor_factor(),
                 fresh_audit=False,  # the audit is not part of what is compared
                 level_caches=False,
                 sizes=[end - start for start, end in pairwise([0, *ends])],

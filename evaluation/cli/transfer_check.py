@@ -20,7 +20,7 @@ from evaluation.formats.transfer.runner.limits import resources
 from evaluation.formats.transfer.runner.run_batch import RunEnvironment
 from evaluation.formats.transfer.runner.smoke_test import SAMPLES, check_submission
 from evaluation.legacy.licence_file import UNKNOWN, licence_of
-from evaluation.sandbox.host_speed import calibrate
+from evaluation.sandbox.host_speed import processor_factor
 
 
 def smoke_test(given: argparse.Namespace) -> SmokeTestResult:
@@ -51,7 +51,7 @@ def smoke_test(given: argparse.Namespace) -> SmokeTestResult:
             rules=rules,
             samples=samples,
             least_accuracy=least or 0.0,
-            stage=RunEnvironment(open_sandbox(given.sandbox), resources(), calibrate(), threading.Event()),
+            stage=RunEnvironment(open_sandbox(given.sandbox), resources(), processor_factor(), threading.Event()),
             seed=given.seed,
             on_log=output.append,
             most=SAMPLES if competition and given.samples is None else len(samples),

@@ -34,7 +34,7 @@ from evaluation.formats.transfer.runner.match_result import TransferResult
 from evaluation.formats.transfer.runner.play import TransferMatch, play
 from evaluation.formats.transfer.runner.player_build import build_player
 from evaluation.formats.transfer.runner.transfer_player import TransferPlayer
-from evaluation.sandbox.host_speed import calibrate
+from evaluation.sandbox.host_speed import processor_factor
 
 SHOWN_CHARACTERS = 2000
 """The number of characters shown of a failed submission's output."""
@@ -168,7 +168,7 @@ def _play(match: TransferMatch, sandbox: str, out: Path) -> TransferResult:
             sandbox=open_sandbox(sandbox),
             directory=out,
             resources=resources(),
-            calibration=calibrate(),
+            calibration=processor_factor(),
             on_batch=on_batch,
             on_log=on_log,
         )

@@ -31,7 +31,7 @@ from evaluation.formats.transfer.runner.match_problems import problems
 from evaluation.formats.transfer.runner.match_result import TransferResult
 from evaluation.formats.transfer.runner.play import TransferMatch, play
 from evaluation.formats.transfer.runner.player_build import build_player
-from evaluation.sandbox.host_speed import calibrate
+from evaluation.sandbox.host_speed import processor_factor
 
 _COLUMNS = ("image", "label")
 
@@ -69,7 +69,7 @@ class TransferReplayableRound(ReplayableRound):
                 sandbox=open_sandbox(given.sandbox),
                 directory=Path(folder),
                 resources=resources(),
-                calibration=calibrate(),
+                calibration=processor_factor(),
                 on_batch=lambda _: bar.step(),
                 on_log=lambda player, log: None,
             )

@@ -6,6 +6,7 @@ The factor of a processor scales the limits of players that compute on it, the f
 
 from __future__ import annotations
 
+import functools
 import os
 import subprocess
 import sys
@@ -46,6 +47,12 @@ def calibrate(device: str | None = None) -> float:
         name = "this host" if device is None else f"GPU {device}"
         raise Fault(f"the speed of {name} could not be measured: {last}")
     return max(1.0, float(done.stdout) / (REFERENCE_SECONDS if device is None else REFERENCE_DEVICE_SECONDS))
+
+
+@functools.cache
+def processor_factor() -> float:
+    """Return the factor of this host's processor, measured once in this process: for commands, which end soon."""
+    return calibrate()
 
 
 def measure() -> float:
