@@ -10,6 +10,7 @@ from typing import Protocol
 
 import pytest
 from django.db import connection, connections
+from django.test.utils import CaptureQueriesContext
 
 from competitions.models import SampleSet
 from core import clock
@@ -25,6 +26,7 @@ from formats.query.matches.selectors import queue_of, waiting
 from tests.platform.claims import claim_piece
 from workers.lease import LostClaimError
 from workers.models import Worker
+from workers.work_item_queue import with_waiting_items
 
 HOUR = timedelta(hours=1)
 
@@ -129,6 +131,21 @@ def test_only_a_gpu_worker_plays_a_match_that_needs_one(match: Match, one: Worke
     Match.objects.update(needs_gpu=True)
     assert claim_piece(one) is None
     assert claimed(make_worker("three", "gpu")).piece.match == match
+
+
+def test_no_played_piece_is_read_to_see_whether_one_waits(match: Match) -> None:
+    one = {"match": match, "first": 0, "count": 1}
+    made = [Piece(**one, number=100 + number, state="played" if number < 2000 else "waiting") for number in range(2200)]
+    Piece.objects.bulk_create(made)
+    with connection.cursor() as cursor:
+        cursor.execute("ANALYZE matches_piece")
+        with CaptureQueriesContext(connection) as asked:
+            assert with_waiting_items([Piece]) == {Piece}
+        explain = "EXPLAIN QUERY PLAN" if connection.vendor == "sqlite" else "EXPLAIN"
+        cursor.execute(f"{explain} {asked[0]['sql']}")
+        plan = str(cursor.fetchall())
+    assert "Index" in plan or "USING COVERING INDEX" in plan, plan
+    assert "Seq Scan" not in plan, plan
 
 
 def test_a_heartbeat_renews_the_lease(match: Match, one: Worker, the_clock: Clock) -> None:
