@@ -74,7 +74,8 @@ RUN apt-get -qq update \
  && useradd --uid 10001 --home-dir /var/lib/gauntlet --no-create-home gauntlet
 COPY deploy/install /packages/
 COPY deploy/locks /packages/locks
-RUN PIP_NO_CACHE_DIR=1 /packages/install python3 site traces
+RUN PIP_NO_CACHE_DIR=1 /packages/install python3 site traces \
+ && { python3 -m compileall -q -j 0 "$(python3 -c 'import sysconfig; print(sysconfig.get_path("purelib"))')" >/dev/null || true; }
 COPY --from=source /srv/gauntlet /srv/gauntlet
 WORKDIR /srv/gauntlet
 ENV PYTHONUNBUFFERED=1 PYTHONPATH=/srv/gauntlet:/srv/gauntlet/platform:/srv/gauntlet/evaluation/sdk
