@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
 from django.contrib.auth.models import AnonymousUser
-from django.db.models import Count, Max, OuterRef, Prefetch, QuerySet, Subquery
-from django.db.models.functions import Coalesce
+from django.db.models import Count, Max, Prefetch, Q
 
 from accounts.models import User
 from accounts.selectors import teams_of
@@ -25,14 +24,21 @@ RECENT = timedelta(days=7)
 
 
 @dataclass(frozen=True)
+class Activity:
+    """How active a competition is; `recent` is its number of submissions in `RECENT`."""
+
+    teams: int
+    submissions: int = 0
+    recent: int = 0
+    newest_at: datetime | None = None
+
+
+@dataclass(frozen=True)
 class CompetitionSummary:
-    """A competition in a list. `own` is the user's team in it, `recent` its number of submissions in `RECENT`."""
+    """A competition in a list. `own` is the user's team in it."""
 
     competition: Competition
-    teams: int
-    submissions: int
-    recent: int
-    newest_at: datetime | None
+    activity: Activity
     next: NextDate | None
     own: Entry | None
     cards: Sequence[TrackCard]
@@ -62,9 +68,8 @@ def competition_lists(user: User | AnonymousUser) -> CompetitionLists:
     """Return every competition that the user sees, in a number of queries that does not depend on how many."""
     now = clock.now()
     windows = Prefetch("freeze_windows", FreezeWindow.objects.all())
-    competitions = list(
-        _with_activity(visible_competitions(user), now).select_related("frozen_leaderboards").prefetch_related(windows)
-    )
+    competitions = list(visible_competitions(user).select_related("frozen_leaderboards").prefetch_related(windows))
+    activity = _activity_of(competitions, now)
     cards = cards_of(competitions, user)
     own = {
         entry.competition_id: entry
@@ -73,10 +78,7 @@ def competition_lists(user: User | AnonymousUser) -> CompetitionLists:
     found = [
         CompetitionSummary(
             competition=each,
-            teams=each.teams,
-            submissions=each.submissions,
-            recent=each.recent,
-            newest_at=each.newest_at,
+            activity=activity[each.pk],
             next=next_date(each, list(each.freeze_windows.all()), now) if each.archived_at is None else None,
             own=own.get(each.pk),
             cards=cards[each.pk],
@@ -89,38 +91,41 @@ def competition_lists(user: User | AnonymousUser) -> CompetitionLists:
     coming = [each for each in found if now < each.competition.starts_at]
     ended = [each for each in found if each.competition.ends_at <= now]
     return CompetitionLists(
-        sorted(under_way, key=_activity, reverse=True),
+        sorted(under_way, key=lambda each: _order(each.competition, each.activity), reverse=True),
         sorted(coming, key=lambda each: each.competition.starts_at),
         sorted(ended, key=lambda each: each.competition.ends_at, reverse=True),
         sorted(archived, key=lambda each: each.competition.ends_at, reverse=True),
     )
 
 
-def open_formats(user: User | AnonymousUser) -> set[str]:
-    """Return the formats of the open competitions that the user sees."""
+def open_competitions(user: User | AnonymousUser) -> list[Competition]:
+    """Return the open competitions that the user sees, the most active first."""
     now = clock.now()
-    under_way = visible_competitions(user).filter(starts_at__lte=now, ends_at__gt=now, archived_at=None)
-    return set(under_way.order_by().values_list("format", flat=True).distinct())
+    found = list(visible_competitions(user).filter(starts_at__lte=now, ends_at__gt=now, archived_at=None))
+    activity = _activity_of(found, now)
+    return sorted(found, key=lambda each: _order(each, activity[each.pk]), reverse=True)
 
 
-def _activity(shown: CompetitionSummary) -> tuple[Any, ...]:
+def _order(competition: Competition, activity: Activity) -> tuple[Any, ...]:
     """Return the key of the order of open competitions. One without a submission comes after all others."""
-    newest = shown.newest_at.timestamp() if shown.newest_at else 0.0
-    return bool(shown.submissions), shown.recent, newest, shown.teams, shown.competition.starts_at
+    newest = activity.newest_at.timestamp() if activity.newest_at else 0.0
+    return bool(activity.submissions), activity.recent, newest, activity.teams, competition.starts_at
 
 
-def _with_activity(competitions: QuerySet[Competition], now: datetime) -> QuerySet[Competition, Any]:
-    entries = Entry.objects.filter(competition=OuterRef("pk")).order_by().values("competition")
-    submissions = (
-        Submission.objects.filter(repository__entry__competition=OuterRef("pk"))
+def _activity_of(competitions: Sequence[Competition], now: datetime) -> Mapping[int, Activity]:
+    """Return how active each competition is. One pass over the submissions counts those of all."""
+    teams = dict(
+        Entry.objects.filter(competition__in=competitions)
         .order_by()
-        .values("repository__entry__competition")
+        .values_list("competition")
+        .annotate(teams=Count("pk"))
     )
-    recent = submissions.filter(received_at__gt=now - RECENT)
-    annotated: QuerySet[Competition, Any] = competitions.annotate(
-        teams=Coalesce(Subquery(entries.annotate(count=Count("pk")).values("count")), 0),
-        submissions=Coalesce(Subquery(submissions.annotate(count=Count("pk")).values("count")), 0),
-        recent=Coalesce(Subquery(recent.annotate(count=Count("pk")).values("count")), 0),
-        newest_at=Subquery(submissions.annotate(newest=Max("received_at")).values("newest")),
-    )
-    return annotated
+    recent = Count("pk", filter=Q(received_at__gt=now - RECENT))
+    submissions = {
+        competition: numbers
+        for competition, *numbers in Submission.objects.filter(repository__entry__competition__in=competitions)
+        .order_by()
+        .values_list("repository__entry__competition")
+        .annotate(number=Count("pk"), recent=recent, newest=Max("received_at"))
+    }
+    return {each.pk: Activity(teams.get(each.pk, 0), *submissions.get(each.pk, ())) for each in competitions}

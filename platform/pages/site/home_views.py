@@ -8,7 +8,7 @@ from django.views.decorators.http import require_safe
 
 from competitions.selectors import invitations_of
 from core.kit import kit
-from pages.directory.competition_lists import competition_lists, open_formats
+from pages.directory.competition_lists import competition_lists, open_competitions
 from pages.formats import formats_named
 from pages.manual.documents import groups, tutorials
 from pages.manual.search import LONGEST
@@ -29,15 +29,15 @@ def home(request: HttpRequest) -> HttpResponse:
 @require_safe
 def docs(request: HttpRequest) -> HttpResponse:
     """Show how to take part in the formats of the open competitions; in the first format if none is open."""
-    guides = [each.guide() for each in formats_named(open_formats(request.user))]
-    lists = competition_lists(request.user)
+    competitions = open_competitions(request.user)
+    guides = [each.guide() for each in formats_named({each.format for each in competitions})]
     context = {
         "guides": guides,
         "evaluated": ", ".join(guide.evaluated for guide in guides),
         "groups": groups(),
         "longest": LONGEST,
         "tutorials": tutorials(),
-        "first": lists.open[0].competition if lists.open else None,
+        "first": competitions[0] if competitions else None,
         "kit": kit(),
     }
     return render(request, "pages/site/docs.html", context)
