@@ -21,7 +21,7 @@ from django.core.management import call_command
 from django.db import connection
 
 from bench.interleaved import say
-from bench.pages import own_database
+from bench.pages import OF_HIS_OWN, own_database
 from bench.programs import ROOT
 from bench.pushes import free_port
 from bench.report import Section, table
@@ -30,8 +30,6 @@ from bench.tables import make_tables
 
 CLIENTS = 20
 SECONDS = sized(20.0, smallest=0.5)
-OF_HIS_OWN = {"Cookie": "sessionid=of-nobody"}
-"""A reader with a session, for whom each page is made: what every request cost before pages were shared."""
 
 
 def measure() -> Section:

@@ -37,6 +37,7 @@ from submissions.models import Player, Submission
 from submissions.services import make_baseline
 from tests.platform.conftest import FakeClock
 from tests.platform.formats.conftest import Open
+from tests.platform.formats.page_permissions import differences
 from tests.platform.formats.simulated_work import play, sweep_and_play, worker
 from tests.platform.formats.test_conformance import each_format
 from workers import queue
@@ -128,6 +129,7 @@ def test_a_round_from_its_plan_to_the_verified_bundle(
     _leaderboards(client, opened.competition)
     _pictures(client, opened.competition)
     _answers(client, opened, [None, opened.captain, opened.olga], released=True)
+    assert differences(round_, Submission.objects.earliest("pk"), User.objects.get(username="bob"), olga) == {}
     assert verify(opened.competition).differences == ()
     round_.entries.filter(place=1).update(place=7)
     assert verify(opened.competition).differences

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import pytest
 from django.test import Client
 from django.urls import reverse
-from pytest_django import Settings
 
 from accounts.models import User
 from competitions.models import Competition, FrozenLeaderboards, SampleSet
@@ -21,9 +20,9 @@ from formats.query.matches.models import Match
 from rounds.models import RoundEntry
 from submissions import hiding
 from submissions.models import HIDDEN_TITLE, Player, Submission
-from tests.platform.pages.test_permissions import LISTS, TABLE, address, enter, keys
+from tests.platform.pages.test_permissions import EVERYONE, LISTS, TABLE, address, clients, enter, keys
 
-__all__ = ["keys"]
+__all__ = ["clients", "keys"]
 
 TITLE = "ab9f2c-leaked"
 """A title that stands nowhere else."""
@@ -32,11 +31,6 @@ OUTSIDE = ("anonymous", "charlie")
 
 GONE = {"submission", "challenge_new"}
 """Addresses of the submission itself that everybody read before, or saw that they are for its team."""
-
-
-@pytest.fixture(autouse=True)
-def _any_number_of_requests(settings: Settings) -> None:
-    settings.ANONYMOUS_REQUESTS = 0
 
 
 @pytest.fixture
@@ -54,42 +48,47 @@ def hidden(keys: dict[str, str], shown: dict[str, Submission], olga: User) -> Su
     return submission
 
 
-def readable(keys: dict[str, str]) -> Iterator[tuple[str, str]]:
-    """Yield the name and the address of everything to be read."""
-    yield from ((row.name, address(row.name, row.args, keys)) for row in TABLE if row.method == "get")
-    yield from (("lists", path) for path in (*LISTS, f"/search?q={TITLE}"))
-    yield "board", f"/competitions/digits/leaderboards/model?compare={keys['scored']}"
-    yield "curves", f"/competitions/digits/curves/model?submission={keys['scored']}"
+def readable(keys: dict[str, str]) -> Iterator[tuple[str, str, Sequence[int]]]:
+    """Yield the name and the address of everything to be read, and its status for each role in the table."""
+    for row in TABLE:
+        if row.method == "get":
+            yield row.name, address(row.name, row.args, keys), row.statuses
+    for path in (*LISTS, f"/search?q={TITLE}"):
+        yield "lists", path, EVERYONE
+    yield "board", f"/competitions/digits/leaderboards/model?compare={keys['scored']}", EVERYONE
+    yield "curves", f"/competitions/digits/curves/model?submission={keys['scored']}", EVERYONE
 
 
-@pytest.mark.parametrize("role", OUTSIDE)
 def test_no_page_shows_the_title_to_others(
-    client: Client, keys: dict[str, str], hidden: Submission, olga: User, role: str
+    clients: dict[str, Client], keys: dict[str, str], hidden: Submission, olga: User
 ) -> None:
-    enter(client, role)
-    usual, named = {}, 0
-    for _, path in readable(keys):  # what is kept for all readers, too
-        answer = client.get(path)
+    before, named = {}, 0
+    for _, path, _ in readable(keys):  # what is kept for all readers, too
+        answer = clients["anonymous"].get(path)
         named += TITLE.encode() in answer.getvalue() and "q=" not in path
-        usual[path] = answer.status_code
+        before[path] = answer.status_code
     assert named > 8
     hiding.hide(submission=hidden, by=olga, reason="It names a password.")
-    for name, path in readable(keys):
-        answer = client.get(path)
-        text = answer.getvalue()
-        if "q=" not in path:  # a search repeats what was asked for
-            assert TITLE.encode() not in text, path
-        assert b"It names a password" not in text, path
-        of_it = name in GONE and path.startswith(f"/submissions/{hidden.pk}")
-        signs_in = usual[path] == 302
-        assert answer.status_code == (404 if of_it and not signs_in else usual[path]), path
-    board = client.get("/competitions/digits/leaderboards/model").text
-    assert HIDDEN_TITLE in board
-    assert "The Owls" in board
-    assert "The organisers have hidden this submission" in client.get(f"/submissions/{hidden.pk}").text
+    for name, path, (public, *others) in readable(keys):
+        usual = {"anonymous": before[path], "charlie": before[path] if others[0] == public else others[0]}
+        for role in OUTSIDE:
+            answer = clients[role].get(path)
+            text = answer.getvalue()
+            if "q=" not in path:  # a search repeats what was asked for
+                assert TITLE.encode() not in text, path
+            assert b"It names a password" not in text, path
+            of_it = name in GONE and path.startswith(f"/submissions/{hidden.pk}")
+            signs_in = usual[role] == 302
+            assert answer.status_code == (404 if of_it and not signs_in else usual[role]), f"{path} as {role}"
+    for role in OUTSIDE:
+        board = clients[role].get("/competitions/digits/leaderboards/model").text
+        assert HIDDEN_TITLE in board
+        assert "The Owls" in board
+        assert "The organisers have hidden this submission" in clients[role].get(f"/submissions/{hidden.pk}").text
     hiding.show_again(submission=hidden, by=olga, reason="The password was changed.")
-    assert TITLE in client.get("/competitions/digits/leaderboards/model").text
-    assert TITLE in client.get(f"/submissions/{hidden.pk}").text
+    for role in OUTSIDE:
+        assert TITLE in clients[role].get("/competitions/digits/leaderboards/model").text
+        assert TITLE in clients[role].get(f"/submissions/{hidden.pk}").text
 
 
 def test_a_frozen_leaderboard_has_the_label(client: Client, hidden: Submission, olga: User) -> None:
