@@ -1,4 +1,4 @@
-"""Pillow, given files that are open as text: in Python 2 on Linux those were files of bytes."""
+"""Pillow's names of 2017, and its files that are open as text: in Python 2 on Linux those were files of bytes."""
 
 from __future__ import annotations
 
@@ -6,9 +6,14 @@ import functools
 import io
 from typing import Any
 
+_FILTERS = {"ANTIALIAS": "LANCZOS", "LINEAR": "BILINEAR", "CUBIC": "BICUBIC"}
+"""The filters that Pillow 10 removed, by the names that it kept."""
+
 
 def restore(module: Any) -> None:
-    """Have `open` and `save` of `PIL.Image` read and write the bytes of a file that is open as text."""
+    """Put the filters into `PIL.Image`, and have `open` and `save` take the bytes of a file that is open as text."""
+    for name, kept in _FILTERS.items():
+        setattr(module, name, getattr(module, kept))
     open_image, save = module.open, module.Image.save
 
     @functools.wraps(open_image)
