@@ -49,6 +49,7 @@ def restore(tensorflow: ModuleType) -> None:
     read_known_flags(type(tensorflow.flags.FLAGS))
     let_programs_define(tensorflow.flags.FLAGS)
     deny_cuda_without_gpu(tensorflow)
+    leave_out_autograph(importlib.import_module("tensorflow.python.autograph.core.ag_ctx"))
 
 
 def restore_scope_names(utils: Any) -> None:
@@ -115,6 +116,11 @@ def deny_cuda_without_gpu(tensorflow: Any) -> None:
     """
     if not tensorflow.config.list_physical_devices("GPU"):
         tensorflow.test.is_built_with_cuda = lambda: False
+
+
+def leave_out_autograph(context: Any) -> None:
+    """Have no code rewritten by AutoGraph, which TensorFlow 1.1 had not: it doubles the time to build a network."""
+    context._default_control_status_ctx = lambda: context.ControlStatusCtx(status=context.Status.DISABLED)
 
 
 def opens_bytes(open_file: Any) -> Any:

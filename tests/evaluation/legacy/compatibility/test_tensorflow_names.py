@@ -17,6 +17,7 @@ from legacy_compatibility.aliases import Aliases
 from legacy_compatibility.contrib_image import rotation_transforms
 from legacy_compatibility.tensorflow_names import (
     deny_cuda_without_gpu,
+    leave_out_autograph,
     let_programs_define,
     opens_bytes,
     read_known_flags,
@@ -193,6 +194,12 @@ def test_a_program_defines_flags_of_absl_again() -> None:
     flags = {"log_dir": SimpleNamespace(allow_override=False)}
     let_programs_define(flags)
     assert flags["log_dir"].allow_override
+
+
+def test_autograph_is_left_out() -> None:
+    context: Any = SimpleNamespace(ControlStatusCtx=SimpleNamespace, Status=SimpleNamespace(DISABLED="disabled"))
+    leave_out_autograph(context)
+    assert context._default_control_status_ctx().status == "disabled"
 
 
 def test_a_rotation_turns_an_image_about_its_centre() -> None:
