@@ -35,6 +35,9 @@ PACKAGES = (
 TENSORFLOW_PACKAGES = ("tensorflow-cpu==2.15.1", "tf-slim==1.1.0", "tf-keras==2.15.1", "cleverhans==2.1.0")
 """What the operator's option adds. The last one is installed without its dependencies, which are those of its tests."""
 
+CLEVERHANS_3 = "cleverhans==3.0.1"
+"""What is beside them, in the folder `cleverhans-3`: `player/` gives it to programs that pin version 3."""
+
 # torchvision would replace a CPU build of torch by one for CUDA
 _WITHOUT_DEPENDENCIES = ("foolbox", "torchvision", "cleverhans")
 _PYTHON = (3, 11)
@@ -87,6 +90,11 @@ class LegacyEnvironment:
                 found.add(path.name.partition(".")[0])
         return frozenset(found)
 
+    @property
+    def cleverhans_3(self) -> Path:
+        """The directory that has cleverhans 3 alone; it may be absent."""
+        return self.site_packages / "cleverhans-3"
+
     def readable(self) -> tuple[Path, ...]:
         """Return the directories that a program of this environment reads: its own, and that of its Python."""
         base = self.python.resolve().parent.parent
@@ -94,7 +102,8 @@ class LegacyEnvironment:
 
     def digest(self) -> str:
         """Return a hash (hexadecimal SHA-256) of the packages and their versions."""
-        lines = "\n".join(f"{name}=={version}" for name, version in sorted(self.versions.items()))
+        found = [f"{name}=={version}" for name, version in sorted(self.versions.items())]
+        lines = "\n".join([*found, *([CLEVERHANS_3] if self.cleverhans_3.is_dir() else [])])
         return hashlib.sha256(lines.encode()).hexdigest()
 
 
@@ -127,6 +136,10 @@ def make_environment(directory: Path, *, tensorflow: bool, say: Say) -> LegacyEn
     for options, names in (((), together), (("--no-deps",), alone)):
         say(f"installing {', '.join(names)}")
         _run([str(made.python), "-m", "pip", "install", "--quiet", *options, *names])
+    if tensorflow and not made.cleverhans_3.is_dir():
+        say(f"installing {CLEVERHANS_3} beside them")
+        beside = ("--no-deps", "--target", str(made.cleverhans_3), CLEVERHANS_3)
+        _run([str(made.python), "-m", "pip", "install", "--quiet", *beside])
     return made
 
 

@@ -1,4 +1,4 @@
-"""The Python scripts that a shell script starts, read without running it."""
+"""The scripts that a shell script starts, read without running it."""
 
 from __future__ import annotations
 
@@ -15,6 +15,9 @@ _PYTHON = (
 
 _STARTED = re.compile(rf"{_PYTHON}(?: +-[a-ln-zA-Z]+)* +(?:\./)?([\w./-]{{1,250}}\.py)\b", re.MULTILINE)
 _MODULE = re.compile(rf"{_PYTHON}(?: +-[a-ln-zA-Z]+)* +-m +([A-Za-z_][\w.]{{0,250}})", re.MULTILINE)
+_SHELL = re.compile(
+    r"^[ \t]*(?:exec +)?(?:(?:ba|da)?sh +(?:-[a-z]+ +)*(?:\./)?|\./)([\w./-]{1,250}\.sh)\b", re.MULTILINE
+)
 _FOLDER = re.compile(r"^[ \t]*cd (?:\./)?([\w.][\w./-]{0,250})[ \t]*(?:$|[;&])", re.MULTILINE)
 
 
@@ -38,6 +41,11 @@ def started_scripts(text: str, name: str, paths: Collection[str], folders: Colle
                 f"{name}: starts {script!r}, which is not in the repository", fix=f"add {script}, or correct {name}"
             )
     return scripts
+
+
+def started_shell_scripts(text: str, paths: Collection[str]) -> list[str]:
+    """Return which of `paths` are shell scripts that a shell script starts; none if it changes its folder."""
+    return [] if _FOLDER.search(text) else [path for path in _SHELL.findall(text) if path in paths]
 
 
 def _file_of(module: str, paths: Collection[str]) -> str | None:

@@ -73,7 +73,7 @@ SUBSTITUTIONS = (
     ),
     Substitution(
         ("cleverhans",),
-        "cleverhans 2.1.0",
+        "cleverhans 2.1.0, or 3.0.1 where requirements.txt pins version 3",
         "participants of 2017 put a clone of its newest state beside their code; this is the first release to install",
         "cleverhans",
     ),

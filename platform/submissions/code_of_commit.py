@@ -29,7 +29,7 @@ def write_code(files: Sequence[TreeFile], reader: GitReader, folder: Path, read:
         path = folder / file.path
         path.parent.mkdir(parents=True, exist_ok=True)
         wanted = file.path in read and file.size <= _MOST_BYTES
-        if file.size <= _POINTER_BYTES or file.path.endswith(".py"):
+        if file.size <= _POINTER_BYTES or file.path.endswith((".py", ".sh")):
             fits = file.size <= min(_MOST_BYTES, _MOST_CODE_BYTES - code)
             wanted, code = wanted or fits, code + file.size * fits
         path.write_bytes(reader.content(file.object, _MOST_BYTES) if wanted else b"")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Collection
 from dataclasses import asdict, dataclass
 from functools import lru_cache
 from pathlib import Path, PurePosixPath
@@ -37,7 +38,19 @@ _TRACKS = {
     "targeted_attack": TransferTrack.TARGETED_ATTACK,
     "defense": TransferTrack.DEFENCE,
 }
-_EXAMPLE = f'{{"type": "attack", "container": "{OWN_CONTAINER}", "entry_point": "run_attack.sh"}}'
+
+
+def _example(kind: str = "attack", container: str = OWN_CONTAINER, entry_point: str = "run_attack.sh") -> str:
+    return f'{{"type": "{kind}", "container": "{container}", "entry_point": "{entry_point}"}}'
+
+
+_EXAMPLE = _example()
+_EXAMPLES = {
+    "run_defense.sh": _example("defense", entry_point="run_defense.sh"),
+    "run.sh": f"{_example('defense', 'aaac-2019', 'run.sh')} is that of a defence of IJCAI 2019, whose attacks need an "
+    "entry point, too (docs/submissions-2017.md, A submission of 2019)",
+}
+"""What a repository with this entry point lacks, if it is no attack of 2017."""
 
 
 @dataclass(frozen=True)
@@ -64,16 +77,17 @@ def read_metadata(source: Path) -> Metadata:
         with path.open("rb") as file:
             content = file.read(MAX_METADATA_BYTES + 1)
     except FileNotFoundError:
-        raise missing_metadata(str(source)) from None
+        raise missing_metadata(str(source), [name for name in _EXAMPLES if (source / name).exists()]) from None
     metadata = parse_within_limits(content)
     _check_entry_point(source, metadata.entry_point)
     return metadata
 
 
-def missing_metadata(where: str) -> ManifestRefusal:
-    """Return the refusal of a submission without a manifest."""
+def missing_metadata(where: str, files: Collection[str]) -> ManifestRefusal:
+    """Return the refusal of a submission with `files` and without a manifest."""
+    example = next((text for name, text in _EXAMPLES.items() if name in files), _EXAMPLE)
     return ManifestRefusal(
-        f"{METADATA_NAME} is missing in {where}", fix=f"add it at the top of the repository: {_EXAMPLE}"
+        f"{METADATA_NAME} is missing in {where}", fix=f"add it at the top of the repository: {example}"
     )
 
 

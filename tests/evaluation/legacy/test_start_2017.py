@@ -7,6 +7,9 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
+from evaluation.legacy.environment import LegacyEnvironment
 from evaluation.legacy.player_modules import SOURCE, START_2017
 
 
@@ -25,6 +28,20 @@ def test_an_entry_point_is_started_with_its_arguments_python_and_modules(tmp_pat
     assert (started.returncode, epsilon) == (0, "16")
     assert Path(python).parent == Path(sys.executable).parent
     assert modules.split(os.pathsep)[0] == str(SOURCE)
+
+
+@pytest.mark.parametrize(
+    ("requirements", "found"),
+    [("Pillow==5.3.0\ncleverhans==3.0.0", True), ("cleverhans>=3", True), ("cleverhans==2.1.0", False), ("", False)],
+)
+def test_a_program_that_pins_cleverhans_3_finds_it_before_version_2(
+    requirements: str, found: bool, tmp_path: Path
+) -> None:
+    (tmp_path / "requirements.txt").write_text(requirements)
+    (tmp_path / "run.sh").write_text('#!/bin/sh\necho "$PYTHONPATH"\n')
+    (tmp_path / "run.sh").chmod(0o755)
+    modules = start("./run.sh", directory=tmp_path).stdout.strip().split(os.pathsep)
+    assert (str(LegacyEnvironment(Path(sys.prefix)).cleverhans_3) in modules) is found
 
 
 def test_it_rejects_what_cannot_start(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from evaluation.legacy.environment import LegacyEnvironment
 from evaluation.legacy.missing_weights import require_weights
 from evaluation.legacy.player_modules import SOURCE
 from evaluation.legacy.program_imports import Imports
-from evaluation.legacy.shell_script import started_scripts
+from evaluation.legacy.shell_script import started_scripts, started_shell_scripts
 from evaluation.legacy.substitutions import substitution_of
 from evaluation.parsing.limited_process import Fields, ask_once
 
@@ -56,26 +56,40 @@ def _checked(
     source: Path, entries: Collection[TreeEntry], entry_point: str, environment: LegacyEnvironment
 ) -> list[str]:
     paths = {str(entry.path) for entry in entries}
-    with (source / entry_point).open("rb") as file:
-        text = file.read(_MOST_SCRIPT_BYTES).decode("utf-8", "replace")
-    if _PYTHON_2.search(text):
-        raise BuildRefusal(
-            f"{entry_point}: starts python2, which the legacy environment does not have",
-            fix="start python3, and convert the code to Python 3",
-        )
+    texts = _shell_scripts(source, entry_point, paths)
+    for name, text in texts.items():
+        if _PYTHON_2.search(text):
+            raise BuildRefusal(
+                f"{name}: starts python2, which the legacy environment does not have",
+                fix="start python3, and convert the code to Python 3",
+            )
     require_weights(source, entries, paths)
     folders = {str(parent) for path in paths for parent in PurePosixPath(path).parents}
     imports = Imports(source, paths, folders, environment, SOURCE)
-    itself = _INTERPRETER_LINE.match(text) is not None
-    scripts = [entry_point] if itself else started_scripts(text, entry_point, paths, folders)
+    itself = _INTERPRETER_LINE.match(texts[entry_point]) is not None
+    started = [script for name, text in texts.items() for script in started_scripts(text, name, paths, folders)]
+    scripts = [entry_point] if itself else list(dict.fromkeys(started))
     for script in scripts:
         imports.check(script)
         if script in imports.trees:
             require_loaded_weights(imports.trees[script], script, paths)
     if not itself:
-        require_named_weights(text, entry_point, paths, imports.trees.values())
+        require_named_weights(texts, paths, imports.trees.values())
     unread = [f"{entry_point}: no Python script is recognised in it, so its program is first seen when it runs"]
     return [*_replaced(imports), *(unread if not scripts else [])]
+
+
+def _shell_scripts(source: Path, entry_point: str, paths: Collection[str]) -> dict[str, str]:
+    """Return the texts of the entry point and of the shell scripts that it starts, by name."""
+    texts: dict[str, str] = {}
+    waiting = [entry_point]
+    while waiting:
+        name = waiting.pop()
+        if name not in texts:
+            with (source / name).open("rb") as file:
+                texts[name] = file.read(_MOST_SCRIPT_BYTES).decode("utf-8", "replace")
+            waiting += started_shell_scripts(texts[name], paths)
+    return texts
 
 
 def _replaced(imports: Imports) -> list[str]:

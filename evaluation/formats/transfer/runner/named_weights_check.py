@@ -15,18 +15,19 @@ _MAKES_FILES = re.compile(r"^[^#\n]*\b(?:cp|mv|ln|tar|unzip|gunzip|cat|split|wge
 _FIX = "add them to the repository; weights that nobody has any more cannot be run"
 
 
-def require_named_weights(text: str, name: str, paths: Collection[str], trees: Iterable[ast.Module]) -> None:
-    """Raise `BuildRefusal` for weights that the shell script `name` passes as an option, and that are in no `paths`.
+def require_named_weights(texts: Mapping[str, str], paths: Collection[str], trees: Iterable[ast.Module]) -> None:
+    """Raise `BuildRefusal` for weights that a shell script passes as an option, and that are in no `paths`.
 
-    An option counts only if the code in `trees` reads it, and the script must make no files.
+    An option counts only if the code in `trees` reads it, and the scripts, `texts` by name, must make no files.
     """
-    if _MAKES_FILES.search(text):
+    if any(_MAKES_FILES.search(text) for text in texts.values()):
         return
     read = {node.attr for tree in trees for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
-    code = "\n".join(line for line in text.splitlines() if not line.lstrip().startswith("#"))
-    for option, path in _OPTION.findall(code):
-        if option.replace("-", "_") in read and not _is_there(path, paths):
-            raise BuildRefusal(f"{name}: names the weights {path!r}, which are not in the repository", fix=_FIX)
+    for name, text in texts.items():
+        code = "\n".join(line for line in text.splitlines() if not line.lstrip().startswith("#"))
+        for option, path in _OPTION.findall(code):
+            if option.replace("-", "_") in read and not _is_there(path, paths):
+                raise BuildRefusal(f"{name}: names the weights {path!r}, which are not in the repository", fix=_FIX)
 
 
 def require_loaded_weights(tree: ast.Module, script: str, paths: Collection[str]) -> None:

@@ -12,6 +12,7 @@ from legacy_compatibility import (
     keras_names,
     numpy_names,
     old_sources,
+    pillow_names,
     python_names,
     tensorflow_names,
     torch_names,
@@ -29,6 +30,7 @@ def install() -> None:
     hook.after("numpy", numpy_names.restore)
     hook.after("scipy.misc", _restore_scipy_images, make=True)
     hook.after("scipy.ndimage", _restore_scipy_imread)
+    hook.after("PIL.Image", pillow_names.restore)
     hook.after("torch", torch_names.restore)
     hook.after("torch.autograd.gradcheck", torch_names.restore_zero_gradients)
     hook.after("torch.utils.data.dataloader", torch_names.restore_next)

@@ -47,7 +47,9 @@ def restore(tensorflow: ModuleType) -> None:
     gfile: Any = tensorflow.gfile
     gfile.Open = opens_bytes(gfile.Open)
     read_known_flags(type(tensorflow.flags.FLAGS))
+    let_programs_define(tensorflow.flags.FLAGS)
     deny_cuda_without_gpu(tensorflow)
+    leave_out_autograph(importlib.import_module("tensorflow.python.autograph.core.ag_ctx"))
 
 
 def restore_scope_names(utils: Any) -> None:
@@ -75,9 +77,10 @@ class _Contrib(ModuleType):
 
 
 def read_known_flags(values: Any) -> None:
-    """Let `tf.flags.FLAGS`, of the class `values`, parse at the first read of a flag what is defined by then.
+    """Let `tf.flags.FLAGS`, of the class `values`, parse at the first use of a flag what is defined by then.
 
-    In TensorFlow 1.1 unknown flags were left for `tf.app.run`, which parses again. Today they end the program.
+    In TensorFlow 1.1 unknown flags were left for `tf.app.run`, which parses again, and a program could set a flag that
+    nobody had defined. Today both end the program.
     """
 
     def flag(self: Any, name: str) -> Any:
@@ -88,7 +91,22 @@ def read_known_flags(values: Any) -> None:
             defined(sys.argv, known_only=True)
         return defined.__getattr__(name)
 
-    values.__getattr__ = flag
+    def set_flag(self: Any, name: str, value: Any) -> None:
+        defined = self.__dict__["__wrapped"]
+        if not defined.is_parsed():
+            defined(sys.argv, known_only=True)
+        if name in defined:
+            setattr(defined, name, value)
+        else:
+            self.__dict__[name] = value
+
+    values.__getattr__, values.__setattr__ = flag, set_flag
+
+
+def let_programs_define(flags: Any) -> None:
+    """Let a program define flags that are defined already: absl's, such as `log_dir`, which TensorFlow 1.1 had not."""
+    for name in flags:
+        flags[name].allow_override = True
 
 
 def deny_cuda_without_gpu(tensorflow: Any) -> None:
@@ -98,6 +116,11 @@ def deny_cuda_without_gpu(tensorflow: Any) -> None:
     """
     if not tensorflow.config.list_physical_devices("GPU"):
         tensorflow.test.is_built_with_cuda = lambda: False
+
+
+def leave_out_autograph(context: Any) -> None:
+    """Have no code rewritten by AutoGraph, which TensorFlow 1.1 had not: it doubles the time to build a network."""
+    context._default_control_status_ctx = lambda: context.ControlStatusCtx(status=context.Status.DISABLED)
 
 
 def opens_bytes(open_file: Any) -> Any:

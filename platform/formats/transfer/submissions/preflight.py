@@ -40,7 +40,7 @@ def check_commit(track_name: str, commit: str, files: Sequence[TreeFile], reader
     by_path = {file.path: file for file in files if file.mode in (_PLAIN, _EXECUTABLE)}
     manifest = by_path.get(METADATA_NAME)
     if manifest is None:
-        raise missing_metadata(f"commit {commit[:7]}")
+        raise missing_metadata(f"commit {commit[:7]}", by_path)
     metadata = parse_within_limits(reader.content(manifest.object, MAX_METADATA_BYTES + 1))
     if metadata.track != track_name:
         raise Refusal(

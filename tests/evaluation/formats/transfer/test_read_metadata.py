@@ -63,6 +63,23 @@ def test_it_rejects_a_missing_key(source: Path) -> None:
         read_metadata(source)
 
 
+@pytest.mark.parametrize(
+    ("entry_point", "fix"),
+    [
+        ("run_attack.sh", '{"type": "attack", "container": "gauntlet-base", "entry_point": "run_attack.sh"}'),
+        ("run_defense.sh", '{"type": "defense", "container": "gauntlet-base", "entry_point": "run_defense.sh"}'),
+        ("run.sh", "A submission of 2019"),
+    ],
+)
+def test_what_to_add_follows_from_the_entry_point(entry_point: str, fix: str, tmp_path: Path) -> None:
+    (tmp_path / entry_point).touch()
+    with pytest.raises(ManifestRefusal, match="is missing in") as refusal:
+        read_metadata(tmp_path)
+    assert fix in refusal.value.fix
+    with pytest.raises(ManifestRefusal, match="is missing in"):
+        read_metadata(tmp_path / "no-such-folder")
+
+
 def test_it_rejects_a_missing_file_and_a_link(source: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
     with pytest.raises(ManifestRefusal, match="is missing"):
         read_metadata(source)

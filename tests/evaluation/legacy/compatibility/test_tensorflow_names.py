@@ -17,6 +17,8 @@ from legacy_compatibility.aliases import Aliases
 from legacy_compatibility.contrib_image import rotation_transforms
 from legacy_compatibility.tensorflow_names import (
     deny_cuda_without_gpu,
+    leave_out_autograph,
+    let_programs_define,
     opens_bytes,
     read_known_flags,
     restore_scope_names,
@@ -41,10 +43,21 @@ class DefinedFlags:
         self._given = given
         return [argv[0], *(f"--{name}={given[name]}" for name in unknown)]
 
+    def __contains__(self, name: str) -> bool:
+        return name in self.defaults
+
     def __getattr__(self, name: str) -> str:
         if name not in self.defaults or self._given is None:
             raise AttributeError(name)
         return self._given.get(name, self.defaults[name])
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name in ("defaults", "_given"):
+            super().__setattr__(name, value)
+        elif self._given is not None and name in self.defaults:
+            self._given[name] = value
+        else:
+            raise ValueError(f"Unknown command line flag {name!r}")
 
 
 class Flags:
@@ -159,6 +172,34 @@ def test_flags_are_parsed_without_app_run(monkeypatch: pytest.MonkeyPatch) -> No
     assert Values(defined)._parse_flags() == ["attack.py", "--other=1"]
     assert Values(defined)._parse_flags(["--max_epsilon=8"]) == ["attack.py"]
     assert Values(defined).max_epsilon == "8"
+
+
+def test_a_program_sets_flags_that_nobody_defined(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "argv", ["defense.py", "--batch_size=4"])
+
+    class Values(Flags):
+        pass
+
+    read_known_flags(Values)
+    defined = DefinedFlags()
+    defined.defaults["batch_size"] = "1"
+    flags: Any = Values(defined)
+    flags.image_height = 224
+    assert (flags.image_height, flags.batch_size) == (224, "4")
+    flags.batch_size = "8"
+    assert flags.batch_size == "8"
+
+
+def test_a_program_defines_flags_of_absl_again() -> None:
+    flags = {"log_dir": SimpleNamespace(allow_override=False)}
+    let_programs_define(flags)
+    assert flags["log_dir"].allow_override
+
+
+def test_autograph_is_left_out() -> None:
+    context: Any = SimpleNamespace(ControlStatusCtx=SimpleNamespace, Status=SimpleNamespace(DISABLED="disabled"))
+    leave_out_autograph(context)
+    assert context._default_control_status_ctx().status == "disabled"
 
 
 def test_a_rotation_turns_an_image_about_its_centre() -> None:

@@ -67,6 +67,10 @@ def test_a_missing_executable_bit_is_set_and_said() -> None:
     ("files", "problem"),
     [
         ({"run_attack.sh": b"#!/bin/sh\npython gone.py\n"}, "starts 'gone.py', which is not in the repository"),
+        (
+            {"run_attack.sh": b"#!/bin/sh\nsh run.sh\n", "run.sh": b"#" * 600 + b"\npython gone.py\n"},
+            "starts 'gone.py'",
+        ),
         ({"run_attack.sh": b"#!/bin/sh\npython a.py\n", "a.py": b"import torch\ntorch.load('w.pth')"}, "loads 'w.pth'"),
         ({"w.pth": b"version https://git-lfs.github.com/spec/v1\noid sha256:0"}, "w.pth: a Git LFS pointer"),
     ],

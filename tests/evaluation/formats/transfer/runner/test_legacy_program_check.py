@@ -151,6 +151,18 @@ def test_a_module_that_is_started_and_its_relative_imports_are_followed(source: 
         check(source)
 
 
+def test_a_shell_script_that_is_started_is_read_too(source: Path) -> None:
+    (source / "run.sh").write_text("#!/bin/sh\npython defense.py --checkpoint_path=net.ckpt\nsh run.sh\n")
+    (source / "defense.py").write_text("import chainer")
+    for line in ("sh ./run.sh $1 $2", "exec ./run.sh"):
+        (source / "run_defense.sh").write_text(f"#!/bin/bash\n{line}\n")
+        with pytest.raises(BuildRefusal, match=r"defense.py, line 1: imports 'chainer'"):
+            check(source)
+    (source / "defense.py").write_text("saver.restore(sess, FLAGS.checkpoint_path)")
+    with pytest.raises(BuildRefusal, match=r"run.sh: names the weights 'net.ckpt'"):
+        check(source)
+
+
 def test_it_says_where_it_recognises_no_script(source: Path) -> None:
     (source / "run_defense.sh").write_text('#!/bin/sh\n$RUN "$1"\n')
     assert check(source) == [
