@@ -46,22 +46,21 @@ class Boundary(Attack):
         noise = Steps(batch, lambda which, count: batch.normal(which, count, *shape), shape.numel())
         while len(rows := affordable(batch, rows, 1)):
             spheres, proposals = walk.propose(batch.of(rows, images), rows, noise.next(rows))
-            # 1. some ask for the image on the sphere first
-            asking = torch.ones_like(rows, dtype=torch.bool)
             measured = walk.steps[rows] % self.measured == 0
             if measured.any():
+                # 1. some ask for the image on the sphere first
                 on_sphere = ask(batch, spheres[measured], rows[measured])
                 walk.spherical.append(rows[measured], on_sphere)
+                asking = ~measured
                 asking[measured] = on_sphere
                 asking &= batch.model.left(rows) > 0
-            # 2. and for the image nearer to the clean one
-            if asking.all():
-                accepted = ask(batch, proposals, rows)
-            else:
+                # 2. and for the image nearer to the clean one
                 accepted = torch.zeros_like(asking)
                 accepted[asking] = ask(batch, proposals[asking], rows[asking])
-            both = measured & asking
-            walk.source.append(rows[both], accepted[both])
+                both = measured & asking
+                walk.source.append(rows[both], accepted[both])
+            else:
+                accepted = ask(batch, proposals, rows)
             images[rows[accepted]] = proposals[accepted]
             walk.end_steps(rows, accepted)
 
