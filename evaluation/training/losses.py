@@ -141,7 +141,8 @@ class ConvexLoss:
     ball: Ball
 
     def __call__(self, network: nn.Module, images: Tensor, labels: Tensor, done: float, size: float = 1.0) -> Tensor:
-        margins = worst_margins(cast(nn.Sequential, network), images, labels, self.ball.at(done, size))
+        with torch.autocast(images.device.type, enabled=False):  # rounded to 16 bits they would be no bounds
+            margins = worst_margins(cast(nn.Sequential, network), images, labels, self.ball.at(done, size))
         return functional.cross_entropy(-margins, labels)
 
 

@@ -27,7 +27,10 @@ ENSEMBLE_AT = "ensemble-at"
 ADVERSARIAL = ("logit-pairing", "pgd", "trades", "ddn", ENSEMBLE_AT)
 """Recipes with an adversary: they have a radius and gradient steps."""
 
-LINF_RECIPES = ("logit-pairing", "pgd", "trades", ENSEMBLE_AT, "convex")
+CONVEX = "convex"
+"""Training on bounds of the worst change, which only `CIFAR_CONVEX` has: it has a radius, and no gradient steps."""
+
+LINF_RECIPES = ("logit-pairing", "pgd", "trades", ENSEMBLE_AT, CONVEX)
 """Recipes whose changes may be bounded in L-inf."""
 
 NETWORK_RECIPES = ("plain", "noise", "logit-pairing", "pgd", "trades", "ddn")
@@ -35,9 +38,6 @@ NETWORK_RECIPES = ("plain", "noise", "logit-pairing", "pgd", "trades", "ddn")
 CIFAR_RESNET, CIFAR_DENOISING, CIFAR_CONVEX = "cifar-resnet", "cifar-denoising", "cifar-convex"
 CIFAR_ARCHITECTURES = (CIFAR_RESNET, CIFAR_DENOISING, CIFAR_CONVEX)
 """The architectures for CIFAR-10: the network of the defences, the same with feature denoising, and one with bounds."""
-
-CONVEX = "convex"
-"""Training on bounds of the worst change, which only `CIFAR_CONVEX` has: it has a radius, and no gradient steps."""
 
 ADP, RSE = "adp", "rse"
 CIFAR_RECIPES = (ADP, RSE, ENSEMBLE_AT)
@@ -88,7 +88,7 @@ def recipe_for(
     if name == ATTACK_NETWORK:
         return TrainingRecipe(AttackNetworkLoss(bundled_targets()), 60, 64, 6e-3, Warp(), optimiser="adamw")
     if architecture in CIFAR_ARCHITECTURES:
-        own_steps = 1 if name == ENSEMBLE_AT else 3
+        own_steps = {ENSEMBLE_AT: 1, CONVEX: 0}.get(name, 3)
         linf = 2 / 255 if name == CONVEX else 8 / 255
         return _cifar_recipe(name, Ball(radius or (1.0 if norm == "l2" else linf), steps or own_steps, norm=norm))
     small = architecture == "small"
