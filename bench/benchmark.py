@@ -72,6 +72,7 @@ class _Setting:
     """For the other libraries."""
     classifier: NetworkClassifier
     images: Tensor
+    """In the order of memory that `gauntlet benchmark` has."""
     labels: Tensor
     foolbox: Any
     """Its module of attacks."""
@@ -94,21 +95,23 @@ class _Setting:
 
     def with_foolbox(self, attack: Any, epsilons: object = None, **more: Tensor) -> Run:
         """Return one run of an attack of foolbox; `epsilons` is None for attacks that make the distance small."""
-        model = import_module("foolbox").PyTorchModel(self.network, bounds=(0, 1))
-        return lambda: attack(model, self.images, self.labels, epsilons=epsilons, **more)
+        model, images = import_module("foolbox").PyTorchModel(self.network, bounds=(0, 1)), self.images.contiguous()
+        return lambda: attack(model, images, self.labels, epsilons=epsilons, **more)
 
     def with_torchattacks(self, *attacks: Any) -> Run:
         """Return one run of attacks of torchattacks, one after the other."""
-        return lambda: [attack(self.images, self.labels) for attack in attacks]
+        images = self.images.contiguous()
+        return lambda: [attack(images, self.labels) for attack in attacks]
 
     def with_torchattacks_judged(self, attack: Any) -> Run:
         """Return one run of an attack of torchattacks that does not look which of its images are adversarial, and that
         look: the other two libraries always take it."""
+        images = self.images.contiguous()
 
         def run() -> Tensor:
-            images = attack(self.images, self.labels)
+            attacked = attack(images, self.labels)
             with torch.no_grad():
-                adversarial: Tensor = self.network(images).argmax(dim=1) != self.labels
+                adversarial: Tensor = self.network(attacked).argmax(dim=1) != self.labels
             return adversarial
 
         return run
@@ -204,7 +207,7 @@ def comparisons(of: _Setting) -> list[Comparison]:
 
 def _starts(of: _Setting) -> Tensor:
     """Return an image of another class for each image: foolbox's own search for a start fails for some."""
-    images = as_tensor(load_dataset("digits").samples("test-1", 20))  # of all classes
+    images = as_tensor(load_dataset("digits").samples("test-1", 20)).contiguous()  # of all classes
     with torch.no_grad():
         answers = of.network(images).argmax(dim=1)
     return torch.stack([images[(answers != label).nonzero()[0, 0]] for label in of.labels])

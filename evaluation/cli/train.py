@@ -19,14 +19,14 @@ def add_parser(subcommands: Any) -> None:
     command: argparse.ArgumentParser = subcommands.add_parser("train", help="train a model like the bundled ones")
     text = (
         "plain, noise, logit-pairing, pgd, trades, ddn, head, adapted-head or numpy; adp, rse or ensemble-at (with "
-        "--arch cifar-resnet); guided-denoiser or attack-network (transfer format)"
+        "--arch cifar-resnet); convex (with --arch cifar-convex); guided-denoiser or attack-network (transfer format)"
     )
     command.add_argument("recipe", help=text)
     command.add_argument(
         "--arch",
         default="small",
         help=(
-            "small (default), compact, resnet18, resnet50, cifar-resnet, cifar-denoising; "
+            "small (default), compact, resnet18, resnet50, cifar-resnet, cifar-denoising, cifar-convex; "
             "head: efficientnet-lite0, efficientnet-lite1, efficientnet-lite2-smoothed; adapted-head: the last two"
         ),
     )

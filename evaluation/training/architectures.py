@@ -7,8 +7,14 @@ from torch import nn
 from evaluation.baselines.shared.network import CompactResNet, SmallResNet
 from evaluation.domain.errors import Refusal
 from evaluation.domain.images import ImageShape
-from evaluation.formats.curves.defences.cifar_networks import RSE_DRAWS, CifarResNet, Ensemble, MeanOverDraws
-from evaluation.training.recipes import ADP, CIFAR_DENOISING, MEMBERS, RSE
+from evaluation.formats.curves.defences.cifar_networks import (
+    RSE_DRAWS,
+    CifarResNet,
+    ConvexNet,
+    Ensemble,
+    MeanOverDraws,
+)
+from evaluation.training.recipes import ADP, CIFAR_CONVEX, CIFAR_DENOISING, MEMBERS, RSE
 from evaluation.training.resnet import resnet18, resnet50
 
 ARCHITECTURES = ("small", "compact", "resnet18", "resnet50")
@@ -50,4 +56,6 @@ def cifar_network(recipe: str, architecture: str, classes: int, shape: ImageShap
         return Ensemble(CifarResNet(classes) for _ in range(MEMBERS))
     if recipe == RSE:
         return MeanOverDraws(CifarResNet(classes, noisy=True), RSE_DRAWS)
+    if architecture == CIFAR_CONVEX:
+        return ConvexNet(classes)
     return CifarResNet(classes, denoising=architecture == CIFAR_DENOISING)

@@ -11,6 +11,7 @@ from torch.nn import functional
 
 from evaluation.formats.curves.defences.cifar_networks import Ensemble
 from evaluation.training.adversary import Objective, ddn, l2_pgd, linf_pgd
+from evaluation.training.convex_bounds import worst_margins
 from evaluation.training.target_classifiers import Target, cifar_network_of
 
 
@@ -131,6 +132,18 @@ class DdnLoss:
         norms = change.flatten(1).norm(dim=1).clamp(min=1e-12).view(-1, 1, 1, 1)
         adversarial = images + change * (radius / norms).clamp(max=1)
         return functional.cross_entropy(network(adversarial).float(), labels, label_smoothing=self.smoothing)
+
+
+@dataclass(frozen=True)
+class ConvexLoss:
+    """Training on certified bounds (Wong and Kolter 2018, eq. 14): cross-entropy of the worst margins of the ball."""
+
+    ball: Ball
+
+    def __call__(self, network: nn.Module, images: Tensor, labels: Tensor, done: float, size: float = 1.0) -> Tensor:
+        with torch.autocast(images.device.type, enabled=False):  # rounded to 16 bits they would be no bounds
+            margins = worst_margins(cast(nn.Sequential, network), images, labels, self.ball.at(done, size))
+        return functional.cross_entropy(-margins, labels)
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ from typing import Literal
 from evaluation.training.augmentation import Augmentation, CropAndFlip, Warp
 from evaluation.training.losses import (
     Ball,
+    ConvexLoss,
     DdnLoss,
     DiversityLoss,
     EnsembleLoss,
@@ -26,14 +27,17 @@ ENSEMBLE_AT = "ensemble-at"
 ADVERSARIAL = ("logit-pairing", "pgd", "trades", "ddn", ENSEMBLE_AT)
 """Recipes with an adversary: they have a radius and gradient steps."""
 
-LINF_RECIPES = ("logit-pairing", "pgd", "trades", ENSEMBLE_AT)
-"""Of these, the ones whose adversary may also be bounded in L-inf."""
+CONVEX = "convex"
+"""Training on bounds of the worst change, which only `CIFAR_CONVEX` has: it has a radius, and no gradient steps."""
+
+LINF_RECIPES = ("logit-pairing", "pgd", "trades", ENSEMBLE_AT, CONVEX)
+"""Recipes whose changes may be bounded in L-inf."""
 
 NETWORK_RECIPES = ("plain", "noise", "logit-pairing", "pgd", "trades", "ddn")
 
-CIFAR_RESNET, CIFAR_DENOISING = "cifar-resnet", "cifar-denoising"
-CIFAR_ARCHITECTURES = (CIFAR_RESNET, CIFAR_DENOISING)
-"""The architectures for CIFAR-10: the network of the defences, and the same with feature denoising."""
+CIFAR_RESNET, CIFAR_DENOISING, CIFAR_CONVEX = "cifar-resnet", "cifar-denoising", "cifar-convex"
+CIFAR_ARCHITECTURES = (CIFAR_RESNET, CIFAR_DENOISING, CIFAR_CONVEX)
+"""The architectures for CIFAR-10: the network of the defences, the same with feature denoising, and one with bounds."""
 
 ADP, RSE = "adp", "rse"
 CIFAR_RECIPES = (ADP, RSE, ENSEMBLE_AT)
@@ -84,8 +88,9 @@ def recipe_for(
     if name == ATTACK_NETWORK:
         return TrainingRecipe(AttackNetworkLoss(bundled_targets()), 60, 64, 6e-3, Warp(), optimiser="adamw")
     if architecture in CIFAR_ARCHITECTURES:
-        own_steps = 1 if name == ENSEMBLE_AT else 3
-        return _cifar_recipe(name, Ball(radius or (1.0 if norm == "l2" else 8 / 255), steps or own_steps, norm=norm))
+        own_steps = {ENSEMBLE_AT: 1, CONVEX: 0}.get(name, 3)
+        linf = 2 / 255 if name == CONVEX else 8 / 255
+        return _cifar_recipe(name, Ball(radius or (1.0 if norm == "l2" else linf), steps or own_steps, norm=norm))
     small = architecture == "small"
     ball = Ball(radius or (7.0 if small else 1.0), steps or (20 if name == "ddn" else 5))
     loss = _loss(name, ball, 0.0 if small else SMOOTHING)
@@ -103,6 +108,8 @@ def _cifar_recipe(name: str, ball: Ball) -> TrainingRecipe:
         loss: Loss = DiversityLoss()
     elif name == ENSEMBLE_AT:
         loss = EnsembleLoss(ball, cifar_sources())
+    elif name == CONVEX:
+        return TrainingRecipe(ConvexLoss(ball), 4, 64, 0.05, CropAndFlip())
     else:
         loss = _loss(name, ball, 0.0)
     return TrainingRecipe(loss, 8, 128, 0.2, CropAndFlip())

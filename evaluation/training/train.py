@@ -23,8 +23,10 @@ from evaluation.training.precision import chosen_precision, open_device
 from evaluation.training.recipes import (
     ADVERSARIAL,
     CIFAR_ARCHITECTURES,
+    CIFAR_CONVEX,
     CIFAR_RECIPES,
     CIFAR_RESNET,
+    CONVEX,
     LINF_RECIPES,
     NETWORK_RECIPES,
     RSE,
@@ -39,7 +41,7 @@ from evaluation.training.training_record import Progress, TrainingReport, host
 from evaluation.training.transfer_measure import classifier_with, on_attacked_images
 from evaluation.training.weights import WEIGHTS, load_weights, save_weights
 
-RECIPES = (*NETWORK_RECIPES, *CIFAR_RECIPES, *TRANSFER_RECIPES, *linear_head_training.HEAD_RECIPES, NUMPY)
+RECIPES = (*NETWORK_RECIPES, *CIFAR_RECIPES, CONVEX, *TRANSFER_RECIPES, *linear_head_training.HEAD_RECIPES, NUMPY)
 
 MEASURED_RADIUS = 0.5
 """Radius of the robust accuracy of recipes without a radius of their own."""
@@ -280,9 +282,12 @@ def _check(settings: Settings) -> None:
         value = getattr(settings, name)
         if value is not None and not value > 0:
             raise Refusal(f"{name.replace('_', ' ')} is {value}", fix="use a positive number")
-    if settings.recipe not in ADVERSARIAL and (settings.radius or settings.steps):
+    if settings.recipe == CONVEX and settings.steps:
+        raise Refusal(f"the recipe {CONVEX} has no gradient steps", fix="leave out --steps")
+    if settings.recipe not in (*ADVERSARIAL, CONVEX) and (settings.radius or settings.steps):
         raise Refusal(
-            f"the recipe {settings.recipe} has no adversary", fix=f"use one of {', '.join(ADVERSARIAL)}, or no --radius"
+            f"the recipe {settings.recipe} has no adversary",
+            fix=f"use one of {', '.join((*ADVERSARIAL, CONVEX))}, or no --radius",
         )
     _check_norm(settings)
     _check_cifar(settings)
@@ -290,7 +295,7 @@ def _check(settings: Settings) -> None:
 
 
 def _check_norm(settings: Settings) -> None:
-    """Raise `Refusal` unless the recipe has an adversary in the norm."""
+    """Raise `Refusal` unless the recipe bounds changes in the norm."""
     if settings.norm not in ("l2", "linf"):
         raise Refusal(f"unknown norm {settings.norm!r}", fix="use l2 or linf")
     if settings.norm == "linf" and settings.recipe not in LINF_RECIPES:
@@ -303,6 +308,11 @@ def _check_cifar(settings: Settings) -> None:
     """Raise `Refusal` unless the recipe and the architecture for CIFAR-10 fit."""
     if settings.recipe in CIFAR_RECIPES and settings.arch != CIFAR_RESNET:
         raise Refusal(f"the recipe {settings.recipe} has no {settings.arch}", fix=f"add --arch {CIFAR_RESNET}")
+    if settings.recipe == CONVEX and (settings.arch, settings.norm) != (CIFAR_CONVEX, "linf"):
+        raise Refusal(
+            f"the recipe {CONVEX} has bounds for L-inf and --arch {CIFAR_CONVEX} alone",
+            fix=f"add --arch {CIFAR_CONVEX} --norm linf",
+        )
     if settings.recipe == "noise" and settings.arch in CIFAR_ARCHITECTURES:
         raise Refusal(f"the recipe noise has no --arch {settings.arch}", fix=f"use the recipe {RSE}")
 

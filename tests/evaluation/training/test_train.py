@@ -236,9 +236,17 @@ def test_the_network_for_cifar_10_has_a_form_with_feature_denoising(tmp_path: Pa
     assert report.parameters == 73_523 + sum(width**2 + 4 * width for width in (32, 64))
 
 
+def test_the_network_with_bounds_is_trained_by_the_recipe_convex(tmp_path: Path, made_up: MakeUp) -> None:
+    report = run(tmp_path, made_up(side=32), "convex", arch="cifar-convex", norm="linf")
+    assert report.parameters == 16 * (3 * 4 * 4 + 1) + 3 * (16 * 15 * 15 + 1)
+
+
 @pytest.mark.parametrize(
     ("recipe", "options", "problem"),
     [
+        ("convex", {"arch": "cifar-resnet", "norm": "linf"}, "--arch cifar-convex alone"),
+        ("convex", {"arch": "cifar-convex"}, "bounds for L-inf"),
+        ("convex", {"arch": "cifar-convex", "norm": "linf", "steps": 2}, "no gradient steps"),
         ("adp", {}, "has no small"),
         ("ensemble-at", {"arch": "cifar-denoising"}, "has no cifar-denoising"),
         ("noise", {"arch": "cifar-resnet"}, "has no --arch cifar-resnet"),

@@ -129,7 +129,9 @@ class AttackedBatch:
 
     def adversarial(self, labels: Tensor, rows: Tensor) -> Tensor:
         """Return whether these answers for these rows reach the goal, bool (n,)."""
-        return labels != self.labels[rows] if self.targets is None else labels == self.targets[rows]
+        if self.targets is None:
+            return labels != self.of(rows, self.labels)
+        return labels == self.of(rows, self.targets)
 
     def loss(self, rows: Tensor) -> Loss:
         """Return the cross-entropy that rises towards the goal, for images of these rows."""
@@ -151,8 +153,10 @@ class AttackedBatch:
 
     def normal(self, rows: Tensor, *shape: int) -> Tensor:
         """Draw standard normal numbers for each row, (n, *shape)."""
-        drawn = [torch.randn(shape, generator=self._generators[row]) for row in rows.tolist()]
-        return torch.stack(drawn).to(self.images.device)
+        drawn = torch.empty((len(rows), *shape))
+        for numbers, row in zip(drawn, rows.tolist(), strict=True):
+            numbers.normal_(generator=self._generators[row])
+        return drawn.to(self.images.device)
 
     def uniform(self, rows: Tensor, *shape: int) -> Tensor:
         """Draw numbers uniformly from [0, 1) for each row, (n, *shape)."""
@@ -299,11 +303,12 @@ class Attack(ABC):
 
 def distance(first: Tensor, second: Tensor, norm: Norm) -> Tensor:
     """Return the distance of each pair of images, (n,)."""
-    change = (first - second).flatten(1)
+    change = first - second
     if norm is Norm.LINF:
-        return change.abs_().amax(dim=1)
-    length: Tensor = torch.linalg.vector_norm(change, dim=1)
-    return length / change.shape[1] ** 0.5 if norm is Norm.NORMALISED_L2 else length
+        return change.abs_().amax(dim=(1, 2, 3))
+    flat = change.flatten(1)
+    length: Tensor = torch.linalg.vector_norm(flat, dim=1)
+    return length / flat.shape[1] ** 0.5 if norm is Norm.NORMALISED_L2 else length
 
 
 def lengths(changes: Tensor) -> Tensor:

@@ -45,20 +45,22 @@ class Boundary(Attack):
         shape, walk = batch.images.shape[1:], _Walk(batch, self)
         noise = Steps(batch, lambda which, count: batch.normal(which, count, *shape), shape.numel())
         while len(rows := affordable(batch, rows, 1)):
-            spheres, proposals = walk.propose(images[rows], rows, noise.next(rows))
-            # 1. some ask for the image on the sphere first
-            asking = torch.ones_like(rows, dtype=torch.bool)
+            spheres, proposals = walk.propose(batch.of(rows, images), rows, noise.next(rows))
             measured = walk.steps[rows] % self.measured == 0
             if measured.any():
+                # 1. some ask for the image on the sphere first
                 on_sphere = ask(batch, spheres[measured], rows[measured])
                 walk.spherical.append(rows[measured], on_sphere)
+                asking = ~measured
                 asking[measured] = on_sphere
                 asking &= batch.model.left(rows) > 0
-            # 2. and for the image nearer to the clean one
-            accepted = torch.zeros_like(asking)
-            accepted[asking] = ask(batch, proposals[asking], rows[asking])
-            both = measured & asking
-            walk.source.append(rows[both], accepted[both])
+                # 2. and for the image nearer to the clean one
+                accepted = torch.zeros_like(asking)
+                accepted[asking] = ask(batch, proposals[asking], rows[asking])
+                both = measured & asking
+                walk.source.append(rows[both], accepted[both])
+            else:
+                accepted = ask(batch, proposals, rows)
             images[rows[accepted]] = proposals[accepted]
             walk.end_steps(rows, accepted)
 
@@ -82,7 +84,7 @@ class _SuccessWindow:
 
     def append(self, rows: Tensor, answers: Tensor) -> None:
         """Add an answer for each of these rows."""
-        self._answers[rows] = torch.cat([self._answers[rows, 1:], answers[:, None].float()], dim=1)
+        self._answers[rows, self._known[rows] % self._answers.shape[1]] = answers.float()
         self._known[rows] += 1
 
     def clear(self, rows: Tensor) -> None:
@@ -106,19 +108,22 @@ class _Walk:
 
     def propose(self, images: Tensor, rows: Tensor, noise: Tensor) -> tuple[Tensor, Tensor]:
         """Return images on the spheres around the clean images, and images from there nearer to them."""
-        clean = self._batch.images[rows]
+        clean = self._batch.of(rows, self._batch.images)
         to_clean = clean - images
         length = lengths(to_clean).clamp(min=_TINY)
-        direction = to_clean / length
         step = expanded(self._spherical_steps[rows])
-        noise = noise - (noise * direction).sum(dim=(1, 2, 3), keepdim=True) * direction
-        noise = noise * (step * length / lengths(noise).clamp(min=_TINY))
-        spheres = (clean + (noise - to_clean) / (step.square() + 1.0).sqrt()).clamp(0.0, 1.0)
+        # noise is drawn channels first, images are channels last: operations on a mixture of both are slow
+        direction = (to_clean / length).contiguous()
+        along = (noise * direction).sum(dim=(1, 2, 3), keepdim=True)
+        noise = noise - direction.mul_(along)
+        noise.mul_(step * length / lengths(noise).clamp(min=_TINY))
+        spheres = noise.contiguous(memory_format=torch.channels_last).sub_(to_clean)
+        spheres.div_((step.square() + 1.0).sqrt()).add_(clean).clamp_(0.0, 1.0)
         # clipping has changed the distance, too
         to_clean = clean - spheres
         after = lengths(to_clean).clamp(min=_TINY)
         move = (expanded(self._source_steps[rows]) * length + after - length).clamp(min=0.0) / after
-        return spheres, (spheres + move * to_clean).clamp(0.0, 1.0)
+        return spheres, to_clean.mul_(move).add_(spheres).clamp_(0.0, 1.0)
 
     def end_steps(self, rows: Tensor, accepted: Tensor) -> None:
         """End the steps of rows that succeeded or tried all directions, and adapt the lengths of the next ones."""
@@ -134,6 +139,8 @@ class _Walk:
             # each for itself, as the attack's own authors have it: where few moves on the sphere succeed, the other
             # window, which only these fill, would keep steps that are too long for ever
             rows = ended[window.full[ended]]
+            if not len(rows):
+                continue
             rate = window.rate[rows]
             factor = torch.where(rate > 0.5, self._attack.adaptation, 1.0)
             factor = torch.where(rate < 0.2, 1.0 / self._attack.adaptation, factor)

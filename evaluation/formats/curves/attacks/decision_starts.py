@@ -26,7 +26,7 @@ def start(batch: AttackedBatch) -> tuple[Tensor, Tensor]:
     images, rows = batch.images.clone(), rows_to_attack(batch)
     found = _noise(batch, images, rows) if batch.targets is None else _known(batch, images, rows)
     images[found] = to_boundary(batch, images[found], found, Norm.L2, START_PRECISION)
-    return images, found
+    return images, batch.rows if len(found) == len(images) else found
 
 
 def to_boundary(batch: AttackedBatch, images: Tensor, rows: Tensor, norm: Norm, precision: float) -> Tensor:

@@ -22,9 +22,9 @@ class Fgsm(Attack):
 
     def run(self, batch: AttackedBatch) -> None:
         reached, gradient = batch.clean_gradient(batch.rows)
-        batch.findings.add(batch.images[reached], batch.rows[reached], 0)
         rows = batch.rows
         if reached.any():
+            batch.findings.add(batch.images[reached], rows[reached], 0)
             rows, gradient = rows[~reached], gradient[~reached]
         if not len(rows):
             return

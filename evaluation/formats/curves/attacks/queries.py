@@ -20,8 +20,9 @@ Draw: TypeAlias = Callable[[Tensor, int], Tensor]
 
 
 def affordable(batch: AttackedBatch, rows: Tensor, queries: int) -> Tensor:
-    """Return those of the rows that have so many queries left."""
-    return rows[batch.model.left(rows) >= queries]
+    """Return those of the rows that have so many queries left: without a copy if these are all."""
+    enough = batch.model.left(rows) >= queries
+    return rows if enough.all() else rows[enough]
 
 
 def ask(batch: AttackedBatch, images: Tensor, rows: Tensor) -> Tensor:
@@ -68,9 +69,13 @@ class Steps:
         """Return the numbers of the next step for these rows, (n, ...)."""
         if self._next == self._at_once:
             drawn = self._draw(rows, self._at_once)
-            if not len(self._numbers):
-                self._numbers = drawn.new_empty((self._count, *drawn.shape[1:]))
-            self._numbers[rows] = drawn
+            if len(rows) == self._count:
+                self._numbers = drawn
+            else:
+                if not len(self._numbers):
+                    self._numbers = drawn.new_empty((self._count, *drawn.shape[1:]))
+                self._numbers[rows] = drawn
             self._next = 0
         self._next += 1
-        return self._numbers[rows, self._next - 1]
+        numbers = self._numbers[:, self._next - 1]
+        return numbers if len(rows) == self._count else numbers[rows]

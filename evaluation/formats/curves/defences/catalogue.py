@@ -145,7 +145,10 @@ BUNDLED: Mapping[str, BundledModel] = {each.name: each for each in (*_DIGITS, *_
 
 NOT_INCLUDED = (
     MissingDefence("DeepDefense", CIFAR_10, "no recipe for its regulariser, derived through DeepFool"),
-    MissingDefence("Convex", CIFAR_10, "no recipe for its bounds by linear programming"),
+    MissingDefence(
+        "Convex", CIFAR_10,
+        "no bundled weights; `gauntlet train convex --arch cifar-convex --norm linf` trains a small network",
+    ),
     MissingDefence(
         "Ens-AT", "imagenet",
         "trained on ImageNet; for CIFAR-10 `gauntlet train ensemble-at --arch cifar-resnet --norm linf` trains one",

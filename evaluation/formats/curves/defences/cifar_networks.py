@@ -78,6 +78,16 @@ class CifarResNet(nn.Module):
         return logits
 
 
+class ConvexNet(nn.Sequential):
+    """Logits of images (n, 3, 32, 32) in 0..1, from the layers whose bounds `gauntlet train convex` computes.
+
+    Patches of 4 x 4 pixels that overlap by half become 16 channels at 15 x 15: 37,000 weights.
+    """
+
+    def __init__(self, classes: int = 10) -> None:
+        super().__init__(nn.Conv2d(3, 16, 4, 2), nn.ReLU(), nn.Flatten(), nn.Linear(16 * 15 * 15, classes))
+
+
 class MeanOverDraws(nn.Module):
     """In evaluation, the mean answer of a random network over several draws, such as RSE's (Liu et al. 2018).
 

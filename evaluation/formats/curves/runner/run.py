@@ -211,7 +211,7 @@ def start_images(model: Classifier, samples: Sequence[Sample]) -> dict[int, Tens
 def as_tensor(samples: Sequence[Sample]) -> Tensor:
     """Return the images of samples, float32 (n, channels, height, width) with values in [0, 1]."""
     images = torch.from_numpy(np.stack([sample.image for sample in samples]))
-    return images.permute(0, 3, 1, 2).contiguous().float() / 255
+    return images.permute(0, 3, 1, 2).float() / 255  # channels last in memory, as networks compute
 
 
 def dataset_digest(samples: Sequence[Sample]) -> str:
