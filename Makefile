@@ -33,7 +33,7 @@ demo: setup ## start the whole site on this laptop, with virtual teams (ARGS=--e
 
 # the processes share the cores; threads of numpy and torch would fight for them
 test test-fast test-production faults: export OMP_NUM_THREADS := 1
-test: .venv/.set-up-dev ## run the tests on SQLite, two processes a core; ARGS are pytest's (ARGS="-k budget", ARGS=-n0: one process)
+test: .venv/.set-up-dev ## run the tests on SQLite, three processes for two cores; ARGS are pytest's (ARGS="-k budget", ARGS=-n0: one process)
 	@if docker image inspect '$(BASE_IMAGE)' >/dev/null 2>&1; then \
 	  $(BIN)/python -m pytest -n auto -m "$(PASS)" $(ARGS); \
 	elif [ "$(CI)" = true ]; then \

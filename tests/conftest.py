@@ -32,8 +32,8 @@ settings.load_profile("any speed")
 
 
 def pytest_xdist_auto_num_workers() -> int:
-    """Two processes a core: many tests wait, for players, time-outs and servers."""
-    return 2 * (os.cpu_count() or 1)
+    """Three processes for two cores: many tests wait, for players, time-outs and servers, and each process collects."""
+    return max(2, 3 * (os.cpu_count() or 1) // 2)
 
 
 @pytest.hookimpl(wrapper=True)
