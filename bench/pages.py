@@ -63,7 +63,7 @@ class Page:
 def measure() -> Section:
     """Measure with Django's test client, on a database of its own."""
     with tempfile.TemporaryDirectory(prefix="gauntlet-bench-") as folder, own_database(folder) as address:
-        os.environ |= {"GAUNTLET_STATE": folder, "DATABASE_URL": address}
+        os.environ |= {"GAUNTLET_STATE": folder, "DATABASE_URL": address, "GAUNTLET_ANONYMOUS_REQUESTS": "0"}
         django.setup()
         say("pages: creating the site")
         make_tables()
