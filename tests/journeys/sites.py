@@ -191,6 +191,8 @@ def make_database(like: str = "") -> str:
         return ""
     name = f"journey_{secrets.token_hex(6)}"
     _on_server(server, f'create database "{name}"' + (f' template "{urlsplit(like).path[1:]}"' if like else ""))
+    if like:  # until then a crash sets the sequences of a copy back, and it hands out numbers of rows that are there
+        _on_server(server, "checkpoint")
     return urlsplit(server)._replace(path=f"/{name}").geturl()
 
 
