@@ -21,6 +21,7 @@ _SECONDS, _MEMORY_BYTES = 10, 2 << 30
 """Limits of the process that reads a program."""
 
 _MOST_SCRIPT_BYTES = 64 << 10
+_MOST_SHELL_SCRIPTS = 100
 _INTERPRETER_LINE = re.compile(r"#!.*\bpython[\d.]*\s*")
 _PYTHON_2 = re.compile(r"^(?:#!.*[ /]|[ \t]*(?:exec )?)python2(?:\.\d)?\b", re.MULTILINE)
 
@@ -83,12 +84,13 @@ def _shell_scripts(source: Path, entry_point: str, paths: Collection[str]) -> di
     """Return the texts of the entry point and of the shell scripts that it starts, by name."""
     texts: dict[str, str] = {}
     waiting = [entry_point]
-    while waiting:
+    while waiting and len(texts) < _MOST_SHELL_SCRIPTS:
         name = waiting.pop()
-        if name not in texts:
-            with (source / name).open("rb") as file:
-                texts[name] = file.read(_MOST_SCRIPT_BYTES).decode("utf-8", "replace")
-            waiting += started_shell_scripts(texts[name], paths)
+        if name in texts or not (source / name).is_file():  # a link may lead to a folder, or nowhere
+            continue
+        with (source / name).open("rb") as file:
+            texts[name] = file.read(_MOST_SCRIPT_BYTES).decode("utf-8", "replace")
+        waiting += started_shell_scripts(texts[name], paths)
     return texts
 
 

@@ -163,6 +163,22 @@ def test_a_shell_script_that_is_started_is_read_too(source: Path) -> None:
         check(source)
 
 
+@pytest.mark.parametrize("target", ["folder", "gone.sh"])
+def test_a_link_that_is_no_script_is_not_read(source: Path, target: str) -> None:
+    (source / "folder").mkdir()
+    (source / "run.sh").symlink_to(target)
+    (source / "run_defense.sh").write_text("#!/bin/sh\nsh run.sh\npython defense.py\n")
+    assert len(check(source)) == 2
+
+
+def test_of_a_chain_of_shell_scripts_the_first_hundred_are_read(source: Path) -> None:
+    for number in range(200):
+        (source / f"{number}.sh").write_text(f"sh {number + 1}.sh")
+    (source / "200.sh").write_text("python2 defense.py")
+    (source / "run_defense.sh").write_text("#!/bin/sh\nsh 0.sh\npython defense.py\n")
+    assert len(check(source)) == 2
+
+
 def test_it_says_where_it_recognises_no_script(source: Path) -> None:
     (source / "run_defense.sh").write_text('#!/bin/sh\n$RUN "$1"\n')
     assert check(source) == [
