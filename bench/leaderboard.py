@@ -18,7 +18,7 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import NoReverseMatch, reverse
 
 from bench.interleaved import Spread, ratios, say, take_turns
-from bench.pages import OF_HIS_OWN
+from bench.pages import ENDED_SESSION
 from bench.programs import NotAvailableError
 from bench.report import Section, table
 from bench.sizes import sized
@@ -65,7 +65,7 @@ def _measure(addresses: dict[str, str]) -> Section:
     filled = _seconds(partial(scoring.recompute, track))
     moved = _all_ranks_move(crowd, scoring, track, pool)
 
-    client = Client(headers={"host": "localhost"} | OF_HIS_OWN)
+    client = Client(headers={"host": "localhost"} | ENDED_SESSION)
     contenders = {kind: partial(_seconds, partial(_get, client, address)) for kind, address in addresses.items()}
     contenders["processor"] = partial(_processor_seconds, partial(_get, client, addresses[CROWDED]))
     contenders["selector"] = partial(_seconds, partial(visibility.board, track))

@@ -34,8 +34,8 @@ ROUNDS = sized(9, smallest=1)
 TRIVIAL = "what every page has (`/docs`)"
 LIMIT_BYTES = 150_000
 
-OF_HIS_OWN = {"Cookie": "sessionid=of-nobody"}
-"""A reader with a session, for whom each page is made: what every request cost before pages were shared."""
+ENDED_SESSION = {"Cookie": "sessionid=of-nobody"}
+"""The header of a reader whose session has ended: each page is made for them, while the public gets shared ones."""
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,7 @@ def _measure() -> Section:
     match = site.make_match()
     site.analyse()
     pages = _pages(site, match)
-    client = Client(headers={"host": "localhost", "accept-encoding": "gzip"} | OF_HIS_OWN)
+    client = Client(headers={"host": "localhost", "accept-encoding": "gzip"} | ENDED_SESSION)
     first = {name: _get(client, page.address) for name, page in pages.items()}
     seen = take_turns("pages", {name: partial(_get, client, page.address) for name, page in pages.items()}, ROUNDS)
     trivial = [each.seconds for each in seen[TRIVIAL]]

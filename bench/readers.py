@@ -21,7 +21,7 @@ from django.core.management import call_command
 from django.db import connection
 
 from bench.interleaved import say
-from bench.pages import OF_HIS_OWN, own_database
+from bench.pages import ENDED_SESSION, own_database
 from bench.programs import ROOT
 from bench.pushes import free_port
 from bench.report import Section, table
@@ -162,7 +162,7 @@ def _measure(port: int, board: str, site: object) -> Section:
             ]
         )
 
-    add("made for each request", board, OF_HIS_OWN)
+    add("made for each request", board, ENDED_SESSION)
     add("shared", board, {})
     with _changing(site):
         add("shared, and changed twice a second", board, {})

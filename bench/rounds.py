@@ -19,7 +19,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
 from bench.interleaved import Spread, ratios, say, take_turns
-from bench.pages import OF_HIS_OWN
+from bench.pages import ENDED_SESSION
 from bench.report import Section, table
 from bench.sizes import sized
 from bench.synthetic_results import drawn_facts, play
@@ -127,7 +127,7 @@ def _database_steps(site: Any) -> list[str]:
 
 
 def _page(site: Any) -> list[str]:
-    client = Client(headers={"host": "localhost"} | OF_HIS_OWN)
+    client = Client(headers={"host": "localhost"} | ENDED_SESSION)
     addresses = {
         PAGE: site.PAGE,
         "its untargeted track": f"{site.PAGE}?track={TrackName.UNTARGETED}",
