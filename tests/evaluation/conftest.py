@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import socket
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -26,6 +26,17 @@ from evaluation.formats.query.rules import QueryRules
 from evaluation.formats.query.runner.audit_after_match import with_audits
 from evaluation.formats.query.runner.in_process_player import InProcessPlayer
 from gauntlet import serve_attack, serve_model
+
+
+@pytest.fixture
+def seeded_torch() -> Iterator[None]:
+    """Draws of PyTorch that are the same each time, and change those of no other test."""
+    import torch  # noqa: PLC0415 - most tests here need no PyTorch
+
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        yield
+
 
 RULES = QueryRules(shape=ImageShape(8, 8, 3), classes=10, query_budget=50, setup_seconds=5.0)
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 import torch
 from torch import Tensor, nn
@@ -13,14 +11,9 @@ from evaluation.training.adversary import linf_pgd
 from evaluation.training.convex_bounds import worst_margins
 from evaluation.training.losses import Ball, ConvexLoss
 
+pytestmark = pytest.mark.usefixtures("seeded_torch")
+
 LABELS = torch.tensor([0, 1, 2, 1, 0])
-
-
-@pytest.fixture(autouse=True)
-def _generator() -> Iterator[None]:
-    with torch.random.fork_rng():
-        torch.manual_seed(0)
-        yield
 
 
 @pytest.fixture

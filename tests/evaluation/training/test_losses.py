@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -24,15 +24,10 @@ from evaluation.training.losses import (
     TradesLoss,
 )
 
+pytestmark = pytest.mark.usefixtures("seeded_torch")
+
 BALL = Ball(radius=0.5, steps=2, warm_up=0)
 LABELS = torch.tensor([0, 1, 2, 1])
-
-
-@pytest.fixture(autouse=True)
-def _generator() -> Iterator[None]:
-    with torch.random.fork_rng():
-        torch.manual_seed(0)
-        yield
 
 
 @pytest.fixture

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 import pytest
 import torch
@@ -16,6 +14,8 @@ from evaluation.datasets.digits import digits
 from evaluation.training.adversary import linf_steps
 from evaluation.training.target_classifiers import NAMES, bundled_targets, network_of
 from evaluation.training.transfer_losses import AttackNetworkLoss, GuidedDenoiserLoss
+
+pytestmark = pytest.mark.usefixtures("seeded_torch")
 
 CPU = torch.device("cpu")
 EPSILON = 16 / 255
@@ -30,13 +30,6 @@ class Constant(nn.Module):
 
     def forward(self, images: Tensor) -> Tensor:
         return torch.full_like(images, self.value)
-
-
-@pytest.fixture(autouse=True)
-def _generator() -> Iterator[None]:
-    with torch.random.fork_rng():
-        torch.manual_seed(0)
-        yield
 
 
 @pytest.fixture(scope="module")

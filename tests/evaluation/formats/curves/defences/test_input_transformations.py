@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import pytest
 import torch
@@ -14,15 +14,10 @@ from evaluation.formats.curves.defences.input_transformations import (
     ResizeAndPad,
 )
 
+pytestmark = pytest.mark.usefixtures("seeded_torch")
+
 Wrap = Callable[[nn.Module], InputTransformation]
 WRAPS: list[Wrap] = [lambda network: Jpeg(network, 75), lambda network: BitReduction(network, 4), RandMix]
-
-
-@pytest.fixture(autouse=True)
-def _generator() -> Iterator[None]:
-    with torch.random.fork_rng():
-        torch.manual_seed(0)
-        yield
 
 
 @pytest.fixture
