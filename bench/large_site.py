@@ -20,9 +20,9 @@ from evaluation.formats.query.results import Outcome, PieceResult, RefereedSampl
 from evaluation.formats.query.runner.piece_file import pack
 from formats.query.leaderboards.models import Evaluation, Pool, PoolPlace
 from formats.query.leaderboards.scoring import recompute
+from formats.query.matches.engine_rules import query_rules
 from formats.query.matches.models import Match, Piece
 from formats.query.matches.models import SampleResult as SampleRow
-from formats.query.matches.rules import query_rules
 from formats.query.rounds.models import RoundMatch
 from formats.query.rounds.planning import RoundSchedule
 from formats.query.tracks import MODEL, UNTARGETED

@@ -321,7 +321,7 @@ class Slot:
             self._play(found)
 
     def _play(self, claim: Any) -> None:
-        _module("workers.worker").hold(_module("formats.query.matches.piece_work").pieces, claim, self._heartbeat)
+        _module("workers.worker_loop").hold(_module("formats.query.matches.piece_work").pieces, claim, self._heartbeat)
         kind, commit = ("audit", self._commit_audit) if claim.piece.is_audit else ("commit", self._commit)
         self._clients.at(time.time() + self._clients.playing(), kind, lambda _: self._end(claim, commit))
 

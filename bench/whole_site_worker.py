@@ -16,7 +16,7 @@ SECONDS = 600.0
 def main() -> None:
     django.setup()
     clock, heartbeat, models, worker = map(
-        importlib.import_module, ("core.clock", "workers.heartbeat", "workers.models", "workers.worker")
+        importlib.import_module, ("core.clock", "workers.heartbeat", "workers.models", "workers.worker_loop")
     )
     now = clock.now()
     row = models.Worker.objects.create(name=sys.argv[1], worker_class="cpu", started_at=now, last_seen_at=now)

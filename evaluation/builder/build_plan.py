@@ -22,7 +22,7 @@ from evaluation.builder.docker_build_settings import BuildSettings, build_settin
 from evaluation.builder.image_recipe import dockerfile_content
 from evaluation.builder.in_place_builder import count_met_requirements
 from evaluation.builder.lean_build_pack import lean_steps
-from evaluation.builder.requirements import are_plain, read_requirements
+from evaluation.builder.requirements_reader import are_plain, read_requirements
 from evaluation.builder.source_tree import configuration_directory
 from evaluation.parsing.limited_process import Fields, ask_once
 

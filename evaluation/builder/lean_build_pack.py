@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from evaluation.builder.requirements import read_requirements
+from evaluation.builder.requirements_reader import read_requirements
 from evaluation.builder.source_tree import configuration_directory
 from evaluation.domain.errors import BuildRefusal
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from evaluation.builder.base import LogLine
-from evaluation.builder.exception_in_output import last_exception
+from evaluation.builder.player_exception import last_exception
 from evaluation.cli.options import Chosen, open_sandbox
 from evaluation.formats.transfer.results import ImageNote
 from evaluation.formats.transfer.rules import TransferRules

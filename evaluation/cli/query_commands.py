@@ -60,7 +60,7 @@ def play_one(given: argparse.Namespace) -> int:
     result = played.result
     write_result(result, chosen.samples, out)
     if given.report:
-        from evaluation.formats.query.report import reports as query  # as in `context_of`
+        from evaluation.formats.query.report import html_report as query  # as in `context_of`
 
         write_report(
             query.of_match(result, context_of(given, chosen.dataset, chosen.split, chosen.samples)), given.report
@@ -84,7 +84,7 @@ def play_all_of(given: argparse.Namespace) -> int:
     players, chosen = build_players(given.players, given.sandbox), chosen_samples(given)
     results = play_tournament(players, chosen, given)
     if given.report:
-        from evaluation.formats.query.report import reports as query  # as in `context_of`
+        from evaluation.formats.query.report import html_report as query  # as in `context_of`
 
         write_report(
             query.of_tournament(results, context_of(given, chosen.dataset, chosen.split, chosen.samples)), given.report

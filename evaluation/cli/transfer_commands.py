@@ -124,7 +124,7 @@ def _run(players: Sequence[TransferPlayer], given: argparse.Namespace, *, worker
     result = _play(match, given.sandbox, results_directory(given.out))
     write_files(result, given.out)
     if given.report:
-        from evaluation.formats.transfer.report import reports as transfer  # as in `context_of`
+        from evaluation.formats.transfer.report import html_report as transfer  # as in `context_of`
 
         write_report(transfer.of_transfer(result, context_of(given, dataset, split, samples)), given.report)
     if given.json:

@@ -12,7 +12,7 @@ from accounts.models import User
 from accounts.selectors import is_captain, is_member
 from api.described_error import DescribedError
 from competitions.models import Competition, Entry
-from competitions.selectors import require, sees_everything_of, visible_competitions
+from competitions.permissions import require, sees_everything_of, visible_competitions
 from core.errors import Refusal
 from core.roles import Right
 from repositories.models import Repository

@@ -15,7 +15,8 @@ from api.request_bodies import AnnounceSerializer, values_of
 from api.serializers import AnnouncementSerializer
 from competitions.models import Announcement
 from competitions.organiser_pages import announce_once
-from competitions.selectors import announcements_of, may
+from competitions.permissions import may
+from competitions.selectors import announcements_of
 from core.roles import Right
 
 

@@ -12,7 +12,7 @@ from api.access import signed_in
 from api.base_views import ApiView, WholeListView
 from api.pagination import list_of, whole_list
 from api.serializers import OwnTeamSerializer, ProfileSerializer
-from competitions.selectors import visible_competitions
+from competitions.permissions import visible_competitions
 
 
 class ShowProfile(ApiView):

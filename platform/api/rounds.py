@@ -22,7 +22,8 @@ from api.pagination import list_of, whole_list
 from api.request_bodies import PlanSerializer, values_of
 from api.serializers import AnswerSerializer, shape_of_each_format
 from competitions.models import Competition, SampleSet
-from competitions.selectors import imported_sets, may
+from competitions.permissions import may
+from competitions.sample_set_selectors import imported_sets
 from core.roles import Right
 from core.time_format import for_programs
 from rounds.models import Release, Round

@@ -23,7 +23,8 @@ from competitions.models import (
     Track,
 )
 from competitions.origin import origin_of
-from competitions.selectors import effective_windows, imported_sets
+from competitions.sample_set_selectors import imported_sets
+from competitions.selectors import effective_windows
 from submissions.local_check import published_smoke_test
 from submissions.models import Build, LogChunk, Submission
 

@@ -27,7 +27,7 @@ from api.serializers import (
     WholeSubmissionSerializer,
     shape_of_each_format,
 )
-from competitions.selectors import sees_everything_of, visible_competitions
+from competitions.permissions import sees_everything_of, visible_competitions
 from submissions import services
 from submissions.models import Build, Submission
 from submissions.quota import allowance_of

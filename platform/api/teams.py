@@ -22,7 +22,8 @@ from api.request_bodies import AcceptTermsSerializer, FoundTeamSerializer, Invit
 from api.serializers import AnswerSerializer
 from competitions import invitations
 from competitions.models import Entry, TermsVersion
-from competitions.selectors import acceptance_of, invitations_of, terms_in_force, visible_competitions
+from competitions.permissions import visible_competitions
+from competitions.selectors import acceptance_of, invitations_of, terms_in_force
 from competitions.services import make_team
 from competitions.terms import accept_terms
 

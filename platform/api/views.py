@@ -27,7 +27,8 @@ from api.serializers import (
     shape_of_each_format,
 )
 from competitions.models import Competition, SampleSet
-from competitions.selectors import imported_sets, visible_competitions
+from competitions.permissions import visible_competitions
+from competitions.sample_set_selectors import imported_sets
 from core.kit import kit
 from core.past_time import past_time
 from evaluation import __version__

@@ -37,10 +37,10 @@ from competitions.freeze_windows import (
 from competitions.models import Competition, CompetitionOrigin, Entry, FreezeWindow, RulesVersion, SampleSet, Track
 from competitions.origin import origin_of
 from competitions.page_admin import OF_COMPETITION
+from competitions.permissions import may_in
 from competitions.rules_change_page import change_rules_page
 from competitions.rules_changes import changes_of
 from competitions.season_costs_page import season_costs_page
-from competitions.selectors import may_in
 from competitions.services import export_competition
 from competitions.toml_text import written
 from competitions.upload import upload_page

@@ -9,7 +9,7 @@ from django.contrib.auth.models import AnonymousUser
 
 from accounts.models import User
 from competitions.models import Competition, FrozenLeaderboards
-from competitions.selectors import may, may_in
+from competitions.permissions import may, may_in
 from core.roles import Right
 
 

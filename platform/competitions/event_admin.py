@@ -11,7 +11,7 @@ from django.db.models.functions import Cast, Concat
 from django.http import HttpRequest
 
 from competitions.models import Competition
-from competitions.selectors import may_in
+from competitions.permissions import may_in
 from core.admin import EventAdmin
 from core.administration.permissions import is_superuser
 from core.event_log import name_of

@@ -10,7 +10,7 @@ from unfold.widgets import UnfoldAdminSplitDateTimeWidget, UnfoldAdminTextareaWi
 
 from competitions.freeze_windows import check_plan
 from competitions.models import FreezeWindow, SampleSet
-from competitions.selectors import imported_sets
+from competitions.sample_set_selectors import imported_sets
 from competitions.toml_schema import REQUIRED_PURPOSES
 from core.administration.actions import ReasonForm
 from core.errors import Refusal

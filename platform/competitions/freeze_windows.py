@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 from django.db import transaction
 
 from competitions.models import Competition, FreezeWindow
-from competitions.selectors import effective_windows, require, require_not_archived
+from competitions.permissions import require, require_not_archived
+from competitions.selectors import effective_windows
 from core import clock, event_log
 from core.errors import Refusal, RefusedInState
 from core.roles import Right

@@ -8,7 +8,7 @@ from competitions.baseline_files import own_baseline
 from competitions.bundled_baselines import missing_package, works_only_on
 from competitions.formats import competition_formats
 from competitions.models import Competition, Track
-from competitions.selectors import development_set, imported_sets, overlapping
+from competitions.sample_set_selectors import development_set, imported_sets, overlapping
 
 
 def import_notes(competition: Competition) -> list[str]:

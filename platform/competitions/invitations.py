@@ -13,7 +13,8 @@ from django.db.models import Q
 from accounts.models import AccountRequest, Invitation, Membership, User
 from accounts.services import join, require_captain
 from competitions.models import Competition, Entry
-from competitions.selectors import may, other_team
+from competitions.permissions import may
+from competitions.selectors import other_team
 from core import clock, event_log
 from core.errors import Refusal, RefusedForNow
 from core.roles import Right

@@ -9,7 +9,7 @@ from django.db import transaction
 
 from accounts.models import User
 from competitions.models import Announcement, Competition, Page
-from competitions.selectors import require
+from competitions.permissions import require
 from core import clock, event_log
 from core.errors import Refusal
 from core.roles import Right

@@ -14,7 +14,7 @@ from accounts.models import Team
 from competitions.extension_points import Records, check_before_archiving, deleted_with, records_of
 from competitions.models import Competition, Entry, TermsAcceptance
 from competitions.origin import require_played_here
-from competitions.selectors import require
+from competitions.permissions import require
 from core import clock, event_log
 from core.errors import Refusal
 from core.roles import Right

@@ -13,7 +13,7 @@ from django.db import transaction
 from accounts.models import User
 from accounts.selectors import teams_of
 from competitions.models import Competition, Organiser
-from competitions.selectors import require
+from competitions.permissions import require
 from core import event_log
 from core.errors import Refusal
 from core.roles import OrganiserRole, Right

@@ -9,10 +9,11 @@ from django.db import transaction
 
 from accounts.models import User
 from competitions.models import Competition, RulesVersion
+from competitions.permissions import require
 from competitions.rules import check_rules, rules_of
 from competitions.rules_difference import ValueChange, differences
 from competitions.rules_reader import RefusedRule
-from competitions.selectors import require, rules_in_force
+from competitions.selectors import rules_in_force
 from core import clock, event_log
 from core.errors import Refusal
 from core.roles import Right

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from django.db import transaction
 
 from competitions.models import SampleSet
+from competitions.sample_set_selectors import overlapping, shown_sets
 from competitions.sample_store import commitment_to, draw, sample_hashes, secret_order
-from competitions.selectors import overlapping, shown_sets
 from core import clock
 from core.errors import Refusal
 

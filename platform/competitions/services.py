@@ -27,9 +27,11 @@ from competitions.models import (
     new_seed_salt,
 )
 from competitions.page_import import save_pages, written_pages
+from competitions.permissions import require_not_archived
 from competitions.rules_changes import add_rules_version, require_fitting_rules
+from competitions.sample_set_selectors import described_sets, overlapping
 from competitions.sample_store import keep_samples
-from competitions.selectors import described_sets, effective_windows, other_team, overlapping, require_not_archived
+from competitions.selectors import effective_windows, other_team
 from competitions.terms import accept_terms
 from core import clock, event_log
 from core.errors import Refusal

@@ -10,7 +10,8 @@ from django.db.models import Max
 from accounts.models import User
 from accounts.selectors import is_captain
 from competitions.models import Competition, Entry, TermsAcceptance, TermsVersion
-from competitions.selectors import acceptance_of, require, terms_in_force
+from competitions.permissions import require
+from competitions.selectors import acceptance_of, terms_in_force
 from core import clock, event_log
 from core.errors import Refusal
 from core.roles import Right

@@ -15,8 +15,9 @@ from itertools import count
 from django.db import transaction
 
 from competitions.models import Competition, SampleSet
+from competitions.sample_set_selectors import overlapping, sample_set_for
 from competitions.sample_store import image_hashes, keep_further_samples
-from competitions.selectors import overlapping, rules_in_force, sample_set_for
+from competitions.selectors import rules_in_force
 from core import clock, event_log
 from core.errors import Refusal
 

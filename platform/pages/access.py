@@ -12,7 +12,7 @@ from django.shortcuts import get_object_or_404
 from accounts.models import Team, User
 from accounts.selectors import is_member, teams_of
 from competitions.models import Competition, Entry
-from competitions.selectors import sees_everything_of, visible_competitions
+from competitions.permissions import sees_everything_of, visible_competitions
 from rounds.models import Round
 from submissions.models import Submission
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from accounts.models import User
 from accounts.selectors import is_member
 from competitions.models import Entry, Track
-from competitions.selectors import may, visible_competitions
+from competitions.permissions import may, visible_competitions
 from core.roles import Right
 from repositories.models import Repository
 

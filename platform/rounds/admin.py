@@ -12,7 +12,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.template.response import TemplateResponse
 
-from competitions.selectors import may_in
+from competitions.permissions import may_in
 from core import platform_error_report
 from core.administration.actions import confirmed_action
 from core.administration.columns import labelled, linked

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from django.db import transaction
 
 from competitions.freeze_windows import call_off_window
-from competitions.selectors import require
+from competitions.permissions import require
 from core import clock, worker_notifications
 from core.roles import Right
 from rounds.formats import format_of

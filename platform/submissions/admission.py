@@ -10,7 +10,7 @@ from accounts.models import User
 from accounts.selectors import is_member
 from competitions.formats import track_title
 from competitions.models import Competition, Entry, FreezeWindow
-from competitions.selectors import require_not_archived
+from competitions.permissions import require_not_archived
 from competitions.terms import require_accepted_terms
 from core import clock
 from core.errors import Refusal, RefusedForNow

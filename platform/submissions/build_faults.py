@@ -15,7 +15,7 @@ from django.db.models import QuerySet
 
 from submissions.models import Build, Submission
 from workers.fault_record import MAX_FAULTS, PAUSES, FaultRecord
-from workers.worker_slot import host_of
+from workers.worker_name import host_of
 
 READY, LOST, OVERDUE, FAULT, WITHDRAWN = "ready", "lost", "overdue", "fault", "withdrawn"
 """Outcomes of a build, in addition to the reasons of a refusal."""

@@ -14,7 +14,7 @@ from django.db.models import F, Q
 
 from accounts.models import User
 from competitions.models import Competition
-from competitions.selectors import require
+from competitions.permissions import require
 from core import clock, event_log
 from core.errors import Refusal
 from core.roles import Right

@@ -9,7 +9,8 @@ from django.conf import settings
 
 from competitions.models import Competition
 from competitions.rules import least_accuracy
-from competitions.selectors import development_set, rules_in_force
+from competitions.sample_set_selectors import development_set
+from competitions.selectors import rules_in_force
 from submissions.formats import submission_formats
 
 UNPUBLISHED = "unpublished"

@@ -29,7 +29,7 @@ from submissions.smoke_test import SmokeTest, as_rows, what_failed
 from workers import host_health, lease, queue
 from workers.lease import LostClaimError
 from workers.models import Worker
-from workers.worker import work_on
+from workers.worker_loop import work_on
 
 FLUSH_SECONDS = 0.5
 

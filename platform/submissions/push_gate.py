@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from functools import partial
 
 from competitions.models import Competition
-from competitions.selectors import require_not_archived
+from competitions.permissions import require_not_archived
 from core.errors import Refusal, RefusedForNow
 from core.time_format import in_words
 from repositories.git_reader import GitReader

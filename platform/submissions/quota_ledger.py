@@ -11,7 +11,7 @@ from django.db.models import Exists, OuterRef, QuerySet
 
 from accounts.models import User
 from competitions.models import Competition
-from competitions.selectors import require_not_archived
+from competitions.permissions import require_not_archived
 from core import clock, event_log, platform_error_report, traces, worker_notifications
 from core.errors import Refusal, RefusedForNow
 from core.time_format import in_words

@@ -8,7 +8,7 @@ from django.db import transaction
 
 from accounts.models import User
 from accounts.selectors import is_member
-from competitions.selectors import require, require_not_archived
+from competitions.permissions import require, require_not_archived
 from core import clock, event_log, traces, worker_notifications
 from core.errors import Fault, Refusal, RefusedInState
 from core.roles import Right

@@ -11,8 +11,9 @@ from typing import Any, Generic, Self
 from competitions.models import Competition, RulesVersion
 from competitions.rules import least_accuracy
 from competitions.rules_reader import OfFormat
+from competitions.sample_set_selectors import development_set
 from competitions.sample_store import samples_of
-from competitions.selectors import development_set, rules_in_force
+from competitions.selectors import rules_in_force
 from core.errors import Fault, Refusal
 from evaluation.domain import smoke_checks
 from evaluation.domain.errors import BuildRefusal

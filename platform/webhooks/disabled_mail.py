@@ -9,7 +9,7 @@ from django.conf import settings
 from django.core.mail import send_mail
 
 from accounts.models import Membership, User
-from competitions.selectors import may
+from competitions.permissions import may
 from core import platform_error_report
 from core.roles import OrganiserRole, Right
 from webhooks.models import Webhook

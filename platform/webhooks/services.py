@@ -11,7 +11,7 @@ from django.db import transaction
 from accounts.models import Team, User
 from accounts.selectors import is_captain
 from competitions.models import Competition, Entry
-from competitions.selectors import require, require_not_archived
+from competitions.permissions import require, require_not_archived
 from core import clock, event_log, worker_notifications
 from core.errors import Refusal, RefusedForNow
 from core.roles import Right

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from core.errors import Fault, HostFault
 from evaluation.domain.failure_reasons import Reason
 from evaluation.sandbox.host_speed import calibrate
-from workers.worker_slot import device_of, slot
+from workers.slot_device import device_of, slot
 
 MOST_FACTOR = 4.0
 """The largest factor of a host in service. On a slower one a limit by the clock means something else than on others:

@@ -12,7 +12,7 @@ from core.errors import Fault
 from workers import lease, services
 from workers.calibration import calibration, measure_again
 from workers.models import Worker
-from workers.worker_slot import device_of
+from workers.slot_device import device_of
 
 RECORDED_EACH = timedelta(seconds=15)
 """Interval in which a worker is recorded as seen: a quarter of `workers.selectors.HEARTBEAT_TIMEOUT`.

@@ -17,7 +17,7 @@ from core import clock, event_log
 from core.errors import Refusal
 from workers.differing_hosts import ALPHA, ComparedPair, HostVerdict, judge
 from workers.models import Host, HostComparison, Worker
-from workers.worker_slot import host_of
+from workers.worker_name import host_of
 
 MOST = 5000
 """Number of comparisons that a test reads, the newest."""

@@ -23,7 +23,7 @@ from workers import calibration
 from workers.extension_points import host_checks
 from workers.models import Host
 from workers.sandboxes import open_sandbox, opened_sandboxes, resources
-from workers.worker_slot import device_of, slot
+from workers.slot_device import device_of, slot
 
 CHECK_STARTS = 5
 """Control players that must answer in a row: a sandbox that fails half of the time passes one check in 32."""

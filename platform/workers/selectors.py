@@ -8,7 +8,7 @@ from django.db.models import QuerySet
 
 from core import clock, optional_cache
 from workers.models import Host, Worker
-from workers.worker_slot import host_of
+from workers.worker_name import host_of
 
 HEARTBEAT_TIMEOUT = timedelta(seconds=60)
 """A worker without a heartbeat for this long is not live."""

@@ -13,8 +13,8 @@ from workers import queue
 from workers.extension_points import housekeeping
 from workers.heartbeat import WorkerHeartbeat, register
 from workers.selectors import LAST_SWEEP, live_workers, workers_without_heartbeat
-from workers.worker import play as play_work
-from workers.worker_slot import slot
+from workers.slot_device import slot
+from workers.worker_loop import play as play_work
 
 log = logging.getLogger(__name__)
 

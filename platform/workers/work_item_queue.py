@@ -21,7 +21,7 @@ from workers.fault_record import columns_after
 from workers.team_queue_order import PLAY, charge
 from workers.work_items import WorkItem
 from workers.work_kind_interface import Claim, Held, Work
-from workers.worker_slot import host_of
+from workers.worker_name import host_of
 
 Item = TypeVar("Item", bound=WorkItem)
 

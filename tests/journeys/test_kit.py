@@ -43,7 +43,7 @@ from tests.platform.conftest import _own_folders
 from tests.platform.printed_command import rows_as_json, rows_of, words_of_the_printed_command
 from workers.heartbeat import WorkerHeartbeat
 from workers.models import Worker
-from workers.worker import play
+from workers.worker_loop import play
 
 __all__ = ["_own_folders"]
 

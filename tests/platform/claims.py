@@ -15,7 +15,7 @@ from workers import queue
 from workers.heartbeat import WorkerHeartbeat
 from workers.models import Worker
 from workers.work_item_queue import take
-from workers.worker import hold
+from workers.worker_loop import hold
 
 
 def claim_piece(worker: Worker, prefer: Match | None = None) -> Claim | None:

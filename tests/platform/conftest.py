@@ -29,7 +29,7 @@ from core import clock
 from evaluation.builder import tree_digest
 from evaluation.builder.source_tree import TreeEntry
 from formats.query.matches import repeated_pieces
-from formats.query.matches.rules import query_rules
+from formats.query.matches.engine_rules import query_rules
 from formats.query.tracks import TRACKS
 from repositories.models import Repository
 from tests.platform.locks import LockRecorder

@@ -9,8 +9,8 @@ from celery import shared_task
 from django.db.models import Q, QuerySet
 
 from competitions.models import Competition, SampleSet, Track
+from competitions.sample_set_selectors import sample_set_for
 from competitions.sample_store import samples_of
-from competitions.selectors import sample_set_for
 from core import worker_notifications
 from pages.column_leaderboard_pages import PlainPages
 from pages.competition.citation import Origin

@@ -52,14 +52,14 @@ from evaluation.formats.curves.runner.run import (
 from evaluation.formats.curves.runner.settings import BenchmarkSettings
 from evaluation.formats.curves.scoring.curves import accuracy_by_budget, median_distance
 from evaluation.formats.curves.threat_models import Capability, Goal, Knowledge
+from formats.curves.engine_rules import curves_rules
 from formats.curves.listed_attacks import knowledge_of
 from formats.curves.models import Benchmark
 from formats.curves.player_builds import ready_player
-from formats.curves.rules import curves_rules
 from submissions.models import Player
 from workers.calibration import calibration, require_steady
 from workers.sandboxes import Sandbox, resources
-from workers.worker_slot import device_of, slot
+from workers.slot_device import device_of, slot
 
 log = logging.getLogger(__name__)
 

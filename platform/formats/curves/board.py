@@ -10,9 +10,9 @@ from django.db.models import QuerySet
 from competitions.models import Competition, Track
 from evaluation.formats.curves.rules import CurvesRules
 from evaluation.formats.curves.threat_models import Goal, Norm
+from formats.curves.engine_rules import curves_rules
 from formats.curves.listed_attacks import knowledge_of
 from formats.curves.models import ModelScore
-from formats.curves.rules import curves_rules
 from formats.curves.scores import measure_of
 from formats.curves.threat_names import goal_name, knowledge_name, norm_name
 from submissions.column_leaderboard import Column, PlainBoard, PlainRow, ScoredSubmission

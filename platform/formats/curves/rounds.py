@@ -20,9 +20,9 @@ from core.errors import Fault
 from formats.curves import NAME, scores
 from formats.curves.best_known.proof_check import wrong_improvements
 from formats.curves.engine_adapter import commitment_to_field, outcome_of, ranking_value, standing_lines
+from formats.curves.engine_rules import curves_rules
 from formats.curves.models import Benchmark, ModelScore
 from formats.curves.round_dashboard import dashboard_part, preview
-from formats.curves.rules import curves_rules
 from rounds.engine_adapter import bundle_submission, encode
 from rounds.formats import Counting, LeaderboardsContinue, PlayedAlone, PlayedWhileRunning, WithoutPerturbedImages
 from rounds.models import Round, RoundEntry

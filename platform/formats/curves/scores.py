@@ -10,14 +10,15 @@ from django.db import transaction
 from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 
 from competitions.models import Competition, RulesVersion, SampleSet
-from competitions.selectors import rules_in_force, sample_set_for
+from competitions.sample_set_selectors import sample_set_for
+from competitions.selectors import rules_in_force
 from core import clock, event_log, traces, worker_notifications
 from evaluation.formats.curves.threat_models import Norm
 from formats.curves import NAME
 from formats.curves.engine_adapter import ModelStanding, standing_under
+from formats.curves.engine_rules import curves_rules
 from formats.curves.listed_attacks import knowledge_of
 from formats.curves.models import Benchmark, ModelScore
-from formats.curves.rules import curves_rules
 from rounds.models import Round
 from submissions.models import Submission
 from submissions.selectors import ready_submissions

@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from competitions.models import Competition, SampleSet
+from competitions.sample_set_selectors import sample_set_for
 from competitions.season_costs import NOBODY, CostLine, ExpectedSeason, Quantity, SeasonCosts
-from competitions.selectors import rules_in_force, sample_set_for
+from competitions.selectors import rules_in_force
 from evaluation.formats.curves.rules import CurvesRules
+from formats.curves.engine_rules import curves_rules
 from formats.curves.measured_speed import measured_benchmarks, most_queries, stored_bytes_per_image
 from formats.curves.models import Benchmark
-from formats.curves.rules import curves_rules
 from formats.curves.tracks import MODEL
 from rounds.season_costs import (
     LIMIT,

@@ -14,16 +14,16 @@ from evaluation.formats.curves.models.sandboxed import GRACE_SECONDS
 from evaluation.formats.curves.rules import CurvesRules
 from evaluation.formats.curves.runner.smoke_test import SAMPLES, check_model
 from evaluation.formats.curves.threat_models import Knowledge
+from formats.curves.engine_rules import curves_rules
 from formats.curves.listed_attacks import needed_answers
 from formats.curves.player_builds import ready_player
-from formats.curves.rules import curves_rules
 from submissions.local_check import local_check
 from submissions.models import Player
 from submissions.player_builds import LogLine
 from submissions.smoke_test import SmokeTest
 from workers.calibration import calibration
 from workers.sandboxes import open_sandbox, resources
-from workers.worker_slot import device_of, slot
+from workers.slot_device import device_of, slot
 
 
 class CurvesSmokeTest(SmokeTest[CurvesRules]):

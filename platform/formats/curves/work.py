@@ -8,8 +8,8 @@ from typing import Any
 
 from django.db.models import Q, QuerySet
 
+from formats.curves.engine_rules import curves_rules
 from formats.curves.models import Benchmark
-from formats.curves.rules import curves_rules
 from rounds.models import Round
 from submissions.models import Submission
 from workers.calibration import calibration

@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from competitions.baseline_files import own_baseline
 from competitions.bundled_baselines import clean_accuracy
 from competitions.models import Competition
-from competitions.selectors import development_set, rules_in_force
-from formats.query.matches.rules import query_rules
+from competitions.sample_set_selectors import development_set
+from competitions.selectors import rules_in_force
+from formats.query.matches.engine_rules import query_rules
 from formats.query.tracks import MODEL
 
 

@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
 from competitions.models import Competition, SampleSet
+from competitions.sample_set_selectors import sample_set_for
 from competitions.season_costs import (
     NOBODY,
     CostLine,
@@ -15,12 +16,12 @@ from competitions.season_costs import (
     SeasonCosts,
     share_of_either,
 )
-from competitions.selectors import rules_in_force, sample_set_for
+from competitions.selectors import rules_in_force
 from evaluation.formats.query.rules import QueryRules
 from formats.query.matches.engine_adapter import AUDITED_IMAGES
+from formats.query.matches.engine_rules import query_rules
 from formats.query.matches.measured_speed import MeasuredSpeed, measured_speed, stored_bytes_per_sample
 from formats.query.matches.models import Piece
-from formats.query.matches.rules import query_rules
 from formats.query.rounds.engine_adapter import StageCeiling, parts_of, planned_ends
 from formats.query.tracks import MODEL, TARGETED, TRACKS, UNTARGETED
 from rounds.models import Round

@@ -7,8 +7,8 @@ from pathlib import Path
 from competitions.bundled_baselines import bundled
 from competitions.kept_directories import keep_directory
 from competitions.models import Competition
+from competitions.sample_set_selectors import development_set
 from competitions.sample_store import samples_of
-from competitions.selectors import development_set
 from core.errors import Refusal
 from evaluation.builder.manifest import read_manifest
 from evaluation.domain.players import TrackName

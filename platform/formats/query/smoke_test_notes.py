@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from competitions.bundled_baselines import works_only_on
 from competitions.models import Competition
-from competitions.selectors import development_set
+from competitions.sample_set_selectors import development_set
 from core.errors import Refusal
 from formats.query.smoke_opponents import made_opponent, opponent_name
 from formats.query.tracks import MODEL

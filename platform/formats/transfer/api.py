@@ -23,7 +23,7 @@ from api.formats import (
 )
 from competitions.board_freezes import frozen_since, sees_live
 from competitions.models import Competition, Track
-from competitions.selectors import sees_everything_of
+from competitions.permissions import sees_everything_of
 from core.rounding import share
 from formats.transfer.api_pairs import attack_of, pair_of_entrants, pairs_of_submission
 from formats.transfer.api_serializers import (

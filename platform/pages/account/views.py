@@ -13,7 +13,8 @@ from accounts.allauth_adapter import LINK_IN_SESSION
 from accounts.models import AccessToken
 from accounts.selectors import signed_in_user, teams_of
 from accounts.sign_up import link_of
-from competitions.selectors import invitations_of, visible_competitions
+from competitions.permissions import visible_competitions
+from competitions.selectors import invitations_of
 from core import clock
 from core.errors import Refusal
 from pages import flash_messages

@@ -6,7 +6,8 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
-from competitions.selectors import announcements_of, may
+from competitions.permissions import may
+from competitions.selectors import announcements_of
 from core import clock
 from core.roles import Right
 from pages.access import competition_of

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from competitions.models import Competition, SampleSet
+from competitions.sample_set_selectors import imported_sets
 from competitions.sample_store import samples_of
-from competitions.selectors import imported_sets
 from core import platform_error_report
 from core.errors import Fault
 from pages.competition.development_samples import development_set

@@ -13,7 +13,7 @@ from django.db.models import Count, Max, Prefetch, Q
 from accounts.models import User
 from accounts.selectors import teams_of
 from competitions.models import Competition, Entry, FreezeWindow
-from competitions.selectors import visible_competitions
+from competitions.permissions import visible_competitions
 from core import clock
 from pages.board.track_cards import TrackCard, cards_of
 from pages.competition.calendar import NextDate, next_date

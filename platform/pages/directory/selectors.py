@@ -12,7 +12,7 @@ from django.db.models.functions import Coalesce, Lower
 
 from accounts.models import Membership, User
 from competitions.models import Competition, Entry
-from competitions.selectors import visible_competitions
+from competitions.permissions import visible_competitions
 from submissions.models import Submission
 
 FOUND = 20

@@ -8,7 +8,7 @@ from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_safe
 
 from accounts.models import User
-from competitions.selectors import visible_competitions
+from competitions.permissions import visible_competitions
 from pages.directory import selectors
 from pages.directory.competition_lists import competition_lists
 from pages.shared_pages import shared

@@ -12,7 +12,7 @@ from django.utils.http import content_disposition_header
 from django.views.decorators.http import require_safe
 
 from competitions.models import Competition
-from competitions.selectors import may
+from competitions.permissions import may
 from core.errors import Refusal
 from core.roles import Right
 from core.time_format import for_programs

@@ -17,7 +17,7 @@ from django.views.decorators.http import require_safe
 
 from accounts.models import Team
 from competitions.models import Page, TermsVersion, Track
-from competitions.selectors import visible_competitions
+from competitions.permissions import visible_competitions
 from core import clock
 from core.time_format import for_programs
 from pages.manual.documents import documents

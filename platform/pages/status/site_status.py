@@ -25,7 +25,7 @@ from workers.selectors import (
     recent_workers,
     workers_without_heartbeat,
 )
-from workers.worker_slot import host_of
+from workers.worker_name import host_of
 
 LONGEST_BUILD = timedelta(hours=24)
 """A submission that is neither ready nor rejected for this long is an incident."""

@@ -14,8 +14,8 @@ from django.views.decorators.http import require_POST, require_safe
 
 from accounts.models import User
 from accounts.selectors import signed_in_user
+from competitions.permissions import may, sees_everything_of
 from competitions.pseudonyms import public_name
-from competitions.selectors import may, sees_everything_of
 from core.errors import Refusal
 from core.roles import Right
 from pages import flash_messages, polling

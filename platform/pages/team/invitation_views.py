@@ -11,7 +11,7 @@ from accounts.models import Invitation
 from accounts.selectors import signed_in_user
 from competitions import invitations
 from competitions.invitations import withdraw_invitation
-from competitions.selectors import visible_competitions
+from competitions.permissions import visible_competitions
 from core.errors import Refusal
 from pages import flash_messages
 from pages.access import own_entry_of

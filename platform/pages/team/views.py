@@ -15,7 +15,8 @@ from accounts.models import Membership
 from accounts.selectors import open_invitations, signed_in_user
 from competitions import services as competitions
 from competitions.models import Entry, TermsVersion, Track
-from competitions.selectors import acceptance_of, invitations_of, sees_everything_of, terms_in_force
+from competitions.permissions import sees_everything_of
+from competitions.selectors import acceptance_of, invitations_of, terms_in_force
 from core.errors import Refusal
 from pages import flash_messages
 from pages.access import competition_of, entry_of, in_team, own_entry_of

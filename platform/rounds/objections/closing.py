@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from django.db import transaction
 
-from competitions.selectors import require
+from competitions.permissions import require
 from core import clock, event_log
 from core.errors import RefusedInState
 from core.roles import Right

@@ -9,8 +9,8 @@ from django.db.models import Q, QuerySet
 
 from accounts.models import Team, User
 from accounts.selectors import teams_of
+from competitions.permissions import may
 from competitions.pseudonyms import public_name
-from competitions.selectors import may
 from core.roles import Right
 from rounds.formats import MatchInRound, format_of
 from rounds.models import Objection, Round, RoundEntry

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 from django.db import transaction
 
 from competitions.models import FreezeWindow, RulesVersion, Track
-from competitions.selectors import require, require_not_archived, rules_in_force
+from competitions.permissions import require, require_not_archived
+from competitions.selectors import rules_in_force
 from core import clock, platform_error_report
 from core.errors import GauntletError, Refusal, RefusedForNow, RefusedInState
 from core.roles import Right

@@ -11,9 +11,10 @@ from django.db.models import Max
 
 from competitions.freeze_windows import plan_window
 from competitions.models import MAX_OBJECTION_DAYS, Competition, SampleSet
+from competitions.permissions import require, require_not_archived
 from competitions.round_tables import PURPOSES
 from competitions.sample_draw import draw_samples, keep_draw
-from competitions.selectors import require, require_not_archived, rules_in_force
+from competitions.selectors import rules_in_force
 from core import clock, event_log
 from core.errors import Refusal, RefusedInState
 from core.roles import Right

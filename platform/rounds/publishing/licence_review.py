@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from django.db import transaction
 
-from competitions.selectors import require
+from competitions.permissions import require
 from core import clock, event_log, object_store
 from core.errors import Refusal
 from core.roles import Right

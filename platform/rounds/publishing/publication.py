@@ -11,7 +11,7 @@ from django.db.models import Q
 
 from competitions.freeze_windows import end_window
 from competitions.models import FreezeWindow
-from competitions.selectors import require
+from competitions.permissions import require
 from competitions.validation_set_renewal import Renewal, draw_validation_set, keep_validation_set
 from core import clock, event_log, platform_error_report
 from core.database_failures import FAILURES

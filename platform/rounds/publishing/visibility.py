@@ -12,7 +12,7 @@ from collections.abc import Collection
 from django.contrib.auth.models import AnonymousUser
 
 from accounts.models import User
-from competitions.selectors import may
+from competitions.permissions import may
 from core.roles import Right
 from rounds.formats import format_of
 from rounds.models import Release, Round

@@ -5,8 +5,8 @@ from __future__ import annotations
 from django.db.models import QuerySet
 
 from competitions.models import SampleSet
+from competitions.sample_set_selectors import sample_set_for
 from competitions.sample_store import image_hashes
-from competitions.selectors import sample_set_for
 from core import clock
 from rounds.formats import round_formats
 from rounds.models import Round

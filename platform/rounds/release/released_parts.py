@@ -12,7 +12,7 @@ from django.db import transaction
 from django.db.models import QuerySet
 
 from competitions.models import Competition, SampleSet
-from competitions.selectors import require
+from competitions.permissions import require
 from core import clock, event_log, object_store, worker_notifications
 from core.errors import Fault, Refusal, RefusedInState
 from core.roles import Right

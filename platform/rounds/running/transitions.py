@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from django.db import transaction
 
 from competitions.models import Competition
-from competitions.selectors import require_not_archived
+from competitions.permissions import require_not_archived
 from core import clock, event_log
 from core.errors import Refusal, RefusedInState
 from rounds.models import Round

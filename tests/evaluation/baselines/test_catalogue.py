@@ -14,7 +14,7 @@ from evaluation.baselines.bundled import FOLDER, LICENCE
 from evaluation.baselines.shared.lite_network import PACKAGE
 from evaluation.baselines.shared.scaled_lite_network import VARIANTS
 from evaluation.builder.manifest import read_manifest
-from evaluation.builder.requirements import read_requirements
+from evaluation.builder.requirements_reader import read_requirements
 from evaluation.builder.tree_digest import tree_digest
 from evaluation.domain.errors import Refusal
 from evaluation.domain.players import TrackName

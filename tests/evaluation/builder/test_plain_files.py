@@ -16,7 +16,7 @@ from evaluation.builder.build_pack_detection import CONFIGURATION_FILES
 from evaluation.builder.build_plan import plan_build, plan_within_limits
 from evaluation.builder.docker_build_settings import BuildSettings
 from evaluation.builder.in_place_builder import count_met_requirements
-from evaluation.builder.requirements import are_plain
+from evaluation.builder.requirements_reader import are_plain
 from evaluation.builder.spdx import is_identifier, normal_licence
 from evaluation.domain.errors import Refusal
 from evaluation.formats.transfer import metadata

@@ -24,7 +24,7 @@ from evaluation.domain.failure_reasons import Reason
 from evaluation.domain.images import ImageShape
 from evaluation.domain.players import Side
 from evaluation.domain.samples import Sample
-from evaluation.formats.query.report import reports as query
+from evaluation.formats.query.report import html_report as query
 from evaluation.formats.query.results import (
     AuditReport,
     Failure,

@@ -15,7 +15,7 @@ from PIL import Image as Picture
 from evaluation.domain.images import ImageShape
 from evaluation.domain.samples import Sample
 from evaluation.formats.transfer.report.gallery import of_transfer as gallery_of
-from evaluation.formats.transfer.report.reports import charts, of_transfer
+from evaluation.formats.transfer.report.html_report import charts, of_transfer
 from evaluation.formats.transfer.results import NO_LABEL, AttackBatch, BatchReason, BatchRun, DefenceBatch
 from evaluation.formats.transfer.rules import TransferRules, TransferTrack
 from evaluation.formats.transfer.runner.batches import make_batches

@@ -15,7 +15,7 @@ from competitions.sample_store import keep_samples
 from core import clock
 from core.models import Event
 from core.roles import OrganiserRole
-from formats.query.matches.rules import query_rules
+from formats.query.matches.engine_rules import query_rules
 from rounds.models import Round
 from submissions.models import Submission
 from tests.platform.conftest import FakeClock

@@ -8,7 +8,7 @@ import pytest
 
 from competitions.models import Competition, RulesVersion, SampleSet
 from competitions.sample_store import keep_samples
-from formats.query.matches.rules import query_rules
+from formats.query.matches.engine_rules import query_rules
 
 
 @pytest.fixture

@@ -11,8 +11,8 @@ import pytest
 
 from competitions.models import Competition, SampleSet
 from competitions.sample_draw import draw_samples, keep_draw
+from competitions.sample_set_selectors import imported_sets, sample_set_for
 from competitions.sample_store import draw, sample_hashes, samples_of, worst_cases
-from competitions.selectors import imported_sets, sample_set_for
 from competitions.services import export_competition, import_competition
 from core.errors import Refusal
 

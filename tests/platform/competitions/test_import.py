@@ -16,8 +16,9 @@ from accounts.models import Team, User
 from accounts.services import create_team
 from competitions.bundled_baselines import works_only_on
 from competitions.models import Competition, Entry, Organiser
+from competitions.permissions import may, visible_competitions
 from competitions.sample_store import image_hashes, samples_of
-from competitions.selectors import may, rules_in_force, visible_competitions
+from competitions.selectors import rules_in_force
 from competitions.services import (
     enter,
     export_competition,

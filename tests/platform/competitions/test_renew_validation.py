@@ -12,13 +12,13 @@ from PIL import Image
 
 from competitions.models import Competition, RulesVersion, SampleSet
 from competitions.sample_draw import draw_samples
+from competitions.sample_set_selectors import described_sets, sample_set_for
 from competitions.sample_store import image_hashes, keep_samples, samples_of
-from competitions.selectors import described_sets, sample_set_for
 from competitions.services import export_competition, import_competition
 from competitions.validation_set_renewal import draw_validation_set, keep_validation_set
 from core.errors import Refusal
 from core.models import Event
-from formats.query.matches.rules import query_rules
+from formats.query.matches.engine_rules import query_rules
 
 KeepSet = Callable[..., SampleSet]
 

@@ -6,8 +6,8 @@ import pytest
 
 from accounts.models import User
 from competitions.models import Competition, Organiser
+from competitions.permissions import may, require
 from competitions.role_changes import active_user, change_role, grant_role, hand_over, take_role_away
-from competitions.selectors import may, require
 from core.errors import Refusal
 from core.models import Event
 from core.roles import OrganiserRole, Right

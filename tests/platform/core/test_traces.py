@@ -34,7 +34,7 @@ from submissions import pipeline
 from submissions.models import Submission
 from workers.heartbeat import WorkerHeartbeat
 from workers.models import Worker
-from workers.worker import play
+from workers.worker_loop import play
 
 CLOSED = "http://127.0.0.1:9"
 """The port of the service `discard`, which no host has any more."""

@@ -17,7 +17,7 @@ from evaluation.formats.curves.threat_models import Capability, Knowledge, Threa
 from evaluation.formats.query.results import AuditReport, Outcome, RefereedSample
 from formats.curves import benchmark_runs
 from formats.curves.best_known.work import proofs
-from formats.curves.rules import curves_rules
+from formats.curves.engine_rules import curves_rules
 from formats.query.matches import piece_queue as pieces
 from formats.query.matches.piece_result import PlayedPiece
 from formats.transfer.tournaments import run_queue as runs

@@ -17,9 +17,9 @@ from evaluation.domain.failure_reasons import Reason
 from evaluation.formats.query.results import Outcome, PieceResult, RefereedSample, Trace
 from evaluation.formats.query.runner.piece_file import pack
 from formats.query.leaderboards.models import Evaluation, Pool, PoolPlace, Standing
+from formats.query.matches.engine_rules import query_rules
 from formats.query.matches.models import Match, Piece, SampleResult
 from formats.query.matches.piece_result import sum_audits
-from formats.query.matches.rules import query_rules
 from formats.query.tracks import MODEL, UNTARGETED
 from repositories.models import Repository
 from rounds.models import Round

@@ -19,10 +19,10 @@ from competitions.sample_store import keep_samples, worst_cases
 from core import clock, object_store, worker_notifications
 from evaluation.formats.query.results import AuditReport, Outcome, RefereedSample
 from formats.query.matches import piece_queue
+from formats.query.matches.engine_rules import query_rules
 from formats.query.matches.models import Piece
 from formats.query.matches.piece_queue import Claim
 from formats.query.matches.piece_result import PlayedPiece
-from formats.query.matches.rules import query_rules
 from formats.query.rounds.round_advancement import advance_round
 from repositories.models import Repository
 from rounds import services

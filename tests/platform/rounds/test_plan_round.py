@@ -16,7 +16,7 @@ from core import clock
 from core.errors import Refusal
 from core.models import Event
 from evaluation.domain.samples import Sample
-from evaluation.formats.query.bundle import size_limit
+from evaluation.formats.query.bundle import size_check
 from formats.query.matches.match_requests import ensure_match
 from formats.query.rounds.round_advancement import advance_round
 from rounds import services
@@ -170,7 +170,7 @@ def test_it_rejects_a_round_that_could_not_be_verified_afterwards(
     env: RoundFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """With the players that there are when it is planned, and once more with those that it is frozen with."""
-    monkeypatch.setattr(size_limit, "MOST_TRIPLES", 4 * 4 * 16)
+    monkeypatch.setattr(size_check, "MOST_TRIPLES", 4 * 4 * 16)
     env.field(4, 4)
     round_ = plan_round(**plan_arguments(env))
     env.submission("late", "model", 4)

@@ -14,8 +14,9 @@ from rich.console import Console
 
 from accounts.models import Team
 from competitions.models import Competition, SampleSet
+from competitions.sample_set_selectors import overlapping, sample_set_for
 from competitions.sample_store import keep_samples
-from competitions.selectors import overlapping, rules_in_force, sample_set_for
+from competitions.selectors import rules_in_force
 from core.errors import Refusal
 from core.models import Event
 from core.object_store import ObjectFolder
@@ -23,8 +24,8 @@ from formats.query.demo.tables import print_preview
 from formats.query.leaderboards.evaluation_basis import basis_in_force
 from formats.query.leaderboards.models import Evaluation, Snapshot, Standing
 from formats.query.leaderboards.services import set_pool
+from formats.query.matches.engine_rules import query_rules
 from formats.query.matches.models import Match
-from formats.query.matches.rules import query_rules
 from formats.query.rounds.competition_verification import differing_pools
 from formats.query.rounds.models import Decision
 from formats.query.rounds.preview import preview

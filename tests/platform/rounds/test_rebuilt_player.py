@@ -13,8 +13,8 @@ from pytest_django import Settings
 from competitions.sample_store import samples_of
 from evaluation.formats.query.runner.play import play
 from formats.query.matches import player_builds
+from formats.query.matches.engine_rules import query_rules
 from formats.query.matches.models import Match
-from formats.query.matches.rules import query_rules
 from formats.query.matches.services import replay_failed
 from formats.query.rounds.round_advancement import advance_round
 from rounds import tasks
@@ -22,7 +22,7 @@ from rounds.models import Round
 from submissions.models import Player, Submission
 from workers.heartbeat import WorkerHeartbeat
 from workers.sandboxes import open_sandbox
-from workers.worker import play as play_work
+from workers.worker_loop import play as play_work
 
 if TYPE_CHECKING:
     from tests.platform.rounds.conftest import RoundFixture

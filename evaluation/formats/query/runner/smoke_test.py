@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from evaluation.builder.exception_in_output import LastException, last_exception
+from evaluation.builder.player_exception import LastException, last_exception
 from evaluation.domain.errors import Refusal
 from evaluation.domain.failure_reasons import Reason
 from evaluation.domain.limit_use import LimitUse, Unit

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
-from evaluation.builder.exception_in_output import MOST_CHARACTERS, LastException, last_exception
+from evaluation.builder.player_exception import MOST_CHARACTERS, LastException, last_exception
 from evaluation.domain.failure_reasons import Reason
 from evaluation.domain.smoke_checks import SmokeCheck
 from evaluation.formats.query.results import Failure, Outcome, RefereedSample

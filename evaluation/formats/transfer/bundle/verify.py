@@ -13,8 +13,8 @@ from typing import IO, Any
 from evaluation.bundle.body_report import about_commitments, differences
 from evaluation.bundle.canonical_json import Canonical
 from evaluation.bundle.checked_fields import quoted
+from evaluation.bundle.released_image_check import check_images
 from evaluation.bundle.sample_hash import NO_TARGET
-from evaluation.bundle.secret_image_check import check_images
 from evaluation.bundle.signature_check import BundleBody, Checked, Problem, Report, not_committed, verify_signed
 from evaluation.domain.samples import Sample
 from evaluation.formats.transfer.bundle.image_archive_check import check_archive

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from evaluation.builder.exception_in_output import MOST_CHARACTERS, last_exception
+from evaluation.builder.player_exception import MOST_CHARACTERS, last_exception
 from evaluation.domain.limit_use import LimitUse, Unit
 from evaluation.domain.samples import Sample
 from evaluation.domain.smoke_checks import SmokeCheck, SmokeTestResult, not_reached

@@ -15,8 +15,8 @@ from evaluation.formats.curves.rules import CurvesRules
 from evaluation.formats.curves.threat_models import Goal, Norm
 from formats.curves.best_known.engine_adapter import NORMS, optimality, standing
 from formats.curves.engine_adapter import ModelStanding, outcome_of
+from formats.curves.engine_rules import curves_rules
 from formats.curves.models import Benchmark, Improvement, Proof
-from formats.curves.rules import curves_rules
 from rounds.models import RoundEntry
 
 

@@ -12,7 +12,7 @@ from django.db import transaction
 from django.db.models import Min, Q, Sum
 
 from accounts.models import User
-from competitions.selectors import require_not_archived
+from competitions.permissions import require_not_archived
 from core import clock, event_log, object_store, worker_notifications
 from core.errors import Refusal, RefusedForNow
 from formats.curves.best_known.engine_adapter import archive_of, lowers_anything

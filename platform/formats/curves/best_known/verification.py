@@ -21,12 +21,12 @@ from evaluation.formats.curves.proofs.verification import DeadlineExceededError,
 from evaluation.formats.curves.results import Floats
 from evaluation.formats.curves.threat_models import Norm
 from formats.curves.best_known.engine_adapter import DEADLINE_SECONDS, images_of
+from formats.curves.engine_rules import curves_rules
 from formats.curves.models import Proof
 from formats.curves.player_builds import ready_player
-from formats.curves.rules import curves_rules
 from workers.calibration import calibration, require_steady
 from workers.sandboxes import Sandbox, resources
-from workers.worker_slot import device_of, slot
+from workers.slot_device import device_of, slot
 
 log = logging.getLogger(__name__)
 

@@ -7,11 +7,11 @@ from dataclasses import replace
 from evaluation.charts.line_chart import COLOURS, LineChart
 from formats.curves.best_known.released_models import released_models
 from formats.curves.board import threat_models
+from formats.curves.engine_rules import curves_rules
 from formats.curves.models import ModelScore
 from formats.curves.pages.best_known_page import round_rows
 from formats.curves.pages.board_page import named
 from formats.curves.pages.charts import BUDGETS, by_budget
-from formats.curves.rules import curves_rules
 from formats.curves.scores import threat_of
 from pages.formats import RoundContent
 from rounds.models import Round

@@ -9,8 +9,8 @@ from core.time_format import duration
 from evaluation.formats.curves.rules import CurvesRules, ListedAttack
 from evaluation.formats.curves.threat_models import Knowledge, Norm
 from formats.curves.board import ThreatModelOfBoard, threat_models
+from formats.curves.engine_rules import curves_rules
 from formats.curves.listed_attacks import attack_title, knowledge_of
-from formats.curves.rules import curves_rules
 from formats.curves.threat_names import norm_name
 from pages.competition.rules_table import RuleRow, clean_accuracy, images
 

@@ -23,12 +23,12 @@ from evaluation.formats.query.scoring.scored_distances import scored_distance
 from formats.query.challenges.models import Challenge
 from formats.query.matches.curves import MatchSampleRow
 from formats.query.matches.engine_adapter import longest_seconds
+from formats.query.matches.engine_rules import query_rules
 from formats.query.matches.player_builds import baseline_player, ready_player
-from formats.query.matches.rules import query_rules
 from formats.query.tracks import MODEL
 from workers.calibration import calibration, measure_again, require_steady
 from workers.sandboxes import Sandbox, resources
-from workers.worker_slot import device_of, slot
+from workers.slot_device import device_of, slot
 
 log = logging.getLogger(__name__)
 

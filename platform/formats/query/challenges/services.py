@@ -12,7 +12,9 @@ from django.db.models import QuerySet
 from accounts.models import Team, User
 from accounts.selectors import is_member
 from competitions.models import Competition, Entry
-from competitions.selectors import development_set, require_not_archived, rules_in_force
+from competitions.permissions import require_not_archived
+from competitions.sample_set_selectors import development_set
+from competitions.selectors import rules_in_force
 from core import clock, event_log, worker_notifications
 from core.errors import Refusal, RefusedForNow
 from core.time_format import in_words

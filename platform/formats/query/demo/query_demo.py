@@ -20,8 +20,8 @@ from formats.query.leaderboards.evaluation_basis import COUNTED, basis_in_force
 from formats.query.leaderboards.models import Evaluation, Standing
 from formats.query.leaderboards.pool_of_first_submissions import first_players
 from formats.query.leaderboards.scoring import difference_of
+from formats.query.matches.engine_rules import query_rules
 from formats.query.matches.models import Match
-from formats.query.matches.rules import query_rules
 from submissions.models import Submission
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from rich.console import Console
 
 from competitions.models import SampleSet
-from competitions.selectors import sample_set_for
+from competitions.sample_set_selectors import sample_set_for
 from core.time_format import duration
 from formats.query.demo.tables import print_preview, print_standings
 from formats.query.leaderboards.evaluation_basis import unevaluated

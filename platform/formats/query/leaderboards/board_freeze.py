@@ -10,7 +10,7 @@ from django.db.models import Max
 
 from competitions.board_freezes import frozen_since
 from competitions.models import Competition, FrozenLeaderboards, Track
-from competitions.selectors import require
+from competitions.permissions import require
 from core import clock, event_log
 from core.errors import Refusal
 from core.roles import Right

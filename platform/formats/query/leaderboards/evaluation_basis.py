@@ -11,7 +11,8 @@ from django.db.models import BooleanField, Case, Exists, ExpressionWrapper, F, O
 from django.db.models.functions import Coalesce
 
 from competitions.models import RulesVersion, SampleSet, Track
-from competitions.selectors import rules_in_force, sample_set_for
+from competitions.sample_set_selectors import sample_set_for
+from competitions.selectors import rules_in_force
 from core import platform_error_report
 from core.errors import Fault
 from formats.query import NAME

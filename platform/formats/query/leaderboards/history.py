@@ -14,7 +14,7 @@ from itertools import groupby
 from typing import NamedTuple, TypeAlias
 
 from competitions.models import Entry, SampleSet, Track
-from competitions.selectors import imported_sets
+from competitions.sample_set_selectors import imported_sets
 from formats.query.leaderboards.evaluation_basis import COUNTED, counted_at, opposing_pools, scored_rows
 from formats.query.leaderboards.models import Evaluation
 from formats.query.leaderboards.ranking import BasisKey, Choice, ScoredEvaluation, counts_before

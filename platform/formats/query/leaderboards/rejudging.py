@@ -14,7 +14,7 @@ from django.db import transaction
 from django.db.models import F, QuerySet
 
 from competitions.models import Competition, RulesVersion, SampleSet, Track
-from competitions.selectors import require
+from competitions.permissions import require
 from core import clock, event_log
 from core.errors import Fault, Refusal
 from core.roles import Right

@@ -11,7 +11,7 @@ from django.db.models import Count, QuerySet, Subquery
 
 from competitions.board_freezes import frozen_since
 from competitions.models import Entry, SampleSet, Track
-from competitions.selectors import imported_sets
+from competitions.sample_set_selectors import imported_sets
 from core import optional_cache
 from evaluation.domain.players import Side, TrackName
 from evaluation.formats.query.results import Outcome

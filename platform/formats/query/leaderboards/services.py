@@ -15,7 +15,8 @@ from django.db import transaction
 from django.db.models import Exists, Max, OuterRef, Q
 
 from competitions.models import Competition, Track
-from competitions.selectors import require, rules_in_force
+from competitions.permissions import require
+from competitions.selectors import rules_in_force
 from core import clock, event_log, platform_error_report
 from core.errors import Fault, GauntletError, Refusal, RefusedInState
 from core.roles import Right
@@ -33,10 +34,10 @@ from formats.query.leaderboards.models import Evaluation, Pool, PoolPlace
 from formats.query.leaderboards.pool_of_first_submissions import first_players
 from formats.query.leaderboards.rejudging import OPEN
 from formats.query.leaderboards.replaced_matches import published_matches
+from formats.query.matches.engine_rules import query_rules
 from formats.query.matches.match_requests import request_matches
 from formats.query.matches.models import Match
 from formats.query.matches.player_builds import baseline_player
-from formats.query.matches.rules import query_rules
 from formats.query.matches.services import replay_failed
 from formats.query.tracks import MODEL
 from submissions.models import Submission

@@ -16,7 +16,7 @@ from django.db.models import Max, Q
 from formats.query.matches.models import Piece
 from workers.models import Worker
 from workers.selectors import live_hosts
-from workers.worker_slot import host_of
+from workers.worker_name import host_of
 
 OTHER_HOST_WAIT = timedelta(minutes=5)
 """So long an audit waits for a live host that did not play its match."""

@@ -30,8 +30,8 @@ from evaluation.formats.query.scoring.curves import (
     successes,
 )
 from evaluation.formats.query.scoring.scored_distances import scored_distance
+from formats.query.matches.engine_rules import query_rules
 from formats.query.matches.models import Match, Piece, SampleResult
-from formats.query.matches.rules import query_rules
 
 __all__ = [
     "ByQuery",

@@ -32,14 +32,14 @@ from evaluation.formats.query.runner.piece_file import IMAGES, pack
 from evaluation.formats.query.runner.sandboxed_player import SandboxedPlayer
 from evaluation.scoring.distances import l2
 from formats.query.matches import kept_frames, repeated_pieces
+from formats.query.matches.engine_rules import query_rules
 from formats.query.matches.models import Match, Piece
 from formats.query.matches.piece_result import AuditedPiece, PlayedPiece
 from formats.query.matches.player_builds import ready_player
-from formats.query.matches.rules import query_rules
 from workers.calibration import require_steady
 from workers.models import Worker
 from workers.sandboxes import Sandbox, resources
-from workers.worker_slot import host_of
+from workers.worker_name import host_of
 
 log = logging.getLogger(__name__)
 

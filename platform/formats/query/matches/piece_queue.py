@@ -27,7 +27,7 @@ from workers.models import Worker
 from workers.team_queue_order import charge
 from workers.work_item_queue import take
 from workers.work_kind_interface import Turn
-from workers.worker_slot import host_of
+from workers.worker_name import host_of
 
 log = logging.getLogger(__name__)
 

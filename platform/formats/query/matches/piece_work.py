@@ -21,7 +21,7 @@ from workers.models import Worker
 from workers.sandboxes import StoppableSandbox, stoppable_sandbox
 from workers.work_item_queue import ItemQueue
 from workers.work_kind_interface import PlaySession, Turn
-from workers.worker_slot import host_of
+from workers.worker_name import host_of
 
 
 class PieceWork(ItemQueue[Claim, Piece]):

@@ -12,7 +12,7 @@ from formats.query.matches.piece_result import AuditedPiece
 from workers import host_comparisons
 from workers.models import HostComparison
 from workers.selectors import doubtful_workers, live_hosts
-from workers.worker_slot import host_of
+from workers.worker_name import host_of
 
 REPEATED = 0.01
 """Share of the pieces of bundled models that are audited for the hosts' sake. Those of other models are all audited."""

@@ -29,7 +29,7 @@ from formats.query.leaderboards.evaluation_basis import (
 )
 from formats.query.leaderboards.selection_effect import luck_on
 from formats.query.leaderboards.visibility import tops, whole_board
-from formats.query.matches.rules import query_rules
+from formats.query.matches.engine_rules import query_rules
 from formats.query.pages.board_columns import COLUMNS, headings
 from formats.query.pages.curves import MOST
 from formats.query.pages.history import sparklines

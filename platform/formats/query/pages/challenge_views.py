@@ -9,7 +9,7 @@ from django.shortcuts import get_object_or_404, render
 from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
 
-from competitions.selectors import sees_everything_of
+from competitions.permissions import sees_everything_of
 from core.errors import Refusal
 from evaluation.formats.query.results import Outcome
 from formats.query import NAME
@@ -18,7 +18,7 @@ from formats.query.challenges.models import Challenge
 from formats.query.challenges.selectors import of_hidden_attack, shown_challenges
 from formats.query.challenges.services import challenge
 from formats.query.matches.curves import MatchSampleRow, summary
-from formats.query.matches.rules import query_rules
+from formats.query.matches.engine_rules import query_rules
 from formats.query.pages.challenge_display import challenge_form, opponent_name
 from formats.query.pages.match_gallery import gallery
 from formats.query.pages.reproduction import challenge_reproduction

@@ -15,9 +15,9 @@ from evaluation.charts.match_charts import BUDGETS, SUCCESS
 from evaluation.formats.query.results import AuditReport, Outcome
 from formats.query import NAME
 from formats.query.leaderboards.models import Evaluation
+from formats.query.matches.engine_rules import query_rules
 from formats.query.matches.match_pictures import picture
 from formats.query.matches.models import Match
-from formats.query.matches.rules import query_rules
 from formats.query.matches.selectors import player_failures
 from formats.query.pages.curves import MOST, MatchCurves, address_of, first_of, of_matches
 from formats.query.pages.match_access import match_of

@@ -13,8 +13,8 @@ from competitions.models import SampleSet, Track
 from competitions.selectors import rules_in_force
 from evaluation.formats.query.rules import QueryRules
 from formats.query.challenges.models import Challenge
+from formats.query.matches.engine_rules import query_rules
 from formats.query.matches.models import Match, Piece
-from formats.query.matches.rules import query_rules
 from formats.query.rounds.match_visibility import Sight
 from formats.query.smoke_opponents import DIGITS
 from formats.query.tracks import MODEL

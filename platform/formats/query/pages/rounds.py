@@ -18,8 +18,8 @@ from formats.query.pages import match_links
 from formats.query.pages.bracket import NO_MATCHES, Bracket, BracketStage, bracket
 from formats.query.pages.bracket_picture import BracketPicture
 from formats.query.pages.rules_table import scale
-from formats.query.rounds.downloads import pairs_of
 from formats.query.rounds.models import RoundStage, RoundWarning
+from formats.query.rounds.pair_archives import pairs_of
 from formats.query.rounds.progress import progress
 from formats.query.rounds.stages_and_decisions import BracketView, standings_and_stages
 from formats.query.tracks import MODEL, TARGETED, UNTARGETED

@@ -9,7 +9,7 @@ from django.contrib.humanize.templatetags.humanize import intcomma
 from competitions.models import RulesVersion
 from competitions.rules import teams_may_choose
 from core.time_format import duration
-from formats.query.matches.rules import query_rules
+from formats.query.matches.engine_rules import query_rules
 from pages.competition.rules_table import RuleRow, clean_accuracy, images
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from django.db import transaction
 from django.db.models import Q
 
-from competitions.selectors import require
+from competitions.permissions import require
 from core import event_log, worker_notifications
 from core.errors import Refusal
 from core.roles import Right

@@ -25,7 +25,7 @@ from evaluation.formats.query.bundle.records import (
     field_commitment_of,
     write_body,
 )
-from evaluation.formats.query.bundle.size_limit import check_size
+from evaluation.formats.query.bundle.size_check import check_size
 from evaluation.formats.query.results import Outcome
 from evaluation.formats.query.scoring.scored_distances import scored_distance
 from evaluation.formats.query.tournament.failed_audit_rule import NobodyLeftError
@@ -43,8 +43,8 @@ from evaluation.formats.query.tournament.rounds import (
 )
 from evaluation.formats.query.tournament.schedule_names import schedule_named
 from evaluation.formats.query.tournament.schedule_output import StageCeiling
+from formats.query.matches.engine_rules import query_rules
 from formats.query.matches.models import Piece, SampleResult
-from formats.query.matches.rules import query_rules
 from formats.query.rounds.audit_state import PieceAudit, failed_on
 from rounds.engine_adapter import bundle_submission, written_outcome
 from rounds.models import Round, RoundEntry

@@ -19,7 +19,6 @@ from formats.query.matches.models import Match, Piece
 from formats.query.matches.selectors import ever_played
 from formats.query.rounds.competition_verification import verify
 from formats.query.rounds.dashboard import dashboard_part
-from formats.query.rounds.downloads import open_images, pairs_of, pairs_table
 from formats.query.rounds.engine_adapter import (
     BUNDLE_FORMAT,
     check_field,
@@ -27,6 +26,7 @@ from formats.query.rounds.engine_adapter import (
     facts_of,
     outcome_of,
 )
+from formats.query.rounds.pair_archives import open_images, pairs_of, pairs_table
 from formats.query.rounds.planning import RoundSchedule, check_sides, chosen_schedule, plan_fields
 from formats.query.rounds.pool_publication import publish_pools
 from formats.query.rounds.preview import preview

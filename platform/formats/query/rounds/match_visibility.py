@@ -25,8 +25,8 @@ from accounts.models import User
 from accounts.selectors import teams_of
 from competitions.board_freezes import frozen_since
 from competitions.models import Competition
+from competitions.permissions import may
 from competitions.sample_pictures import CLEAN, PERTURBED
-from competitions.selectors import may
 from core.roles import Right
 from formats.query.leaderboards.evaluation_basis import COUNTED, counted_at
 from formats.query.leaderboards.models import Evaluation

@@ -9,8 +9,8 @@ from competitions.models import Track
 from competitions.selectors import rules_in_force
 from formats.query.leaderboards.evaluation_basis import pool_in_force
 from formats.query.leaderboards.models import PoolPlace, Standing
+from formats.query.matches.engine_rules import query_rules
 from formats.query.matches.models import Match
-from formats.query.matches.rules import query_rules
 from formats.query.rounds.audit_state import failed_audits
 from formats.query.rounds.decision_text import why
 from formats.query.rounds.models import Decision

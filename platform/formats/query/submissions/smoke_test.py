@@ -18,8 +18,8 @@ from evaluation.domain.smoke_checks import SmokeTestResult
 from evaluation.formats.query.rules import QueryRules
 from evaluation.formats.query.runner.smoke_opponent import SmokeOpponent, nearest_mean_opponent, player_opponent
 from evaluation.formats.query.runner.smoke_test import SAMPLES, check_attack, check_model
+from formats.query.matches.engine_rules import query_rules
 from formats.query.matches.player_builds import model_of, ready_player, trusted_model
-from formats.query.matches.rules import query_rules
 from formats.query.smoke_opponents import opponent_name
 from formats.query.tracks import MODEL
 from submissions.local_check import local_check
@@ -28,7 +28,7 @@ from submissions.player_builds import LogLine
 from submissions.smoke_test import SmokeTest
 from workers.calibration import calibration
 from workers.sandboxes import open_sandbox, resources, trusted_sandbox
-from workers.worker_slot import device_of, slot
+from workers.slot_device import device_of, slot
 
 
 class QuerySmokeTest(SmokeTest[QueryRules]):

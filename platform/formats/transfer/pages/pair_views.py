@@ -7,7 +7,7 @@ from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from competitions.models import Competition
-from competitions.selectors import may
+from competitions.permissions import may
 from core.errors import Refusal
 from core.roles import Right
 from formats.transfer import NAME

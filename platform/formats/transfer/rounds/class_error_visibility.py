@@ -9,7 +9,7 @@ from __future__ import annotations
 from django.contrib.auth.models import AnonymousUser
 
 from accounts.models import User
-from competitions.selectors import may
+from competitions.permissions import may
 from core.roles import Right
 from rounds.models import Release, Round
 from rounds.publishing.visibility import released_parts

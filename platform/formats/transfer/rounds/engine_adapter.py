@@ -31,7 +31,7 @@ from evaluation.formats.transfer.bundle.records import (
     transfer_field_commitment,
     write_body,
 )
-from evaluation.formats.transfer.bundle.size_limit import check_size as check_outcome_size
+from evaluation.formats.transfer.bundle.size_check import check_size as check_outcome_size
 from evaluation.formats.transfer.results import NO_LABEL
 from evaluation.formats.transfer.rules import TransferTrack
 from formats.transfer.tournaments.engine_adapter import rules_of, sizes_of

@@ -20,7 +20,7 @@ from submissions.player_builds import LogLine
 from submissions.smoke_test import SmokeTest
 from workers.calibration import calibration
 from workers.sandboxes import open_sandbox
-from workers.worker_slot import device_of, slot
+from workers.slot_device import device_of, slot
 
 
 class TransferSmokeTest(SmokeTest[TransferRules]):

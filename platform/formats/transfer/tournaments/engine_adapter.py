@@ -46,7 +46,8 @@ from workers import host_comparisons
 from workers.calibration import calibration, require_steady
 from workers.models import HostComparison
 from workers.sandboxes import open_sandbox
-from workers.worker_slot import device_of, host_of, slot
+from workers.slot_device import device_of, slot
+from workers.worker_name import host_of
 
 __all__ = ["NO_LABEL", "LabelledImages", "PairCounts", "TransferStanding", "TransferTrack", "repeats_due"]
 

@@ -19,7 +19,7 @@ from workers.lease import Heartbeat
 from workers.models import Worker
 from workers.work_item_queue import ItemQueue
 from workers.work_kind_interface import PlaySession, Turn
-from workers.worker_slot import host_of
+from workers.worker_name import host_of
 
 
 class RunWork(ItemQueue[AnyRun, AnyRun]):

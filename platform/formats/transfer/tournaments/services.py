@@ -10,7 +10,8 @@ from django.db import transaction
 from django.db.models import Q
 
 from competitions.models import Competition, Track
-from competitions.selectors import rules_in_force, sample_set_for
+from competitions.sample_set_selectors import sample_set_for
+from competitions.selectors import rules_in_force
 from core import clock, event_log, platform_error_report, traces, worker_notifications
 from formats.transfer import NAME
 from formats.transfer.tournaments import round_tournaments, run_queue, step_notifications

@@ -39,7 +39,7 @@ from tests.platform.pages.test_news import titles
 from workers import queue
 from workers.lease import Heartbeat
 from workers.models import Worker
-from workers.worker import work_on
+from workers.worker_loop import work_on
 
 pytestmark = pytest.mark.usefixtures("others_read_first")
 

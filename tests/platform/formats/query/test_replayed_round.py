@@ -40,7 +40,7 @@ from tests.journeys import small_round
 from tests.platform.submissions.pipeline.conftest import push_files
 from workers.heartbeat import WorkerHeartbeat
 from workers.models import Worker
-from workers.worker import play
+from workers.worker_loop import play
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow(20)]
 

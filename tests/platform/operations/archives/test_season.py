@@ -19,8 +19,8 @@ from django.urls import reverse
 from accounts.models import User
 from competitions.clone_page import copy_of
 from competitions.models import Competition, CompetitionOrigin, Entry
+from competitions.permissions import require
 from competitions.removal import unarchive
-from competitions.selectors import require
 from core import clock
 from core.errors import Refusal
 from core.models import Event

@@ -16,9 +16,9 @@ from competitions.sample_store import keep_samples
 from core import clock, object_store
 from evaluation.formats.query.results import Outcome, PieceResult, RefereedSample, Trace
 from evaluation.formats.query.runner.piece_file import pack
+from formats.query.matches.engine_rules import query_rules
 from formats.query.matches.models import Match, Piece
 from formats.query.matches.models import SampleResult as SampleRow
-from formats.query.matches.rules import query_rules
 from formats.query.rounds.models import RoundMatch
 from repositories.models import Repository
 from rounds.models import Round, RoundEntry

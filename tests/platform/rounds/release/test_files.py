@@ -20,8 +20,8 @@ from competitions.pseudonyms import public_name
 from competitions.sample_store import samples_of
 from core import object_store
 from formats.query.matches.models import Match
-from formats.query.rounds.downloads import pair_zip, pairs_table
 from formats.query.rounds.models import RoundMatch
+from formats.query.rounds.pair_archives import pair_zip, pairs_table
 from rounds.models import Round, RoundEntry
 from rounds.release.downloads import images_zip
 from tests.platform.bundle_content import bundle_content

@@ -6,7 +6,7 @@ import pytest
 
 from evaluation.domain.errors import Refusal
 from evaluation.domain.players import TrackName
-from evaluation.formats.query.bundle.size_limit import check_size
+from evaluation.formats.query.bundle.size_check import check_size
 from evaluation.formats.query.tournament.rounds import RoundEntrant, RoundFacts
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from evaluation.builder.exception_in_output import MOST_CHARACTERS, LastException, last_exception
+from evaluation.builder.player_exception import MOST_CHARACTERS, LastException, last_exception
 
 HOME = Path("/srv/checkouts/7-abc")
 SDK = "/srv/sdk/0123/gauntlet/model.py"

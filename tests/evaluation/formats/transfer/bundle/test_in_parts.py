@@ -33,7 +33,7 @@ from evaluation.formats.transfer.bundle.records import (
     body,
     transfer_field_commitment,
 )
-from evaluation.formats.transfer.bundle.size_limit import check_size
+from evaluation.formats.transfer.bundle.size_check import check_size
 from evaluation.formats.transfer.bundle.verify import verify
 from evaluation.formats.transfer.rules import TransferRules, TransferTrack
 

@@ -32,7 +32,7 @@ from workers import queue
 from workers.calibration import OUT_OF_TIME
 from workers.heartbeat import WorkerHeartbeat
 from workers.models import Worker
-from workers.worker import play
+from workers.worker_loop import play
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -20,7 +20,7 @@ from repositories.models import Repository
 from submissions.models import Player, Submission
 from workers.heartbeat import WorkerHeartbeat
 from workers.models import Worker
-from workers.worker import play as play_work
+from workers.worker_loop import play as play_work
 
 COUNTS = AuditReport(replayed=4, judged=2)
 

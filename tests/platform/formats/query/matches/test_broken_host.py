@@ -333,7 +333,7 @@ shutil.copy(state / "site-identity", disk / "state")
 import django
 django.setup()
 from workers.heartbeat import WorkerHeartbeat, register
-from workers.worker import play as play_work
+from workers.worker_loop import play as play_work
 from formats.query.matches.models import Piece
 from workers import host_health
 

@@ -11,9 +11,9 @@ from django.db import OperationalError
 
 from evaluation.formats.query.rules import QueryRules
 from formats.query.matches.engine_adapter import longest_seconds
+from formats.query.matches.engine_rules import query_rules
 from formats.query.matches.models import Match
 from formats.query.matches.piece_work import pieces
-from formats.query.matches.rules import query_rules
 from tests.platform.claims import hold_piece
 from workers.heartbeat import RECORDED_EACH, WorkerHeartbeat
 from workers.lease import Heartbeat

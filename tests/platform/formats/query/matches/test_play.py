@@ -18,10 +18,10 @@ from core import object_store
 from core.models import Event
 from evaluation.formats.query.runner.play import Played, play
 from formats.query.matches import kept_frames
+from formats.query.matches.engine_rules import query_rules
 from formats.query.matches.match_requests import ensure_match
 from formats.query.matches.models import Match, Piece
 from formats.query.matches.player_builds import ready_player
-from formats.query.matches.rules import query_rules
 from submissions import unused_image_removal
 from submissions.models import Player
 from workers import tasks

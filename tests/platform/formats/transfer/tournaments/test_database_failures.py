@@ -17,7 +17,7 @@ from submissions.models import Submission
 from tests.platform.conftest import FakeClock
 from tests.platform.formats.transfer.tournaments.conftest import COPY
 from workers.heartbeat import WorkerHeartbeat, register
-from workers.worker import play as play_work
+from workers.worker_loop import play as play_work
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -392,7 +392,7 @@ HOLD = """
     from workers.lease import Heartbeat
     from workers.models import Worker
     from workers.work_kind_interface import kinds
-    from workers.worker import hold
+    from workers.worker_loop import hold
 
     role = next(kind.role for kind in kinds if kind.name == sys.argv[1])
     claimed = queue.claim(Worker.objects.get(name="host/0"), role)

@@ -12,8 +12,8 @@ from submissions.models import Submission
 from tests.platform.claims import claim_run
 from workers.heartbeat import register
 from workers.models import Worker
+from workers.slot_device import slot
 from workers.tasks import play
-from workers.worker_slot import slot
 
 
 def text_of(client: Client) -> str:

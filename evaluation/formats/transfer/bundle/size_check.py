@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from evaluation.bundle.size_limit import check_bytes, check_lines
+from evaluation.bundle.size_check import check_bytes, check_lines
 from evaluation.domain.errors import Refusal
 from evaluation.formats.transfer.bundle.reader import MOST_IMAGES, MOST_LABELS, MOST_PLAYERS
 from evaluation.formats.transfer.rules import TransferRules

@@ -15,8 +15,3 @@ def device_of(number: int) -> str | None:
     """Return the device of a slot, e.g. "0", or None without devices. Slots share devices if there are too few."""
     devices: list[str] = settings.WORKER_DEVICES
     return devices[number % len(devices)] if devices else None
-
-
-def host_of(worker: str) -> str:
-    """Return the host of a worker named "HOST/SLOT", as the operator named it (`GAUNTLET_WORKER_NAME`)."""
-    return worker.rpartition("/")[0] or worker

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from evaluation.bundle.size_limit import check_bytes, check_lines
+from evaluation.bundle.size_check import check_bytes, check_lines
 from evaluation.domain.errors import Refusal
 from evaluation.domain.players import TrackName
 from evaluation.formats.query.bundle.reader import MOST_PLAYERS, MOST_ROWS, MOST_TRIPLES
