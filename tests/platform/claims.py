@@ -14,7 +14,7 @@ from formats.transfer.tournaments.selectors import KINDS, AnyRun
 from workers import queue
 from workers.heartbeat import WorkerHeartbeat
 from workers.models import Worker
-from workers.work_item_queue import take
+from workers.work_item_queue import take, with_waiting_items
 from workers.worker_loop import hold
 
 
@@ -66,10 +66,15 @@ def take_run(name: str = "worker") -> AnyRun | None:
 
     For tests of what becomes of results: the choice among all teams and kinds of work costs several times a commit.
     """
+    return next(take_runs(name, most=1), None)
+
+
+def take_runs(name: str = "worker", most: int | None = None) -> Iterator[AnyRun]:
+    """Claim each of the runs that wait now, at `most` so many of a kind, in the order of `take_run`."""
+    waiting_kinds = with_waiting_items(KINDS)
     for kind in KINDS:
-        waiting = run_queue.waiting(kind, clock.database_now()).select_related(*run_queue.PLAYED_WITH[kind])
-        run: AnyRun | None = waiting.order_by("priority", *run_queue.IN_ORDER).first()
-        if run is not None:
-            assert take(run, clock.database_now(), worker=name)
-            return run
-    return None
+        if kind in waiting_kinds:
+            waiting = run_queue.waiting(kind, clock.database_now()).select_related(*run_queue.PLAYED_WITH[kind])
+            for run in waiting.order_by("priority", *run_queue.IN_ORDER)[:most]:
+                if take(run, clock.database_now(), worker=name):
+                    yield run

@@ -25,7 +25,7 @@ from formats.transfer.tournaments.player_builds import build
 from repositories.models import Repository
 from repositories.services import repository_of
 from submissions.models import Player, Submission
-from tests.platform.formats.transfer.tournaments.results import claim_or_advance
+from tests.platform.formats.transfer.tournaments.results import claimed_runs
 from tests.platform.submissions.pipeline.conftest import push_files
 from workers.models import Worker
 
@@ -152,8 +152,7 @@ def write_repository(work: Path, track: str, script: str, **metadata: str) -> No
 def play_all(tournament: Tournament) -> int:
     """Play and commit everything that waits, and what follows; return how many runs were played, but repeats."""
     played = 0
-    services.advance(tournament)
-    while run := claim_or_advance(tournament):
+    for run in claimed_runs(tournament):
         run_queue.commit(run, play(run, threading.Event()))
         played += not isinstance(run, RepeatRun)
     return played

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import zlib
+from collections.abc import Iterator
 from typing import Any
 
 from competitions.sample_store import samples_of
@@ -11,7 +12,7 @@ from formats.transfer.tournaments.models import AttackRun, RepeatRun, Tournament
 from formats.transfer.tournaments.rules import transfer_rules
 from formats.transfer.tournaments.selectors import AnyRun
 from submissions.models import Player
-from tests.platform.claims import take_run
+from tests.platform.claims import take_runs
 
 
 def result(run: AnyRun, share: float = 1.0) -> dict[str, Any]:
@@ -53,17 +54,18 @@ def true_result(run: AnyRun) -> dict[str, Any]:
 def commit_all(tournament: Tournament, share: float = 1.0) -> int:
     """Commit a result of everything that waits, and of what follows; return the number of runs, but repeats."""
     played = 0
-    services.advance(tournament)
-    while run := claim_or_advance(tournament):
+    for run in claimed_runs(tournament):
         run_queue.commit(run, result(run, share))
         played += not isinstance(run, RepeatRun)
     return played
 
 
-def claim_or_advance(tournament: Tournament) -> AnyRun | None:
-    """Claim a waiting run; where there is none, after a step of the tournament."""
-    run = take_run()
-    if run is None:
+def claimed_runs(tournament: Tournament) -> Iterator[AnyRun]:
+    """Claim run after run, with a step of the tournament before and where none waits, until none follows from it."""
+    followed = True
+    while followed:
         services.advance(tournament)
-        run = take_run()
-    return run
+        followed = False
+        for run in take_runs():
+            followed = True
+            yield run

@@ -22,9 +22,9 @@ from formats.transfer.tournaments.ranking import rank, standings
 from formats.transfer.tournaments.selectors import AnyRun, counts_from_runs, current_entrants, seconds_from_runs
 from formats.transfer.tournaments.tournament_verification import differing
 from submissions.models import Submission
-from tests.platform.claims import claim_run, take_run
+from tests.platform.claims import claim_run
 from tests.platform.formats.transfer.tournaments.conftest import BRIGHTNESS, COPY
-from tests.platform.formats.transfer.tournaments.results import commit_all, true_result
+from tests.platform.formats.transfer.tournaments.results import claimed_runs, commit_all, true_result
 from workers.lease import LostClaimError
 
 Submit = Callable[..., Submission]
@@ -44,10 +44,8 @@ def tournament(transfer: Competition, submit: Submit) -> Tournament:
 
 
 def play(tournament: Tournament) -> None:
-    services.advance(tournament)
-    while (run := take_run()) is not None:
+    for run in claimed_runs(tournament):
         run_queue.commit(run, true_result(run) | {"seconds": 1.0 + run.pk % 7})
-        services.advance(tournament)
 
 
 def counts(tournament: Tournament) -> tuple[set[PairCounts], set[PairCounts]]:

@@ -6,6 +6,7 @@ The Owls (captain Olli) attack in both tracks, the Bats (captain Bea) defend; a 
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import islice
 from typing import Any
 
 import pytest
@@ -21,7 +22,7 @@ from formats.transfer.tournaments.models import AttackRun, DefenceRun, Tournamen
 from formats.transfer.tournaments.selectors import AnyRun
 from repositories.models import Repository
 from submissions.models import Player, Submission
-from tests.platform.formats.transfer.tournaments.results import claim_or_advance
+from tests.platform.formats.transfer.tournaments.results import claimed_runs
 
 Send = Callable[..., Submission]
 
@@ -107,18 +108,15 @@ def played(transfer: Competition, sent: dict[str, Submission]) -> Tournament:
     return tournament
 
 
-def play(tournament: Tournament, most: int = 1000) -> None:
-    """Give up to `most` waiting runs a result, with a step of the tournament before, where none waits, and after.
+def play(tournament: Tournament, most: int | None = None) -> None:
+    """Give up to `most` waiting runs a result, all by default, with the steps of the tournament that follow.
 
     The baseline fools on no image, others on each second one. The first batch of an attack of a team lacks an image.
     """
-    services.advance(tournament)
-    for _ in range(most):
-        run = claim_or_advance(tournament)
-        if run is None:
-            return
+    for run in islice(claimed_runs(tournament), most):
         run_queue.commit(run, result(run))
-    services.advance(tournament)
+    if most is not None:
+        services.advance(tournament)
 
 
 def result(run: AnyRun) -> dict[str, Any]:

@@ -29,13 +29,12 @@ from formats.transfer.tournaments.tournament_verification import differing
 from rounds.formats import format_of
 from rounds.models import Round
 from submissions.models import Submission
-from tests.platform.claims import take_run
 from tests.platform.conftest import FakeClock
 from tests.platform.formats.transfer.tournaments.conftest import content
 from tests.platform.formats.transfer.tournaments.pages.conftest import Send, attacked, result
 from tests.platform.formats.transfer.tournaments.pages.test_boards import rows_of, text_of
 from tests.platform.formats.transfer.tournaments.play_rounds import begin, plan
-from tests.platform.formats.transfer.tournaments.results import claim_or_advance, true_result
+from tests.platform.formats.transfer.tournaments.results import claimed_runs, true_result
 
 BOARD = "/competitions/transfer/leaderboards"
 IMAGES = 24
@@ -73,8 +72,7 @@ def labelled(run: DefenceRun) -> dict[str, Any]:
 
 def play(tournament: Tournament) -> None:
     """Play everything."""
-    services.advance(tournament)
-    while run := claim_or_advance(tournament):
+    for run in claimed_runs(tournament):
         if isinstance(run, DefenceRun):
             run_queue.commit(run, labelled(run))
         elif isinstance(run, AttackRun):
@@ -168,11 +166,8 @@ def test_intervals_do_not_depend_on_the_ranks_before(transfer: Competition, send
         send(f"owls-{number}", "attack", f"Attack {number}")
         send(f"bats-{number}", "defence", f"Defence {number}")
     tournament = services.make_tournament(transfer)
-    for _ in range(3):  # attacks, defences, repeats
-        services.advance(tournament)
-        while (run := take_run()) is not None:
-            run_queue.commit(run, true_result(run))
-    services.advance(tournament)
+    for run in claimed_runs(tournament):
+        run_queue.commit(run, true_result(run))
     fill_intervals(tournament)
     entrants = tournament.entrants.order_by("pk")
     written = list(entrants.values())
