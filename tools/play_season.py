@@ -163,13 +163,14 @@ def play_round(season: Season, number: int) -> None:
 
 
 def _row(organiser: WebClient, table: str, title: str, competition: str) -> int:
-    """Return the key of the row of a table of the admin that is called `title` and belongs to the competition."""
+    """Return the key of the newest row of a table of the admin that is called `title` and is of the competition."""
     page = organiser.download(f"/admin/{table}/").decode()
     links = re.findall(r'href="/admin/(\w+/\w+)/(\d+)/change/[^"]*"[^>]*>\s*([^<]*?)\s*<', page)
-    for (where, key, text), (_, _, of) in pairwise(links):
-        if (where, text, of) == (table, title, competition):
-            return int(key)
-    raise Fault(f"the admin's table {table} shows no row {title!r} of {competition}")
+    rows = pairwise(links)
+    keys = [int(key) for (where, key, text), (_, _, of) in rows if (where, text, of) == (table, title, competition)]
+    if not keys:
+        raise Fault(f"the admin's table {table} shows no row {title!r} of {competition}")
+    return max(keys)
 
 
 def _verify(season: Season, number: int) -> None:

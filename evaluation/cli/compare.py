@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -109,10 +110,12 @@ def _read(
     found = []
     for (track, model), group in groups.items():
         read = [read_match(kept.folder(match), chosen.samples, counts) for match in group]
-        best = min(float(np.median(each.closest[:, -1])) for each in read)
-        distances = within or _around(budgets(chosen.rules.shape), best)
         reference = references.get(model) if track is TrackName.UNTARGETED else None
-        found.append(AttackComparison(read, counts, at, distances, reference))
+        comparison = AttackComparison(read, counts, at, within, reference)
+        if not within and comparison.samples:
+            best = min(float(np.median(closest[:, -1])) for closest in comparison.closest.values())
+            comparison = replace(comparison, within=_around(budgets(chosen.rules.shape), best))
+        found.append(comparison)
     return sorted(found, key=lambda each: each.track is TrackName.TARGETED)
 
 

@@ -12,7 +12,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.mark.slow(12)
-@pytest.mark.parametrize("name", ["played_liars", "honest_models", "equal_surrogates"])
+@pytest.mark.parametrize("name", ["played_liars", "honest_models", "equal_surrogates", "attack_costs"])
 def test_a_benchmark_that_plays_matches_runs_to_its_end_and_prints_a_table(name: str) -> None:
     command = [sys.executable, "-m", f"bench.{name}", "--smallest"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=300)

@@ -33,7 +33,7 @@ def attack(model, image, label, *, target, rng):
 def starting_point(model, image, rng):
     """Return an adversarial near the boundary, on a line from the image to noise or to a changed copy, or None."""
     far = [rng.uniform(0, 255, image.shape) for _ in range(NOISE_STARTS)]
-    turned = [np.rot90(image, turns) for turns in (1, 2, 3)]
+    turned = [one for one in (np.rot90(image, turns) for turns in (1, 2, 3)) if one.shape == image.shape]
     moved = [np.roll(image, len(image) // 2, axis) for axis in (0, 1)]
     far += [255 - image, image[::-1], *turned, *moved, np.zeros_like(image), np.full_like(image, 255)]
     far = [point for point, found in zip(far, model.many(far), strict=True) if model.is_adversarial(found)]

@@ -53,6 +53,9 @@ def far_points(image: Image, target: int | None, rng: np.random.Generator) -> It
         return
     yield from (rng.uniform(0, 255, image.shape) for _ in range(NOISES))
     yield from (255 - image, image[::-1], image[:, ::-1], np.zeros_like(image), np.full_like(image, 255))
+    turned = (np.rot90(image, turns) for turns in (1, 2, 3))
+    yield from (one for one in turned if one.shape == image.shape)
+    yield from (np.roll(image, len(image) // 2, axis) for axis in (0, 1))
 
 
 def starting_point(model: Any, image: Image, target: int | None, rng: np.random.Generator) -> Image | None:

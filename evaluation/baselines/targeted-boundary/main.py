@@ -34,7 +34,7 @@ def attack(model, image, label, *, target, rng):
 
 def starting_point(model, image, target):
     """Return the closest point on lines to known target images that the model labels as the target, or None."""
-    far = STARTS["images"][STARTS["labels"] == target].astype(np.float64)
+    far = [one.astype(np.float64) for one in STARTS["images"][STARTS["labels"] == target] if one.shape == model.shape]
     far = [point for point, found in zip(far, model.many(far), strict=True) if model.is_adversarial(found)]
     for point in far:
         low, high = 0.0, 1.0

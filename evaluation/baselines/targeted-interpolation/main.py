@@ -27,7 +27,9 @@ def attack(model, image, label, *, target, rng):
 
 def starts_of(model, target):
     """Return images of the target class that the model labels as such, float64."""
-    images = STARTS["images"][STARTS["labels"] == target].astype(np.float64)
+    images = [
+        one.astype(np.float64) for one in STARTS["images"][STARTS["labels"] == target] if one.shape == model.shape
+    ]
     return [image for image, found in zip(images, model.many(images), strict=True) if model.is_adversarial(found)]
 
 

@@ -27,8 +27,8 @@ BISECTIONS = 10
 def attack(model, image, label, *, target, rng):
     """Search lines to known target images, then the surrogates' directions. The referee keeps the closest result."""
     clean = image.astype(np.float64)
-    far = STARTS["images"][STARTS["labels"] == target].astype(np.float64)
-    for point, found in zip(far, model.many(far) if len(far) else (), strict=True):
+    far = [one.astype(np.float64) for one in STARTS["images"][STARTS["labels"] == target] if one.shape == model.shape]
+    for point, found in zip(far, model.many(far), strict=True):
         if model.is_adversarial(found):
             bisect(model, clean, (point - clean) / 255, 0.0, 1.0)
     for network, radius in DIRECTIONS:

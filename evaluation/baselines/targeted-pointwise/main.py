@@ -51,7 +51,9 @@ def attack(model, image, label, *, target, rng):
 
 def closest_start(model, image, target):
     """Return the nearest known image of the target class that the model labels as such, or None."""
-    images = STARTS["images"][STARTS["labels"] == target].astype(np.float64)
+    images = [
+        one.astype(np.float64) for one in STARTS["images"][STARTS["labels"] == target] if one.shape == model.shape
+    ]
     found = [start for start, label in zip(images, model.many(images), strict=True) if model.is_adversarial(label)]
     return min(found, key=lambda start: np.linalg.norm(start - image), default=None)
 

@@ -48,6 +48,7 @@ TRANSFER_PARTS: Mapping[str, Mapping[str, str]] = {
     "jpeg": DEFENCE_FILES | _CLASSIFIERS | _PLAIN,
     "median-filter": DEFENCE_FILES | _CLASSIFIERS | _PLAIN,
     "momentum-iterative": ATTACK_FILES | _GRADIENTS | _ALL,
+    "momentum-target-class": ATTACK_FILES | _GRADIENTS | _ALL,
     "noop": ATTACK_FILES | _PLAIN_REQUIREMENTS,
     "random-noise": ATTACK_FILES | _PLAIN_REQUIREMENTS,
     "random-shrink-and-pad": DEFENCE_FILES | _CLASSIFIERS | _PLAIN,
@@ -66,6 +67,7 @@ EFFICIENTNET_LITE: Mapping[str, tuple[int, ...]] = {
     "jpeg": (0,),
     "median-filter": (0,),
     "momentum-iterative": (1, 2),
+    "momentum-target-class": (1, 2),
     "random-shrink-and-pad": (0,),
     "step-target-class": (1,),
 }

@@ -23,34 +23,37 @@ BUDGET = 1000
 BUDGET_OF_LABEL_ATTACKS = 200
 """They use up any budget, and `test_label_attacks` has more of them."""
 
-every_attack = pytest.mark.parametrize(
-    "baseline", [baseline for baseline in baselines() if baseline.track is not TrackName.MODEL], ids=lambda b: b.name
-)
+ATTACKS = [baseline for baseline in baselines() if baseline.track is not TrackName.MODEL]
+PROGRAMS = [baseline for baseline in ATTACKS if baseline.data_set != TINY_IMAGENET]
+"""Those for Tiny ImageNet are the same programs with slower networks."""
+
+Images = NDArray[np.uint8]
+Predict = Callable[[Images], NDArray[np.int64]]
+LoadMain = Callable[[str], ModuleType]
+
+every_program = pytest.mark.parametrize("baseline", PROGRAMS, ids=lambda each: each.name)
 
 
-def stacked(images: list[bytes], shape: tuple[int, ...]) -> NDArray[np.uint8]:
+def stacked(images: list[bytes], shape: tuple[int, ...]) -> Images:
     """The images of a question as one array (n, height, width, channels)."""
     return np.frombuffer(b"".join(images), np.uint8).reshape(-1, *shape)
 
 
 def attack_one(
-    load_main: Callable[[str], ModuleType],
+    load_main: LoadMain,
     baseline: Baseline,
-    predict: Callable[[NDArray[np.uint8]], NDArray[np.int64]],
-    classes: int = 10,
+    predict: Predict,
+    image: Images,
     *,
-    is_met: bool = False,
+    budget: int,
+    label: int = 0,
+    target: int = 1,
+    classes: int = 10,
 ) -> ModelHandle:
-    """Run the attack on one sample; gives the handle it held. `is_met`: the clean image meets the criterion already."""
+    """Run the attack on one sample, as the SDK does; gives the handle it held."""
     random.seed(0)
     np.random.seed(0)  # foolbox draws from it
-    image = load_dataset("digits").samples("validation", 1)[0].image
-    truth = int(predict(image[np.newaxis])[0])
-    other = (truth + 1) % 10
     untargeted = baseline.track is TrackName.UNTARGETED
-    label = (other if is_met else truth) if untargeted else None
-    target = None if untargeted else truth if is_met else other
-    budget = BUDGET if baseline.in_demo else BUDGET_OF_LABEL_ATTACKS
     left = budget
 
     def ask(images: list[bytes]) -> tuple[list[int], int]:
@@ -60,12 +63,18 @@ def attack_one(
         return [int(found) for found in predict(stacked(images, image.shape))], left
 
     handle = ModelHandle(
-        ask, image=image, label=label, target=target, classes=classes, budget=budget, clock=Clock(600.0)
+        ask,
+        image=image,
+        label=label if untargeted else None,
+        target=None if untargeted else target,
+        classes=classes,
+        budget=budget,
+        clock=Clock(600.0),
     )
     answer = None
     try:
         answer = load_main(baseline.name).attack(
-            handle, image.copy(), label, target=target, rng=np.random.default_rng(0)
+            handle, image.copy(), handle.label, target=handle.target, rng=np.random.default_rng(0)
         )
     except BudgetExhausted:
         assert left == 0
@@ -73,46 +82,88 @@ def attack_one(
     return handle
 
 
-@every_attack
-def test_every_bundled_attack_finds_an_adversarial_image(
-    load_main: Callable[[str], ModuleType], baseline: Baseline
-) -> None:
+def always(label: int) -> Predict:
+    """A model with one label for every image."""
+    return lambda images: np.full(len(images), label)
+
+
+def clean_image(shape: tuple[int, int, int] = (64, 64, 3)) -> Images:
+    """An image of middle levels."""
+    return np.random.default_rng(1).integers(110, 146, shape, np.uint8)
+
+
+@pytest.mark.parametrize("baseline", ATTACKS, ids=lambda each: each.name)
+def test_every_bundled_attack_finds_an_adversarial_image(load_main: LoadMain, baseline: Baseline) -> None:
     photographs = baseline.data_set == TINY_IMAGENET
     model, classes = ("compact-plain", 200) if photographs else ("numpy-classifier", 10)
-    handle = attack_one(load_main, baseline, load_main(model).predict, classes)
+    predict, image = load_main(model).predict, load_dataset("digits").samples("validation", 1)[0].image
+    label = int(predict(image[np.newaxis])[0])
+    budget = BUDGET if baseline.in_demo else BUDGET_OF_LABEL_ATTACKS
+    handle = attack_one(
+        load_main, baseline, predict, image, budget=budget, label=label, target=(label + 1) % 10, classes=classes
+    )
     assert handle.best is not None
     assert 0 < handle.best_distance < 60
 
 
-@every_attack
-def test_it_ends_in_order_where_nothing_is_adversarial(
-    load_main: Callable[[str], ModuleType], baseline: Baseline
-) -> None:
-    handle = attack_one(load_main, baseline, lambda images: np.full(len(images), 3))
+@every_program
+@pytest.mark.parametrize("budget", [1, 10, 50])
+def test_it_stays_within_a_small_budget(load_main: LoadMain, baseline: Baseline, budget: int) -> None:
+    handle = attack_one(load_main, baseline, always(1), clean_image(), budget=budget)
+    assert handle.best is not None
+
+
+@every_program
+def test_it_ends_where_nothing_is_adversarial(load_main: LoadMain, baseline: Baseline) -> None:
+    handle = attack_one(load_main, baseline, always(0), clean_image(), budget=100)
     assert handle.best is None
 
 
-@pytest.mark.parametrize(
-    "baseline",  # those for Tiny ImageNet are the same programs with slower networks
-    [each for each in baselines() if each.track is not TrackName.MODEL and each.data_set != TINY_IMAGENET],
-    ids=lambda each: each.name,
-)
+@every_program
+@pytest.mark.parametrize("label", [1, -1])
 def test_it_ends_near_a_clean_image_that_meets_the_criterion(
-    load_main: Callable[[str], ModuleType], baseline: Baseline
+    load_main: LoadMain, baseline: Baseline, label: int
 ) -> None:
     """The target is the true label, or the model is wrong: the referee keeps such samples from attacks."""
-    handle = attack_one(load_main, baseline, load_main("numpy-classifier").predict, is_met=True)
-    assert handle.best is not None
+    handle = attack_one(load_main, baseline, always(label), clean_image(), budget=BUDGET)
     assert handle.best_distance < 1
 
 
-def test_gaussian_noise_is_foolboxs(load_main: Callable[[str], ModuleType]) -> None:
+@every_program
+def test_it_ends_where_labels_are_random(load_main: LoadMain, baseline: Baseline) -> None:
+    rng = np.random.default_rng(4)
+    handle = attack_one(
+        load_main, baseline, lambda images: rng.integers(2, size=len(images)), clean_image(), budget=100
+    )
+    assert handle.best is not None
+
+
+@pytest.mark.parametrize("shape", [(64, 64, 1), (20, 31, 3), (299, 299, 3)], ids=str)
+@pytest.mark.parametrize(
+    "baseline",  # surrogates take images of three channels
+    [each for each in PROGRAMS if "network.py" not in each.parts],
+    ids=lambda each: each.name,
+)
+def test_it_takes_images_of_any_shape(load_main: LoadMain, baseline: Baseline, shape: tuple[int, int, int]) -> None:
+    clean = clean_image(shape)
+    handle = attack_one(
+        load_main,
+        baseline,
+        lambda images: (np.abs(images - 1.0 * clean).mean((1, 2, 3)) > 1).astype(int),
+        clean,
+        budget=30,
+    )
+    # the start images of the targeted attacks have another shape
+    assert (handle.best is None) == (baseline.track is TrackName.TARGETED)
+
+
+def test_gaussian_noise_is_foolboxs(load_main: LoadMain) -> None:
     """It asks the queries of foolbox's attack, to the last digit."""
     gaussian_noise = load_main("gaussian-noise")
     predict = load_main("numpy-classifier").predict
     image = load_dataset("digits").samples("validation", 1)[0].image
     label = int(predict(image[np.newaxis])[0])
-    asked: list[NDArray[np.uint8]] = []
+    asked: list[Images] = []
 
     def ask(images: list[bytes]) -> tuple[list[int], int]:
         decoded = stacked(images, image.shape)

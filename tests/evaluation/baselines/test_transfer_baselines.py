@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import re
 import runpy
 import sys
@@ -10,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 
 from evaluation.builder.in_place_builder import count_met_requirements
 from evaluation.builder.tree_digest import tree_digest
@@ -144,6 +146,28 @@ def test_a_defence_labels_clean_digits(name: str, run: Run, images: Path, batch:
     labels = labels_of(run(BY_NAME[name], images), batch)
     right = sum(label == sample.label for label, sample in zip(labels, batch.samples, strict=True))
     assert right >= 16
+
+
+def test_a_graded_step_goes_no_step_one_or_two_towards_the_target(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Kurakin et al. 2018, equations 16 and 17, where the gradient is known: that of a linear surrogate."""
+    BY_NAME["momentum-target-class"].assemble(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    for module in MODULES:
+        monkeypatch.delitem(sys.modules, module, raising=False)
+    gradient_attack = importlib.import_module("gradient_attack")
+    weights = torch.randn(3, 8, 8, generator=torch.Generator().manual_seed(0))
+    image = np.full((1, 8, 8, 3), 128, np.uint8)
+
+    def surrogate(pixels: torch.Tensor) -> torch.Tensor:
+        score = (pixels * weights).sum((1, 2, 3)) / 1000
+        return torch.stack([score, -score], 1)
+
+    method = gradient_attack.Method(steps=1, step=0.25, graded=True)
+    (moved,) = gradient_attack.attack([surrogate], image, 16, method, targets=[0])
+    expected = 4 * (weights / weights.std()).round().clamp(-2, 2)
+    np.testing.assert_allclose(moved - 128.0, expected.permute(1, 2, 0).numpy())
 
 
 def test_gradients_fool_the_base_network_and_noise_does_not(run: Run, images: Path, batch: Batch) -> None:

@@ -348,6 +348,20 @@ def test_it_offers_the_archive_of_development_samples_that_a_name_does_not_say(
     assert "/srv/data" not in page
 
 
+def test_of_many_matches_it_offers_to_compare_the_nearest(client: Client, round_match: RoundMatch) -> None:
+    match, number = round_match.match, round_match.match_id
+    others = []
+    for median in (5.0, 1.0, 4.0, 2.0, 3.0):
+        match.pk, match.repetition = None, match.repetition + 1
+        match.save()
+        RoundMatch.objects.create(round=round_match.round, match=match, samples=4, median=median)
+        others.append(match.pk)
+    nearest = [others[1], others[3], others[4], others[2]]
+    address = "&amp;".join(f"match={each}" for each in (number, *nearest))
+    page = client.get(f"/matches/{number}").content.decode()
+    assert f'{address}">other attacks on this model (the 4 nearest of 5)</a>' in page
+
+
 def test_scores_link_to_their_matches(client: Client, played_match: Match, shown: dict[str, Submission]) -> None:
     link = f'href="/matches/{played_match.pk}"'
     assert link in client.get(f"/submissions/{shown['scored'].pk}").content.decode()

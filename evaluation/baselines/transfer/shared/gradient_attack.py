@@ -3,7 +3,8 @@
 One iteration for all of them: the fast gradient sign method is a single step (Goodfellow et al. 2015); the basic
 iterative method takes small ones (Kurakin et al. 2017); momentum adds up normalised gradients (Dong et al. 2018);
 inputs may be resized and padded at random (Xie et al. 2019), and gradients smoothed, as for shifted copies of
-the image (Dong et al. 2019). Several surrogates are one: their logits are averaged.
+the image (Dong et al. 2019). Towards a target, steps may follow the size of a gradient instead of its sign (Kurakin et
+al. 2018, equations 16 and 17). Several surrogates are one: their logits are averaged.
 """
 
 from __future__ import annotations
@@ -19,13 +20,17 @@ from torch.nn import functional
 
 @dataclass(frozen=True)
 class Method:
-    """How to walk. `step` is the share of epsilon in each step; `kernel` the width of the smoothing, 1 for none."""
+    """How to walk. `step` is the share of epsilon in each step; `kernel` the width of the smoothing, 1 for none.
+
+    With `graded`, a value moves by no step, one or two, as far as its gradient is from the others; else always by one.
+    """
 
     steps: int = 10
     step: float = 0.2
     momentum: float = 0.0
     diverse: float = 0.0
     kernel: int = 1
+    graded: bool = False
 
 
 def main(method, *, digits, lite, targeted=False):
@@ -66,9 +71,10 @@ def _walk(surrogates, clean, epsilon, method, goal, random):
         loss = functional.cross_entropy(_logits(surrogates, seen), labels, reduction="sum")
         (gradient,) = torch.autograd.grad(loss, moved)
         gradient = _smooth(gradient, method.kernel)
-        gradient = gradient / gradient.abs().mean((1, 2, 3), keepdim=True).clamp(min=1e-12)
-        memory = method.momentum * memory + gradient
-        moved = (moved.detach() + sign * method.step * epsilon * memory.sign()).clamp(low, high)
+        size = gradient.std((1, 2, 3), keepdim=True) if method.graded else gradient.abs().mean((1, 2, 3), keepdim=True)
+        memory = method.momentum * memory + gradient / size.clamp(min=1e-12)
+        steps = memory.round().clamp(-2, 2) if method.graded else memory.sign()
+        moved = (moved.detach() + sign * method.step * epsilon * steps).clamp(low, high)
     return moved.detach()
 
 

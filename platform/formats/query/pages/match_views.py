@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from math import inf
+
 from django.db.models import Q, QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
@@ -50,6 +53,7 @@ def show(request: HttpRequest, number: int) -> HttpResponse:
     players = match.model_id, match.attack_id
     names = names_of(players) | (names_in(round_match.round, players) if round_match else {})
     seen = match.evaluations.filter(scores_seen(competition, request.user))
+    scores = seen.select_related(*_SCORED)[:MOST_SCORES]
     context = {
         "match": match,
         "sight": sight,
@@ -77,19 +81,20 @@ def show(request: HttpRequest, number: int) -> HttpResponse:
         )
         if sight.clean and sight.perturbed
         else None,
-        "others": _others(match, seen),
+        "others": _others(match, seen, {row["player"]: row["median"] for each in scores for row in each.per_opponent}),
         # a submission has a score for each pool that it was measured against
-        "scores": list({each.submission_id: each for each in seen.select_related(*_SCORED)[:MOST_SCORES]}.values()),
+        "scores": list({each.submission_id: each for each in scores}.values()),
         "objection_url": objection_address(request, round_match.round, str(match.pk)) if round_match else "",
         "again": reproduction(match, sight, f"{request.scheme}://{request.get_host()}"),
     }
     return render(request, "formats/query/match.html", context)
 
 
-def _others(match: Match, seen: QuerySet[Evaluation]) -> list[tuple[str, str]]:
+def _others(match: Match, seen: QuerySet[Evaluation], medians: Mapping[int, float | None]) -> list[tuple[str, str]]:
     """Return the addresses that compare a match with other matches of the same model, and of the same attack.
 
-    Only matches that are as public as this one: of its round and used by its outcome, or parts of the same score.
+    Only matches that are as public as this one: of its round and used by its outcome, or parts of the same score. Of
+    more than fit, those with the smallest medians; `medians` has those of scores, by opponent.
     """
     round_match = getattr(match, "round_match", None)
     if round_match:
@@ -97,16 +102,21 @@ def _others(match: Match, seen: QuerySet[Evaluation]) -> list[tuple[str, str]]:
     else:
         related = Match.objects.filter(evaluations__in=seen.values("pk"))
     related = related.filter(Q(model=match.model_id) | Q(attack=match.attack_id)).exclude(pk=match.pk)
-    found: dict[str, list[int]] = {}
-    for other, model, track in related.distinct().order_by("pk").values_list("pk", "model", "attack__track_name"):
+    columns = ("pk", "model", "attack", "attack__track_name", "round_match__median")
+    found: dict[str, list[tuple[float, int]]] = {}
+    for other, model, attack, track, median in related.distinct().values_list(*columns):
         if track == match.attack.track_name:
-            name = "other attacks on this model" if model == match.model_id else "this attack on other models"
-            found.setdefault(name, [match.pk]).append(other)
+            of_model = model == match.model_id
+            name = "other attacks on this model" if of_model else "this attack on other models"
+            known = median if round_match else medians.get(attack if of_model else model)
+            found.setdefault(name, []).append((inf if known is None else known, other))
     address = reverse("pages:match_curves", args=[match.rules.competition.slug])
-    return [
-        (name, f"{address}?{urlencode([('match', number) for number in numbers[:MOST]])}")
-        for name, numbers in found.items()
-    ]
+    links = []
+    for name, others in sorted(found.items()):
+        nearest = [number for _, number in sorted(others)[: MOST - 1]]
+        text = f"{name} (the {len(nearest)} nearest of {len(others)})" if len(nearest) < len(others) else name
+        links.append((text, f"{address}?{urlencode([('match', number) for number in (match.pk, *nearest)])}"))
+    return links
 
 
 def _audit(match: Match) -> str:
