@@ -26,6 +26,7 @@ NAMES = (
     "readers",
     "pushes",
     "rounds",
+    "paper_rounds",
     "builds",
     "bundles",
     "two_verifiers",

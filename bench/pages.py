@@ -8,7 +8,7 @@ import os
 import secrets
 import tempfile
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -60,6 +60,16 @@ class Page:
     weighed: bool = False
 
 
+class QueryCounter:
+    """Counts the queries of a connection, and keeps none of them."""
+
+    queries = 0
+
+    def __call__(self, execute: Callable[..., Any], *rest: Any) -> Any:
+        self.queries += 1
+        return execute(*rest)
+
+
 def measure() -> Section:
     """Measure with Django's test client, on a database of its own."""
     with tempfile.TemporaryDirectory(prefix="gauntlet-bench-") as folder, own_database(folder) as address:
@@ -82,8 +92,8 @@ def _measure() -> Section:
     site.analyse()
     pages = _pages(site, match)
     client = Client(headers={"host": "localhost", "accept-encoding": "gzip"} | ENDED_SESSION)
-    first = {name: _get(client, page.address) for name, page in pages.items()}
-    seen = take_turns("pages", {name: partial(_get, client, page.address) for name, page in pages.items()}, ROUNDS)
+    first = {name: get(client, page.address) for name, page in pages.items()}
+    seen = take_turns("pages", {name: partial(get, client, page.address) for name, page in pages.items()}, ROUNDS)
     trivial = [each.seconds for each in seen[TRIVIAL]]
     rows = [
         [
@@ -93,7 +103,7 @@ def _measure() -> Section:
             ratios([each.seconds for each in seen[name]], trivial).text(1),
             f"{1000 * first[name].seconds:.0f} ms",
             f"{median(each.queries for each in seen[name]):.0f}",
-            *map(_kilobytes, (seen[name][-1].size, seen[name][-1].sent)),
+            *map(kilobytes, (seen[name][-1].size, seen[name][-1].sent)),
         ]
         for name, page in pages.items()
     ]
@@ -130,7 +140,8 @@ def _pages(site: Any, match: Any) -> Mapping[str, Page]:
     }
 
 
-def _get(client: Client, address: str) -> Answer:
+def get(client: Client, address: str) -> Answer:
+    """Request a page twice: for its queries and its size, and for its server time."""
     with CaptureQueriesContext(connection) as captured:
         response = client.get(address)
         queries = len(captured)  # the next request forgets them
@@ -138,10 +149,15 @@ def _get(client: Client, address: str) -> Answer:
         raise RuntimeError(f"{address} answers {response.status_code}")
     content = response.getvalue()
     size = len(gzip.decompress(content)) if response.headers.get("Content-Encoding") == "gzip" else len(content)
-    start = time.process_time() + database_seconds()
+    start = processor_seconds()
     client.get(address)
-    used = time.process_time() + database_seconds() - start
+    used = processor_seconds() - start
     return Answer(used, queries, size, len(content))
+
+
+def processor_seconds() -> float:
+    """Return the processor time that this process and its connection to the database have used."""
+    return time.process_time() + database_seconds()
 
 
 def database_seconds() -> float:
@@ -156,7 +172,8 @@ def database_seconds() -> float:
         raise NotAvailableError("the server of DATABASE_URL has to run on this host") from error
 
 
-def _kilobytes(size: int) -> str:
+def kilobytes(size: int) -> str:
+    """Return a size in thousands of bytes."""
     return f"{size / 1000:.0f} kB"
 
 

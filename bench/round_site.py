@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import time
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import timedelta
-from functools import partial
 from typing import Any
 
 from django.db import connection
@@ -14,7 +13,8 @@ from django.urls import reverse
 
 from accounts.models import Team, User
 from bench.interleaved import say
-from bench.synthetic_results import QUERIES, SAMPLES, SIDES, digest, row
+from bench.pages import QueryCounter, processor_seconds
+from bench.synthetic_results import QUERIES, Field, digest
 from competitions.models import Competition, Entry, Organiser
 from competitions.sample_store import worst_cases
 from competitions.services import import_competition
@@ -30,7 +30,6 @@ from rounds import services
 from rounds.models import Round, RoundEntry
 from rounds.planning.freeze import freeze
 from rounds.planning.plan import plan_round
-from rounds.publishing.publication import publish
 from submissions.models import Player, Submission
 
 SLUG = "bench"
@@ -50,63 +49,82 @@ class Step:
     queries: int
 
 
-def begin() -> Round:
-    """Create, freeze and start a final of `SIDES`, with one team for each player."""
-    now = clock.now()
-    competition = import_competition(_document())
-    organiser = User.objects.create(username="organiser")
-    Organiser.objects.create(competition=competition, user=organiser)
-    for kind, count in SIDES.items():
-        _enter(competition, kind, count, organiser)
-    round_ = plan_round(
+def make_competition(field: Field) -> Competition:
+    """Create a competition of `field`, with one team for each player."""
+    competition = import_competition(_document(field))
+    participant = User.objects.create(username="participant")
+    for kind, count in field.sides.items():
+        _enter(competition, kind, count, participant)
+    return competition
+
+
+def organiser_of(competition: Competition) -> User:
+    """Return the organiser of a competition, appointed where it has none."""
+    organiser, _ = User.objects.get_or_create(username="organiser", is_staff=True)
+    Organiser.objects.get_or_create(competition=competition, user=organiser)
+    return organiser
+
+
+def plan(competition: Competition, schedule: str, organiser: User) -> Round:
+    """Plan its final for now."""
+    source, now = competition.sample_sets.get(purpose="final"), clock.now()
+    return plan_round(
         competition=competition,
         title="The final",
         kind=Round.Kind.FINAL,
-        schedule=RoundSchedule.LADDER,
+        schedule=schedule,
         guard=False,
-        source=competition.sample_sets.get(purpose="final"),
-        samples=SAMPLES,
+        source=source,
+        samples=source.count,
         starts_at=now,
         ends_at=now + timedelta(days=1),
         by=organiser,
     )
+
+
+def begin(field: Field) -> Round:
+    """Create, freeze and start a final of `field` on the ladder."""
+    competition = make_competition(field)
+    organiser = organiser_of(competition)
+    round_ = plan(competition, RoundSchedule.LADDER, organiser)
     freeze(round_=round_, by=organiser)
     services.start(round_=round_, by=organiser)
     return round_
 
 
-def play_to_the_end(round_: Round) -> list[Step]:
-    """Advance the round until it is scored, writing results in between, and publish it; return each step's cost."""
-    steps: list[Step] = []
+def play_to_the_end(round_: Round, field: Field) -> Iterator[Step]:
+    """Advance the round until it is scored, writing results in between; yield each step's cost."""
     while round_.state == Round.State.PLAYING:
-        say(f"rounds: step {len(steps) + 1} on the database")
-        begun = time.perf_counter()
+        begun = processor_seconds()
         facts = facts_of(round_)
-        reading = time.perf_counter() - begun
-        queries: list[str] = []
-        with connection.execute_wrapper(partial(_note, queries)):
-            begun = time.perf_counter()
+        reading = processor_seconds() - begun
+        counter = QueryCounter()
+        with connection.execute_wrapper(counter):
+            begun = processor_seconds()
             advance_round(round_)
-            seconds = time.perf_counter() - begun
+            seconds = processor_seconds() - begun
         triples = sum(map(len, facts.results.values()))
-        steps.append(Step(triples, _fill(round_), seconds, reading, len(queries)))
+        say(f"rounds: a step on the database after {triples:,} triples took {seconds:.1f} s")
+        yield Step(triples, _fill(round_, field), seconds, reading, counter.queries)
+        analyse()
         round_.refresh_from_db()
-    publish(round_=round_, by=User.objects.get(), reason="measured")
-    # a live database analyses its tables while it grows
+
+
+def analyse() -> None:
+    """Let the database count its rows, as a live one does while it grows."""
     with connection.cursor() as cursor:
         cursor.execute("ANALYZE")
-    return steps
 
 
-def row_counts(round_: Round) -> list[tuple[str, int, int | None]]:
+def row_counts(round_: Round, field: Field) -> list[tuple[str, int, int | None]]:
     """Return for each table the round's number of rows, and its bound where known."""
-    models, *attacks = SIDES.values()
+    pairs = field.models * (field.untargeted + field.targeted)
     return [
         ("results of samples", SampleResult.objects.count(), estimate(round_).triples_most),
         ("pieces", Piece.objects.count(), None),
-        ("matches", Match.objects.count(), models * sum(attacks)),
-        ("matches of the round", RoundMatch.objects.count(), models * sum(attacks)),
-        ("entries", RoundEntry.objects.count(), sum(SIDES.values())),
+        ("matches", Match.objects.count(), pairs),
+        ("matches of the round", RoundMatch.objects.count(), pairs),
+        ("entries", RoundEntry.objects.count(), sum(field.sides.values())),
         ("stages", RoundStage.objects.count(), None),
         ("decisions", Decision.objects.count(), None),
     ]
@@ -119,17 +137,12 @@ def get(client: Client, address: str) -> None:
         raise RuntimeError(f"{address} answers {response.status_code}")
 
 
-def _note(queries: list[str], execute: Any, sql: str, *rest: Any) -> Any:
-    queries.append(sql)
-    return execute(sql, *rest)
-
-
-def _fill(round_: Round) -> int:
+def _fill(round_: Round, field: Field) -> int:
     """Write the results that workers would write for all waiting pieces; return the number of pairs."""
     worst = worst_cases(round_.sample_set)
     pieces = Piece.objects.filter(match__round_match__round=round_, state=Piece.State.WAITING)
     rows = [
-        _result(piece, sample, worst[sample])
+        _result(field, piece, sample, worst[sample])
         for piece in pieces.select_related("match__model", "match__attack")
         for sample in range(piece.first, piece.first + piece.count)
     ]
@@ -139,8 +152,8 @@ def _fill(round_: Round) -> int:
     return waiting.update(state=Match.State.PLAYED, finished_at=clock.now())
 
 
-def _result(piece: Piece, sample: int, worst: float) -> SampleResult:
-    ended = row(piece.match.model.digest, piece.match.attack.digest, sample)
+def _result(field: Field, piece: Piece, sample: int, worst: float) -> SampleResult:
+    ended = field.row(piece.match.model.digest, piece.match.attack.digest, sample)
     return SampleResult(
         match=piece.match,
         piece=piece,
@@ -192,7 +205,7 @@ def _enter(competition: Competition, kind: str, count: int, by: User) -> None:
     )
 
 
-def _document() -> dict[str, Any]:
+def _document(field: Field) -> dict[str, Any]:
     now = clock.now()
     return {
         "competition": {
@@ -203,13 +216,13 @@ def _document() -> dict[str, Any]:
             "public": True,
         },
         "rules": {"shape": [64, 64, 3], "classes": 10, "query_budget": QUERIES},
-        "tracks": {kind: {"title": kind.capitalize()} for kind in SIDES},
+        "tracks": {kind: {"title": kind.capitalize()} for kind in field.sides},
         "sample_sets": [
             {"name": name, "purpose": name, "source": "digits", "split": split, "count": count, "target_seed": 7}
             for name, split, count in (
                 ("development", "dev", 10),
                 ("validation", "validation", 20),
-                ("final", "final", SAMPLES),
+                ("final", "final", field.samples),
             )
         ],
     }

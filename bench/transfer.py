@@ -8,7 +8,6 @@ from __future__ import annotations
 import importlib
 import os
 import tempfile
-import time
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -16,12 +15,11 @@ from statistics import median, quantiles
 from typing import Any
 
 import django
-from django.apps import apps
 from django.db import connection
 from django.db.models import OuterRef, Subquery
 
 from bench.interleaved import say
-from bench.pages import database_seconds, own_database
+from bench.pages import database_seconds, own_database, processor_seconds
 from bench.report import Section, table
 from bench.sizes import sized
 from bench.tables import make_tables
@@ -48,22 +46,19 @@ def measure() -> Section:
         say("transfer: creating the site")
         make_tables()
         try:
-            return _measure()
+            return _measure(Path(folder))
         finally:
             connection.close()
 
 
-def _measure() -> Section:
+def _measure(folder: Path) -> Section:
     # modules that import models wait until Django is set up
     site = importlib.import_module("bench.transfer_site")
     ranking = importlib.import_module("formats.transfer.tournaments.ranking")
     models = importlib.import_module("formats.transfer.tournaments.models")
-    tournament = site.make_leaderboard()
+    tournament = site.make_leaderboard(folder / "images", side=64, classes=10)
     say("transfer: counting the runs that are played already")
-    folder = importlib.import_module("formats.transfer.tournaments.migrations").__path__[0]
-    [migration] = Path(folder).glob("*_totals_of_pairs.py")
-    module = f"formats.transfer.tournaments.migrations.{migration.stem}"
-    counted = _timed(lambda: importlib.import_module(module).count_played_runs(apps, None))
+    counted = _timed(site.count_played_runs)
     site.analyse()
     runs = models.DefenceRun.objects.count()
     rows: list[list[str]] = []
@@ -216,9 +211,9 @@ def _modules(*names: str) -> tuple[Any, ...]:
 
 def _timed(work: Callable[[], object]) -> float:
     """Return the processor seconds of the work, here and in the database: load on the host changes them little."""
-    start = time.process_time() + database_seconds()
+    start = processor_seconds()
     work()
-    return time.process_time() + database_seconds() - start
+    return processor_seconds() - start
 
 
 def _used(work: Callable[[], object]) -> tuple[float, int]:

@@ -5,10 +5,14 @@ Import only after Django is set up.
 
 from __future__ import annotations
 
+import importlib
 from datetime import timedelta
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+from django.apps import apps
 from django.db import connection
 
 from accounts.models import Team, User
@@ -17,6 +21,10 @@ from competitions.models import Competition, Entry, SampleSet
 from competitions.sample_store import draw, samples_of
 from competitions.services import import_competition
 from core import clock
+from evaluation.datasets.base import Dataset, Reading
+from evaluation.datasets.prepared_store import prepare
+from evaluation.domain.images import ImageShape
+from evaluation.domain.samples import Sample
 from evaluation.formats.transfer.results import NO_LABEL
 from formats.transfer.tournaments import services
 from formats.transfer.tournaments.engine_adapter import repeats_due
@@ -29,20 +37,29 @@ SIDES = sized(
     {"attack": 91, "targeted_attack": 65, "defence": 107}, smallest={"attack": 3, "targeted_attack": 2, "defence": 3}
 )
 BATCHES, IMAGES = sized(50, smallest=3), sized(100, smallest=4)
-RESULTS = sized(1000, smallest=10)
-"""Number of different results of runs of defences, which are copied to all of them."""
+RESULTS = sized(20, smallest=3)
+"""Number of different results of runs of defences on each batch, which are copied to all of them."""
 
 DAYS = 8.4
 """Time over which they are spread: some 100,000 runs on a day."""
 
 
-def make_leaderboard() -> Tournament:
-    """Create a tournament in which every attack has met every defence on every batch, each of a team of its own."""
-    sets = (("development", "dev", 4), ("validation", "validation", IMAGES))
+def make_leaderboard(folder: Path, side: int, classes: int) -> Tournament:
+    """Create a tournament in which every attack has met every defence on every batch, each of a team of its own.
+
+    The images of random pixels, of `side` x `side`, are prepared in `folder`. The set of the final has no image twice;
+    on the leaderboard every batch has the same ones.
+    """
+    names = tuple(f"class {number}" for number in range(classes))
+    counts = {"development": 8, "validation": IMAGES, "final": IMAGES * BATCHES}
+    splits = {name: partial(_random_images, count, side, classes) for name, count in counts.items()}
+    made = Dataset("random", names, ImageShape(side, side, 3), splits)
+    common = {"source": f"folder:{folder}", "target_seed": 7}
+    prepare(made, "folder", folder, on_image=lambda split, total: None)
     competition = import_competition(
         {
             "competition": {
-                "slug": "bench",
+                "slug": "bench-transfer",
                 "title": "Bench",
                 "starts_at": clock.now() - timedelta(days=60),
                 "ends_at": clock.now() + timedelta(days=30),
@@ -51,31 +68,53 @@ def make_leaderboard() -> Tournament:
             "rules": {
                 "format": "transfer",
                 "name": "bench",
-                "shape": [64, 64, 3],
-                "classes": 10,
+                "shape": [side, side, 3],
+                "classes": classes,
                 "batch_images": IMAGES,
                 "epsilons": [4, 8, 12, 16],
                 "batch_seconds": 500.0,
             },
             "tracks": {name: {"title": name, "quota": 5} for name in SIDES},
             "sample_sets": [
-                {"name": name, "purpose": name, "source": "digits", "split": split, "count": count, "target_seed": 7}
-                for name, split, count in sets
+                common | {"name": name, "purpose": name, "split": name, "count": count}
+                for name, count in counts.items()
             ],
         }
     )
     validation = competition.sample_sets.get(purpose="validation")
-    digest = draw(validation, list(range(IMAGES)) * BATCHES)  # every batch has the same images
+    digest = draw(validation, list(range(IMAGES)) * BATCHES)
     SampleSet.objects.filter(pk=validation.pk).update(digest=digest, count=IMAGES * BATCHES)
     tournament = services.make_tournament(competition)
     for track, count in SIDES.items():
         _enter(tournament, [submit(competition, track, f"{track}-{number}") for number in range(count)])
+    play(tournament)
+    return tournament
+
+
+def _random_images(size: int, side: int, classes: int, count: int | None) -> Reading:
+    random = np.random.default_rng(size)  # splits differ in their sizes, and so in their images
+    size = size if count is None else min(size, count)
+    samples = (
+        Sample(number, random.integers(256, size=(side, side, 3), dtype=np.uint8), number % classes)
+        for number in range(size)
+    )
+    return Reading(size, samples)
+
+
+def play(tournament: Tournament) -> None:
+    """Write all runs of a tournament that has none, played. Nothing counts them for its pairs (`count_played_runs`)."""
     _attack(tournament)
     _label(tournament)
     for defence in Player.objects.filter(track_name="defence"):
         repeat(tournament, defence)
     analyse()
-    return tournament
+
+
+def count_played_runs() -> None:
+    """Count the runs of a site whose pairs have no totals, as its migration does."""
+    folder = importlib.import_module("formats.transfer.tournaments.migrations").__path__[0]
+    [migration] = Path(folder).glob("*_totals_of_pairs.py")
+    importlib.import_module(f"formats.transfer.tournaments.migrations.{migration.stem}").count_played_runs(apps, None)
 
 
 def submit(competition: Competition, track: str, name: str) -> Submission:
@@ -110,12 +149,17 @@ def analyse() -> None:
         cursor.execute("ANALYZE")
 
 
-def labels_of(tournament: Tournament, random: np.random.Generator, strength: float) -> dict[str, Any]:
-    """Return a result of a defence that is right with the probability `strength`; one in fifty omits images."""
-    samples = samples_of(tournament.sample_set)[:IMAGES]
+def labels_of(tournament: Tournament, random: np.random.Generator, strength: float, batch: int = 0) -> dict[str, Any]:
+    """Return a result of a defence that is right with the probability `strength`; one in fifty omits images.
+
+    On a leaderboard every batch has the same images.
+    """
+    samples = samples_of(tournament.sample_set)[batch * IMAGES : (batch + 1) * IMAGES]
     truth = np.array([sample.label for sample in samples])
     targets = np.array([-2 if sample.target is None else sample.target for sample in samples])
-    labels = np.where(random.random(IMAGES) < strength, truth, random.integers(0, 10, IMAGES))
+    labels = np.where(
+        random.random(IMAGES) < strength, truth, random.integers(0, len(tournament.sample_set.class_names), IMAGES)
+    )
     if random.random() < 0.02:
         labels[random.random(IMAGES) < 0.3] = NO_LABEL
     return {
@@ -156,20 +200,20 @@ def _attack(tournament: Tournament) -> None:
 
 
 def _label(tournament: Tournament) -> None:
-    """Create the run of every defence on every run of an attack, each with the result of one of `RESULTS`."""
+    """Create the run of every defence on every run of an attack, each with one of the `RESULTS` of its batch."""
     random, now = np.random.default_rng(0), clock.now()
     first = Player.objects.filter(track_name="attack").order_by("pk")[0]
     templates = AttackRun.objects.bulk_create(
         AttackRun(tournament=tournament, attack=first, batch=BATCHES + number, epsilon=4, images=IMAGES)
-        for number in range(RESULTS)
+        for number in range(RESULTS * BATCHES)
     )
     defence = Player.objects.filter(track_name="defence").order_by("pk")[0]
     rows = DefenceRun.objects.bulk_create(
         DefenceRun(
             attack_run=template, defence=defence, state=Run.State.PLAYED, fence=1,
             entry=Entry.objects.order_by("pk")[number % sum(SIDES.values())],
-            played_at=now - timedelta(days=DAYS * number / RESULTS),
-            **labels_of(tournament, random, random.uniform(0.3, 0.95)),
+            played_at=now - timedelta(days=DAYS * number / (RESULTS * BATCHES)),
+            **labels_of(tournament, random, random.uniform(0.3, 0.95), number % BATCHES),
         )
         for number, template in enumerate(templates)
     )  # fmt: skip
@@ -184,14 +228,15 @@ def _label(tournament: Tournament) -> None:
             ", ".join(own.get(column, f'result."{column}"') for column in copied),
             "from tournaments_attackrun run join submissions_player attack on attack.id = run.attack_id",
             "join submissions_player defence on defence.track_name = 'defence'",
-            "join tournaments_defencerun result on result.id = %s + (run.id * 31 + defence.id * 17) %% %s",
-            "where run.state = 'played'",
+            "join tournaments_defencerun result",
+            "on result.id = %s + (run.id * 31 + defence.id * 17) %% %s * %s + run.batch",
+            "where run.state = 'played' and run.tournament_id = %s",
         )
     )
     with connection.cursor() as cursor:
         if connection.vendor == "postgresql":
             cursor.execute("set session_replication_role = replica")  # without looking up each foreign key
-        cursor.execute(statement, [rows[0].pk, RESULTS])
+        cursor.execute(statement, [rows[0].pk, RESULTS, BATCHES, tournament.pk])
         if connection.vendor == "postgresql":
             cursor.execute("set session_replication_role = origin")
     AttackRun.objects.filter(pk__in=[each.pk for each in templates]).delete()

@@ -40,6 +40,7 @@ def draw_samples(*, source: SampleSet, count: int, salt: str) -> Draw:
     _check_source(source, count)
     shown = list(shown_sets())
     _check_unseen(source, shown)
+    order = secret_order(source.count, salt)[:count]
     drawn = SampleSet(
         competition=source.competition,
         purpose=source.purpose,
@@ -47,11 +48,12 @@ def draw_samples(*, source: SampleSet, count: int, salt: str) -> Draw:
         split=source.split,
         count=count,
         target_seed=source.target_seed,
-        digest=draw(source, secret_order(source.count, salt)[:count]),
+        digest=draw(source, order),
         class_names=source.class_names,
         drawn_from=source,
     )
-    hashes = sample_hashes(drawn, salt)
+    of_source = sample_hashes(source, salt)
+    hashes = [of_source[number] for number in order]
     if len(set(hashes)) < count:
         raise Refusal(f"{source} contains a sample twice", fix="import a set without duplicate images")
     return Draw(source, drawn, commitment_to(hashes), frozenset(other.pk for other in shown))

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import hashlib
-import io
+import math
+import os
 import secrets
+from contextlib import contextmanager
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from tempfile import SpooledTemporaryFile
+from typing import IO, TYPE_CHECKING
 
 import numpy as np
 
 from competitions.data_set_models import PREFIX, UploadedDataSet
 from core import object_store
-from core.errors import Fault, Refusal
+from core.errors import Fault, HostFault, Refusal
 from evaluation.bundle.canonical_json import commitment_of
 from evaluation.bundle.sample_hash import salted_hash
 from evaluation.datasets.base import Dataset, with_targets
@@ -22,7 +25,7 @@ from evaluation.domain.samples import Sample
 from evaluation.scoring.distances import worst_case
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Sequence
+    from collections.abc import Container, Iterator, Sequence
 
     from competitions.models import SampleSet
     from competitions.rules_reader import Rules
@@ -32,6 +35,9 @@ UPLOADED = "uploaded"
 
 _MAX_BYTES = 256 << 20
 """Part of a split that is searched for further images: 21,845 images of 64 x 64 x 3."""
+
+_IN_MEMORY = 64 << 20
+"""Bytes of a set that is written in memory; a larger one goes through a temporary file."""
 
 
 def keep_samples(
@@ -48,7 +54,7 @@ def keep_samples(
         chosen: Sequence[Sample] = _in_secret_order(dataset, split, skip, count, salt)
     else:
         chosen = dataset.samples(split, skip + count)[skip:]
-    return object_store.put(_pack(with_targets(chosen, dataset.classes, target_seed))), dataset.class_names
+    return _keep(with_targets(chosen, dataset.classes, target_seed)), dataset.class_names
 
 
 def secret_order(count: int, salt: str) -> list[int]:
@@ -98,7 +104,7 @@ def keep_further_samples(
             fix="add images to the split, or import another validation set",
         )
     chosen = secrets.SystemRandom().sample(further, count)
-    return object_store.put(_pack(with_targets(chosen, dataset.classes, target_seed)))
+    return _keep(with_targets(chosen, dataset.classes, target_seed))
 
 
 def _matching_dataset(source: str, rules: Rules) -> Dataset:
@@ -140,7 +146,7 @@ def draw(sample_set: SampleSet, order: Sequence[int]) -> str:
     Images, labels and targets do not change. Raise `Fault` if the set is damaged.
     """
     samples = samples_of(sample_set)
-    return object_store.put(_pack([samples[number] for number in order]))
+    return _keep([samples[number] for number in order])
 
 
 def commitment_to(hashes: Sequence[str]) -> str:
@@ -168,40 +174,60 @@ def worst_cases(sample_set: SampleSet) -> tuple[float, ...]:
     return tuple(worst_case(sample.image) for sample in samples_of(sample_set))
 
 
-def _pack(samples: Sequence[Sample]) -> bytes:
-    """Return the samples as bytes; equal samples give equal bytes (a zip would contain times)."""
-    file = io.BytesIO()
-    for array in (
-        np.stack([sample.image for sample in samples]).astype(np.uint8),
-        np.array([sample.label for sample in samples], np.int16),
-        np.array([sample.target for sample in samples], np.int16),
-    ):
-        np.lib.format.write_array(file, array, version=(1, 0), allow_pickle=False)
-    return file.getvalue()
+def _keep(samples: Sequence[Sample]) -> str:
+    """Store the samples and return the digest; equal samples give equal bytes (a zip would contain times).
+
+    They are written one by one: a final of 2017 has 5,000 images, 1.3 GB.
+    """
+    file = SpooledTemporaryFile(max_size=_IN_MEMORY)  # noqa: SIM115 - put_open closes it
+    try:
+        images = {"descr": "|u1", "fortran_order": False, "shape": (len(samples), *samples[0].image.shape)}
+        np.lib.format.write_array_header_1_0(file, images)
+        for sample in samples:
+            file.write(sample.image.astype(np.uint8).tobytes())
+        for column in ([sample.label for sample in samples], [sample.target for sample in samples]):
+            np.lib.format.write_array(file, np.array(column, np.int16), version=(1, 0), allow_pickle=False)
+    except OSError as error:
+        file.close()
+        raise HostFault(f"the samples cannot be written: {error}") from error
+    return object_store.put_open(file)
 
 
 @lru_cache(maxsize=8)
 def _classes(digest: str) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    with object_store.open_object(digest) as file:
-        try:
-            _, labels, targets = (np.lib.format.read_array(file, allow_pickle=False) for _ in range(3))
-        except ValueError as error:
-            raise Fault(f"the samples {digest} cannot be read: {error}") from error
+    with object_store.open_object(digest) as file, _damage(digest):
+        count, size = _images(file)
+        file.seek(count * size, os.SEEK_CUR)
+        labels, targets = (np.lib.format.read_array(file, allow_pickle=False) for _ in range(2))
     return tuple(labels.tolist()), tuple(targets.tolist())
+
+
+def _images(file: IO[bytes]) -> tuple[int, int]:
+    """Return the number of images of a set, which follow, and the bytes of each."""
+    np.lib.format.read_magic(file)
+    (count, *shape), _, _ = np.lib.format.read_array_header_1_0(file)
+    return count, math.prod(shape)
+
+
+@contextmanager
+def _damage(digest: str) -> Iterator[None]:
+    try:
+        yield
+    except ValueError as error:
+        raise Fault(f"the samples {digest} cannot be read: {error}") from error
 
 
 @lru_cache(maxsize=8)
 def _image_hashes(digest: str) -> frozenset[bytes]:
-    return frozenset(map(image_hash, _unpack(digest)))
+    with object_store.open_checked(digest) as file, _damage(digest):
+        count, size = _images(file)
+        return frozenset(hashlib.sha256(file.read(size)).digest() for _ in range(count))
 
 
 @lru_cache(maxsize=8)
 def _unpack(digest: str) -> tuple[Sample, ...]:
-    file = io.BytesIO(object_store.get(digest))
-    try:
+    with object_store.open_checked(digest) as file, _damage(digest):
         images, labels, targets = (np.lib.format.read_array(file, allow_pickle=False) for _ in range(3))
-    except ValueError as error:
-        raise Fault(f"the samples {digest} cannot be read: {error}") from error
     images.setflags(write=False)
     return tuple(
         Sample(number, image, int(label), int(target))

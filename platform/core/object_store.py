@@ -24,6 +24,8 @@ from core.errors import HostFault
 _CHECK_BYTES = 4 << 20
 """More than the images and the trace of a piece need."""
 
+_DAMAGED = "object {} is damaged: its bytes have another digest"
+
 
 class ObjectFolder(FileSystemStorage):
     """A local folder in which a file is complete and on the disk, or not there.
@@ -83,7 +85,7 @@ def get(digest: str, area: str = "") -> bytes:
     with open_object(digest, area) as file:
         content = file.read()
     if hashlib.sha256(content).hexdigest() != digest:
-        raise HostFault(f"object {digest} is damaged: its bytes have another digest")
+        raise HostFault(_DAMAGED.format(digest))
     return content
 
 
@@ -91,6 +93,16 @@ def open_object(digest: str, area: str = "") -> IO[bytes]:
     """Open the object `digest`, which may be large. Raise `HostFault` if it is missing."""
     with _faults(f"object {digest} cannot be read"):
         return cast("IO[bytes]", _storage().open(_name(digest, area)))
+
+
+def open_checked(digest: str) -> IO[bytes]:
+    """Open the object `digest` after reading all of it once. Raise `HostFault` if it is missing or damaged."""
+    file = open_object(digest)
+    if hashlib.file_digest(file, "sha256").hexdigest() != digest:  # type: ignore[arg-type]
+        file.close()
+        raise HostFault(_DAMAGED.format(digest))
+    file.seek(0)
+    return file
 
 
 def size(digest: str, area: str = "") -> int | None:

@@ -49,6 +49,7 @@ def test_smaller_sample_sets_keep_their_places_in_the_split_and_the_file_is_unch
     }
     assert [smaller[each["name"]].get("skip", 0) for each in document["sample_sets"]] == [0, 500, 700, 900, 1100]
     assert document["sample_sets"][1]["count"] == 200, "the file's own numbers stay"
+    assert with_at_most(4, document)["rounds"] == document["rounds"], "the demo plays them in the file's windows"
 
 
 @pytest.mark.parametrize("days", [-20, 20])

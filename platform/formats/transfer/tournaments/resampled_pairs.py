@@ -18,6 +18,7 @@ from submissions.models import Player
 
 _NUMBER = np.dtype("<u4")
 _SIZE = 4 * RESAMPLES * _NUMBER.itemsize
+_PAIR = ("tournament", "attack", "defence")
 
 
 def keep_sums(
@@ -42,12 +43,14 @@ def keep_sums(
     progress = progress_of_players(tournament, len(sizes), attacks=[attack.pk for attack in lacking])
     unfinished: dict[tuple[str, str], PairSums] = {}
     for attack, own in lacking.items():
+        totals = []
         for defence, sums in zip(own, pair_sums(images_of(tournament, [attack], own), epsilons), strict=True):
             if progress.pair_is_played(attack.pk, defence.pk):
-                total, _ = PairTotal.objects.get_or_create(tournament=tournament, attack=attack, defence=defence)
-                PairTotal.objects.filter(pk=total.pk).update(resampled=_packed(sums))
+                totals.append(PairTotal(tournament=tournament, attack=attack, defence=defence, resampled=_packed(sums)))
             else:
                 unfinished[str(attack.pk), str(defence.pk)] = sums
+        # of a total that is there, nothing else changes
+        PairTotal.objects.bulk_create(totals, update_conflicts=True, update_fields=["resampled"], unique_fields=_PAIR)
     return unfinished
 
 
