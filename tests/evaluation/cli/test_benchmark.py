@@ -73,6 +73,8 @@ def test_it_writes_results_figures_and_a_report(
     page = (out / "index.html").read_text()
     assert "Robustness benchmark" in page
     assert "first" in page
+    assert "<dt>Fixed budgets</dt><dd>L\N{INFINITY} 0.03137</dd>" in page
+    assert page.count("<dt>Seed</dt>") == 1
     assert {path.suffix for path in (out / "figures").iterdir()} == {".svg", ".csv"}
     assert len((out / "runs.csv").read_text().splitlines()) == 1 + len(rows)
 
