@@ -200,7 +200,7 @@ class DeepDefenseLoss:
     `ratio` is the L2 norm of the change that takes an image to the boundary, over the norm of the image. An image that
     is labelled right adds weight * exp(-right * ratio), another one weight * exp(wrong * ratio); weights learn from the
     steps of the change as well. The steps are those of DeepFool, for the boundary between the label and the strongest
-    other class alone. Factors: authors' code.
+    other class alone. Statistics of batches stay as they are. Factors: authors' code.
     """
 
     weight: float = 15.0
@@ -209,9 +209,9 @@ class DeepDefenseLoss:
     steps: int = 2
 
     def __call__(self, network: nn.Module, images: Tensor, labels: Tensor, done: float, size: float = 1.0) -> Tensor:
-        logits = network(images).float()
         was_training = network.training
-        ratios = self._ratios(network.eval(), images, labels)
+        network.eval()  # one network for both parts: batches would have statistics of their own
+        logits, ratios = network(images).float(), self._ratios(network, images, labels)
         network.train(was_training)
         exponents = torch.where(logits.argmax(1) == labels, -self.right, self.wrong) * ratios
         return functional.cross_entropy(logits, labels) + self.weight * exponents.exp().mean()

@@ -110,9 +110,9 @@ def _cifar_recipe(name: str, ball: Ball) -> TrainingRecipe:
     elif name == ENSEMBLE_AT:
         loss = EnsembleLoss(ball, cifar_sources())
     elif name == CONVEX:
-        return TrainingRecipe(ConvexLoss(ball), 4, 64, 0.05, CropAndFlip())
+        return TrainingRecipe(ConvexLoss(ball), 4, 64, 0.02, CropAndFlip())
     elif name == DEEP_DEFENSE:
-        return TrainingRecipe(DeepDefenseLoss(), 2, 128, 0.02, CropAndFlip())
+        return TrainingRecipe(DeepDefenseLoss(), 1, 128, 0.002, CropAndFlip())
     else:
         loss = _loss(name, ball, 0.0)
     return TrainingRecipe(loss, 8, 128, 0.2, CropAndFlip())
