@@ -114,6 +114,9 @@ _CIFAR_10 = (
         lambda: _trained("convex", ConvexNet()),
     ),
     BundledModel(
+        "cifar10-deep-defense", "DeepDefense", CIFAR_10, 10, lambda: _trained("deep-defense", CifarResNet())
+    ),
+    BundledModel(
         "cifar10-adp", "ADP, 3 networks", CIFAR_10, 10,
         lambda: _trained("adp", Ensemble(CifarResNet() for _ in range(3))),
     ),
@@ -154,10 +157,6 @@ BUNDLED: Mapping[str, BundledModel] = {each.name: each for each in (*_DIGITS, *_
 """All bundled models by name."""
 
 NOT_INCLUDED = (
-    MissingDefence(
-        "DeepDefense", CIFAR_10,
-        "no bundled weights; `gauntlet train deep-defense --arch cifar-resnet --start WEIGHTS` trains a small network",
-    ),
     MissingDefence(
         "Ens-AT", "imagenet",
         "trained on ImageNet; for CIFAR-10 `gauntlet train ensemble-at --arch cifar-resnet --norm linf` trains one",
