@@ -15,7 +15,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from bench.interleaved import Spread, ratios, take_turns
+from bench.interleaved import Spread, ratios, say, take_turns
 from bench.programs import ROOT, NotAvailableError
 from bench.report import Section, table
 from bench.sizes import sized
@@ -39,7 +39,7 @@ from evaluation.formats.curves.runner.run import as_tensor
 from evaluation.formats.curves.runner.settings import FIRST_BUDGETS, SMALL_IMAGES
 from evaluation.formats.curves.threat_models import Capability, Norm
 
-IMAGES = sized(20, smallest=1)
+IMAGES = sized(10, smallest=1)
 ROUNDS = sized(3, smallest=1)
 COMPARED = sized(slice(None), smallest=slice(None, None, 3))
 C_STEPS = sized(100, smallest=2)
@@ -47,6 +47,9 @@ C_STEPS = sized(100, smallest=2)
 CS = sized(11, smallest=2)
 """How many c are tried."""
 QUERIES = sized(500, smallest=5)
+LEAST_SECONDS = sized(0.5, smallest=0.0)
+"""Processor time of a measurement: shorter attacks are run several times."""
+HEADER = ["images/s of processor time, one thread", "here", "foolbox", "torchattacks", "target", "here / faster"]
 TORCHATTACKS = ROOT / ".venv-bench" / "torchattacks"
 
 Run = Callable[[], object]
@@ -128,10 +131,10 @@ def measure() -> Section:
             named = {"here": each.ours, "foolbox": each.foolbox, "torchattacks": each.torchattacks}
             contenders = {name: partial(_seconds, run) for name, run in named.items() if run is not None}
             rows.append(_row(each, take_turns(f"benchmark, {each.title}", contenders, ROUNDS)))
+            say("benchmark, " + ", ".join(f"{name} {cell}" for name, cell in zip(HEADER, rows[-1], strict=True)))
     finally:
         torch.set_num_threads(threads)
-    header = ["images/s of processor time, one thread", "here", "foolbox", "torchattacks", "target", "here / faster"]
-    return Section("Attacks of the benchmark", table(header, rows))
+    return Section("Attacks of the benchmark", table(HEADER, rows))
 
 
 def comparisons(of: _Setting) -> list[Comparison]:
@@ -239,10 +242,13 @@ def _setting() -> _Setting:
 
 
 def _seconds(run: Run) -> float:
+    """Return the mean processor time of as many runs as take the least time."""
     torch.manual_seed(0)
-    begun = time.process_time()
-    run()
-    return time.process_time() - begun
+    begun, runs, spent = time.process_time(), 0, 0.0
+    while not runs or spent < LEAST_SECONDS:
+        run()
+        runs, spent = runs + 1, time.process_time() - begun
+    return spent / runs
 
 
 def _row(each: Comparison, seconds: Mapping[str, Sequence[float]]) -> list[str]:

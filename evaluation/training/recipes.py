@@ -10,6 +10,7 @@ from evaluation.training.losses import (
     Ball,
     ConvexLoss,
     DdnLoss,
+    DeepDefenseLoss,
     DiversityLoss,
     EnsembleLoss,
     LogitPairingLoss,
@@ -39,10 +40,10 @@ CIFAR_RESNET, CIFAR_DENOISING, CIFAR_CONVEX = "cifar-resnet", "cifar-denoising",
 CIFAR_ARCHITECTURES = (CIFAR_RESNET, CIFAR_DENOISING, CIFAR_CONVEX)
 """The architectures for CIFAR-10: the network of the defences, the same with feature denoising, and one with bounds."""
 
-ADP, RSE = "adp", "rse"
-CIFAR_RECIPES = (ADP, RSE, ENSEMBLE_AT)
-"""Recipes for the first alone: adaptive diversity promoting training of three networks, random self-ensemble, and
-ensemble adversarial training."""
+ADP, RSE, DEEP_DEFENSE = "adp", "rse", "deep-defense"
+CIFAR_RECIPES = (ADP, RSE, ENSEMBLE_AT, DEEP_DEFENSE)
+"""Recipes for the first alone: adaptive diversity promoting training of three networks, random self-ensemble,
+ensemble adversarial training, and DeepDefense, which begins with trained weights."""
 
 MEMBERS = 3
 """Networks of the recipe adp."""
@@ -109,7 +110,9 @@ def _cifar_recipe(name: str, ball: Ball) -> TrainingRecipe:
     elif name == ENSEMBLE_AT:
         loss = EnsembleLoss(ball, cifar_sources())
     elif name == CONVEX:
-        return TrainingRecipe(ConvexLoss(ball), 4, 64, 0.05, CropAndFlip())
+        return TrainingRecipe(ConvexLoss(ball), 4, 64, 0.02, CropAndFlip())
+    elif name == DEEP_DEFENSE:
+        return TrainingRecipe(DeepDefenseLoss(), 1, 128, 0.002, CropAndFlip())
     else:
         loss = _loss(name, ball, 0.0)
     return TrainingRecipe(loss, 8, 128, 0.2, CropAndFlip())

@@ -184,6 +184,7 @@ def sign_in(page: Page, site: Site, name: str) -> None:
     page.fill("input[name=password]", password)
     page.press("input[name=password]", "Enter")
     page.wait_for_url(lambda address: "/login" not in address)
+    assert problems_of(page) == []  # with a message: "Signed in."
 
 
 def test_a_team_replays_the_path_of_its_attack(site: Site, browser: Browser) -> None:

@@ -17,6 +17,28 @@ def load():
     torch.manual_seed({seed})
     return nn.Sequential(nn.AvgPool2d(8), nn.Flatten(), nn.Linear(192, 10))
 """
+KILLED = """
+import multiprocessing, os, signal
+from pathlib import Path
+import torch
+from torch import nn
+KILL = Path(__file__).with_name("kill")
+class Network(nn.Module):
+    def __init__(self):
+        super().__init__()
+        torch.manual_seed(0)
+        self.layers = nn.Sequential(nn.AvgPool2d(8), nn.Flatten(), nn.Linear(192, 10))
+        self.calls = 0
+    def forward(self, images):
+        self.calls += 1
+        if self.calls > 2 and multiprocessing.parent_process() and KILL.exists():  # the first two are checks
+            KILL.unlink()
+            os.kill(os.getpid(), signal.SIGKILL)
+        return self.layers(images)
+load = Network
+"""
+"""Kills its process once, if that is one of several."""
+
 RUNS = ("fgsm", "bim", "transfer-fgsm", "nes")
 
 
@@ -51,6 +73,8 @@ def test_it_writes_results_figures_and_a_report(
     page = (out / "index.html").read_text()
     assert "Robustness benchmark" in page
     assert "first" in page
+    assert "<dt>Fixed budgets</dt><dd>L\N{INFINITY} 0.03137</dd>" in page
+    assert page.count("<dt>Seed</dt>") == 1
     assert {path.suffix for path in (out / "figures").iterdir()} == {".svg", ".csv"}
     assert len((out / "runs.csv").read_text().splitlines()) == 1 + len(rows)
 
@@ -77,12 +101,26 @@ def test_an_interrupted_benchmark_goes_on_where_it_was(
         assert (out / "results" / path.name).read_bytes() == path.read_bytes()
 
 
-def test_processes_and_a_second_call_change_no_result(
+def test_scores_that_are_no_numbers_end_a_run_and_leave_what_was_done(
+    models: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    answer = "return self.layers(images) / (self.calls < 5)"  # by 0 in the second run
+    Path(models[0]).write_text(KILLED.replace("return self.layers(images)", answer))
+    assert benchmark(models[:1], tmp_path / "out", "--attacks", "fgsm,bim") == 2
+    assert "first answered scores that are not finite" in capsys.readouterr().err
+    assert [path.stem for path in (tmp_path / "out" / "results").iterdir()] == ["first--fgsm--untargeted--linf"]
+
+
+def test_processes_one_that_is_killed_and_a_second_call_change_no_result(
     models: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     options = ["--attacks", "fgsm,autoattack", "--samples", "2", "--fixed-budget", "linf=0.9"]
     whole, out = tmp_path / "whole", tmp_path / "out"
+    Path(models[0]).write_text(KILLED)
     assert benchmark(models[:1], whole, *options) == 0
+    (tmp_path / "kill").touch()
+    assert benchmark(models[:1], out, *options, "--processes", "2") == 4
+    assert "a process of the benchmark was killed; the same command goes on" in capsys.readouterr().err
     assert benchmark(models[:1], out, *options, "--processes", "2") == 0
     monkeypatch.setattr(run, "play_batch", None)
     assert benchmark(models[:1], out, *options) == 0

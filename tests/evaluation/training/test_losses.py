@@ -16,6 +16,7 @@ from evaluation.training.adversary import ddn, l2_pgd, linf_pgd
 from evaluation.training.losses import (
     Ball,
     DdnLoss,
+    DeepDefenseLoss,
     DiversityLoss,
     LogitPairingLoss,
     Loss,
@@ -121,6 +122,31 @@ def test_diversity_training_rewards_members_whose_wrong_answers_differ(images: T
     assert value(DiversityLoss(entropy=2.0, diversity=0.5), Ensemble(members), images) == pytest.approx(
         expected, rel=1e-2
     )
+
+
+def test_deep_defense_penalises_a_near_boundary_of_right_images_and_a_far_one_of_wrong_images(images: Tensor) -> None:
+    network = nn.Sequential(nn.Flatten(), last := nn.Linear(48, 3))
+    logits, weight = logits_of(network, images), last.weight.detach().double().numpy()
+    penalties = []
+    for image, label in enumerate(LABELS.tolist()):
+        other = max({0, 1, 2} - {label}, key=logits[image].__getitem__)
+        lead = logits[image, other] - logits[image, label]
+        ratio = abs(lead) / np.linalg.norm(weight[other] - weight[label]) / np.linalg.norm(images[image])
+        penalties.append(np.exp(-25 * ratio if lead < 0 else 5 * ratio))
+    assert min(penalties) < 1 < max(penalties)
+    expected = cross_entropy(logits) + 15 * np.mean(penalties)
+    assert value(DeepDefenseLoss(), network, images) == pytest.approx(expected, rel=1e-4)
+
+
+def test_deep_defense_learns_from_how_the_perturbation_was_made(network: nn.Module, images: Tensor) -> None:
+    loss, images, weight = DeepDefenseLoss(), images.double(), next(network.double().parameters())
+    (gradient,) = torch.autograd.grad(loss(network, images, LABELS, 1.0), [weight])
+    direction, small = torch.randn_like(weight), 1e-5
+    weight.data += small * direction
+    above = loss(network, images, LABELS, 1.0)
+    weight.data -= 2 * small * direction
+    slope = (above - loss(network, images, LABELS, 1.0)) / (2 * small)
+    torch.testing.assert_close(slope, (gradient * direction).sum(), rtol=0.01, atol=0.0)
 
 
 def test_ddn_learns_from_the_nearest_adversarials_in_the_ball(network: nn.Module, images: Tensor) -> None:

@@ -221,6 +221,7 @@ def test_it_rejects_a_place_where_it_cannot_write(tmp_path: Path, made_up: MakeU
         ("ensemble-at", {"norm": "linf"}),
         ("adp", {}),
         ("rse", {}),
+        ("deep-defense", {}),
     ],
 )
 def test_the_network_for_cifar_10_is_trained_by_its_recipes(

@@ -13,7 +13,7 @@ from evaluation.formats.curves.attacks.decision_starts import start
 from evaluation.formats.curves.attacks.queries import Steps, affordable, ask
 from evaluation.formats.curves.threat_models import Capability, Knowledge, Norm
 
-_TINY = torch.finfo(torch.float32).tiny
+_TINY = 1e-12
 
 
 @dataclass(frozen=True)
@@ -42,8 +42,13 @@ class Boundary(Attack):
 
     def run(self, batch: AttackedBatch) -> None:
         images, rows = start(batch)
-        shape, walk = batch.images.shape[1:], _Walk(batch, self)
-        noise = Steps(batch, lambda which, count: batch.normal(which, count, *shape), shape.numel())
+        (channels, height, width), walk = batch.images.shape[1:], _Walk(batch, self)
+
+        def draw(which: Tensor, count: int) -> Tensor:
+            # in the order of memory of the images: operations on a mixture of both are slow
+            return batch.normal(which, count, height, width, channels).permute(0, 1, 4, 2, 3)
+
+        noise = Steps(batch, draw, channels * height * width)
         while len(rows := affordable(batch, rows, 1)):
             spheres, proposals = walk.propose(batch.of(rows, images), rows, noise.next(rows))
             measured = walk.steps[rows] % self.measured == 0
@@ -112,18 +117,18 @@ class _Walk:
         to_clean = clean - images
         length = lengths(to_clean).clamp(min=_TINY)
         step = expanded(self._spherical_steps[rows])
-        # noise is drawn channels first, images are channels last: operations on a mixture of both are slow
-        direction = (to_clean / length).contiguous()
-        along = (noise * direction).sum(dim=(1, 2, 3), keepdim=True)
-        noise = noise - direction.mul_(along)
-        noise.mul_(step * length / lengths(noise).clamp(min=_TINY))
-        spheres = noise.contiguous(memory_format=torch.channels_last).sub_(to_clean)
-        spheres.div_((step.square() + 1.0).sqrt()).add_(clean).clamp_(0.0, 1.0)
+        # the noise without its part towards the clean image, as long as the step, and back onto the sphere
+        along = (noise * to_clean).sum(dim=(1, 2, 3), keepdim=True)
+        across = (lengths(noise).square() - (along / length).square()).clamp(min=_TINY).sqrt()
+        share = step * length / across
+        shrink = 1.0 / (step.square() + 1.0).sqrt()
+        spheres = torch.addcmul(clean, noise, share * shrink)
+        spheres.addcmul_(to_clean, -(1.0 + share * along / length.square()) * shrink).clamp_(0.0, 1.0)
         # clipping has changed the distance, too
         to_clean = clean - spheres
         after = lengths(to_clean).clamp(min=_TINY)
         move = (expanded(self._source_steps[rows]) * length + after - length).clamp(min=0.0) / after
-        return spheres, to_clean.mul_(move).add_(spheres).clamp_(0.0, 1.0)
+        return spheres, torch.addcmul(spheres, to_clean, move).clamp_(0.0, 1.0)
 
     def end_steps(self, rows: Tensor, accepted: Tensor) -> None:
         """End the steps of rows that succeeded or tried all directions, and adapt the lengths of the next ones."""

@@ -40,6 +40,7 @@ class Square(Attack):
         rows = affordable(batch, rows_to_attack(batch), 1)
         if not len(rows):
             return
+        rows = batch.rows if len(rows) == len(batch.images) else rows
         channels = batch.images.shape[1]
         numbers = 2 + channels if batch.norm is Norm.LINF else 5 + channels
         steps = Steps(batch, lambda which, count: batch.uniform(which, count, numbers), numbers)
@@ -56,11 +57,11 @@ class Square(Attack):
             better = loss > losses[rows]
             images[rows[better]], losses[rows[better]] = proposals[better], loss[better]
             # 2. propose others
-            rows = affordable(batch, rows[~reached], 1)
+            rows = affordable(batch, rows[~reached] if reached.any() else rows, 1)
             if not len(rows):
                 return
             move = self._linf_move if batch.norm is Norm.LINF else self._l2_move
-            proposals = move(batch, images[rows], rows, steps.next(rows), iteration)
+            proposals = move(batch, batch.of(rows, images), rows, steps.next(rows), iteration)
             iteration += 1
 
     def share(self, iteration: int) -> float:
@@ -76,7 +77,7 @@ class Square(Attack):
         _, channels, height, width = images.shape
         side = min(max(round((self.share(iteration) * height * width) ** 0.5), 1), height, width)
         square = _SquareWindow(images, side, drawn[:, 0], drawn[:, 1])
-        clean, budgets = batch.images[rows], expanded(batch.budgets[rows])
+        clean, budgets = batch.of(rows, batch.images), expanded(batch.budgets[rows])
         changed = clean + budgets * _signs(drawn[:, 2:]).view(-1, channels, 1, 1)
         return torch.where(square.inside, changed, images)
 

@@ -14,7 +14,13 @@ from torch import nn
 from evaluation.baselines.bundled import DIGITS, FOLDER
 from evaluation.baselines.shared import lite_network, network
 from evaluation.domain.errors import Refusal
-from evaluation.formats.curves.defences.cifar_networks import RSE_DRAWS, CifarResNet, Ensemble, MeanOverDraws
+from evaluation.formats.curves.defences.cifar_networks import (
+    RSE_DRAWS,
+    CifarResNet,
+    ConvexNet,
+    Ensemble,
+    MeanOverDraws,
+)
 from evaluation.formats.curves.defences.input_transformations import BitReduction, Jpeg, RandMix, ResizeAndPad
 from evaluation.formats.curves.models.classifier import Classifier, NetworkClassifier
 from evaluation.formats.curves.models.model_file import digest_of
@@ -104,6 +110,13 @@ _CIFAR_10 = (
         "cifar10-trades", "TRADES, L-inf 0.031, 2 steps", CIFAR_10, 10, lambda: _trained("trades", CifarResNet())
     ),
     BundledModel(
+        "cifar10-convex", "Convex, certified bounds for L-inf 2/255", CIFAR_10, 10,
+        lambda: _trained("convex", ConvexNet()),
+    ),
+    BundledModel(
+        "cifar10-deep-defense", "DeepDefense", CIFAR_10, 10, lambda: _trained("deep-defense", CifarResNet())
+    ),
+    BundledModel(
         "cifar10-adp", "ADP, 3 networks", CIFAR_10, 10,
         lambda: _trained("adp", Ensemble(CifarResNet() for _ in range(3))),
     ),
@@ -144,11 +157,6 @@ BUNDLED: Mapping[str, BundledModel] = {each.name: each for each in (*_DIGITS, *_
 """All bundled models by name."""
 
 NOT_INCLUDED = (
-    MissingDefence("DeepDefense", CIFAR_10, "no recipe for its regulariser, derived through DeepFool"),
-    MissingDefence(
-        "Convex", CIFAR_10,
-        "no bundled weights; `gauntlet train convex --arch cifar-convex --norm linf` trains a small network",
-    ),
     MissingDefence(
         "Ens-AT", "imagenet",
         "trained on ImageNet; for CIFAR-10 `gauntlet train ensemble-at --arch cifar-resnet --norm linf` trains one",

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from collections.abc import Mapping, Sequence, Set
 from pathlib import Path
-from typing import Any
 
 from evaluation.charts.svg_file import svg_file
 from evaluation.formats.curves.report.figures import NORM_NAMES, Value, figures
@@ -15,6 +13,7 @@ from evaluation.formats.curves.report.tables import run_table, table_3
 from evaluation.formats.curves.results import Results
 from evaluation.formats.curves.runner.settings import BenchmarkSettings
 from evaluation.formats.curves.scoring.suspicions import suspicions
+from evaluation.formats.curves.threat_models import Norm
 from evaluation.report.page import Context, render
 
 _PACKAGE = "evaluation.formats.curves.report"
@@ -42,25 +41,22 @@ def write_report(
         (out / path).parent.mkdir(parents=True, exist_ok=True)
         (out / path).write_text(json.dumps(card, indent=2) + "\n", encoding="utf-8")
     (out / "runs.csv").write_text(run_table(results).csv(), encoding="utf-8")
-    (out / "index.html").write_text(report(results, context, asdict(settings), warnings), encoding="utf-8")
+    (out / "index.html").write_text(report(results, context, settings, warnings), encoding="utf-8")
 
 
 def report(
     results: Sequence[Results],
     context: Context,
-    settings: dict[str, Any],
+    settings: BenchmarkSettings,
     warnings: Mapping[str, Sequence[str]],
 ) -> str:
-    """Return the page of some results; `settings` are shown as they are.
-
-    `warnings` are those of AutoAttack about the models that it attacked.
-    """
+    """Return the page of some results; `warnings` are those of AutoAttack about the models that it attacked."""
     models = list(dict.fromkeys(each.model for each in results))
     return render(
         _PACKAGE,
         "benchmark.html",
         context,
-        settings,
+        _shown(settings, {each.threat_model.norm for each in results}),
         models=models,
         attacks=list(dict.fromkeys(each.attack for each in results)),
         tables=table_3(results),
@@ -70,3 +66,18 @@ def report(
         runs=run_table(results),
         names=NORM_NAMES,
     )
+
+
+def _shown(settings: BenchmarkSettings, norms: Set[Norm]) -> dict[str, str]:
+    """Return the settings beside the seed as texts, with the budgets of some norms."""
+
+    def budgets(all_norms: Mapping[Norm, float]) -> str:
+        return ", ".join(f"{NORM_NAMES[norm]} {budget:.4g}" for norm, budget in all_norms.items() if norm in norms)
+
+    return {
+        "batch": str(settings.batch),
+        "query limit": str(settings.query_limit),
+        "fixed budgets": budgets(settings.fixed_budgets),
+        "first budgets": budgets(settings.first_budgets),
+        "halvings": str(settings.halvings),
+    }

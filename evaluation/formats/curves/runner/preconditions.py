@@ -39,8 +39,9 @@ def require_samples(samples: Sequence[Sample], classes: int) -> None:
 
 
 def require_model(model: Classifier, samples: Sequence[Sample]) -> None:
-    """Raise `Refusal` if a model fails on the images, or answers them in different ways and does not declare it."""
+    """Raise `Refusal` if a model fails on the images, changes them, or is random and does not declare it."""
     images = as_tensor(samples[:ASKED_TWICE]).to(model.device)
+    given = images.clone()
     try:
         first = _answers(model, images)
     except (RuntimeError, ValueError, TypeError, IndexError) as error:  # what layers raise for images of another shape
@@ -48,6 +49,11 @@ def require_model(model: Classifier, samples: Sequence[Sample]) -> None:
             f"{model.name} fails on images of shape {tuple(images.shape[1:])}: {error}",
             fix="name the data set that it is for, or correct its network",
         ) from error
+    if not images.equal(given):
+        raise Refusal(
+            f"{model.name} changes the images that it is given",
+            fix="let it work on a copy: x = x - mean, not x -= mean",
+        )
     if model.random:
         return
     second = _answers(model, images)

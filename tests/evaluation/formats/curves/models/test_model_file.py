@@ -76,6 +76,7 @@ def test_a_missing_file_is_refused(tmp_path: Path) -> None:
         ("images.flatten(1)[:, :4]", r"\(2, 4\)"),
         ("images.flatten(1)[:1, :3]", r"\(1, 3\)"),
         ("images.flatten(1)[:, 0].long()", "int64"),
+        ("images.flatten(1)[:, 0]", r"float32 \(2,\), not"),
         ("3.0", "float, not"),
     ],
 )

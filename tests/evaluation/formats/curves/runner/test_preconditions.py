@@ -56,6 +56,17 @@ def test_a_model_of_other_images_is_refused() -> None:
     assert "the data set that it is for" in refused.value.fix
 
 
+class InPlace(nn.Module):
+    def forward(self, images: Tensor) -> Tensor:
+        return images.sub_(0.5).flatten(1)[:, :3]
+
+
+def test_a_model_that_changes_the_images_it_is_given_is_refused() -> None:
+    with pytest.raises(Refusal, match="network changes the images that it is given") as refused:
+        require_model(NetworkClassifier(InPlace(), 3, random=True), [Sample(0, GREY, 0)])
+    assert "copy" in refused.value.fix
+
+
 class Detached(nn.Module):
     def forward(self, images: Tensor) -> Tensor:
         return images.detach().flatten(1)[:, :3]

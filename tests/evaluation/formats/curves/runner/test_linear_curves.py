@@ -1,0 +1,83 @@
+"""Curves of whole runs on linear models, against the exact distances and against attacks at each budget."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+
+from evaluation.domain.samples import Sample
+from evaluation.formats.curves.attacks.base import Attack
+from evaluation.formats.curves.attacks.deepfool import DeepFool
+from evaluation.formats.curves.attacks.fgsm import Fgsm
+from evaluation.formats.curves.attacks.iterative import Bim
+from evaluation.formats.curves.attacks.smallest_budget import BISECTIONS
+from evaluation.formats.curves.results import Floats, Results
+from evaluation.formats.curves.runner.run import BenchmarkRun, Subject, as_tensor, play_batch
+from evaluation.formats.curves.runner.settings import BenchmarkSettings
+from evaluation.formats.curves.scoring.curves import accuracy_by_budget, accuracy_by_strength
+from evaluation.formats.curves.threat_models import Goal, Norm
+from tests.evaluation.formats.curves.linear_models import LinearModel
+
+COUNT, WRONG = 40, 4
+"""Images, and how many of them have another label than the model gives."""
+BUDGETS = np.linspace(0.0, 2.0, 21)
+"""Times the median of the exact distances."""
+
+
+def named(value: object) -> str:
+    return value.name if isinstance(value, Attack) else str(value)
+
+
+def played(attack: Attack, norm: Norm, seed: int, side: int) -> tuple[LinearModel, Results]:
+    """Return a linear model of images of 8 bits, some of which it gets wrong, and the results of a run."""
+    model = LinearModel(seed, side=side, count=COUNT, spread=0.1)
+    pixels = (model.images * 255).round().byte().permute(0, 2, 3, 1).numpy()
+    model.images = as_tensor([Sample(0, each, 0) for each in pixels])
+    model.labels = model.classifier.labels(model.images)
+    labels = model.labels.clone()
+    labels[:WRONG] = (labels[:WRONG] + 1) % model.classes
+    samples = [Sample(number, *each) for number, each in enumerate(zip(pixels, labels.tolist(), strict=True))]
+    first = {norm: float(model.smallest(norm).median())}  # the search is precise to a thousandth of it
+    run, subject = BenchmarkRun(attack, None, Goal.UNTARGETED, norm), Subject(model.classifier, samples, "linear")
+    return model, play_batch(run, subject, samples, BenchmarkSettings(first_budgets=first))
+
+
+@pytest.mark.parametrize(("seed", "side"), [(1, 8), (2, 4), (3, 16)])
+@pytest.mark.parametrize("norm", [Norm.LINF, Norm.L2], ids=named)
+@pytest.mark.parametrize("attack", [Fgsm(), Bim(), DeepFool()], ids=named)
+def test_a_curve_falls_from_the_clean_accuracy_and_is_what_counting_at_each_budget_gives(
+    attack: Attack, norm: Norm, seed: int, side: int
+) -> None:
+    model, results = played(attack, norm, seed, side)
+    exact = np.concatenate([np.zeros(WRONG), model.smallest(norm)[WRONG:].numpy()])
+    budgets = BUDGETS * np.median(exact)
+    curve = accuracy_by_budget(results, budgets)
+    assert curve[0] == results.right.mean() == 1 - WRONG / COUNT
+    assert (np.diff(curve) <= 0).all()
+    assert (np.diff(accuracy_by_strength(results)) <= 0).all()
+    assert (curve >= (exact > 1.0001 * budgets[:, None]).mean(axis=1)).all()
+    if isinstance(attack, DeepFool):
+        assert (curve <= (1.05 * exact > budgets[:, None]).mean(axis=1)).all()
+    else:
+        # an image may fall or not at a budget that is within the precision of the search
+        near = (np.abs(results.distances - budgets[:, None]) < np.median(exact) / 2**BISECTIONS)[:, WRONG:].sum(axis=1)
+        assert near.sum() < COUNT
+        assert (np.abs((COUNT * curve).round() - left(attack, norm, model, budgets)) <= near).all()
+
+
+def left(attack: Attack, norm: Norm, model: LinearModel, budgets: Floats) -> list[int]:
+    """Return how many images the attack leaves at each budget."""
+    rows, counts = slice(WRONG, None), []
+    for budget in budgets:
+        batch = model.batch(attack, norm, rows=rows, budgets=torch.full((COUNT - WRONG,), float(budget)))
+        attack.run(batch)
+        counts.append(int((~batch.findings.found).sum()))
+    return counts
+
+
+def test_a_normalised_distance_is_that_in_l2_over_the_root_of_the_number_of_values() -> None:
+    _, plain = played(DeepFool(), Norm.L2, 1, 8)
+    _, normalised = played(DeepFool(), Norm.NORMALISED_L2, 1, 8)
+    np.testing.assert_allclose(normalised.distances * np.sqrt(3 * 8 * 8), plain.distances, rtol=1e-6)
+    assert normalised.fixed_budget == pytest.approx(np.sqrt(0.001))
