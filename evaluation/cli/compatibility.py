@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from evaluation.builder.player_exception import last_exception
-from evaluation.cli.compatibility_2017 import play_submission
+from evaluation.cli.compatibility_match_2017 import play_submission
 from evaluation.cli.options import Chosen, add_samples, chosen_samples, open_sandbox, submission
 from evaluation.cli.output import printable, say
 from evaluation.domain.errors import Refusal

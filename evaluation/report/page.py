@@ -13,11 +13,11 @@ from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from evaluation import __version__
+from evaluation.charts.chart_as_svg import svg
+from evaluation.charts.chart_as_svg_file import svg_file
 from evaluation.charts.chart_table import Cell, ChartTable
 from evaluation.charts.line_chart import LineChart
 from evaluation.charts.sample_pictures import AMPLIFICATIONS, USUAL_AMPLIFICATION
-from evaluation.charts.svg import svg
-from evaluation.charts.svg_file import svg_file
 from evaluation.domain.samples import Sample
 from evaluation.report.pictures import MOST
 

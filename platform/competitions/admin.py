@@ -17,9 +17,9 @@ from django.utils.html import format_html_join
 from django.utils.safestring import mark_safe
 from unfold.decorators import action
 
-import competitions.data_set_admin
 import competitions.event_admin
-import competitions.role_admin  # noqa: F401 - registers its page
+import competitions.role_admin
+import competitions.uploaded_data_set_admin  # noqa: F401 - registers its page
 from accounts.admin import MembershipAdmin, PersonAdmin, TeamAdmin
 from accounts.selectors import signed_in_user
 from competitions import removal_actions

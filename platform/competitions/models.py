@@ -1,6 +1,6 @@
 """Competitions, tracks, rules, sample sets, freeze windows and entries.
 
-`page_models` has what organisers write, `data_set_models` the images that they upload.
+`page_models` has what organisers write, `uploaded_data_set_models` the images that they upload.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from django.db import models
 from django.db.models import F, Q, UniqueConstraint
 
 from accounts.models import Team
-from competitions.data_set_models import DataSetUpload, UploadedDataSet
 from competitions.formats import format_choices, track_choices
 from competitions.page_models import Announcement, Page, TermsAcceptance, TermsVersion
 from competitions.rules import rules_of
+from competitions.uploaded_data_set_models import DataSetUpload, UploadedDataSet
 from core.roles import OrganiserRole
 
 if TYPE_CHECKING:

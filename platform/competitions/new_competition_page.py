@@ -11,12 +11,12 @@ from django.template.response import TemplateResponse
 from unfold.widgets import UnfoldAdminSelectWidget
 
 from competitions.clone_page import CloneForm, moment_field
-from competitions.data_set_models import UploadedDataSet
-from competitions.data_sets import sample_set_tables
 from competitions.formats import competition_formats, format_choices
 from competitions.models import SampleSet
 from competitions.toml_text import written
 from competitions.upload import UploadForm, uploaded
+from competitions.uploaded_data_set_models import UploadedDataSet
+from competitions.uploaded_data_sets import sample_set_tables
 
 ABOUT = (
     "The images are split into four parts, in a secret order: for development, validation, a round and the final. "

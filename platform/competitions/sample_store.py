@@ -13,7 +13,7 @@ from typing import IO, TYPE_CHECKING
 
 import numpy as np
 
-from competitions.data_set_models import PREFIX, UploadedDataSet
+from competitions.uploaded_data_set_models import PREFIX, UploadedDataSet
 from core import object_store
 from core.errors import Fault, HostFault, Refusal
 from evaluation.bundle.canonical_json import commitment_of

@@ -26,7 +26,7 @@ from competitions.models import (
     Track,
     new_seed_salt,
 )
-from competitions.page_import import save_pages, written_pages
+from competitions.page_texts_in_file import save_pages, written_pages
 from competitions.permissions import require_not_archived
 from competitions.rules_changes import add_rules_version, require_fitting_rules
 from competitions.sample_set_selectors import described_sets, overlapping

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from celery import shared_task
 
-from competitions import data_sets
+from competitions import uploaded_data_sets
 
 
 @shared_task(name="competitions.prepare_data_sets")  # type: ignore[untyped-decorator]
 def prepare_data_sets() -> None:
     """Prepare what was uploaded, also what a stopped worker left."""
-    data_sets.prepare_data_sets()
+    uploaded_data_sets.prepare_data_sets()

@@ -110,7 +110,7 @@ ASGI_APPLICATION = "config.asgi.application"
 
 TEMPLATES = [
     {
-        "BACKEND": "config.template_backend.PlainNumbers",
+        "BACKEND": "config.plain_number_templates.PlainNumbers",
         "DIRS": [ROOT / "templates"],
         "APP_DIRS": True,
         "OPTIONS": {

@@ -7,9 +7,9 @@ from typing import TypeVar
 
 from django.http import HttpResponse
 
+from evaluation.charts.chart_as_svg_file import svg_file
 from evaluation.charts.chart_table import Cell, ChartTable
 from evaluation.charts.line_chart import LineChart
-from evaluation.charts.svg_file import svg_file
 
 Row = TypeVar("Row")
 

@@ -11,7 +11,7 @@ from django.db.models import Model, QuerySet
 from django.http import HttpRequest
 from django.urls import reverse
 
-from competitions import data_sets
+from competitions import uploaded_data_sets
 from core.administration.permissions import is_superuser
 from pages.formats import page_formats
 from pages.status import failed_submissions
@@ -60,7 +60,7 @@ def _kinds() -> list[RowsToFix]:
         RowsToFix(
             Urgency.REJECTED,
             "Uploads of data sets given up",
-            data_sets.given_up(),
+            uploaded_data_sets.given_up(),
             "Platform errors ended every attempt. The log names the cause. Fix it, then have the file uploaded again.",
         ),
         RowsToFix(

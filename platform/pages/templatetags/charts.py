@@ -5,9 +5,9 @@ from __future__ import annotations
 from django import template
 from django.utils.safestring import SafeString
 
+from evaluation.charts.chart_as_svg import svg as drawn
 from evaluation.charts.histogram import Histogram
 from evaluation.charts.line_chart import LineChart
-from evaluation.charts.svg import svg as drawn
 
 register = template.Library()
 

@@ -6,6 +6,7 @@ import re
 
 import pytest
 
+from evaluation.charts.chart_as_svg_file import svg_file
 from evaluation.charts.competition_figures import (
     BASELINES,
     RankedName,
@@ -17,7 +18,6 @@ from evaluation.charts.competition_figures import (
 )
 from evaluation.charts.line_chart import BOTTOM, LEFT, RIGHT, TOP, Drawn, LineChart
 from evaluation.charts.scales import linear_over, shares, shares_over
-from evaluation.charts.svg_file import svg_file
 
 POINT = re.compile(r"[ML]([\d.]+) ([\d.]+)")
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 
+from evaluation.charts.chart_as_svg_file import svg_file
 from evaluation.charts.chart_table import ChartTable
 from evaluation.charts.line_chart import COLOURS, Curve, LineChart
 from evaluation.charts.scales import LogScale, linear_to
-from evaluation.charts.svg_file import svg_file
 
 
 def test_as_many_curves_as_a_chart_may_have_can_be_told_apart() -> None:

@@ -17,7 +17,7 @@ from evaluation.domain.images import ImageShape
 from evaluation.domain.players import Side, TrackName
 from evaluation.formats.query.referee import handshake
 from evaluation.formats.query.referee.players import RESTARTS
-from evaluation.formats.query.referee.time_limits import MODEL_GRACE_SECONDS
+from evaluation.formats.query.referee.time_bank import MODEL_GRACE_SECONDS
 from evaluation.formats.query.rules import QueryRules
 from evaluation.protocol.listener import Listener
 from gauntlet import frames

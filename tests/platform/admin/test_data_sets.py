@@ -22,11 +22,11 @@ from pytest_django import Settings
 
 import demo
 from accounts.models import User
-from competitions import data_sets, sample_store
-from competitions.data_sets import prepare_data_sets, sample_sets_text
+from competitions import sample_store, uploaded_data_sets
 from competitions.models import Competition, DataSetUpload, UploadedDataSet
 from competitions.sample_store import samples_of
 from competitions.services import import_competition
+from competitions.uploaded_data_sets import prepare_data_sets, sample_sets_text
 from core.errors import Refusal
 from core.models import Event
 from evaluation.datasets.image_archive import ArchiveLimits
@@ -191,8 +191,8 @@ def test_it_rejects_one_class_no_archive_a_taken_name_and_a_missing_licence(
 @pytest.mark.parametrize(
     ("archive", "limits", "expected"),
     [
-        (b"no archive", data_sets.LIMITS, "no ZIP file"),
-        (packed(images(2))[:-20], data_sets.LIMITS, "no ZIP file"),
+        (b"no archive", uploaded_data_sets.LIMITS, "no ZIP file"),
+        (packed(images(2))[:-20], uploaded_data_sets.LIMITS, "no ZIP file"),
         (packed(images(2)), ArchiveLimits(files=3), "has 4 files, at most 3"),
         (packed(images(2)), ArchiveLimits(bytes=1 << 10), "more than 0 MiB, unpacked"),
     ],
@@ -201,7 +201,7 @@ def test_it_rejects_one_class_no_archive_a_taken_name_and_a_missing_licence(
 def test_what_the_list_of_an_archive_shows_is_refused_before_it_is_kept(
     as_superuser: Client, monkeypatch: pytest.MonkeyPatch, archive: bytes, limits: ArchiveLimits, expected: str
 ) -> None:
-    monkeypatch.setattr(data_sets, "LIMITS", limits)
+    monkeypatch.setattr(uploaded_data_sets, "LIMITS", limits)
     answer = send(as_superuser, archive)
     assert expected in answer.context["form"].errors["archive"][0]
     assert not DataSetUpload.objects.exists()
@@ -217,7 +217,7 @@ def test_an_upload_of_somebody_who_is_no_superuser_any_more_is_refused(
 
     send(as_superuser, packed(images(2)))
     if ends == "while it is read":
-        monkeypatch.setattr(data_sets, "_shared", end)
+        monkeypatch.setattr(uploaded_data_sets, "_shared", end)
     else:
         end()
     prepare_data_sets()
@@ -230,7 +230,7 @@ def test_an_upload_of_somebody_who_is_no_superuser_any_more_is_refused(
 def test_it_rejects_small_files_of_large_images_before_any_is_decoded(
     as_superuser: Client, settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(data_sets, "MOST_DECODED", 4 * 8 * 8 * 3)
+    monkeypatch.setattr(uploaded_data_sets, "MOST_DECODED", 4 * 8 * 8 * 3)
     broken = images(2) | {"owl/1.png": png(1)[:-20]}
     upload(as_superuser, packed(images(2)))
     assert UploadedDataSet.objects.exists()
@@ -283,18 +283,18 @@ def test_after_a_killed_worker_the_next_one_begins_again_and_the_third_is_the_la
         raise Killed
 
     send(as_superuser, packed(images(2)))
-    monkeypatch.setattr("competitions.data_sets.prepare", killed)
+    monkeypatch.setattr("competitions.uploaded_data_sets.prepare", killed)
     with pytest.raises(Killed):
         prepare_data_sets()
     upload = DataSetUpload.objects.get()
     assert (upload.state, upload.archive.is_file(), folders(settings)) == ("running", True, [])
     with monkeypatch.context() as restarted:
-        restarted.setattr("competitions.data_sets.prepare", prepare)
+        restarted.setattr("competitions.uploaded_data_sets.prepare", prepare)
         prepare_data_sets()
     upload.refresh_from_db()
     assert (upload.state, upload.attempts, upload.images) == ("done", 2, 4)
     send(as_superuser, packed(images(3)), "more")
-    for _ in range(data_sets.MOST_ATTEMPTS):
+    for _ in range(uploaded_data_sets.MOST_ATTEMPTS):
         with pytest.raises(Killed):
             prepare_data_sets()
     prepare_data_sets()
@@ -333,7 +333,7 @@ def test_an_archive_that_cannot_be_read_is_tried_again_later_each_time_and_then_
     upload.archive.unlink()
     upload.archive.mkdir()  # opening it is an OSError, which is not that of a missing file
     waited = []
-    for delay in data_sets.RETRY_AFTER:
+    for delay in uploaded_data_sets.RETRY_AFTER:
         prepare_data_sets()
         upload.refresh_from_db()
         assert upload.next_attempt_at is not None
@@ -341,7 +341,7 @@ def test_an_archive_that_cannot_be_read_is_tried_again_later_each_time_and_then_
         assert (upload.state, "tried again at 20" in upload.problem) == ("queued", True)
         prepare_data_sets()  # nothing before its time
         the_clock.forward(seconds=delay.total_seconds())
-    assert waited == list(data_sets.RETRY_AFTER) == sorted(waited)
+    assert waited == list(uploaded_data_sets.RETRY_AFTER) == sorted(waited)
     prepare_data_sets()
     upload.refresh_from_db()
     assert (upload.state, upload.given_up, upload.ended_at) == ("failed", True, the_clock.at)

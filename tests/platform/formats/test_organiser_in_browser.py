@@ -24,9 +24,9 @@ from pytest_django.live_server_helper import LiveServer
 
 from accounts.models import User
 from accounts.services import create_team
-from competitions.data_sets import prepare_data_sets, request_data_set
 from competitions.models import Competition, Organiser, UploadedDataSet
 from competitions.services import enter
+from competitions.uploaded_data_sets import prepare_data_sets, request_data_set
 from core import worker_notifications
 from core.roles import OrganiserRole
 from rounds import services

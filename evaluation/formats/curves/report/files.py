@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping, Sequence, Set
 from pathlib import Path
 
-from evaluation.charts.svg_file import svg_file
+from evaluation.charts.chart_as_svg_file import svg_file
 from evaluation.formats.curves.report.figures import NORM_NAMES, Value, figures
 from evaluation.formats.curves.report.model_cards import model_cards
 from evaluation.formats.curves.report.tables import run_table, table_3

@@ -15,7 +15,7 @@ from evaluation.domain.players import Side, TrackName
 from evaluation.formats.query.referee import handshake
 from evaluation.formats.query.referee.early_player_start import BackgroundEnd, EarlyStart
 from evaluation.formats.query.referee.player_interface import PlayerConnection
-from evaluation.formats.query.referee.time_limits import MODEL_GRACE_SECONDS, TimeBank
+from evaluation.formats.query.referee.time_bank import MODEL_GRACE_SECONDS, TimeBank
 from evaluation.formats.query.referee.time_taken_by_host import CLOCK_FACTOR, CLOCK_GRACE_FACTOR, TimeTakenByHost
 from evaluation.formats.query.results import Failure
 from evaluation.formats.query.rules import QueryRules

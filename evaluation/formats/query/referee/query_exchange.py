@@ -20,7 +20,7 @@ from evaluation.formats.query.referee.query_attribution import Attribution
 from evaluation.formats.query.referee.query_paths import QueryPaths
 from evaluation.formats.query.referee.query_record import QueryRecord
 from evaluation.formats.query.referee.squared_distances import PixelDifferences
-from evaluation.formats.query.referee.time_limits import TimeBank
+from evaluation.formats.query.referee.time_bank import TimeBank
 from evaluation.formats.query.results import Failure
 from evaluation.formats.query.rules import QueryRules
 from evaluation.protocol.channel import Channel, ChannelError, Layout, ReceivedFrame

@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
+from evaluation.charts.chart_as_svg_file import svg_file
 from evaluation.charts.chart_table import ChartTable
 from evaluation.charts.line_chart import Curve, LineChart
 from evaluation.charts.scales import LogScale
-from evaluation.charts.svg_file import svg_file
 from evaluation.domain.players import TrackName
 from evaluation.domain.score_decimals import decimals
 from evaluation.formats.query.results import Outcome

@@ -24,7 +24,7 @@ from evaluation.formats.query.referee.match import RefereedMatch
 from evaluation.formats.query.referee.model_audit import ENOUGH_FRESH, MOST_ALONE
 from evaluation.formats.query.referee.players import RESTARTS
 from evaluation.formats.query.referee.seeds import derive_seed
-from evaluation.formats.query.referee.time_limits import MODEL_GRACE_SECONDS
+from evaluation.formats.query.referee.time_bank import MODEL_GRACE_SECONDS
 from evaluation.formats.query.results import AuditReport, Failure, Outcome, PieceResult, RefereedSample, Trace
 from evaluation.formats.query.rules import QueryRules
 from evaluation.formats.query.runner.audit_after_match import audit_model

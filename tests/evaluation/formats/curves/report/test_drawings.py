@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from xml.etree import ElementTree
 
+from evaluation.charts.chart_as_svg_file import svg_file
 from evaluation.charts.chart_table import ChartTable
 from evaluation.charts.line_chart import Curve, LineChart
 from evaluation.charts.scales import linear_to, shares
-from evaluation.charts.svg_file import svg_file
 
 TEXT = "{http://www.w3.org/2000/svg}text"
 

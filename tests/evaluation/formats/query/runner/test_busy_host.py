@@ -16,7 +16,7 @@ from evaluation.domain.failure_reasons import Reason
 from evaluation.domain.players import QueryPlayer, TrackName
 from evaluation.formats.query.referee import players
 from evaluation.formats.query.referee.players import Model, PlayerFailedError
-from evaluation.formats.query.referee.time_limits import MODEL_GRACE_SECONDS
+from evaluation.formats.query.referee.time_bank import MODEL_GRACE_SECONDS
 from evaluation.formats.query.referee.time_taken_by_host import CLOCK_GRACE_FACTOR
 from evaluation.formats.query.rules import QueryRules
 from evaluation.formats.query.runner.sandboxed_player import SandboxedPlayer

@@ -5,8 +5,8 @@ from __future__ import annotations
 from html import escape
 from itertools import count
 
+from evaluation.charts.chart_as_svg import svg
 from evaluation.charts.line_chart import LineChart
-from evaluation.charts.svg import svg
 
 _MARGIN = 12
 _ROW = 18

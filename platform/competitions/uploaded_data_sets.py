@@ -18,10 +18,10 @@ from django.contrib.auth import get_user_model
 from django.db import IntegrityError, transaction
 from django.db.models import Exists, F, OuterRef, Q, QuerySet
 
-from competitions.data_set_models import DataSetUpload, UploadedDataSet
 from competitions.models import SampleSet
 from competitions.sample_store import UPLOADED, image_hash, image_hashes
 from competitions.toml_text import written
+from competitions.uploaded_data_set_models import DataSetUpload, UploadedDataSet
 from core import clock, event_log, platform_error_report, worker_notifications
 from core.errors import Refusal
 from core.time_format import in_words

@@ -15,9 +15,9 @@ from unfold.decorators import action
 from unfold.widgets import UnfoldAdminFileFieldWidget, UnfoldAdminTextareaWidget, UnfoldAdminTextInputWidget
 
 from accounts.selectors import signed_in_user
-from competitions.data_sets import LIMITS, request_data_set, sample_sets_text
 from competitions.models import Competition, DataSetUpload, UploadedDataSet
 from competitions.new_competition_page import new_competition_page
+from competitions.uploaded_data_sets import LIMITS, request_data_set, sample_sets_text
 from core.administration.columns import labelled, linked
 from core.administration.permissions import ReadOnlyAdmin, is_superuser
 from core.errors import Refusal
