@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from evaluation.charts.chart_table import ChartTable
 from evaluation.charts.histogram import Histogram, histogram
 from evaluation.charts.line_chart import Curve, LineChart
-from evaluation.charts.scales import LogScale, linear_to, shares
+from evaluation.charts.scales import LogScale, distances_over, shares
 
 SUCCESS, QUERIES, BUDGETS, DISTRIBUTION = "success", "queries", "budgets", "distribution"
 """The charts, by their names in addresses."""
@@ -76,7 +76,7 @@ def distance_against_queries(counts: Sequence[int], quartiles: Sequence[Sequence
         ),
         lines=[Curve("median", 2, band=(1, 3))],
         x=_queries(counts),
-        y=linear_to(max(high for _, _, high in quartiles)),
+        y=distances_over([value for values in quartiles for value in values]),
         x_name="queries",
         y_name="distance",
         csv=csv,

@@ -12,7 +12,7 @@ from core import rounding
 from evaluation.charts.chart_table import ChartTable
 from evaluation.charts.line_chart import Curve, LineChart
 from evaluation.charts.sample_pictures import AMPLIFICATIONS, USUAL_AMPLIFICATION
-from evaluation.charts.scales import LogScale, linear_to
+from evaluation.charts.scales import LogScale, distances_over
 from pages.competition.development_samples import class_name, development_set
 from submissions.models import Build, Submission
 from submissions.smoke_pictures import KeptSample, kept
@@ -138,7 +138,7 @@ def _chart(number: int, sample: KeptSample) -> LineChart | None:
         table=ChartTable(("queries", "distance"), rows),
         lines=[Curve("distance", 1)],
         x=LogScale(1.0, float(max(last, 2))),
-        y=linear_to(sample.path[0].distance),
+        y=distances_over([distance for _, distance in rows]),
         x_name="queries",
         y_name="distance",
         steps=True,

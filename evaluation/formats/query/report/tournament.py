@@ -13,7 +13,7 @@ from evaluation.charts.competition_figures import RankedName, Series, robustness
 from evaluation.charts.heat_colours import HeatColours, Pair, colours_for
 from evaluation.charts.histogram import Histogram
 from evaluation.charts.line_chart import Curve, LineChart
-from evaluation.charts.scales import LogScale, linear_to, shares
+from evaluation.charts.scales import LogScale, distances_over, shares
 from evaluation.domain.players import TrackName
 from evaluation.domain.samples import Sample
 from evaluation.formats.query.catalogue import baselines
@@ -191,7 +191,7 @@ def _against_queries(board: Board, results: Sequence[MatchResult], samples: Sequ
         table=ChartTable(("queries", *medians), list(zip(counts, *medians.values(), strict=True))),
         lines=[Curve(name, number) for number, name in enumerate(medians, start=1)],
         x=LogScale(1.0, float(max(counts[-1], 2))),
-        y=linear_to(max(value for values in medians.values() for value in values)),
+        y=distances_over([value for values in medians.values() for value in values]),
         x_name="queries",
         y_name="distance",
     )
