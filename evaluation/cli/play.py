@@ -17,7 +17,9 @@ def add_parser(subcommands: Any) -> None:
     for side, other in (("model", ["--defence"]), ("attack", [])):
         text = f"the {side}'s repository, or the name of a bundled one"
         command.add_argument(f"--{side}", *other, type=submission, required=True, metavar="DIR", help=text)
-    command.add_argument("--track", choices=("untargeted", "targeted"), help="required in the query format")
+    command.add_argument(
+        "--track", choices=("untargeted", "targeted"), help="refuse an attack of another track (query format)"
+    )
     add_samples(command, split="validation", samples=None, queries=1000)
     add_competition(command)
     command.add_argument(

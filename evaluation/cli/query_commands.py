@@ -35,14 +35,13 @@ SHOWN_CHARACTERS = 2000
 
 def play_one(given: argparse.Namespace) -> int:
     """Run `gauntlet play` in the query format: `given.attack` against `given.model`."""
-    if given.track is None:
-        raise Refusal("the track is not named", fix="add --track untargeted or --track targeted")
     chosen = chosen_samples(given)
     require_writable(given.report)
     out = results_directory(given.out)
     model, attack = build_players([given.model, given.attack], given.sandbox)
     require_track(model, TrackName.MODEL, given.model)
-    require_track(attack, TrackName(given.track), given.attack)
+    if given.track or attack.track is TrackName.MODEL:
+        require_track(attack, TrackName(given.track or TrackName.UNTARGETED), given.attack)
     sandbox = open_sandbox(given.sandbox)
     with progress_bar(len(chosen.samples), f"{attack.name} against {model.name}") as bar:
         played = play(

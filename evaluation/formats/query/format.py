@@ -20,9 +20,9 @@ class Query(EngineFormat):
     name = "query"
     manifests = (MANIFEST_NAME, CROWDAI_NAME)
     first_submissions: ClassVar[Mapping[str, FirstSubmission]] = {
-        "model": FirstSubmission("numpy-classifier", "--model . --attack gaussian-noise --track untargeted"),
-        "untargeted": FirstSubmission("gaussian-noise", "--model numpy-classifier --attack . --track untargeted"),
-        "targeted": FirstSubmission("targeted-interpolation", "--model numpy-classifier --attack . --track targeted"),
+        "model": FirstSubmission("numpy-classifier", "--model . --attack gaussian-noise"),
+        "untargeted": FirstSubmission("gaussian-noise", "--model numpy-classifier --attack ."),
+        "targeted": FirstSubmission("targeted-interpolation", "--model numpy-classifier --attack ."),
     }
 
     def bundled(self) -> tuple[Baseline, ...]:

@@ -40,9 +40,9 @@ def play(
 ) -> Callable[..., dict[str, Any]]:
     """Plays two bundled submissions on few samples with a small budget; what result.json holds."""
 
-    def run(model: str, attack: str, *words: object, out: str = "out", track: str = "untargeted") -> dict[str, Any]:
+    def run(model: str, attack: str, *words: object, out: str = "out") -> dict[str, Any]:
         folder = tmp_path / out
-        options = ("--track", track, "--samples", 4, "--budget", 60, "--out", folder)
+        options = ("--samples", 4, "--budget", 60, "--out", folder)
         status, _, err = gauntlet("play", "--model", path_of(model), "--attack", path_of(attack), *options, *words)
         assert status == 0, err
         loaded: dict[str, Any] = json.loads((folder / "result.json").read_text())

@@ -42,7 +42,7 @@ def test_a_match_has_a_row_for_each_sample_and_keeps_its_images(play: Callable[.
 
 
 def test_a_targeted_match_hides_nothing_from_the_result(play: Callable[..., Any]) -> None:
-    result = play("numpy-classifier", "targeted-interpolation", track="targeted")
+    result = play("numpy-classifier", "targeted-interpolation")
     assert all(row["target"] not in (None, row["label"]) for row in result["samples"])
 
 
@@ -108,16 +108,22 @@ def test_it_rejects_wrong_usage(gauntlet: Callable[..., Any], words: tuple[str, 
     assert says in err
 
 
+@pytest.mark.parametrize(
+    ("attack", "words", "says", "fix"),
+    [
+        ("targeted-interpolation", ("--track", "untargeted"), "targeted track", "play it with --track targeted"),
+        ("numpy-classifier", (), "model track", "name another directory"),
+    ],
+)
 def test_it_refuses_an_attack_of_another_track(
-    gauntlet: Callable[..., Any], path_of: Callable[[str], Path], tmp_path: Path
-) -> None:
-    model, attack = path_of("numpy-classifier"), path_of("targeted-interpolation")
-    status, _, err = gauntlet(
-        "play", "--model", model, "--attack", attack, "--track", "untargeted", "--out", tmp_path / "out"
-    )
+    gauntlet: Callable[..., Any], path_of: Callable[[str], Path], tmp_path: Path,
+    attack: str, words: tuple[str, ...], says: str, fix: str,
+) -> None:  # fmt: skip
+    model = path_of("numpy-classifier")
+    status, _, err = gauntlet("play", "--model", model, "--attack", path_of(attack), *words, "--out", tmp_path / "out")
     assert status == 3
-    assert "targeted track" in err
-    assert "fix: play it with --track targeted" in err
+    assert says in err
+    assert f"fix: {fix}" in err
     assert not (tmp_path / "out" / "result.json").exists()
 
 

@@ -178,10 +178,3 @@ def test_it_rejects(
     status, _, said = gauntlet(words[0], "--format", "transfer", *words[1:])
     assert status in (2, 3)
     assert message in " ".join(said.split())
-
-
-def test_the_query_format_still_asks_for_a_track(gauntlet: Gauntlet, tmp_path: Path) -> None:
-    words = ("--model", "numpy-classifier", "--attack", "gaussian-noise", "--out", tmp_path)
-    status, _, said = gauntlet("play", *words)
-    assert status == 2
-    assert "add --track untargeted" in said
