@@ -66,7 +66,7 @@ def organiser_of(competition: Competition) -> User:
 
 
 def plan(competition: Competition, schedule: str, organiser: User) -> Round:
-    """Plan its final for now."""
+    """Plan the final of a competition, with a window that begins now."""
     source, now = competition.sample_sets.get(purpose="final"), clock.now()
     return plan_round(
         competition=competition,

@@ -7,11 +7,7 @@ from django.db.models import Q, QuerySet
 
 from accounts.models import User
 from accounts.selectors import is_member
-from competitions.models import (
-    Competition,
-    Entry,
-    Organiser,
-)
+from competitions.models import Competition, Entry, Organiser
 from competitions.origin import require_played_here
 from core.errors import Refusal
 from core.roles import Right, roles_with

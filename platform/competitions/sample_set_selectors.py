@@ -7,10 +7,7 @@ from collections.abc import Iterable
 from django.db.models import Q, QuerySet
 
 from competitions.extension_points import sets_in_use
-from competitions.models import (
-    Competition,
-    SampleSet,
-)
+from competitions.models import Competition, SampleSet
 from competitions.sample_store import image_hashes
 from core.errors import Fault
 

@@ -14,7 +14,7 @@ from evaluation.charts.interval_bar_axis import axis_of_shares
 from evaluation.formats.transfer.rules import Opponents
 from formats.transfer.pages.board_csv import COLUMNS
 from formats.transfer.tournaments.boards import TransferBoard, TransferBoardRow, best_of, board_of, newest_entrants
-from formats.transfer.tournaments.rules import transfer_rules
+from formats.transfer.tournaments.engine_rules import transfer_rules
 from formats.transfer.tracks import ATTACK, ATTACK_TRACKS, DEFENCE, TARGETED_ATTACK
 from pages.board.freeze import Freeze, freeze_of
 from pages.board.track_cards import TOP, CardRow, TrackCard

@@ -13,9 +13,9 @@ from evaluation.formats.transfer.rules import Opponents
 from formats.transfer.pages.entrants import name_of
 from formats.transfer.tournaments import pair_totals
 from formats.transfer.tournaments.boards import in_order, row_of
+from formats.transfer.tournaments.engine_rules import transfer_rules
 from formats.transfer.tournaments.models import Entrant, Tournament
 from formats.transfer.tournaments.pair_tables import share_of_points
-from formats.transfer.tournaments.rules import transfer_rules
 from formats.transfer.tracks import ATTACK_TRACKS
 from pages.submission.rank_explanation import (
     Costliest,

@@ -11,7 +11,7 @@ from django.http import HttpRequest
 from competitions.models import Track
 from evaluation.charts.interval_bar_axis import axis_of_shares
 from formats.transfer.pages.figures import table_name
-from formats.transfer.rounds.downloads import attack_runs_of
+from formats.transfer.rounds.attack_run_table import attack_runs_of
 from formats.transfer.rounds.round_advancement import tournament_of
 from formats.transfer.rounds.standings import BaselinePlace, TransferPlace, baselines, standings
 from formats.transfer.tournaments.round_tournaments import run_counts

@@ -7,7 +7,7 @@ from django.contrib.humanize.templatetags.humanize import intcomma
 from competitions.models import RulesVersion
 from core.time_format import duration
 from evaluation.formats.transfer.rules import Opponents
-from formats.transfer.tournaments.rules import transfer_rules
+from formats.transfer.tournaments.engine_rules import transfer_rules
 from pages.competition.rules_table import RuleRow, clean_accuracy, images
 
 

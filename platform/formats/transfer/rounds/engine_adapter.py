@@ -35,8 +35,8 @@ from evaluation.formats.transfer.bundle.size_check import check_size as check_ou
 from evaluation.formats.transfer.results import NO_LABEL
 from evaluation.formats.transfer.rules import TransferTrack
 from formats.transfer.tournaments.engine_adapter import rules_of, sizes_of
+from formats.transfer.tournaments.engine_rules import transfer_rules
 from formats.transfer.tournaments.models import DefenceRun, Run, Tournament
-from formats.transfer.tournaments.rules import transfer_rules
 from formats.transfer.tournaments.selectors import counts_from_runs
 from formats.transfer.tracks import ATTACK_TRACKS
 from rounds.engine_adapter import bundle_submission, written_outcome

@@ -12,9 +12,9 @@ from django.db.models import Exists, OuterRef, QuerySet
 from competitions.models import Competition, RulesVersion, SampleSet
 from core import object_store
 from core.errors import Fault
+from formats.transfer.rounds.attack_run_table import attack_runs_of, attack_runs_table
 from formats.transfer.rounds.competition_verification import verify
 from formats.transfer.rounds.dashboard import dashboard_part
-from formats.transfer.rounds.downloads import attack_runs_of, attack_runs_table
 from formats.transfer.rounds.engine_adapter import VERSION, body_of, check_size, commitment_to_field, record_of
 from formats.transfer.rounds.matches import matches_of
 from formats.transfer.rounds.preview import preview

@@ -12,8 +12,8 @@ from evaluation.formats.transfer.rules import TransferRules
 from evaluation.formats.transfer.runner.limits import resources
 from evaluation.formats.transfer.runner.run_batch import RunEnvironment
 from evaluation.formats.transfer.runner.smoke_test import check_submission
+from formats.transfer.tournaments.engine_rules import transfer_rules
 from formats.transfer.tournaments.player_builds import ready_player
-from formats.transfer.tournaments.rules import transfer_rules
 from submissions.local_check import local_check
 from submissions.models import Player
 from submissions.player_builds import LogLine

@@ -38,9 +38,9 @@ from evaluation.formats.transfer.runner.run_batch import RunEnvironment
 from evaluation.formats.transfer.runner.transfer_player import TransferPlayer
 from evaluation.formats.transfer.runner.workspace import sweep_workspaces
 from evaluation.formats.transfer.scoring.scores import TransferStanding, standings
+from formats.transfer.tournaments.engine_rules import transfer_rules
 from formats.transfer.tournaments.models import AttackRun, DefenceRun, RepeatRun, Tournament
 from formats.transfer.tournaments.player_builds import ready_player
-from formats.transfer.tournaments.rules import transfer_rules
 from submissions.models import Player
 from workers import host_comparisons
 from workers.calibration import calibration, require_steady

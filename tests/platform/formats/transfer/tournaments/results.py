@@ -8,8 +8,8 @@ from typing import Any
 
 from competitions.sample_store import samples_of
 from formats.transfer.tournaments import run_queue, services
+from formats.transfer.tournaments.engine_rules import transfer_rules
 from formats.transfer.tournaments.models import AttackRun, RepeatRun, Tournament
-from formats.transfer.tournaments.rules import transfer_rules
 from formats.transfer.tournaments.selectors import AnyRun
 from submissions.models import Player
 from tests.platform.claims import take_runs
