@@ -59,7 +59,7 @@ START, ANSWER, OWN = 0.5, 0.02, 0.03
 
 
 def document_of(root: Path, name: str, slug: str, split: str) -> dict[str, Any]:
-    """Return a template on few digits with a round and a final, without baselines: nothing is built."""
+    """Return a template on few digits with a final, in `transfer` also a round, without baselines: nothing is built."""
     document = tomllib.loads((root / TEMPLATES[name]).read_text(encoding="utf-8"))
     sets, skip = [], 0
     for each in document["sample_sets"]:
@@ -72,7 +72,7 @@ def document_of(root: Path, name: str, slug: str, split: str) -> dict[str, Any]:
     about |= {"slug": slug, "new_validation_set": True, "starts_at": at(1), "ends_at": at(90)}
     tracks = {track: values | {"baselines": []} for track, values in document["tracks"].items()}
     rounds = [{"title": "Final", "kind": "final", "sample_set": "final", "starts_at": at(91), "ends_at": at(94)}]
-    if name != "curves":
+    if name == "transfer":  # a second round takes a site of the query format as long again, by the same formulas
         development = {"title": "Round 1", "kind": "development", "sample_set": "test-1"}
         rounds.insert(0, development | {"starts_at": at(45), "ends_at": at(48)})
     schedule = {"schedule": "ladder-2"} if name == "query" else {}
