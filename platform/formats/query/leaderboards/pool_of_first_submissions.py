@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from django.db.models import Exists, OuterRef, QuerySet
+from collections.abc import Collection, Iterator, Sequence
+from itertools import islice
+
+from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from competitions.models import Track
 from formats.query.leaderboards.evaluation_basis import COUNTED, counting, pool_in_force, valid_baselines
@@ -22,20 +25,27 @@ def first_players(track: Track, maximum: int) -> list[Player] | None:
     if not pool.of_first_submissions if pool else track.baselines:  # the baselines are still to be built
         return None
     before = [place.player for place in pool.places.select_related("player")] if pool else []
-    players = [player for player in before if player.baseline or _stays(track, player)]
+    staying = _staying(track, before)
+    players = [player for player in before if player.baseline or player.pk in staying]
     baselines = valid_baselines().filter(repository__track=track).order_by("baseline_at", "pk")
     marked = [each.player for each in baselines.select_related("player") if each.player is not None]
     players += [each for each in dict.fromkeys(marked) if each not in players][: max(0, maximum - len(players))]
-    submitted = [player for player in players if not player.baseline and player not in marked]
+    if len(players) < maximum:
+        players += list(islice(_further(track, players, but=marked), maximum - len(players)))
+    return players if players and players != before else None
+
+
+def _further(track: Track, players: Sequence[Player], *, but: Collection[Player]) -> Iterator[Player]:
+    """Yield the first player of each team that has none among `players`, `but` for those that are baselines."""
+    seen = set(players)
+    submitted = [player for player in players if not player.baseline and player not in but]
     teams = set(_submissions(track).filter(player__in=submitted).values_list("repository__entry", flat=True))
     for submission in _joining(track).select_related("repository", "player"):
-        if len(players) >= maximum:
-            break
         player, team = submission.player, submission.repository.entry_id
-        if player is not None and player not in players and team not in teams:
-            players.append(player)
+        if player is not None and player not in seen and team not in teams:
+            seen.add(player)
             teams.add(team)
-    return players if players and players != before else None
+            yield player
 
 
 def _joining(track: Track) -> QuerySet[Submission]:
@@ -50,11 +60,12 @@ def _joining(track: Track) -> QuerySet[Submission]:
     return ready.filter(Exists(Evaluation.objects.filter(COUNTED, submission=OuterRef("pk"), value__gt=0)))
 
 
-def _stays(track: Track, player: Player) -> bool:
-    own = _submissions(track).filter(player=player)
-    withdrawn = own.filter(state=Submission.State.WITHDRAWN, disqualified_at__isnull=True)
-    baseline = valid_baselines().filter(pk__in=own)
-    return withdrawn.exists() or baseline.exists() or counting().filter(pk__in=own).exists()
+def _staying(track: Track, players: Sequence[Player]) -> set[int | None]:
+    """Return the keys of the players with a submission that counts, is a baseline, or was withdrawn."""
+    own = Q(repository__track=track, player__in=players)
+    withdrawn = Submission.objects.filter(own, state=Submission.State.WITHDRAWN, disqualified_at__isnull=True)
+    counted = (counting() | valid_baselines()).filter(own)
+    return {player for rows in (withdrawn, counted) for player in rows.values_list("player", flat=True)}
 
 
 def _submissions(track: Track) -> QuerySet[Submission]:
