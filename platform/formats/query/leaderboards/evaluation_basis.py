@@ -321,8 +321,10 @@ def _by_track() -> Iterator[tuple[Track, EvaluationBasis, QuerySet[Any]]]:
         except Fault as fault:
             platform_error_report.report(log, fault, "submissions to %s cannot be measured", track)
             continue
-        if basis is not None:
-            rows = _ready().filter(~Exists(of_it.filter(**basis._asdict())), repository__track=track)
+        if basis is None:
+            continue
+        rows = _ready().filter(~Exists(of_it.filter(**basis._asdict())), repository__track=track)
+        if rows.exists():  # usually all are measured, and what follows takes a query for each question
             scored = of_it.filter(state=Evaluation.State.SCORED)
             met = Exists(basis.pool.places.filter(player__gpu=True))
             needs_gpu = ExpressionWrapper(Q(player__gpu=True) | Q(met), output_field=BooleanField())
