@@ -17,7 +17,7 @@ from competitions.rules_reader import Rules
 from core import event_log, traces
 from core.errors import Refusal
 from evaluation.domain.errors import ManifestRefusal, SlowBuildRefusal
-from evaluation.domain.smoke_checks import SmokeCheck
+from evaluation.domain.smoke_test_result import SmokeCheck
 from submissions import build_order, build_queue, player_builds, smoke_pictures
 from submissions.build_faults import READY
 from submissions.build_logs import LogWriter, clean

@@ -18,13 +18,13 @@ from competitions.sample_pictures import CLEAN, PERTURBED, picture_of
 from core import clock, object_store, platform_error_report
 from core.errors import HostFault, Refusal
 from evaluation.domain.images import Image
-from evaluation.domain.smoke_pictures import PicturedSmokeSample
+from evaluation.domain.smoke_test_pictures import PicturedSmokeSample
 from submissions.models import Build
 
 log = logging.getLogger(__name__)
 
 KEPT_FOR = timedelta(days=30)
-"""How long the pictures of a build are kept; at most `evaluation.domain.smoke_pictures.MAX_BYTES` for each build."""
+"""How long the pictures of a build are kept, at most `MAX_BYTES` of `evaluation.domain.smoke_test_pictures` of each."""
 
 _AREA = "smoke-pictures"
 _STEP = "step-"

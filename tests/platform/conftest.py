@@ -27,7 +27,7 @@ from competitions.sample_store import keep_samples
 from config.lock_order import lock_order
 from core import clock
 from evaluation.builder import tree_digest
-from evaluation.builder.source_tree import TreeEntry
+from evaluation.builder.submission_files import TreeEntry
 from formats.query.matches import repeated_pieces
 from formats.query.matches.engine_rules import query_rules
 from formats.query.tracks import TRACKS

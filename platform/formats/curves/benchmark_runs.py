@@ -35,12 +35,11 @@ from evaluation.formats.curves.attacks.n_attack import NAttack
 from evaluation.formats.curves.attacks.smallest_budget import BISECTIONS
 from evaluation.formats.curves.attacks.square import Square
 from evaluation.formats.curves.models.classifier import Classifier
-from evaluation.formats.curves.models.replayed_queries import ReplayedQueries
-from evaluation.formats.curves.models.sandboxed import GRADIENT_FACTOR, ModelFailedError, sandboxed
+from evaluation.formats.curves.models.replayed_queries_check import ReplayedQueries
+from evaluation.formats.curves.models.sandboxed_classifier import GRADIENT_FACTOR, ModelFailedError, sandboxed
 from evaluation.formats.curves.results import Results
 from evaluation.formats.curves.rules import CurvesRules, ListedAttack
-from evaluation.formats.curves.runner.results_file import encode
-from evaluation.formats.curves.runner.run import (
+from evaluation.formats.curves.runner.benchmark_run import (
     BenchmarkRun,
     Subject,
     dataset_digest,
@@ -49,7 +48,8 @@ from evaluation.formats.curves.runner.run import (
     require,
     start_images,
 )
-from evaluation.formats.curves.runner.settings import BenchmarkSettings
+from evaluation.formats.curves.runner.benchmark_settings import BenchmarkSettings
+from evaluation.formats.curves.runner.results_file import encode
 from evaluation.formats.curves.scoring.curves import accuracy_by_budget, median_distance
 from evaluation.formats.curves.threat_models import Capability, Goal, Knowledge
 from formats.curves.engine_rules import curves_rules

@@ -9,8 +9,8 @@ from collections.abc import Callable
 
 from competitions.models import RulesVersion
 from core.errors import Fault
-from evaluation.domain.smoke_checks import SmokeTestResult
-from evaluation.formats.curves.models.sandboxed import GRACE_SECONDS
+from evaluation.domain.smoke_test_result import SmokeTestResult
+from evaluation.formats.curves.models.sandboxed_classifier import GRACE_SECONDS
 from evaluation.formats.curves.rules import CurvesRules
 from evaluation.formats.curves.runner.smoke_test import SAMPLES, check_model
 from evaluation.formats.curves.threat_models import Knowledge

@@ -13,8 +13,8 @@ import pytest
 from core.errors import HostFault
 from evaluation.domain.players import QueryPlayer
 from evaluation.domain.samples import Sample
-from evaluation.domain.smoke_checks import SmokeCheck, SmokeTestResult
-from evaluation.domain.smoke_pictures import PicturedSmokeSample
+from evaluation.domain.smoke_test_pictures import PicturedSmokeSample
+from evaluation.domain.smoke_test_result import SmokeCheck, SmokeTestResult
 from evaluation.formats.curves.results import Results
 from evaluation.formats.curves.rules import CurvesRules, ListedAttack
 from evaluation.formats.curves.threat_models import Capability, Knowledge, ThreatModel
@@ -24,7 +24,7 @@ from evaluation.formats.transfer.results import AttackBatch, BatchRun, DefenceBa
 from evaluation.formats.transfer.runner.attack_output_reader import pixel_hash
 from evaluation.formats.transfer.runner.batches import Batch
 from evaluation.formats.transfer.runner.transfer_player import TransferPlayer
-from evaluation.sandbox.process import ProcessSandbox
+from evaluation.sandbox.process_sandbox import ProcessSandbox
 from evaluation.scoring.distances import l2
 from formats.curves.player_builds import ready_player as ready_curves_player
 from formats.query.matches import engine_adapter as matches

@@ -14,7 +14,7 @@ from PIL import Image
 from accounts.models import User
 from competitions.models import SampleSet
 from core import clock, object_store
-from evaluation.domain.smoke_pictures import PathStep, PicturedSmokeSample
+from evaluation.domain.smoke_test_pictures import PathStep, PicturedSmokeSample
 from submissions import smoke_pictures
 from submissions.models import Build, Submission
 

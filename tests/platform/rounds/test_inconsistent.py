@@ -13,8 +13,8 @@ from competitions.pseudonyms import public_name
 from core import object_store
 from core.errors import Refusal
 from core.models import Event
-from evaluation.bundle import parts
-from evaluation.bundle.columns import hash_texts
+from evaluation.bundle import body_in_parts
+from evaluation.bundle.binary_columns import hash_texts
 from evaluation.formats.query.bundle.verify import verify
 from evaluation.formats.query.results import AuditReport
 from formats.query.matches import piece_queue
@@ -218,7 +218,7 @@ def test_it_rejects_overrides(env: RoundFixture, playing: Round, bob: User) -> N
 
 def test_the_bundle_lists_failed_audits_and_the_digests_of_pieces(env: RoundFixture, playing: Round) -> None:
     run(env, playing)
-    lines = parts.decode(object_store.get(playing.outcome))
+    lines = body_in_parts.decode(object_store.get(playing.outcome))
     attack, model = (public_name(env.competition, digest_of(kind, 0)) for kind in ("untargeted", "model"))
     assert {"attack": attack, "failed_on": [8], "kind": "audit", "model": model} in lines
     piece = next(line for line in lines if line["kind"] == "results")

@@ -11,7 +11,7 @@ import pytest
 from pytest_django import Settings
 
 from competitions.sample_store import samples_of
-from evaluation.formats.query.runner.play import play
+from evaluation.formats.query.runner.play_match import play
 from formats.query.matches import player_builds
 from formats.query.matches.engine_rules import query_rules
 from formats.query.matches.models import Match

@@ -15,7 +15,7 @@ import numpy as np
 
 from core.errors import Fault
 from evaluation.formats.curves.models.classifier import Classifier
-from evaluation.formats.curves.models.sandboxed import ModelFailedError, sandboxed
+from evaluation.formats.curves.models.sandboxed_classifier import ModelFailedError, sandboxed
 from evaluation.formats.curves.proofs.image_verdict import ImageVerdict
 from evaluation.formats.curves.proofs.verification import DeadlineExceededError, verdicts
 from evaluation.formats.curves.results import Floats

@@ -18,7 +18,7 @@ from competitions.sample_store import samples_of
 from core import object_store, optional_cache
 from evaluation.domain.players import TrackName
 from evaluation.formats.query.results import Outcome, Trace
-from evaluation.formats.query.scoring.curves import (
+from evaluation.formats.query.scoring.match_curves import (
     Answered,
     ByQuery,
     answered,

@@ -16,14 +16,14 @@ from core import object_store
 from evaluation.domain.failure_reasons import Reason
 from evaluation.domain.players import Side, TrackName
 from evaluation.formats.query.kept_frames import KeptFrames
+from evaluation.formats.query.referee.derived_seeds import derive_seed
 from evaluation.formats.query.referee.fresh_model_audit import STARTS
 from evaluation.formats.query.referee.kept_frame_bytes import pack as pack_kept
 from evaluation.formats.query.referee.kept_frame_bytes import unpack as unpack_kept
 from evaluation.formats.query.referee.kept_frame_bytes import with_audit
 from evaluation.formats.query.referee.match import RefereedMatch
+from evaluation.formats.query.referee.match_players import RESTARTS
 from evaluation.formats.query.referee.model_audit import ENOUGH_FRESH, MOST_ALONE
-from evaluation.formats.query.referee.players import RESTARTS
-from evaluation.formats.query.referee.seeds import derive_seed
 from evaluation.formats.query.referee.time_bank import MODEL_GRACE_SECONDS
 from evaluation.formats.query.results import AuditReport, Failure, Outcome, PieceResult, RefereedSample, Trace
 from evaluation.formats.query.rules import QueryRules

@@ -10,9 +10,9 @@ from django.http import HttpRequest
 from accounts.models import User
 from competitions.models import Track
 from core import rounding
-from evaluation.charts.competition_figures import RankedName, Series, by_round, robustness
 from evaluation.charts.line_chart import COLOURS, Curve, LineChart
 from evaluation.charts.match_charts import success_table
+from evaluation.charts.paper_figures import RankedName, Series, by_round, robustness
 from evaluation.charts.scales import LogScale, shares
 from formats.query.leaderboards.models import Evaluation, Pool
 from formats.query.matches import curves

@@ -18,7 +18,7 @@ from competitions.board_freezes import sees_live
 from competitions.models import Competition, Track
 from core import rounding
 from evaluation.charts.chart_table import ChartTable
-from evaluation.charts.heat_colours import HeatColours, Pair, colours_for
+from evaluation.charts.heat_map_colours import HeatColours, Pair, colours_for
 from formats.query.leaderboards.models import Evaluation, Pool
 from formats.query.leaderboards.visibility import board
 from formats.query.matches.models import Match

@@ -15,8 +15,9 @@ from core.errors import Fault
 from evaluation.bundle.player_submissions import BundleSubmission
 from evaluation.domain.players import TrackName
 from evaluation.formats.query.bundle.pseudonymisation import rename_facts, rename_pairs, rename_players
-from evaluation.formats.query.bundle.records import FORMAT as BUNDLE_FORMAT
-from evaluation.formats.query.bundle.records import (
+from evaluation.formats.query.bundle.size_check import check_size
+from evaluation.formats.query.bundle.writer import FORMAT as BUNDLE_FORMAT
+from evaluation.formats.query.bundle.writer import (
     NARROW_FIELD,
     BundleHead,
     BundlePiece,
@@ -25,11 +26,10 @@ from evaluation.formats.query.bundle.records import (
     field_commitment_of,
     write_body,
 )
-from evaluation.formats.query.bundle.size_check import check_size
 from evaluation.formats.query.results import Outcome
 from evaluation.formats.query.scoring.scored_distances import scored_distance
 from evaluation.formats.query.tournament.failed_audit_rule import NobodyLeftError
-from evaluation.formats.query.tournament.rounds import (
+from evaluation.formats.query.tournament.round_state import (
     RoundEntrant,
     RoundFacts,
     RoundPart,

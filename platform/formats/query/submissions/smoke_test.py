@@ -14,7 +14,7 @@ from django.conf import settings
 from competitions.kept_directories import unpack_directory
 from competitions.models import RulesVersion
 from core.errors import Fault
-from evaluation.domain.smoke_checks import SmokeTestResult
+from evaluation.domain.smoke_test_result import SmokeTestResult
 from evaluation.formats.query.rules import QueryRules
 from evaluation.formats.query.runner.smoke_opponent import SmokeOpponent, nearest_mean_opponent, player_opponent
 from evaluation.formats.query.runner.smoke_test import SAMPLES, check_attack, check_model

@@ -10,8 +10,8 @@ from django.urls import reverse
 from competitions.models import Track
 from core import rounding
 from evaluation.charts.chart_table import Cell, ChartTable
-from evaluation.charts.competition_figures import RankedScore, Series, by_round, scores_by_rank
 from evaluation.charts.line_chart import LineChart
+from evaluation.charts.paper_figures import RankedScore, Series, by_round, scores_by_rank
 from evaluation.charts.scales import shares, shares_over
 from formats.transfer.rounds.standings import BaselinePlace, TransferPlace, baselines, standings
 from formats.transfer.tournaments.models import Entrant

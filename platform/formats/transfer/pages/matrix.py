@@ -10,7 +10,7 @@ from django.urls import reverse
 
 from competitions.models import Competition, Track
 from evaluation.charts.chart_table import ChartTable
-from evaluation.charts.heat_colours import HeatColours, Pair
+from evaluation.charts.heat_map_colours import HeatColours, Pair
 from evaluation.formats.transfer.results import PairCounts
 from formats.transfer.pages.board_csv import share
 from formats.transfer.pages.entrants import best_first, name_of

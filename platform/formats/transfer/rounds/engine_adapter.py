@@ -17,7 +17,8 @@ from core.errors import Fault
 from evaluation.bundle.player_submissions import BundleSubmission
 from evaluation.bundle.sample_hash import NO_TARGET
 from evaluation.formats.transfer.bundle.reader import written_version
-from evaluation.formats.transfer.bundle.records import (
+from evaluation.formats.transfer.bundle.size_check import check_size as check_outcome_size
+from evaluation.formats.transfer.bundle.writer import (
     VERSION,
     BundleAttackRun,
     BundleBatch,
@@ -31,7 +32,6 @@ from evaluation.formats.transfer.bundle.records import (
     transfer_field_commitment,
     write_body,
 )
-from evaluation.formats.transfer.bundle.size_check import check_size as check_outcome_size
 from evaluation.formats.transfer.results import NO_LABEL
 from evaluation.formats.transfer.rules import TransferTrack
 from formats.transfer.tournaments.engine_adapter import rules_of, sizes_of

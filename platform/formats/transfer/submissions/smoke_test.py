@@ -7,10 +7,10 @@ import threading
 from collections.abc import Callable
 
 from competitions.models import RulesVersion
-from evaluation.domain.smoke_checks import SmokeTestResult
+from evaluation.domain.smoke_test_result import SmokeTestResult
 from evaluation.formats.transfer.rules import TransferRules
-from evaluation.formats.transfer.runner.limits import resources
-from evaluation.formats.transfer.runner.run_batch import RunEnvironment
+from evaluation.formats.transfer.runner.batch_in_sandbox import RunEnvironment
+from evaluation.formats.transfer.runner.resource_limits import resources
 from evaluation.formats.transfer.runner.smoke_test import check_submission
 from formats.transfer.tournaments.engine_rules import transfer_rules
 from formats.transfer.tournaments.player_builds import ready_player

@@ -25,18 +25,18 @@ from evaluation.domain.images import Image
 from evaluation.formats.transfer.results import NO_LABEL, AttackBatch, BatchRun, DefenceBatch, ImageNote, PairCounts
 from evaluation.formats.transfer.rules import TransferRules, TransferTrack
 from evaluation.formats.transfer.runner.attack_output_reader import pixel_hash
+from evaluation.formats.transfer.runner.batch_in_sandbox import RunEnvironment
 from evaluation.formats.transfer.runner.batch_runner import BatchRunner
 from evaluation.formats.transfer.runner.batches import Batch, batch_sizes, make_batches, png
-from evaluation.formats.transfer.runner.limits import resources
 from evaluation.formats.transfer.runner.repeated_images import (
     LabelledImages,
     count_changes,
     file_names,
     repeats_due,
 )
-from evaluation.formats.transfer.runner.run_batch import RunEnvironment
+from evaluation.formats.transfer.runner.resource_limits import resources
+from evaluation.formats.transfer.runner.run_directories import sweep_workspaces
 from evaluation.formats.transfer.runner.transfer_player import TransferPlayer
-from evaluation.formats.transfer.runner.workspace import sweep_workspaces
 from evaluation.formats.transfer.scoring.scores import TransferStanding, standings
 from formats.transfer.tournaments.engine_rules import transfer_rules
 from formats.transfer.tournaments.models import AttackRun, DefenceRun, RepeatRun, Tournament

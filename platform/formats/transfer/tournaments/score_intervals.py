@@ -10,7 +10,7 @@ import numpy as np
 
 from evaluation.formats.transfer.results import PairCounts
 from evaluation.formats.transfer.rules import TransferTrack
-from evaluation.formats.transfer.scoring.intervals import (
+from evaluation.formats.transfer.scoring.score_intervals import (
     LEAST_IMAGES,
     PairSums,
     ScoreInterval,

@@ -21,7 +21,7 @@ from competitions.services import enter, import_competition
 from core import clock, object_store, worker_notifications
 from core.errors import Fault, Refusal
 from evaluation.domain.failure_reasons import Reason
-from evaluation.formats.curves.models.sandboxed import ModelFailedError
+from evaluation.formats.curves.models.sandboxed_classifier import ModelFailedError
 from evaluation.formats.curves.results import Results
 from evaluation.formats.curves.rules import CurvesRules, ListedAttack
 from evaluation.formats.curves.runner.results_file import encode

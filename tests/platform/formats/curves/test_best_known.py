@@ -35,7 +35,7 @@ from evaluation.domain.failure_reasons import Reason
 from evaluation.domain.images import Images
 from evaluation.domain.samples import Sample
 from evaluation.formats.curves.models.classifier import Classifier, Loss
-from evaluation.formats.curves.models.sandboxed import ModelFailedError, as_pixels
+from evaluation.formats.curves.models.sandboxed_classifier import ModelFailedError, as_pixels
 from evaluation.formats.curves.proofs.verification import DeadlineExceededError
 from evaluation.formats.curves.threat_models import Knowledge, Norm
 from formats.curves import api_proofs

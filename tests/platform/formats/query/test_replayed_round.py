@@ -20,10 +20,10 @@ from competitions.models import Competition
 from core import clock, worker_notifications
 from demo.git_push import TAG, push_copy
 from demo.virtual_teams import Change
-from evaluation.bundle import parts
+from evaluation.bundle import body_in_parts
 from evaluation.bundle.signing import sign
 from evaluation.bundle.signing_keys import public_key
-from evaluation.cli import main, replay, site_version
+from evaluation.cli import main, replay, site_version_check
 from evaluation.formats.query.catalogue import find_baseline
 from evaluation.legacy.environment import VARIABLE
 from formats.query.matches import player_builds
@@ -62,7 +62,7 @@ def gauntlet(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
     for name in ("GAUNTLET_SITE", "GAUNTLET_TOKEN"):
         monkeypatch.delenv(name, raising=False)
-    monkeypatch.setattr(site_version, "_noted", set())
+    monkeypatch.setattr(site_version_check, "_noted", set())
 
     def run(*words: object) -> tuple[int, str, str]:
         capsys.readouterr()
@@ -286,12 +286,12 @@ def test_a_changed_row_is_found(fetched: Path, gauntlet: Run) -> None:
     assert "is not what the organisers signed" in err
 
     # by those who have a key that is trusted
-    lines = parts.decode(honest.partition(b"\n")[2])
+    lines = body_in_parts.decode(honest.partition(b"\n")[2])
     named = ["results", *reversed(match.split("/"))]
     row = next(line for line in lines if [line["kind"], line.get("model"), line.get("attack")] == named)
     row["queries"] = row["queries"].copy()
     row["queries"][1] -= 1
-    bundle.write_bytes(sign(parts.encode(lines), OTHER_KEY))
+    bundle.write_bytes(sign(body_in_parts.encode(lines), OTHER_KEY))
     (fetched / "signing-key.txt").write_text(public_key(OTHER_KEY))
     status, out, err = gauntlet("replay", match, "--from", fetched, "--json")
     assert status == 1, out + err

@@ -13,7 +13,7 @@ from pytest_django import DjangoAssertNumQueries
 
 from accounts.models import User
 from competitions.models import Competition, FrozenLeaderboards
-from evaluation.charts.heat_colours import STEPS
+from evaluation.charts.heat_map_colours import STEPS
 from formats.query.leaderboards.models import Evaluation, Pool, Snapshot
 from formats.query.leaderboards.visibility import rows_now
 from formats.query.matches.models import Match

@@ -16,7 +16,7 @@ from competitions.models import RulesVersion, SampleSet
 from competitions.sample_store import samples_of
 from core import object_store
 from core.models import Event
-from evaluation.formats.query.runner.play import Played, play
+from evaluation.formats.query.runner.play_match import Played, play
 from formats.query.matches import kept_frames
 from formats.query.matches.engine_rules import query_rules
 from formats.query.matches.match_requests import ensure_match

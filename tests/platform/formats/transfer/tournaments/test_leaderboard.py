@@ -12,7 +12,7 @@ from accounts.models import User
 from competitions.models import Competition
 from competitions.sample_store import samples_of
 from core.errors import Fault
-from evaluation.formats.transfer.runner.play import TransferMatch, play
+from evaluation.formats.transfer.runner.play_match import TransferMatch, play
 from evaluation.formats.transfer.runner.transfer_player import TransferPlayer
 from evaluation.sandbox.base import Resources
 from formats.transfer.tournaments import pair_totals, services

@@ -10,7 +10,7 @@ import pytest
 from django.utils import timezone
 from pytest_django import Settings
 
-from evaluation.formats.transfer.runner.limits import resources
+from evaluation.formats.transfer.runner.resource_limits import resources
 from formats.transfer.tournaments.player_builds import ready_player
 from submissions import pipeline, smoke_pictures, state_timeouts
 from submissions.models import Submission
