@@ -1,6 +1,6 @@
 """Competitions, tracks, rules, sample sets, freeze windows and entries.
 
-`page_models` has what organisers write, `uploaded_data_set_models` the images that they upload.
+`organiser_page_models` has what organisers write, `uploaded_data_set_models` the images that they upload.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from django.db.models import F, Q, UniqueConstraint
 
 from accounts.models import Team
 from competitions.formats import format_choices, track_choices
-from competitions.page_models import Announcement, Page, TermsAcceptance, TermsVersion
+from competitions.organiser_page_models import Announcement, Page, TermsAcceptance, TermsVersion
 from competitions.rules import rules_of
 from competitions.uploaded_data_set_models import DataSetUpload, UploadedDataSet
 from core.roles import OrganiserRole

@@ -18,8 +18,8 @@ from django.utils.log import configure_logging
 from kombu.transport import TRANSPORT_ALIASES
 
 from config.coalescing_task import CoalescingTask
-from config.start_check import require_site
-from core.logs import replace_log_ids
+from config.site_identity_check import require_site
+from core.log_formatters import replace_log_ids
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from django.conf import settings
 from django.db import transaction
 
-from core.logs import Id, current_log_ids, log_ids
+from core.log_formatters import Id, current_log_ids, log_ids
 from core.site_identity import identity
 
 if TYPE_CHECKING:

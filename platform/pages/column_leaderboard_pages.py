@@ -46,7 +46,7 @@ from rounds.selectors import StandingRow, standings
 from submissions.column_leaderboard import Column, PlainBoard, PlainRow
 from submissions.models import Build, Submission
 from submissions.selectors import tried_by_track
-from workers.work_items import WorkItem
+from workers.work_item_models import WorkItem
 
 PARTS = "pages/plain"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 
-from core.administration.actions import AdminAction
+from core.administration.confirmed_actions import AdminAction
 from core.errors import Refusal, refuse_all
 from core.roles import Right
 from rounds import services

@@ -18,11 +18,11 @@ from core import event_log, traces
 from core.errors import Refusal
 from evaluation.domain.errors import ManifestRefusal, SlowBuildRefusal
 from evaluation.domain.smoke_test_result import SmokeCheck
-from submissions import build_order, build_queue, player_builds, smoke_pictures
-from submissions.build_faults import READY
+from submissions import build_order, build_queue, player_builds, smoke_test_pictures
 from submissions.build_logs import LogWriter, clean
+from submissions.build_outcomes import READY
 from submissions.formats import submission_formats
-from submissions.local_check import local_check
+from submissions.local_check_command import local_check
 from submissions.models import Build, LogChunk, Player
 from submissions.selectors import BUILD_ERROR
 from submissions.smoke_test import SmokeTest, as_rows, what_failed
@@ -138,7 +138,7 @@ def _check(
         played = stage.play(player, on_log=writer.write, on_piece=require)
     checks = [_cleaned(check) for check in played.checks]
     close_old_connections()
-    smoke_pictures.keep(build, played.pictures)
+    smoke_test_pictures.keep(build, played.pictures)
     rows = as_rows(checks)
     for check in checks:
         result = "not reached" if check.passed is None else "passed" if check.passed else "FAILED"

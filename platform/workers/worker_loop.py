@@ -12,7 +12,7 @@ from django.conf import settings
 
 from core import clock, platform_error_report, traces, worker_notifications
 from core.database_failures import FAILURES, persist
-from core.logs import log_ids
+from core.log_formatters import log_ids
 from evaluation.domain.errors import StoppedError
 from workers import host_health, lease, queue
 from workers.heartbeat import WorkerHeartbeat

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from django.db.models import Count, Q
 
-from core.administration.columns import link_to
+from core.administration.link_columns import link_to
 from formats.curves.board import CurvesBoard
 from formats.curves.models import Benchmark
 from rounds.models import Round, RoundEntry

@@ -23,11 +23,11 @@ from formats.curves.engine_adapter import commitment_to_field, outcome_of, ranki
 from formats.curves.engine_rules import curves_rules
 from formats.curves.models import Benchmark, ModelScore
 from formats.curves.round_dashboard import dashboard_part, preview
-from rounds.engine_adapter import bundle_submission, encode
 from rounds.formats import Counting, LeaderboardsContinue, PlayedAlone, PlayedWhileRunning, WithoutPerturbedImages
 from rounds.models import Round, RoundEntry
 from rounds.planning.entries import frozen
 from rounds.running.transitions import locked, move
+from rounds.shared_bundle_values import bundle_submission, encode
 from submissions.selectors import ready_submissions
 
 

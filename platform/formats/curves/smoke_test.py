@@ -17,7 +17,7 @@ from evaluation.formats.curves.threat_models import Knowledge
 from formats.curves.engine_rules import curves_rules
 from formats.curves.listed_attacks import needed_answers
 from formats.curves.player_builds import ready_player
-from submissions.local_check import local_check
+from submissions.local_check_command import local_check
 from submissions.models import Player
 from submissions.player_builds import LogLine
 from submissions.smoke_test import SmokeTest

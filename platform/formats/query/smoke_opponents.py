@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from competitions.bundled_baselines import bundled
-from competitions.kept_directories import keep_directory
+from competitions.kept_baseline_directories import keep_directory
 from competitions.models import Competition
 from competitions.sample_set_selectors import development_set
 from competitions.sample_store import samples_of

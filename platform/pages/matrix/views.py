@@ -14,7 +14,7 @@ from pages.formats import page_formats
 from pages.matrix.heat_map import matrix_address
 from pages.shared_pages import shared
 from rounds.models import Round
-from rounds.publishing.visibility import pairs_public
+from rounds.publishing.pair_visibility import pairs_public
 
 
 @require_safe

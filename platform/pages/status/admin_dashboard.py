@@ -16,7 +16,7 @@ from django.urls import reverse
 
 from competitions.models import Competition, FreezeWindow
 from core import clock
-from core.administration.permissions import is_superuser
+from core.administration.admin_base_classes import is_superuser
 from core.disk_space import LEAST_FREE, free_bytes
 from pages.formats import page_formats
 from pages.status.admin_incidents import Card, incident_cards, visible

@@ -12,7 +12,7 @@ from django.http import HttpRequest
 from django.urls import reverse
 
 from competitions import uploaded_data_sets
-from core.administration.permissions import is_superuser
+from core.administration.admin_base_classes import is_superuser
 from pages.formats import page_formats
 from pages.status import failed_submissions
 from pages.status.incidents import RowsToFix, Urgency

@@ -15,7 +15,7 @@ from evaluation.charts.sample_pictures import AMPLIFICATIONS, USUAL_AMPLIFICATIO
 from evaluation.charts.scales import LogScale, distances_over
 from pages.competition.development_samples import class_name, development_set
 from submissions.models import Build, Submission
-from submissions.smoke_pictures import KeptSample, kept
+from submissions.smoke_test_pictures import KeptSample, kept
 
 
 @dataclass(frozen=True)

@@ -19,14 +19,14 @@ from django.utils.timezone import get_current_timezone_name
 from accounts.models import Team
 from competitions.models import Competition, Page
 from core import clock, rounding, time_format
-from core.kit import kit
+from core.participant_kit import kit
 from evaluation.charts.interval_bar_axis import Axis
 from evaluation.domain.score_decimals import decimals
 from pages.access import own_teams
 from pages.formats import Content
 from pages.markdown import render
 from pages.player_names import PlayerName
-from submissions.local_check import local_check as local_check_of
+from submissions.local_check_command import local_check as local_check_of
 
 register = template.Library()
 

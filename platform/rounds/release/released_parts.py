@@ -24,10 +24,10 @@ from rounds.formats import format_of
 from rounds.models import Release, Round, RoundEntry
 from rounds.objections.period import result_state
 from rounds.planning.open_source_licences import is_open_source
-from rounds.release.downloads import bundle_of, images_zip
 from rounds.release.embargo import embargo_reason
 from rounds.release.hidden_titles import entries_with_hidden_titles, leave_out_hidden_titles
 from rounds.release.objections_file import objections_of
+from rounds.release.release_files import bundle_of, images_zip
 from rounds.release.signing_keys import public_key
 from rounds.running.transitions import lock_competition, require_reason, require_state
 from submissions.models import Submission

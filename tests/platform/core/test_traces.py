@@ -23,7 +23,7 @@ from accounts.services import issue_token
 from competitions.models import Track
 from config import celery
 from core import span_export, traces, worker_notifications
-from core.logs import JsonFormatter
+from core.log_formatters import JsonFormatter
 from demo.git_push import push_copy
 from formats.query.leaderboards import services
 from formats.query.leaderboards.models import Evaluation

@@ -26,7 +26,7 @@ from tests.platform.formats.transfer.tournaments.results import true_result
 from workers import queue
 from workers.models import Worker
 from workers.sandboxes import open_sandbox
-from workers.work_items import WorkItem
+from workers.work_item_models import WorkItem
 
 
 def _commit_piece(claim: Any) -> None:

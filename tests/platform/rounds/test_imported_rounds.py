@@ -15,7 +15,7 @@ from core.errors import Refusal
 from core.models import Event
 from rounds import services
 from rounds.models import Round
-from tests.platform.competitions.test_round_tables import table, with_rounds
+from tests.platform.competitions.test_planned_rounds_in_file import table, with_rounds
 from tests.platform.conftest import FakeClock
 
 ROUNDS = (

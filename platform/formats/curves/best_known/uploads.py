@@ -20,7 +20,7 @@ from formats.curves.best_known.history import best_known
 from formats.curves.best_known.released_models import require_open
 from formats.curves.models import Proof
 from rounds.models import RoundEntry
-from workers.work_items import WorkItem
+from workers.work_item_models import WorkItem
 
 MOST_BYTES = 64 << 20
 """The most bytes of an upload."""

@@ -9,7 +9,7 @@ from django.db.models import Q
 from competitions.models import RulesVersion, SampleSet
 from formats.query.tracks import MODEL
 from submissions.models import Submission
-from workers.work_items import HostedItem
+from workers.work_item_models import HostedItem
 
 
 class Challenge(HostedItem):

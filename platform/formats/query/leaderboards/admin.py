@@ -14,9 +14,9 @@ from accounts.models import User
 from competitions.admin import CompetitionAdmin, EntryAdmin, RulesVersionAdmin, SampleSetAdmin, TrackAdmin
 from competitions.board_freezes import frozen_since
 from competitions.models import Competition, FrozenLeaderboards
-from core.administration.actions import AdminAction, confirmed_action
-from core.administration.columns import labelled, link_to, linked
-from core.administration.permissions import ReadOnlyAdmin
+from core.administration.admin_base_classes import ReadOnlyAdmin
+from core.administration.confirmed_actions import AdminAction, confirmed_action
+from core.administration.link_columns import labelled, link_to, linked
 from formats.query.leaderboards import board_freeze, services
 from formats.query.leaderboards.evaluation_basis import basis_in_force
 from formats.query.leaderboards.models import (

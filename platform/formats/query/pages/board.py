@@ -13,8 +13,8 @@ from competitions.models import Entry, Track
 from competitions.rules import teams_may_choose
 from core import rounding
 from core.errors import Refusal
-from core.past_time import past_time
-from core.resolution_text import distances_separated, few_samples
+from core.leaderboard_resolution_text import distances_separated, few_samples
+from core.past_time_parameter import past_time
 from evaluation.charts.chart_table import ChartTable
 from evaluation.charts.interval_bar_axis import axis_to
 from evaluation.domain.score_decimals import decimals

@@ -23,7 +23,7 @@ from pages.formats import RoundFigures
 from pages.round.figure_files import figure_address
 from rounds.best_of_rounds import BestEntry, published_rounds
 from rounds.models import Round
-from rounds.publishing.visibility import pairs_public
+from rounds.publishing.pair_visibility import pairs_public
 from rounds.selectors import StandingRow, standings
 
 ROBUSTNESS, FIRST_POOL, COUNTED = "robustness", "first-pool", "counted-attacks"

@@ -12,7 +12,7 @@ from django.urls import reverse
 
 from competitions.board_freezes import frozen_since, sees_live
 from competitions.models import Track
-from core.resolution_text import few_samples
+from core.leaderboard_resolution_text import few_samples
 from evaluation.charts.interval_bar_axis import Axis, axis_to
 from formats.query.pages import match_links
 from formats.query.pages.bracket import NO_MATCHES, Bracket, BracketStage, bracket
@@ -26,7 +26,7 @@ from formats.query.tracks import MODEL, TARGETED, UNTARGETED
 from pages.formats import Content, RoundContent, RoundProgress
 from pages.player_names import PlayerName, names_in
 from rounds.models import Release, Round
-from rounds.publishing.visibility import images_seen, pairs_public
+from rounds.publishing.pair_visibility import images_seen, pairs_public
 from rounds.selectors import StandingRow
 
 TOP = 5

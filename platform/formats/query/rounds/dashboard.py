@@ -8,7 +8,7 @@ from django.template.defaultfilters import filesizeformat
 from django.urls import reverse
 from django.utils.html import format_html
 
-from core.administration.columns import link_to
+from core.administration.link_columns import link_to
 from core.time_format import duration
 from formats.query.matches.models import Match
 from formats.query.rounds.audit_overrides import OVERRIDABLE

@@ -46,9 +46,9 @@ from evaluation.formats.query.tournament.schedule_output import StageCeiling
 from formats.query.matches.engine_rules import query_rules
 from formats.query.matches.models import Piece, SampleResult
 from formats.query.rounds.audit_state import PieceAudit, failed_on
-from rounds.engine_adapter import bundle_submission, written_outcome
 from rounds.models import Round, RoundEntry
 from rounds.planning.entries import frozen
+from rounds.shared_bundle_values import bundle_submission, written_outcome
 
 __all__ = [
     "BUNDLE_FORMAT",

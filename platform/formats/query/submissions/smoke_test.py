@@ -11,7 +11,7 @@ from typing import Any
 
 from django.conf import settings
 
-from competitions.kept_directories import unpack_directory
+from competitions.kept_baseline_directories import unpack_directory
 from competitions.models import RulesVersion
 from core.errors import Fault
 from evaluation.domain.smoke_test_result import SmokeTestResult
@@ -22,7 +22,7 @@ from formats.query.matches.engine_rules import query_rules
 from formats.query.matches.player_builds import model_of, ready_player, trusted_model
 from formats.query.smoke_opponents import opponent_name
 from formats.query.tracks import MODEL
-from submissions.local_check import local_check
+from submissions.local_check_command import local_check
 from submissions.models import Player
 from submissions.player_builds import LogLine
 from submissions.smoke_test import SmokeTest

@@ -8,7 +8,7 @@ from django.http import HttpRequest
 
 from competitions.board_freezes import frozen_since
 from competitions.models import Competition, Entry, Track
-from core.resolution_text import shares_separated
+from core.leaderboard_resolution_text import shares_separated
 from evaluation.charts.chart_table import ChartTable
 from evaluation.charts.interval_bar_axis import axis_of_shares
 from evaluation.formats.transfer.rules import Opponents

@@ -21,7 +21,7 @@ from pages.access import competition_of, round_of
 from pages.board.freeze import freeze_of
 from pages.round.objections import objection_address
 from rounds.models import Release, Round
-from rounds.publishing.visibility import images_seen, pairs_public
+from rounds.publishing.pair_visibility import images_seen, pairs_public
 from rounds.release.released_parts import released
 
 

@@ -20,7 +20,7 @@ from pages.formats import Content, RoundContent, RoundProgress
 from pages.player_names import PlayerName
 from pages.round.figure_files import figure_address
 from rounds.models import Release, Round
-from rounds.publishing.visibility import images_seen
+from rounds.publishing.pair_visibility import images_seen
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from core.administration.columns import link_to
+from core.administration.link_columns import link_to
 from formats.transfer.rounds.round_advancement import tournament_of
 from formats.transfer.rounds.standings import TransferPlace, standings
 from formats.transfer.tournaments.round_tournaments import failed_runs, run_counts

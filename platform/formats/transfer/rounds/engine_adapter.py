@@ -39,8 +39,8 @@ from formats.transfer.tournaments.engine_rules import transfer_rules
 from formats.transfer.tournaments.models import DefenceRun, Run, Tournament
 from formats.transfer.tournaments.selectors import counts_from_runs
 from formats.transfer.tracks import ATTACK_TRACKS
-from rounds.engine_adapter import bundle_submission, written_outcome
 from rounds.models import Round, RoundEntry
+from rounds.shared_bundle_values import bundle_submission, written_outcome
 from submissions.models import Player
 
 __all__ = [

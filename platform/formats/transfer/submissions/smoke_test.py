@@ -14,7 +14,7 @@ from evaluation.formats.transfer.runner.resource_limits import resources
 from evaluation.formats.transfer.runner.smoke_test import check_submission
 from formats.transfer.tournaments.engine_rules import transfer_rules
 from formats.transfer.tournaments.player_builds import ready_player
-from submissions.local_check import local_check
+from submissions.local_check_command import local_check
 from submissions.models import Player
 from submissions.player_builds import LogLine
 from submissions.smoke_test import SmokeTest

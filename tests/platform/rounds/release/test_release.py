@@ -24,7 +24,7 @@ from formats.query.rounds.models import RoundMatch
 from repositories.http.concurrency_limits import ANYBODY, LIMITER, Permit
 from rounds.models import Release, Round, RoundEntry
 from rounds.release import released_parts as releasing
-from rounds.release.downloads import images_zip
+from rounds.release.release_files import images_zip
 from rounds.release.released_parts import open_part, release, released, released_entries, released_tags, withdraw
 from submissions.models import Submission
 from tests.platform.bundle_content import bundle_content

@@ -23,7 +23,7 @@ from formats.transfer.tournaments.run_requests import cancel_runs
 from formats.transfer.tournaments.run_work import runs
 from submissions import build_queue
 from submissions import services as submissions
-from submissions.build_faults import PLATFORM_FAULTS
+from submissions.build_outcomes import PLATFORM_FAULTS
 from submissions.models import Build, Submission
 from tests.platform.formats.transfer.tournaments.results import result
 from workers import queue

@@ -11,7 +11,7 @@ from django.db.models import CharField, JSONField, Model
 from accounts.models import Team, User
 from competitions.models import Competition
 from core.models import Event
-from operations.archives.tables import LEFT_OUT, Tables
+from operations.archives.archive_tables import LEFT_OUT, Tables
 
 EXPORTED = {
     "accounts": "Membership Team User",

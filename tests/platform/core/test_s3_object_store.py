@@ -20,7 +20,7 @@ from tests.object_server import ObjectServer
 
 def in_bucket(address: str) -> dict[str, object]:
     options = Environment({"GAUNTLET_OBJECTS": address}).bucket("GAUNTLET_OBJECTS")
-    return site.STORAGES | {"objects": {"BACKEND": "core.object_bucket.ObjectBucket", "OPTIONS": options}}
+    return site.STORAGES | {"objects": {"BACKEND": "core.s3_object_store.ObjectBucket", "OPTIONS": options}}
 
 
 @pytest.fixture(scope="module")

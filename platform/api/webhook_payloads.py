@@ -8,7 +8,7 @@ from typing import Any
 from django.conf import settings
 from django.db.models import Model
 
-from api.rounds import round_values
+from api.round_views import round_values
 from api.serializers import AnnouncementSerializer, WholeSubmissionSerializer
 from competitions.models import Announcement
 from rounds.models import Round

@@ -20,7 +20,7 @@ from rounds.models import Objection, Release, Round
 from submissions.models import Build, Submission
 from webhooks.models import Delivery, Webhook
 from workers.models import HostComparison, WorkerTime
-from workers.work_items import HostedItem, WorkItem
+from workers.work_item_models import HostedItem, WorkItem
 
 LEFT_OUT: Mapping[type[Model], str] = {
     Invitation: "nobody can accept an invitation of another site",

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 import demo
+from competitions.competition_file_reader import read
 from competitions.shifted_dates import shifted
-from competitions.toml_schema import read
 from core.errors import Refusal
 
 DIGITS = tomllib.loads(Path(demo.__file__).with_name("digits.toml").read_text(encoding="utf-8"))

@@ -12,7 +12,7 @@ from api.access import competition_of, one_of, submission_of
 from api.base_views import ApiView, WholeListView
 from api.formats import Picture, api_formats
 from api.pagination import list_of, whole_list
-from api.pictures import picture_schema, shown_picture
+from api.picture_views import picture_schema, shown_picture
 from api.serializers import MatchSerializer, WholeMatchSerializer
 from competitions.models import Competition
 from rounds.models import Round

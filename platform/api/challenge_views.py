@@ -13,7 +13,7 @@ from api.access import check_inside, check_member, submission_of
 from api.base_views import ApiView, WholeListView
 from api.formats import ChallengeAnswer, Picture, api_formats
 from api.pagination import list_of, whole_list
-from api.pictures import picture_schema, shown_picture
+from api.picture_views import picture_schema, shown_picture
 from api.request_bodies import ChallengeRequestSerializer, values_of
 from api.serializers import ChallengeSerializer, OpponentSerializer, WholeChallengeSerializer
 from submissions.models import Submission

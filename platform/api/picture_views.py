@@ -19,7 +19,7 @@ from api.pagination import list_of, whole_list
 from competitions.sample_pictures import CLEAN, NAMES
 from core.errors import Refusal
 from submissions.models import Build
-from submissions.smoke_pictures import KeptSample, kept, picture
+from submissions.smoke_test_pictures import KeptSample, kept, picture
 
 picture_schema = extend_schema(responses={(200, "image/png"): OpenApiTypes.BINARY})
 

@@ -8,8 +8,8 @@ from collections.abc import Callable
 import pytest
 
 from tests.platform.webhooks.conftest import TestReceiver, names
-from webhooks import exchange
-from webhooks.exchange import ANSWER_BYTES, Answer
+from webhooks import delivery_request
+from webhooks.delivery_request import ANSWER_BYTES, Answer
 from webhooks.receiver_address import LOOPBACK, read_receiver
 
 Post = Callable[..., Answer]
@@ -40,14 +40,14 @@ def test_a_name_is_resolved_once(receiver: TestReceiver, trusted: ssl.SSLContext
         asked.append(host)
         return ["127.0.0.1"] if len(asked) == 1 else ["127.0.0.2"]
 
-    answer = exchange.post(
+    answer = delivery_request.post(
         read_receiver(receiver.address), b"{}", {}, allowed=LOOPBACK, resolve=changing, context=trusted
     )
     assert (answer.succeeded, asked) == (True, ["hooks.example"])
 
 
 def test_the_next_address_is_tried_if_one_does_not_answer(receiver: TestReceiver, trusted: ssl.SSLContext) -> None:
-    answer = exchange.post(
+    answer = delivery_request.post(
         read_receiver(receiver.address), b"{}", {}, allowed=LOOPBACK, context=trusted,
         resolve=lambda host: ["127.0.0.2", "127.0.0.1"],
     )  # fmt: skip
@@ -57,10 +57,10 @@ def test_the_next_address_is_tried_if_one_does_not_answer(receiver: TestReceiver
 def test_it_rejects_a_certificate_that_nobody_vouches_for_or_of_another_name(
     receiver: TestReceiver, trusted: ssl.SSLContext
 ) -> None:
-    unknown = exchange.post(read_receiver(receiver.address), b"{}", {}, allowed=LOOPBACK, resolve=names)
+    unknown = delivery_request.post(read_receiver(receiver.address), b"{}", {}, allowed=LOOPBACK, resolve=names)
     assert "certificate is not valid" in unknown.problem
     other = receiver.address.replace("hooks.example", "other.example")
-    answer = exchange.post(
+    answer = delivery_request.post(
         read_receiver(other), b"{}", {}, allowed=LOOPBACK, resolve=lambda host: ["127.0.0.1"], context=trusted
     )
     assert "certificate is not valid" in answer.problem
@@ -82,7 +82,7 @@ def test_the_answer_is_read_up_to_a_limit(receiver: TestReceiver, post: Post) ->
 def test_a_receiver_that_sends_bytes_without_end_is_left_at_the_deadline(
     receiver: TestReceiver, post: Post, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(exchange, "SECONDS", 0.3)
+    monkeypatch.setattr(delivery_request, "SECONDS", 0.3)
     receiver.endless = True
     answer = post(read_receiver(receiver.address), b"{}", {}, allowed=LOOPBACK)
     assert (answer.status, answer.problem) == (None, "no answer within 0.3 s")

@@ -24,10 +24,10 @@ from competitions.models import Competition
 from core import clock
 from core.errors import Refusal
 from demo.credentials import CredentialStore
-from demo.demo_site import DemoSite, open_now, with_at_most
+from demo.demo_lock import only_demo_in
+from demo.demo_script import DemoSite, open_now, with_at_most
 from demo.formats import DemoFormat, demos
 from demo.git_push import write_copy
-from demo.state_lock import only_demo_in
 from demo.submission_result import DemoResult
 from demo.supervisor import SiteSupervisor
 from evaluation.builder.tree_digest import tree_digest
@@ -83,7 +83,7 @@ def test_an_entry_whose_package_is_missing_is_left_out(
     lines: list[str] = []
     teams: list[str] = []
     absent = {"efficientnet-lite0": missing}
-    monkeypatch.setattr("demo.demo_site.missing_package", lambda track, name, source: absent.get(name, ""))
+    monkeypatch.setattr("demo.demo_script.missing_package", lambda track, name, source: absent.get(name, ""))
     monkeypatch.setattr(DemoSite, "enter", lambda site, team: teams.append(team.slug))
     monkeypatch.setattr(DemoSite, "submit", lambda site, team: None)
     site = DemoSite(
@@ -167,7 +167,7 @@ def test_every_epsilon_has_a_batch_however_few_samples_there_are(root: Path, sam
 
 def test_baselines_whose_package_is_missing_are_left_out(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     lines: list[str] = []
-    monkeypatch.setattr("demo.demo_site.missing_package", lambda track, name, source: "lite" * (name == "jpeg"))
+    monkeypatch.setattr("demo.demo_script.missing_package", lambda track, name, source: "lite" * (name == "jpeg"))
     site = DemoSite(
         supervisor=Mock(SiteSupervisor),
         credentials=Mock(CredentialStore),

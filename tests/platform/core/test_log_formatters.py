@@ -20,7 +20,7 @@ from django.test import Client, RequestFactory
 from django.urls import include, path
 from pytest_django import Settings
 
-from core.logs import JsonFormatter, TextFormatter, log_ids
+from core.log_formatters import JsonFormatter, TextFormatter, log_ids
 from core.request_id import request_id
 
 log = logging.getLogger("formats.query.matches.a_test")

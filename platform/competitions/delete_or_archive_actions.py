@@ -8,9 +8,9 @@ from typing import Any
 from django.forms import CharField
 from unfold.widgets import UnfoldAdminTextInputWidget
 
+from competitions.delete_or_archive import end_competition, end_of, kept_records, unarchive
 from competitions.models import Competition
-from competitions.removal import end_competition, end_of, kept_records, unarchive
-from core.administration.actions import AdminAction, ReasonForm, counted
+from core.administration.confirmed_actions import AdminAction, ReasonForm, counted
 from core.roles import Right
 
 

@@ -16,12 +16,12 @@ from accounts.name_rules import skeleton
 from competitions.models import Competition, CompetitionOrigin, Entry, SampleSet
 from core.errors import Refusal
 from core.models import Event
-from operations.archives.archive_file import ArchiveFile
+from operations.archives.archive_reader import ArchiveFile
+from operations.archives.archive_tables import Table, Tables, digests_in
 from operations.archives.extension_points import StoredObjects
+from operations.archives.free_names import FreeNames
 from operations.archives.manifest import OTHER_FILE
-from operations.archives.names import FreeNames
-from operations.archives.tables import Table, Tables, digests_in
-from repositories.bundles import reserve_keys
+from repositories.git_bundles import reserve_keys
 from repositories.models import Repository
 from rounds.models import RoundEntry
 

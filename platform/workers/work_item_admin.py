@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 from django.http import HttpResponse
 
-from core.administration.actions import AdminAction, confirmed_action, counted
-from core.administration.permissions import ReadOnlyAdmin
+from core.administration.admin_base_classes import ReadOnlyAdmin
+from core.administration.confirmed_actions import AdminAction, confirmed_action, counted
 from workers.work_item_queue import ItemQueue
 
 STATE_COLOURS = {"waiting": "info", "claimed": "warning", "played": "success", "failed": "danger"}

@@ -20,9 +20,9 @@ from django.http import HttpRequest, HttpResponse, HttpResponseBase, HttpRespons
 from django.urls import URLPattern, path, reverse
 
 from core import event_log
-from core.administration.actions import CHANGED_NOTHING, AdminAction, confirmed_action
-from core.administration.columns import count_column, count_of, counted_model
+from core.administration.confirmed_actions import CHANGED_NOTHING, AdminAction, confirmed_action
 from core.administration.csv_export import csv_of_list
+from core.administration.link_columns import count_column, count_of, counted_model
 from core.errors import Refusal
 from core.extension_point import ExtensionPoint
 from core.roles import Right, roles_with
@@ -236,7 +236,7 @@ class ReadOnlyAdmin(Page):
         return self.may(self.viewing, request, obj)
 
     def has_answer_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Return whether the user may run the actions that answer teams (see `core.administration.actions`)."""
+        """Return whether the user may run the actions that answer teams (`core.administration.confirmed_actions`)."""
         return self.may(Right.ANSWER, request, obj)
 
     def has_judge_permission(self, request: HttpRequest, obj: Any = None) -> bool:

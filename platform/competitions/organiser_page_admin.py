@@ -15,8 +15,8 @@ from competitions import organiser_pages
 from competitions.models import Announcement, Page, TermsAcceptance, TermsVersion
 from competitions.terms import publish_terms
 from core import clock
-from core.administration.columns import linked
-from core.administration.permissions import AddableAdmin, ManagedAdmin, ReadOnlyAdmin, is_superuser
+from core.administration.admin_base_classes import AddableAdmin, ManagedAdmin, ReadOnlyAdmin, is_superuser
+from core.administration.link_columns import linked
 from core.roles import Right
 
 if TYPE_CHECKING:

@@ -12,11 +12,11 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from api.access import competition_of, one_of
-from api.addresses import PREFIX
+from api.address_prefix import PREFIX
 from api.base_views import ApiView, ListView, WholeListView
 from api.formats import api_formats
 from api.pagination import list_of, whole_list
-from api.parameters import whole_number
+from api.query_parameters import whole_number
 from api.serializers import (
     CompetitionSerializer,
     DataSetSerializer,
@@ -29,8 +29,8 @@ from api.serializers import (
 from competitions.models import Competition, SampleSet
 from competitions.permissions import visible_competitions
 from competitions.sample_set_selectors import imported_sets
-from core.kit import kit
-from core.past_time import past_time
+from core.participant_kit import kit
+from core.past_time_parameter import past_time
 from evaluation import __version__
 
 _NAMED = re.compile(r"<(?:[a-z]+:)?([a-z_]+)>")

@@ -20,7 +20,7 @@ from api.base_views import ApiView, ListView, WholeListView
 from api.pagination import list_of, whole_list
 from api.request_bodies import AcceptTermsSerializer, FoundTeamSerializer, InviteSerializer, values_of
 from api.serializers import AnswerSerializer
-from competitions import invitations
+from competitions import team_invitations
 from competitions.models import Entry, TermsVersion
 from competitions.permissions import visible_competitions
 from competitions.selectors import acceptance_of, invitations_of, terms_in_force
@@ -148,7 +148,7 @@ class ListInvitations(WholeListView):
         """Invite a person and return the invitation."""
         entry = entry_of(request, team)
         by = check_captain(request, entry)
-        made = invitations.invite(entry=entry, by=by, **values_of(request, InviteSerializer))
+        made = team_invitations.invite(entry=entry, by=by, **values_of(request, InviteSerializer))
         return Response(InvitationSerializer(made).data, status=status.HTTP_201_CREATED)
 
 
@@ -163,7 +163,7 @@ class WithdrawInvitation(ApiView):
         entry = entry_of(request, team)
         by = check_captain(request, entry)
         found = one_of(entry.team.invitations.all(), "invitation", pk=invitation)
-        invitations.withdraw_invitation(invitation=found, by=by)
+        team_invitations.withdraw_invitation(invitation=found, by=by)
         return Response(InvitationSerializer(found).data)
 
 
@@ -196,13 +196,13 @@ class InvitationAnswer(ApiView):
 class AcceptInvitation(InvitationAnswer):
     """Accept an invitation of yours, and become a member of the team."""
 
-    act = staticmethod(invitations.accept)
+    act = staticmethod(team_invitations.accept)
 
 
 class DeclineInvitation(InvitationAnswer):
     """Decline an invitation of yours."""
 
-    act = staticmethod(invitations.decline)
+    act = staticmethod(team_invitations.decline)
 
 
 class ShowTerms(ApiView):

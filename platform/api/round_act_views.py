@@ -14,7 +14,7 @@ from accounts.models import AccessToken, User
 from api.access import check_role, competition_of, one_of
 from api.base_views import ApiView, WholeListView
 from api.errors import WRONG_STATE
-from api.objections import ObjectionSerializer, shown_objection
+from api.objection_views import ObjectionSerializer, shown_objection
 from api.pagination import list_of, whole_list
 from api.request_bodies import (
     BodySerializer,
@@ -24,7 +24,7 @@ from api.request_bodies import (
     ReasonSerializer,
     values_of,
 )
-from api.rounds import ShownRoundSerializer, shown_round
+from api.round_views import ShownRoundSerializer, shown_round
 from api.serializers import ProblemSerializer
 from competitions.freeze_windows import end_window, extend_window, open_window
 from core.problem_details import CONTENT_TYPE, problem_details

@@ -12,8 +12,8 @@ from competitions.bundled_baselines import bundled
 from competitions.extension_points import checked_schedules
 from competitions.formats import competition_formats
 from competitions.models import MAX_OBJECTION_DAYS, Competition, Page, SampleSet
-from competitions.page_models import MAX_TEXT
-from competitions.round_tables import ROUND, RoundTable, read_rounds
+from competitions.organiser_page_models import MAX_TEXT
+from competitions.planned_rounds_in_file import ROUND, RoundTable, read_rounds
 from competitions.rules import check_rules, format_of, known_values, rules_of
 from competitions.rules_reader import Rules
 from competitions.toml_fields import SLUG, Errors, TomlTable

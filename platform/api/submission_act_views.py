@@ -14,7 +14,7 @@ from api.access import check_role, submission_of
 from api.base_views import ApiView
 from api.formats import api_formats
 from api.request_bodies import BodySerializer, ReasonSerializer, values_of
-from api.round_acts import CONFLICT
+from api.round_act_views import CONFLICT
 from api.serializers import WholeSubmissionSerializer
 from core.roles import Right
 from submissions import services

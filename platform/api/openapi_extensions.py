@@ -11,7 +11,7 @@ from drf_spectacular.utils import Direction
 from rest_framework.permissions import SAFE_METHODS
 
 from accounts.models import AccessToken
-from api.addresses import PREFIX
+from api.address_prefix import PREFIX
 from api.csv_renderer import CsvRenderer
 from api.serializers import ProblemSerializer
 from core.problem_details import CONTENT_TYPE
@@ -75,7 +75,7 @@ class ClosedBody(OpenApiSerializerExtension):  # type: ignore[no-untyped-call]
 class TokenScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call]
     """The access token in the OpenAPI document."""
 
-    target_class = "api.auth.TokenAuthentication"
+    target_class = "api.authentication.TokenAuthentication"
     name = "accessToken"
 
     def get_security_definition(self, auto_schema: object) -> dict[str, str]:

@@ -11,10 +11,10 @@ from django.db import connection
 from accounts.models import Invitation, Membership, User
 from accounts.selectors import is_member
 from accounts.sign_up import approve, request_account
-from competitions.invitations import accept, decline, invite, withdraw_invitation
 from competitions.models import Competition, Entry, Organiser
 from competitions.selectors import invitations_of
 from competitions.services import make_team
+from competitions.team_invitations import accept, decline, invite, withdraw_invitation
 from core.errors import Refusal, RefusedForNow
 from core.models import Event
 
