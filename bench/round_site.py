@@ -21,10 +21,10 @@ from competitions.services import import_competition
 from core import clock
 from formats.query.matches.models import Match, Piece, SampleResult
 from formats.query.rounds.cost_estimate import estimate
-from formats.query.rounds.engine_adapter import facts_of
 from formats.query.rounds.models import Decision, RoundMatch, RoundStage
 from formats.query.rounds.planning import RoundSchedule
 from formats.query.rounds.round_advancement import advance_round
+from formats.query.rounds.round_as_engine_values import facts_of
 from repositories.models import Repository
 from rounds import services
 from rounds.models import Round, RoundEntry

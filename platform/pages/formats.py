@@ -20,7 +20,7 @@ from evaluation.charts.line_chart import LineChart
 from pages.competition.citation import Origin
 from pages.competition.rules_table import RuleRow
 from pages.matrix.heat_map import HeatMap
-from pages.status.incidents import Incident, RowsToFix
+from pages.status.incident_types import Incident, RowsToFix
 from pages.submission.progress_steps import Step
 from pages.submission.rank_explanation import RankExplanation
 from rounds.models import Release, Round
@@ -29,7 +29,7 @@ from submissions.models import Build, Submission
 
 if TYPE_CHECKING:
     from accounts.models import User
-    from pages.board.freeze import Freeze
+    from pages.board.freeze_notice import Freeze
     from pages.board.track_cards import TrackCard
     from pages.share.picture import SharedRow
 

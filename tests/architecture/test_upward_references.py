@@ -28,7 +28,7 @@ SAME_WORD = {
     ("api/challenge_views.py", "challenges"),
     *(("api/urls.py", name) for name in ("challenges", "decisions", "evaluations", "matches")),
     *((f"pages/manual/{name}.py", "decisions") for name in ("documents", "views")),  # of this project
-    ("pages/team/team_page.py", "standings"),
+    ("pages/team/team_page_data.py", "standings"),
     ("pages/team/views.py", "standings"),
     *(
         (f"competitions/{name}.py", "rounds")  # of a file

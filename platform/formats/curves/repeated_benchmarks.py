@@ -7,7 +7,7 @@ from competitions.models import Competition
 from formats.curves.engine_rules import curves_rules
 from formats.curves.measured_speed import measured_benchmarks, most_queries
 from formats.curves.models import Benchmark
-from formats.curves.scores import measure_of
+from formats.curves.requests_and_scores import measure_of
 from submissions.selectors import ready_submissions
 
 

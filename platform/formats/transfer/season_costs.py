@@ -9,8 +9,8 @@ from competitions.models import Competition, SampleSet
 from competitions.sample_set_selectors import sample_set_for
 from competitions.season_costs import NOBODY, CostLine, ExpectedSeason, Quantity, SeasonCosts
 from competitions.selectors import rules_in_force
-from formats.transfer.tournaments.engine_adapter import repeats_due
 from formats.transfer.tournaments.engine_rules import transfer_rules
+from formats.transfer.tournaments.engine_runs import repeats_due
 from formats.transfer.tournaments.measured_speed import MeasuredRuns, measured_runs, stored_bytes_per_image
 from formats.transfer.tournaments.models import AttackRun, DefenceRun
 from formats.transfer.tracks import ATTACK_TRACKS, DEFENCE

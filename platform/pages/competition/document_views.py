@@ -21,7 +21,7 @@ from pages import flash_messages
 from pages.access import competition_of, own_entry
 from pages.archive_download import archive_download
 from pages.competition.citation import bibtex
-from pages.competition.data_set import data_set
+from pages.competition.data_set_page_data import data_set
 from pages.competition.development_samples import development_set, examples
 from pages.formats import page_formats
 

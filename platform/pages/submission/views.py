@@ -21,8 +21,8 @@ from core.roles import Right
 from pages import flash_messages, polling
 from pages.access import in_team, submission_of
 from pages.formats import SubmissionContent, page_formats
-from pages.round.entries import entries_shown
-from pages.submission.pictures import shown_pictures
+from pages.round.visible_entries import entries_shown
+from pages.submission.smoke_test_pictures import shown_pictures
 from submissions import services, smoke_test_pictures
 from submissions.build_order import place_of
 from submissions.models import Build, Submission

@@ -27,11 +27,11 @@ from evaluation.formats.transfer.runner.transfer_player import TransferPlayer
 from evaluation.sandbox.process_sandbox import ProcessSandbox
 from evaluation.scoring.distances import l2
 from formats.curves.player_builds import ready_player as ready_curves_player
-from formats.query.matches import engine_adapter as matches
+from formats.query.matches import match_session as matches
 from formats.query.matches.player_builds import ready_player as ready_query_player
 from formats.query.submissions.smoke_test import QuerySmokeTest
 from formats.transfer.submissions.smoke_test import TransferSmokeTest
-from formats.transfer.tournaments import engine_adapter as tournaments
+from formats.transfer.tournaments import engine_runs as tournaments
 from formats.transfer.tournaments.player_builds import ready_player as ready_transfer_player
 from submissions.models import Player
 from submissions.smoke_test import SmokeTest

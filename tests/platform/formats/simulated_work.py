@@ -16,7 +16,7 @@ from core import clock, object_store
 from evaluation.formats.curves.threat_models import Capability, Knowledge, ThreatModel
 from evaluation.formats.query.results import AuditReport, Outcome, RefereedSample
 from formats.curves import benchmark_runs
-from formats.curves.best_known.work import proofs
+from formats.curves.best_known.proof_work import proofs
 from formats.curves.engine_rules import curves_rules
 from formats.query.matches import piece_queue as pieces
 from formats.query.matches.piece_result import PlayedPiece

@@ -18,7 +18,7 @@ from core.models import Event
 from formats.query.leaderboards.choose_submission import choose, choose_newest
 from formats.query.leaderboards.models import Evaluation, Pool, Standing
 from formats.query.matches.engine_rules import query_rules
-from formats.query.rounds.engine_adapter import facts_of, outcome_of
+from formats.query.rounds.round_as_engine_values import facts_of, outcome_of
 from rounds import services, tasks
 from rounds.models import Round
 from rounds.planning.entries import eligible_entries

@@ -20,10 +20,10 @@ from evaluation.formats.query.results import AuditReport
 from formats.query.matches import piece_queue
 from formats.query.matches.models import Match, Piece
 from formats.query.rounds.audit_overrides import override_audit
-from formats.query.rounds.audit_state import AuditState, PieceAudit, audit_state, failed_on
 from formats.query.rounds.models import Decision
 from formats.query.rounds.preview import preview
 from formats.query.rounds.round_advancement import advance_round
+from formats.query.rounds.round_audits import AuditState, PieceAudit, audit_state, failed_on
 from rounds import services
 from rounds.models import Round, RoundEntry
 from tests.platform.bundle_content import bundle_content

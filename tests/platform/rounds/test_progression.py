@@ -19,9 +19,9 @@ from formats.query.matches import piece_queue
 from formats.query.matches.models import Match, Piece, SampleResult
 from formats.query.matches.piece_work import pieces
 from formats.query.matches.services import replay_failed
-from formats.query.rounds.engine_adapter import facts_of
 from formats.query.rounds.models import Decision, RoundMatch
 from formats.query.rounds.round_advancement import advance_round
+from formats.query.rounds.round_as_engine_values import facts_of
 from rounds import services, tasks
 from rounds.models import Round, RoundEntry
 from tests.platform.claims import claim_piece

@@ -20,7 +20,7 @@ from competitions.selectors import rules_in_force
 from core.errors import Refusal
 from core.models import Event
 from core.object_store import ObjectFolder
-from formats.query.demo.tables import print_preview
+from formats.query.demo.printed_tables import print_preview
 from formats.query.leaderboards.evaluation_basis import basis_in_force
 from formats.query.leaderboards.models import Evaluation, Snapshot, Standing
 from formats.query.leaderboards.services import set_pool

@@ -16,8 +16,8 @@ from core.errors import Refusal
 from core.models import Event
 from formats.query.matches.models import Match
 from formats.query.matches.services import replay_failed
-from formats.query.rounds.engine_adapter import facts_of, outcome_of
 from formats.query.rounds.round_advancement import advance_round
+from formats.query.rounds.round_as_engine_values import facts_of, outcome_of
 from rounds import services
 from rounds.models import Round, RoundEntry
 from rounds.planning.entries import frozen

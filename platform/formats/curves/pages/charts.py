@@ -8,7 +8,7 @@ from evaluation.charts.chart_table import ChartTable
 from evaluation.charts.line_chart import Curve, LineChart
 from evaluation.charts.scales import LinearScale, LogScale, linear_to, shares
 from evaluation.formats.curves.threat_models import Knowledge
-from formats.curves.board import ThreatModelOfBoard
+from formats.curves.threat_model_boards import ThreatModelOfBoard
 
 BUDGETS, QUERIES = "budgets", "queries"
 """Keys of the charts."""

@@ -7,8 +7,8 @@ from django.contrib.admin import RelatedOnlyFieldListFilter
 
 from core.administration.admin_base_classes import model_field_names
 from core.administration.link_columns import labelled, linked
+from formats.query.challenges.challenge_work import challenges
 from formats.query.challenges.models import Challenge
-from formats.query.challenges.work import challenges
 from workers.work_item_admin import STATE_COLOURS, ItemAdmin, item_actions
 
 

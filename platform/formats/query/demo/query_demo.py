@@ -13,8 +13,8 @@ from competitions.selectors import rules_in_force
 from demo.formats import SeasonFormat
 from demo.submission_result import DemoResult
 from demo.virtual_teams import VirtualTeam
+from formats.query.demo.printed_tables import print_boards
 from formats.query.demo.season import QuerySeason
-from formats.query.demo.tables import print_boards
 from formats.query.demo.teams import READER, TEAMS
 from formats.query.leaderboards.evaluation_basis import COUNTED, basis_in_force
 from formats.query.leaderboards.models import Evaluation, Standing

@@ -1,7 +1,7 @@
 """Pools of opponents, and the start of evaluations.
 
-Scores of finished matches are in `scoring`, frozen leaderboards in `board_freeze`, rejudgings
-in `rejudging`, and withdrawals in `withdrawal`.
+Scores of finished matches are in `scoring`, frozen leaderboards in `snapshots_and_freezes`, rejudgings
+in `rejudging`, and withdrawals in `withdrawn_evaluations`.
 """
 
 from __future__ import annotations

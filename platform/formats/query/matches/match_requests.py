@@ -13,9 +13,9 @@ from django.db.models import F, Max
 from competitions.models import Entry, RulesVersion, SampleSet
 from core import clock, worker_notifications
 from formats.query.matches.engine_rules import query_rules
+from formats.query.matches.match_seeds import match_seed
 from formats.query.matches.models import Match, Piece
 from formats.query.matches.piece_queue import finish_played
-from formats.query.matches.seeds import match_seed
 from formats.query.tracks import MODEL
 from submissions.models import Player
 from workers.models import Priority

@@ -9,7 +9,7 @@ from django.views.decorators.http import require_safe
 from competitions.board_freezes import sees_live
 from formats.query import NAME
 from formats.query.pages.bracket_picture import table_of
-from formats.query.pages.rounds import results
+from formats.query.pages.round_page_data import results
 from pages.access import round_of
 from pages.csv_download import csv_file
 from rounds.models import Round

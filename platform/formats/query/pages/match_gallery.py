@@ -15,7 +15,7 @@ from competitions.sample_pictures import CLEAN, PERTURBED, difference_name
 from competitions.sample_store import samples_of
 from evaluation.charts.sample_pictures import AMPLIFICATIONS
 from evaluation.formats.query.results import Outcome
-from formats.query.matches.curves import MatchSampleRow
+from formats.query.matches.match_numbers_and_curves import MatchSampleRow
 from pages.competition.development_samples import class_name
 from pages.round.gallery import amplification
 

@@ -22,11 +22,11 @@ from formats.query.matches.engine_rules import query_rules
 from formats.query.matches.match_pictures import picture
 from formats.query.matches.models import Match
 from formats.query.matches.selectors import player_failures
-from formats.query.pages.curves import MOST, MatchCurves, address_of, first_of, of_matches
+from formats.query.pages.comparison_curves import MOST, MatchCurves, address_of, first_of, of_matches
 from formats.query.pages.match_access import match_of
 from formats.query.pages.match_gallery import gallery
-from formats.query.pages.match_page import match_page
-from formats.query.pages.reproduction import reproduction
+from formats.query.pages.match_page_data import match_page
+from formats.query.pages.reproduction_commands import reproduction
 from formats.query.pages.rules_table import scale
 from formats.query.rounds.match_visibility import Sight, scores_seen
 from formats.query.tracks import TARGETED

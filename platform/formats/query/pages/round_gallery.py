@@ -19,7 +19,7 @@ from competitions.models import Track
 from competitions.sample_pictures import CLEAN, PERTURBED, difference_name
 from competitions.sample_store import samples_of
 from evaluation.formats.query.results import Outcome
-from formats.query.matches.curves import MatchSampleRow, rows_of_samples
+from formats.query.matches.match_numbers_and_curves import MatchSampleRow, rows_of_samples
 from formats.query.pages.rules_table import scale
 from formats.query.rounds.models import RoundMatch
 from formats.query.tracks import TARGETED

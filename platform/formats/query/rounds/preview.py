@@ -11,9 +11,9 @@ from formats.query.leaderboards.evaluation_basis import pool_in_force
 from formats.query.leaderboards.models import PoolPlace, Standing
 from formats.query.matches.engine_rules import query_rules
 from formats.query.matches.models import Match
-from formats.query.rounds.audit_state import failed_audits
 from formats.query.rounds.decision_text import why
 from formats.query.rounds.models import Decision
+from formats.query.rounds.round_audits import failed_audits
 from formats.query.tracks import MODEL, TARGETED
 from rounds.models import Round, RoundEntry
 from rounds.publishing.preview import Moved, Preview, gone_of, ranked_entries

@@ -20,7 +20,7 @@ from evaluation.formats.query.runner.smoke_opponent import SmokeOpponent, neares
 from evaluation.formats.query.runner.smoke_test import SAMPLES, check_attack, check_model
 from formats.query.matches.engine_rules import query_rules
 from formats.query.matches.player_builds import model_of, ready_player, trusted_model
-from formats.query.smoke_opponents import opponent_name
+from formats.query.smoke_test_opponents import opponent_name
 from formats.query.tracks import MODEL
 from submissions.local_check_command import local_check
 from submissions.models import Player

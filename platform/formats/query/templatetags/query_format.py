@@ -12,9 +12,9 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from formats.query.leaderboards.board_rows import BoardRow
-from formats.query.pages.board import pool_missing
-from formats.query.pages.curves import MOST
-from formats.query.pages.history import SPARK_HEIGHT, SPARK_WIDTH
+from formats.query.pages.board_page_data import pool_missing
+from formats.query.pages.comparison_curves import MOST
+from formats.query.pages.history_charts import SPARK_HEIGHT, SPARK_WIDTH
 from formats.query.tracks import MODEL
 from rounds.selectors import StandingRow
 

@@ -17,7 +17,7 @@ from evaluation.formats.transfer.results import NO_LABEL
 from formats.transfer.pages.entrants import best_first, name_of
 from formats.transfer.rounds.round_advancement import frozen_tournament
 from formats.transfer.tournaments.boards import row_of
-from formats.transfer.tournaments.engine_adapter import place_of, sizes_of
+from formats.transfer.tournaments.engine_runs import place_of, sizes_of
 from formats.transfer.tournaments.models import AttackRun, DefenceRun, Run, Tournament
 from formats.transfer.tournaments.selectors import current_entrants
 from formats.transfer.tracks import DEFENCE, TARGETED_ATTACK

@@ -1,4 +1,4 @@
-"""The released files of a round of the transfer format that differ from those of other rounds."""
+"""The released table of all runs of attacks of a round of the transfer format."""
 
 from __future__ import annotations
 

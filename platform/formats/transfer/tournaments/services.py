@@ -15,7 +15,7 @@ from competitions.selectors import rules_in_force
 from core import clock, event_log, platform_error_report, traces, worker_notifications
 from formats.transfer import NAME
 from formats.transfer.tournaments import round_tournaments, run_queue, step_notifications
-from formats.transfer.tournaments.engine_adapter import sizes_of, tournament_seed
+from formats.transfer.tournaments.engine_runs import sizes_of, tournament_seed
 from formats.transfer.tournaments.models import Entrant, Tournament
 from formats.transfer.tournaments.player_builds import baseline_player
 from formats.transfer.tournaments.ranking import fill_intervals, rank

@@ -18,7 +18,7 @@ from core.concurrent_archive_limit import AT_A_TIME, making_archive
 from core.errors import Refusal
 from core.models import Event
 from core.time_format import in_words
-from formats.query.leaderboards.board_freeze import freeze_leaderboards
+from formats.query.leaderboards.snapshots_and_freezes import freeze_leaderboards
 from formats.query.matches.models import Match, SampleResult
 from formats.query.rounds.models import RoundMatch
 from repositories.http.concurrency_limits import ANYBODY, LIMITER, Permit

@@ -10,8 +10,8 @@ from typing import Protocol
 from django.db import OperationalError
 
 from evaluation.formats.query.rules import QueryRules
-from formats.query.matches.engine_adapter import longest_seconds
 from formats.query.matches.engine_rules import query_rules
+from formats.query.matches.match_session import longest_seconds
 from formats.query.matches.models import Match
 from formats.query.matches.piece_work import pieces
 from tests.platform.claims import hold_piece
