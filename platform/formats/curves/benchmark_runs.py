@@ -52,7 +52,6 @@ from evaluation.formats.curves.runner.benchmark_settings import BenchmarkSetting
 from evaluation.formats.curves.runner.results_file import encode
 from evaluation.formats.curves.scoring.curves import accuracy_by_budget, median_distance
 from evaluation.formats.curves.threat_models import Capability, Goal, Knowledge
-from formats.curves.engine_rules import curves_rules
 from formats.curves.listed_attacks import knowledge_of
 from formats.curves.models import Benchmark
 from formats.curves.player_builds import ready_player
@@ -93,7 +92,7 @@ def most_questions(listed: ListedAttack) -> float:
 
 def played(item: Benchmark, sandbox: Sandbox) -> dict[str, Any]:
     """Play a benchmark; return the columns of its result. An error of the submission is part of them."""
-    rules, player = curves_rules(item.rules), item.submission.player
+    rules, player = item.rules.rules_as(CurvesRules), item.submission.player
     if player is None:
         raise Fault(f"{item.submission} is ready without a player")
     seed = seed_of(item.rules.competition, player, item.sample_set.digest, item.listed)

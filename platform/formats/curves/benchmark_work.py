@@ -8,7 +8,7 @@ from typing import Any
 
 from django.db.models import Q, QuerySet
 
-from formats.curves.engine_rules import curves_rules
+from evaluation.formats.curves.rules import CurvesRules
 from formats.curves.models import Benchmark
 from rounds.models import Round
 from submissions.models import Submission
@@ -47,7 +47,7 @@ class BenchmarkWork(RowWork[Benchmark]):
         """Return twice the limits of the model for all that the attack may ask for all images, and an hour."""
         from formats.curves.benchmark_runs import most_questions  # noqa: PLC0415 - see its docstring
 
-        rules = curves_rules(claim.rules)
+        rules = claim.rules.rules_as(CurvesRules)
         questions = claim.sample_set.count * most_questions(claim.listed)
         seconds = rules.setup_seconds + questions * rules.model_seconds_per_image
         return timedelta(seconds=2 * calibration() * seconds) + _MARGIN

@@ -13,9 +13,9 @@ from competitions.models import Competition, RulesVersion, SampleSet
 from competitions.sample_set_selectors import sample_set_for
 from competitions.selectors import rules_in_force
 from core import clock, event_log, traces, worker_notifications
+from evaluation.formats.curves.rules import CurvesRules
 from evaluation.formats.curves.threat_models import Norm
 from formats.curves import NAME
-from formats.curves.engine_rules import curves_rules
 from formats.curves.listed_attacks import knowledge_of
 from formats.curves.models import Benchmark, ModelScore
 from formats.curves.stored_results import ModelStanding, standing_under
@@ -55,7 +55,7 @@ def request(submission: Submission, measure: Measure, round_: Round | None = Non
             attack=each.name, goal=each.goal.value, norm=each.norm.value, knowledge=knowledge_of(each).value,
             queries=each.queries,
         )
-        for each in curves_rules(measure.rules).attacks
+        for each in measure.rules.rules_as(CurvesRules).attacks
     ]  # fmt: skip
 
 
@@ -119,7 +119,7 @@ def standings_of(benchmarks: Iterable[Benchmark]) -> list[ModelScore]:
 
 def of_threat_model(benchmarks: Sequence[Benchmark]) -> ModelStanding:
     """Return the standing that follows from all attacks of one threat model."""
-    rules, norm = curves_rules(benchmarks[0].rules), Norm(benchmarks[0].norm)
+    rules, norm = benchmarks[0].rules.rules_as(CurvesRules), Norm(benchmarks[0].norm)
     return standing_under([each.result for each in benchmarks], rules.budget(norm))
 
 

@@ -17,10 +17,10 @@ from competitions.sample_store import samples_of
 from core import object_store, worker_notifications
 from core.data_difference import Difference, Verified
 from core.errors import Fault
+from evaluation.formats.curves.rules import CurvesRules
 from formats.curves import NAME, requests_and_scores
 from formats.curves.best_known.best_known_check import wrong_improvements
 from formats.curves.dashboard_part import dashboard_part, preview
-from formats.curves.engine_rules import curves_rules
 from formats.curves.models import Benchmark, ModelScore
 from formats.curves.stored_results import commitment_to_field, outcome_of, ranking_value, standing_lines
 from rounds.formats import Counting, LeaderboardsContinue, PlayedAlone, PlayedWhileRunning, WithoutPerturbedImages
@@ -128,7 +128,7 @@ def _by_submission(round_: Round) -> Mapping[int, list[Benchmark]]:
 def _rules(round_: Round) -> dict[str, Any]:
     if round_.rules is None:
         raise Fault(f"{round_} has no rules")
-    return curves_rules(round_.rules).as_dict()
+    return round_.rules.rules_as(CurvesRules).as_dict()
 
 
 def _head(round_: Round, rules: Mapping[str, Any]) -> dict[str, Any]:

@@ -10,7 +10,6 @@ from django.db.models import QuerySet
 from competitions.models import Competition, Track
 from evaluation.formats.curves.rules import CurvesRules
 from evaluation.formats.curves.threat_models import Goal, Norm
-from formats.curves.engine_rules import curves_rules
 from formats.curves.listed_attacks import knowledge_of
 from formats.curves.models import ModelScore
 from formats.curves.requests_and_scores import measure_of
@@ -56,7 +55,7 @@ def threat_models(rules: CurvesRules) -> list[ThreatModelOfBoard]:
 
 def threat_models_of(competition: Competition) -> list[ThreatModelOfBoard]:
     """Return the threat models of the rules in force; the first one ranks where only one is shown."""
-    return threat_models(curves_rules(measure_of(competition).rules))
+    return threat_models(measure_of(competition).rules.rules_as(CurvesRules))
 
 
 class DistanceColumn(Column):

@@ -9,7 +9,7 @@ from competitions.bundled_baselines import clean_accuracy
 from competitions.models import Competition
 from competitions.sample_set_selectors import development_set
 from competitions.selectors import rules_in_force
-from formats.query.matches.engine_rules import query_rules
+from evaluation.formats.query.rules import QueryRules
 from formats.query.tracks import MODEL
 
 
@@ -20,7 +20,7 @@ def first_pool_notes(competition: Competition) -> Iterator[str]:
     half of them wrong it is 0, whatever the attack does.
     """
     track = competition.tracks.get(name=MODEL)
-    names = track.baselines[: query_rules(rules_in_force(competition)).opponents]
+    names = track.baselines[: rules_in_force(competition).rules_as(QueryRules).opponents]
     if own := [name for name in names if own_baseline(track, name)]:
         yield (
             f"Note: how often {', '.join(own)} labels clean images right is not known here. With more than half of the "

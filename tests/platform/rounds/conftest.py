@@ -18,8 +18,8 @@ from competitions.models import Competition, Entry, RulesVersion, SampleSet, Tra
 from competitions.sample_store import keep_samples, worst_cases
 from core import clock, object_store, worker_notifications
 from evaluation.formats.query.results import AuditReport, Outcome, RefereedSample
+from evaluation.formats.query.rules import QueryRules
 from formats.query.matches import piece_queue
-from formats.query.matches.engine_rules import query_rules
 from formats.query.matches.models import Piece
 from formats.query.matches.piece_queue import Claim
 from formats.query.matches.piece_result import PlayedPiece
@@ -227,7 +227,7 @@ def env(
         ("validation", "validation", 6),
     ):
         digest, class_names = keep_samples(
-            source="digits", split=split, count=samples, target_seed=7, rules=query_rules(second)
+            source="digits", split=split, count=samples, target_seed=7, rules=second.rules_as(QueryRules)
         )
         sources[name] = SampleSet.objects.create(
             competition=competition,

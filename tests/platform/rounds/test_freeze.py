@@ -15,9 +15,9 @@ from competitions.pseudonyms import public_name
 from core import clock
 from core.errors import Fault, Refusal
 from core.models import Event
+from evaluation.formats.query.rules import QueryRules
 from formats.query.leaderboards.choose_submission import choose, choose_newest
 from formats.query.leaderboards.models import Evaluation, Pool, Standing
-from formats.query.matches.engine_rules import query_rules
 from formats.query.rounds.round_as_engine_values import facts_of, outcome_of
 from rounds import services, tasks
 from rounds.models import Round
@@ -92,7 +92,7 @@ def test_the_entries_are_committed_to(env: RoundFixture) -> None:
     rules: dict[str, Any] = {
         "guard": round_.guard,
         "round_kind": round_.kind,
-        "rules": query_rules(round_.rules).as_dict(),
+        "rules": round_.rules.rules_as(QueryRules).as_dict(),
         "rules_version": round_.rules.version,
         "samples": round_.sample_set.count,
         "schedule": round_.schedule,

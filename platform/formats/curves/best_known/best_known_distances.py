@@ -14,7 +14,6 @@ from evaluation.formats.curves.results import Booleans, Floats
 from evaluation.formats.curves.rules import CurvesRules
 from evaluation.formats.curves.threat_models import Goal, Norm
 from formats.curves.best_known.proof_comparison import NORMS, optimality, standing
-from formats.curves.engine_rules import curves_rules
 from formats.curves.models import Benchmark, Improvement, Proof
 from formats.curves.stored_results import ModelStanding, outcome_of
 from rounds.models import RoundEntry
@@ -74,7 +73,7 @@ class BestKnown:
         """The rules of the round."""
         if self.entry.round.rules is None:
             raise Fault(f"{self.entry.round} has no rules")
-        return curves_rules(self.entry.round.rules)
+        return self.entry.round.rules.rules_as(CurvesRules)
 
     @cached_property
     def start(self) -> Start:

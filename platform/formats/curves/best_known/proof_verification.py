@@ -19,9 +19,9 @@ from evaluation.formats.curves.models.sandboxed_classifier import ModelFailedErr
 from evaluation.formats.curves.proofs.image_verdict import ImageVerdict
 from evaluation.formats.curves.proofs.verification import DeadlineExceededError, verdicts
 from evaluation.formats.curves.results import Floats
+from evaluation.formats.curves.rules import CurvesRules
 from evaluation.formats.curves.threat_models import Norm
 from formats.curves.best_known.proof_comparison import DEADLINE_SECONDS, images_of
-from formats.curves.engine_rules import curves_rules
 from formats.curves.models import Proof
 from formats.curves.player_builds import ready_player
 from workers.calibration import calibration, require_steady
@@ -60,7 +60,7 @@ def _instance(proof: Proof, sandbox: Sandbox) -> AbstractContextManager[Classifi
     round_ = proof.round_entry.round
     if round_.rules is None:
         raise Fault(f"{round_} has no rules")
-    rules = curves_rules(round_.rules)
+    rules = round_.rules.rules_as(CurvesRules)
     return sandboxed(
         ready_player(proof.round_entry.player, log.debug), sandbox=sandbox, shape=rules.shape,
         classes=rules.classes, setup_seconds=rules.setup_seconds, seconds_per_image=rules.model_seconds_per_image,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from evaluation.charts.line_chart import COLOURS, LineChart
+from evaluation.formats.curves.rules import CurvesRules
 from formats.curves.best_known.released_models import released_models
-from formats.curves.engine_rules import curves_rules
 from formats.curves.models import ModelScore
 from formats.curves.pages.best_known_page_data import round_rows
 from formats.curves.pages.board_page_data import named
@@ -34,7 +34,7 @@ def _charts(shown: Round) -> list[LineChart]:
     ).select_related("submission__repository__entry__team")
     known = {(each.submission_id, *threat_of(each)): each for each in scores}
     charts = []
-    for threat in threat_models(curves_rules(shown.rules)):
+    for threat in threat_models(shown.rules.rules_as(CurvesRules)):
         keys = [(key, threat.knowledge, threat.goal.value, threat.norm.value) for key in first]
         found = [known[key] for key in keys if key in known]
         if found:

@@ -18,10 +18,10 @@ from evaluation.domain.images import Image
 from evaluation.domain.players import QueryPlayer, Side, TrackName
 from evaluation.formats.query.referee.match import RefereedMatch
 from evaluation.formats.query.results import PieceResult, RefereedSample
+from evaluation.formats.query.rules import QueryRules
 from evaluation.formats.query.runner.sandboxed_player import SandboxedPlayer
 from evaluation.formats.query.scoring.scored_distances import scored_distance
 from formats.query.challenges.models import Challenge
-from formats.query.matches.engine_rules import query_rules
 from formats.query.matches.match_numbers_and_curves import MatchSampleRow
 from formats.query.matches.match_session import longest_seconds
 from formats.query.matches.player_builds import baseline_player, ready_player
@@ -43,7 +43,7 @@ def played(challenge: Challenge, sandbox: Sandbox) -> dict[str, Any]:
     model, attack = (own, other) if challenge.submission.repository.track.name == MODEL else (other, own)
     share = resources(device_of(slot()))
     match = RefereedMatch(
-        rules=query_rules(challenge.rules),
+        rules=challenge.rules.rules_as(QueryRules),
         track=TrackName(challenge.attack_track),
         model=SandboxedPlayer(sandbox, model, share),
         attack=SandboxedPlayer(sandbox, attack, share),
@@ -72,7 +72,7 @@ def played(challenge: Challenge, sandbox: Sandbox) -> dict[str, Any]:
 def longest(challenge: Challenge) -> timedelta:
     """Return how long a worker may hold a challenge at most: beyond it the worker hangs."""
     factor = max(calibration(), calibration(gpu=True))
-    return timedelta(seconds=longest_seconds(query_rules(challenge.rules), challenge.samples, factor))
+    return timedelta(seconds=longest_seconds(challenge.rules.rules_as(QueryRules), challenge.samples, factor))
 
 
 def picture(challenge: Challenge, sample: int, name: str) -> bytes:

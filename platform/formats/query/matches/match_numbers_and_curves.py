@@ -18,6 +18,7 @@ from competitions.sample_store import samples_of
 from core import object_store, optional_cache
 from evaluation.domain.players import TrackName
 from evaluation.formats.query.results import Outcome, Trace
+from evaluation.formats.query.rules import QueryRules
 from evaluation.formats.query.scoring.match_curves import (
     Answered,
     ByQuery,
@@ -30,7 +31,6 @@ from evaluation.formats.query.scoring.match_curves import (
     successes,
 )
 from evaluation.formats.query.scoring.scored_distances import scored_distance
-from formats.query.matches.engine_rules import query_rules
 from formats.query.matches.models import Match, Piece, SampleResult
 
 __all__ = [
@@ -124,7 +124,7 @@ def distances_of(match: Match) -> tuple[float, ...]:
 
 def distances_under(rules: RulesVersion) -> tuple[float, ...]:
     """Return the distances at which curves under a version of the rules are drawn."""
-    return budgets(query_rules(rules).shape)
+    return budgets(rules.rules_as(QueryRules).shape)
 
 
 def within(rows: Sequence[MatchSampleRow], distances: Sequence[float]) -> tuple[int, ...]:
@@ -179,7 +179,7 @@ def by_query(match: Match, rows: Sequence[MatchSampleRow]) -> ByQuery:
 
     The referee's verdict comes after the last query, so an adversarial that it did not confirm is still in the curve.
     """
-    counts = query_counts(query_rules(match.rules).query_budget)
+    counts = query_counts(match.rules.rules_as(QueryRules).query_budget)
     key = f"match-by-query:{match.pk}:{len(rows)}:{match.finished_at and match.finished_at.timestamp()}"
     kept = optional_cache.get(key)
     if kept is None:

@@ -32,7 +32,6 @@ from evaluation.formats.query.runner.piece_file import IMAGES, pack
 from evaluation.formats.query.runner.sandboxed_player import SandboxedPlayer
 from evaluation.scoring.distances import l2
 from formats.query.matches import kept_frames, repeated_pieces
-from formats.query.matches.engine_rules import query_rules
 from formats.query.matches.models import Match, Piece
 from formats.query.matches.piece_result import AuditedPiece, PlayedPiece
 from formats.query.matches.player_builds import ready_player
@@ -64,7 +63,7 @@ class MatchSession:
             Side.ATTACK: SandboxedPlayer(sandbox, attack, share),
         }
         self._refereed = RefereedMatch(
-            rules=query_rules(match.rules),
+            rules=match.rules.rules_as(QueryRules),
             track=TrackName(match.attack.track_name),
             model=self._players[Side.MODEL],
             attack=self._players[Side.ATTACK],
@@ -137,7 +136,7 @@ def audit(match: Match, worker: Worker, sandbox: Sandbox) -> list[AuditedPiece]:
     reports = audit_model(
         model=ready_player(match.model, log.debug),
         track=TrackName(match.attack.track_name),
-        rules=query_rules(match.rules),
+        rules=match.rules.rules_as(QueryRules),
         kept=kept,
         sandbox=sandbox,
         seed=derive_seed(match.seed, "deferred audit", *(piece.number for piece in pieces)),
@@ -219,7 +218,7 @@ def _failure(failure: Failure) -> dict[str, Any]:
 def longest_seconds_of(piece: Piece, worker: Worker) -> float:
     """Return the maximum time that `worker` may hold `piece`: beyond it the worker hangs."""
     match = piece.match
-    rules = query_rules(match.rules)
+    rules = match.rules.rules_as(QueryRules)
     factor = max(worker.factor(gpu=player.gpu) for player in (match.model, match.attack))
     if not piece.is_audit:
         return longest_seconds(rules, piece.count, factor)

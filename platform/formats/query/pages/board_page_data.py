@@ -18,6 +18,7 @@ from core.past_time_parameter import past_time
 from evaluation.charts.chart_table import ChartTable
 from evaluation.charts.interval_bar_axis import axis_to
 from evaluation.domain.score_decimals import decimals
+from evaluation.formats.query.rules import QueryRules
 from formats.query.leaderboards import score_visibility
 from formats.query.leaderboards.board_row_selection import BoardPage, view_of
 from formats.query.leaderboards.board_rows import BoardRow
@@ -29,7 +30,6 @@ from formats.query.leaderboards.evaluation_basis import (
 )
 from formats.query.leaderboards.score_visibility import tops, whole_board
 from formats.query.leaderboards.selection_effect import luck_on
-from formats.query.matches.engine_rules import query_rules
 from formats.query.pages.board_columns import COLUMNS, headings
 from formats.query.pages.comparison_curves import MOST
 from formats.query.pages.history_charts import sparklines
@@ -66,7 +66,7 @@ def board_content(request: HttpRequest, track: Track) -> BoardContent:
     frozen = not sees_live(request.user, competition)
     page = score_visibility.board(track, request.GET.get("page", "1"), frozen=frozen, basis=basis, view=view, at=at)
     rules = basis.rules if basis else competition.rules_versions.first()
-    line = rules and view.whole and _pool_line(page, query_rules(rules).opponents)
+    line = rules and view.whole and _pool_line(page, rules.rules_as(QueryRules).opponents)
     until = page.frozen.since if page.frozen else page.at
     context = {
         "models": track.name == MODEL,

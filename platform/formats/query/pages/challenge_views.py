@@ -12,12 +12,12 @@ from django.views.decorators.http import require_POST, require_safe
 from competitions.permissions import sees_everything_of
 from core.errors import Refusal
 from evaluation.formats.query.results import Outcome
+from evaluation.formats.query.rules import QueryRules
 from formats.query import NAME
 from formats.query.challenges import play_challenge
 from formats.query.challenges.models import Challenge
 from formats.query.challenges.selectors import of_hidden_attack, shown_challenges
 from formats.query.challenges.services import challenge
-from formats.query.matches.engine_rules import query_rules
 from formats.query.matches.match_numbers_and_curves import MatchSampleRow, summary
 from formats.query.pages.challenge_display import challenge_form, opponent_name
 from formats.query.pages.match_gallery import gallery
@@ -90,7 +90,7 @@ def show(request: HttpRequest, number: int) -> HttpResponse:
         "outcomes": [(each.value, numbers.outcomes.get(each.value, 0)) for each in Outcome] if numbers else [],
         "rows": rows,
         "scale": scale(shown.rules),
-        "budget": query_rules(shown.rules).query_budget,
+        "budget": shown.rules.rules_as(QueryRules).query_budget,
         "again": challenge_reproduction(shown, f"{request.scheme}://{request.get_host()}"),
         "gallery": gallery(
             rows,

@@ -16,9 +16,9 @@ from competitions.models import Competition
 from core.errors import Refusal
 from evaluation.charts.match_charts import BUDGETS, SUCCESS
 from evaluation.formats.query.results import AuditReport, Outcome
+from evaluation.formats.query.rules import QueryRules
 from formats.query import NAME
 from formats.query.leaderboards.models import Evaluation
-from formats.query.matches.engine_rules import query_rules
 from formats.query.matches.match_pictures import picture
 from formats.query.matches.models import Match
 from formats.query.matches.selectors import player_failures
@@ -69,7 +69,7 @@ def show(request: HttpRequest, number: int) -> HttpResponse:
         "competition": competition,
         "played_in": round_match.round if round_match else None,
         "scale": scale(match.rules),
-        "budget": query_rules(match.rules).query_budget,
+        "budget": match.rules.rules_as(QueryRules).query_budget,
         "audit": _audit(match) if sight.rows else "",
         "gallery": gallery(
             page.rows,

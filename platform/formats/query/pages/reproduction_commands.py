@@ -13,7 +13,6 @@ from competitions.models import SampleSet, Track
 from competitions.selectors import rules_in_force
 from evaluation.formats.query.rules import QueryRules
 from formats.query.challenges.models import Challenge
-from formats.query.matches.engine_rules import query_rules
 from formats.query.matches.models import Match, Piece
 from formats.query.rounds.match_visibility import Sight
 from formats.query.smoke_test_opponents import DIGITS
@@ -157,7 +156,7 @@ def _development(match: Match, site_url: str) -> _Samples | None:
 
 
 def _budget(match: Match) -> Sequence[str]:
-    return "--budget", str(query_rules(match.rules).query_budget)
+    return "--budget", str(match.rules.rules_as(QueryRules).query_budget)
 
 
 def _released(match: Match, round_: Round, count: int | None, site_url: str) -> _Samples:

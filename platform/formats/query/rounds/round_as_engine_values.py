@@ -27,6 +27,7 @@ from evaluation.formats.query.bundle.writer import (
     write_body,
 )
 from evaluation.formats.query.results import Outcome
+from evaluation.formats.query.rules import QueryRules
 from evaluation.formats.query.scoring.scored_distances import scored_distance
 from evaluation.formats.query.tournament.failed_audit_rule import NobodyLeftError
 from evaluation.formats.query.tournament.round_state import (
@@ -43,7 +44,6 @@ from evaluation.formats.query.tournament.round_state import (
 )
 from evaluation.formats.query.tournament.schedule_names import schedule_named
 from evaluation.formats.query.tournament.schedule_output import StageCeiling
-from formats.query.matches.engine_rules import query_rules
 from formats.query.matches.models import Piece, SampleResult
 from formats.query.rounds.round_audits import PieceAudit, failed_on
 from rounds.models import Round, RoundEntry
@@ -98,7 +98,7 @@ def state_of(facts: RoundFacts) -> RoundState:
 
 def check_field(round_: Round, entries: Iterable[RoundEntry], rules: RulesVersion) -> None:
     """Raise `Refusal` where the outcome of the round with `entries` might be too large to be written and verified."""
-    values = query_rules(rules)
+    values = rules.rules_as(QueryRules)
     facts = field_of(round_, entries)
     check_size(facts, query_budget=values.query_budget, piece_samples=values.piece_samples)
 
@@ -168,7 +168,7 @@ def _head(round_: Round, rules: RulesVersion) -> BundleHead:
         title=round_.title,
         kind=round_.kind,
         rules_version=rules.version,
-        rules=query_rules(rules).as_dict(),
+        rules=rules.rules_as(QueryRules).as_dict(),
         commitment=round_.commitment,
         field_salt=round_.field_salt,
         field_commitment=round_.field_commitment,

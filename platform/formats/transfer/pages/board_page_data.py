@@ -11,10 +11,9 @@ from competitions.models import Competition, Entry, Track
 from core.leaderboard_resolution_text import shares_separated
 from evaluation.charts.chart_table import ChartTable
 from evaluation.charts.interval_bar_axis import axis_of_shares
-from evaluation.formats.transfer.rules import Opponents
+from evaluation.formats.transfer.rules import Opponents, TransferRules
 from formats.transfer.pages.board_csv import COLUMNS
 from formats.transfer.tournaments.boards import TransferBoard, TransferBoardRow, best_of, board_of, newest_entrants
-from formats.transfer.tournaments.engine_rules import transfer_rules
 from formats.transfer.tracks import ATTACK, ATTACK_TRACKS, DEFENCE, TARGETED_ATTACK
 from pages.board.freeze_notice import Freeze, freeze_of
 from pages.board.track_cards import TOP, CardRow, TrackCard
@@ -65,7 +64,7 @@ def _separation(found: TransferBoard) -> str:
 def _only_complete_count(competition: Competition) -> bool:
     """Return whether only opponents count that processed every image, under the rules in force."""
     rules = competition.rules_versions.first()
-    return rules is not None and transfer_rules(rules).opponents == Opponents.COMPLETE
+    return rules is not None and rules.rules_as(TransferRules).opponents == Opponents.COMPLETE
 
 
 def cards(tracks: Sequence[Track], freezes: Mapping[int, Freeze]) -> list[TrackCard]:

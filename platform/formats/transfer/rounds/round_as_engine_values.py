@@ -33,8 +33,7 @@ from evaluation.formats.transfer.bundle.writer import (
     write_body,
 )
 from evaluation.formats.transfer.results import NO_LABEL
-from evaluation.formats.transfer.rules import TransferTrack
-from formats.transfer.tournaments.engine_rules import transfer_rules
+from evaluation.formats.transfer.rules import TransferRules, TransferTrack
 from formats.transfer.tournaments.engine_runs import rules_of, sizes_of
 from formats.transfer.tournaments.models import DefenceRun, Run, Tournament
 from formats.transfer.tournaments.selectors import counts_from_runs
@@ -59,7 +58,7 @@ def check_size(round_: Round, players: Iterable[tuple[Track, Player]], rules: Ru
     """Raise `Refusal` where the outcome of the round with `players` might be too large to be verified."""
     attacking = {player.pk: track.name in ATTACK_TRACKS for track, player in players}
     attacks = sum(attacking.values())
-    values = transfer_rules(rules)
+    values = rules.rules_as(TransferRules)
     check_outcome_size(attacks, len(attacking) - attacks, round_.sample_set.count, values)
 
 

@@ -12,7 +12,6 @@ from evaluation.formats.transfer.rules import TransferRules
 from evaluation.formats.transfer.runner.batch_in_sandbox import RunEnvironment
 from evaluation.formats.transfer.runner.resource_limits import resources
 from evaluation.formats.transfer.runner.smoke_test import check_submission
-from formats.transfer.tournaments.engine_rules import transfer_rules
 from formats.transfer.tournaments.player_builds import ready_player
 from submissions.local_check_command import local_check
 from submissions.models import Player
@@ -28,7 +27,7 @@ class TransferSmokeTest(SmokeTest[TransferRules]):
 
     @staticmethod
     def rules_of(version: RulesVersion) -> TransferRules:
-        return transfer_rules(version)
+        return version.rules_as(TransferRules)
 
     def player_seconds(self) -> float:
         return self.rules.batch_seconds

@@ -38,7 +38,6 @@ from evaluation.formats.transfer.runner.resource_limits import resources
 from evaluation.formats.transfer.runner.run_directories import sweep_workspaces
 from evaluation.formats.transfer.runner.transfer_player import TransferPlayer
 from evaluation.formats.transfer.scoring.scores import TransferStanding, standings
-from formats.transfer.tournaments.engine_rules import transfer_rules
 from formats.transfer.tournaments.models import AttackRun, DefenceRun, RepeatRun, Tournament
 from formats.transfer.tournaments.player_builds import ready_player
 from submissions.models import Player
@@ -66,7 +65,7 @@ def tournament_seed(rules: RulesVersion, sample_set: SampleSet) -> int:
 
 def rules_of(tournament: Tournament) -> TransferRules:
     """Return the rules of a tournament as the engine reads them."""
-    return transfer_rules(tournament.rules)
+    return tournament.rules.rules_as(TransferRules)
 
 
 def batches_of(tournament: Tournament) -> tuple[Batch, ...]:
