@@ -29,7 +29,6 @@ from api.serializers import ProblemSerializer
 from competitions.freeze_windows import end_window, extend_window, open_window
 from core.problem_details import CONTENT_TYPE, problem_details
 from core.roles import Right
-from rounds import services
 from rounds.formats import format_of
 from rounds.models import Round
 from rounds.objections.closing import answer
@@ -37,6 +36,7 @@ from rounds.planning.freeze import freeze
 from rounds.publishing import preview
 from rounds.publishing.publication import publish
 from rounds.release import released_parts
+from rounds.running import acts
 from rounds.running.transitions import require_state
 from rounds.selectors import standings
 
@@ -185,25 +185,25 @@ class FreezeRound(RoundAct):
 class StartRound(LongRoundAct):
     """Start a frozen round. It plays on free workers until it is scored."""
 
-    act = staticmethod(services.start)
+    act = staticmethod(acts.start)
 
 
 class PauseRound(RoundAct):
     """Pause a round that plays. Nothing new starts; what is running finishes and is kept."""
 
-    act = staticmethod(services.pause)
+    act = staticmethod(acts.pause)
 
 
 class ResumeRound(LongRoundAct):
     """Resume a paused round. It continues where it was."""
 
-    act = staticmethod(services.resume)
+    act = staticmethod(acts.resume)
 
 
 class CancelRound(RoundAct):
     """Cancel an unpublished round permanently, with its freeze window. Teams can read the reason."""
 
-    act = staticmethod(services.cancel)
+    act = staticmethod(acts.cancel)
 
 
 class PublishRound(RoundAct):

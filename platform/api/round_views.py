@@ -32,7 +32,7 @@ from rounds.planning.freeze import refusal_of_freeze
 from rounds.planning.plan import plan_round
 from rounds.release.released_parts import released
 from rounds.release.signing_keys import all_keys, key_id
-from rounds.running.dashboard import dashboard
+from rounds.running.dashboard_data import dashboard
 from rounds.running.transitions import NEXT_STEPS, acts_in
 
 

@@ -24,7 +24,7 @@ from rounds.forms import PlanForm
 from rounds.models import Objection, Release, Round, RoundEntry, SigningKey
 from rounds.objections.selectors import objection_title
 from rounds.planning.plan import plan_round
-from rounds.running.dashboard import dashboard
+from rounds.running.dashboard_data import dashboard
 from rounds.running.transitions import acts_in
 
 log = logging.getLogger(__name__)

@@ -36,7 +36,7 @@ SAME_WORD = {
     ),
     ("competitions/season_costs.py", "submissions"),  # a number of them
     ("pages/column_leaderboard_pages.py", "standings"),
-    ("rounds/running/dashboard.py", "standings"),
+    ("rounds/running/dashboard_data.py", "standings"),
 }
 
 

@@ -22,7 +22,7 @@ from pages.formats import page_formats
 from pages.status.admin_incidents import Card, incident_cards, visible
 from pages.status.status_page_data import builds, formats_played
 from rounds.models import Round
-from rounds.running.dashboard import STATE_TEXT
+from rounds.running.dashboard_data import STATE_TEXT
 from submissions.models import Submission
 
 LONGEST_WAIT = timedelta(days=1)

@@ -25,11 +25,11 @@ from formats.query.matches.piece_queue import Claim
 from formats.query.matches.piece_result import PlayedPiece
 from formats.query.rounds.round_advancement import advance_round
 from repositories.models import Repository
-from rounds import services
 from rounds.models import Round
 from rounds.planning import commitment_salts
 from rounds.planning.freeze import freeze
 from rounds.planning.plan import plan_round
+from rounds.running import acts
 from submissions.models import Player, Submission
 from tests.platform.claims import claimed_pieces
 from workers.models import Worker
@@ -137,7 +137,7 @@ class RoundFixture:
         """Freeze and start it, in its window."""
         self.clock.at = max(self.clock.at, round_.window.starts_at)
         freeze(round_=round_, by=self.organiser)
-        services.start(round_=round_, by=self.organiser)
+        acts.start(round_=round_, by=self.organiser)
         return round_
 
     def worker(self, name: str = "arena-1/play/0", worker_class: str = "cpu") -> Worker:

@@ -61,12 +61,12 @@ from formats.query.matches.piece_work import pieces
 from formats.query.matches.services import replay_failed
 from formats.query.rounds.preview import preview
 from repositories.models import Repository
-from rounds import services as rounds
 from rounds.models import Release, Round
 from rounds.planning.freeze import freeze_due
 from rounds.publishing.publication import publish
 from rounds.release.released_parts import release
 from rounds.release.released_parts import withdraw as take_back
+from rounds.running import acts as rounds
 from rounds.site_verification import verify
 from submissions import build_queue, quota_ledger
 from submissions import services as submissions

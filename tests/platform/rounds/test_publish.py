@@ -32,7 +32,7 @@ from formats.query.rounds.preview import preview
 from rounds.models import Round
 from rounds.publishing.preview import preview_digest
 from rounds.publishing.publication import publish
-from rounds.running.dashboard import dashboard
+from rounds.running.dashboard_data import dashboard
 from submissions import services as submissions
 from submissions.models import Player, Submission
 

@@ -19,7 +19,7 @@ from formats.curves.best_known.best_known_distances import BestKnown, ProofStep,
 from formats.curves.best_known.proof_comparison import NORMS
 from formats.curves.listed_attacks import attack_title
 from formats.curves.models import Proof
-from formats.curves.pages.charts import by_budget
+from formats.curves.pages.accuracy_curves import by_budget
 from formats.curves.stored_results import ModelStanding
 from formats.curves.threat_model_boards import CurvesBoard, ThreatModelOfBoard
 from formats.curves.threat_model_names import goal_name, norm_name

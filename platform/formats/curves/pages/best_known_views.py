@@ -24,7 +24,7 @@ from formats.curves.models import Proof
 from formats.curves.pages.best_known_page_data import history_table, page_context
 from pages import flash_messages
 from pages.access import round_of
-from pages.csv_download import csv_file
+from pages.csv_and_svg_downloads import csv_file
 from pages.site.body_limit import limits_its_body
 from rounds.models import RoundEntry
 

@@ -11,7 +11,7 @@ from competitions.models import Track
 from evaluation.charts.chart_table import ChartTable
 from evaluation.charts.line_chart import COLOURS, LineChart
 from formats.curves.models import ModelScore
-from formats.curves.pages.charts import by_budget
+from formats.curves.pages.accuracy_curves import by_budget
 from formats.curves.threat_model_boards import CurvesBoard, ThreatModelOfBoard, counting_scores, threat_models_of
 from pages.board.freeze_notice import freeze_of
 from pages.formats import BoardContent

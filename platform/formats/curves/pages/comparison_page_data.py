@@ -11,8 +11,8 @@ from competitions.models import Track
 from evaluation.charts.chart_table import ChartTable
 from evaluation.charts.line_chart import COLOURS, LineChart
 from formats.curves.models import ModelScore
+from formats.curves.pages.accuracy_curves import by_budget
 from formats.curves.pages.board_page_data import address_of, chosen_threat, named
-from formats.curves.pages.charts import by_budget
 from formats.curves.threat_model_boards import (
     CurvesBoard,
     ThreatModelOfBoard,

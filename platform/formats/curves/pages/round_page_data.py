@@ -8,9 +8,9 @@ from evaluation.charts.line_chart import COLOURS, LineChart
 from evaluation.formats.curves.rules import CurvesRules
 from formats.curves.best_known.released_models import released_models
 from formats.curves.models import ModelScore
+from formats.curves.pages.accuracy_curves import BUDGETS, by_budget
 from formats.curves.pages.best_known_page_data import round_rows
 from formats.curves.pages.board_page_data import named
-from formats.curves.pages.charts import BUDGETS, by_budget
 from formats.curves.requests_and_scores import threat_of
 from formats.curves.threat_model_boards import threat_models
 from pages.formats import RoundContent

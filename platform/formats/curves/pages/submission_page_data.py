@@ -17,8 +17,8 @@ from evaluation.formats.curves.threat_models import Knowledge
 from formats.curves.best_known.released_models import released_entries
 from formats.curves.listed_attacks import attack_title
 from formats.curves.models import Benchmark, ModelScore
+from formats.curves.pages.accuracy_curves import BUDGETS, QUERIES, by_budget, by_queries
 from formats.curves.pages.best_known_page_data import address_of
-from formats.curves.pages.charts import BUDGETS, QUERIES, by_budget, by_queries
 from formats.curves.pages.rank_explanation import explanation_of
 from formats.curves.requests_and_scores import newest_benchmarks, threat_of
 from formats.curves.stored_results import budgets_of, curve_of, outcome_of

@@ -27,7 +27,7 @@ from formats.query.pages.origin_citation import origin
 from formats.query.pages.overview_page_data import overview
 from formats.query.pages.paper_figures import round_figures
 from formats.query.pages.queue_and_incidents import held_by_workers, incidents, last_score_at, queue, rows_to_fix
-from formats.query.pages.round_gallery import gallery_content
+from formats.query.pages.round_gallery_data import gallery_content
 from formats.query.pages.round_page_data import progress_of, round_content
 from formats.query.pages.rules_table import rules_rows
 from formats.query.pages.submission_page_data import submission_content

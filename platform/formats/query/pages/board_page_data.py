@@ -38,7 +38,7 @@ from formats.query.tracks import MODEL
 from pages import flash_messages
 from pages.board.freeze_notice import Freeze
 from pages.board.track_cards import TOP, CardRow, TrackCard
-from pages.csv_download import table_of
+from pages.csv_and_svg_downloads import table_of
 from pages.formats import BoardContent, PublicScore
 from pages.share.picture import SharedRow
 from pages.templatetags.gauntlet import digits, range_of

@@ -11,7 +11,7 @@ from formats.query import NAME
 from formats.query.pages.bracket_picture import table_of
 from formats.query.pages.round_page_data import results
 from pages.access import round_of
-from pages.csv_download import csv_file
+from pages.csv_and_svg_downloads import csv_file
 from rounds.models import Round
 
 

@@ -20,7 +20,7 @@ from formats.query.challenges.selectors import of_hidden_attack, shown_challenge
 from formats.query.challenges.services import challenge
 from formats.query.matches.match_numbers_and_curves import MatchSampleRow, summary
 from formats.query.pages.challenge_display import challenge_form, opponent_name
-from formats.query.pages.match_gallery import gallery
+from formats.query.pages.match_gallery_data import gallery
 from formats.query.pages.reproduction_commands import challenge_reproduction
 from formats.query.pages.rules_table import scale
 from formats.query.tracks import MODEL, TARGETED

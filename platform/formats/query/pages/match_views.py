@@ -24,16 +24,16 @@ from formats.query.matches.models import Match
 from formats.query.matches.selectors import player_failures
 from formats.query.pages.comparison_curves import MOST, MatchCurves, address_of, first_of, of_matches
 from formats.query.pages.match_access import match_of
-from formats.query.pages.match_gallery import gallery
+from formats.query.pages.match_gallery_data import gallery
 from formats.query.pages.match_page_data import match_page
 from formats.query.pages.reproduction_commands import reproduction
 from formats.query.pages.rules_table import scale
 from formats.query.rounds.match_visibility import Sight, scores_seen
 from formats.query.tracks import TARGETED
 from pages.access import competition_of
-from pages.csv_download import csv_file
+from pages.csv_and_svg_downloads import csv_file
 from pages.player_names import names_in, names_of
-from pages.round.objections import objection_address
+from pages.round.shown_objections import objection_address
 from pages.site.error_views import missing_page
 
 MOST_SCORES = 10

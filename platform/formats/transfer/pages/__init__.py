@@ -24,7 +24,7 @@ from formats.transfer.pages.matrix_page_data import matrix_content
 from formats.transfer.pages.origin_citation import origin
 from formats.transfer.pages.paper_figures import history_chart, history_content, round_figures
 from formats.transfer.pages.queue_and_incidents import incidents, last_score_at, queue, rows_to_fix, stuck_work
-from formats.transfer.pages.round_gallery import gallery_content
+from formats.transfer.pages.round_gallery_data import gallery_content
 from formats.transfer.pages.round_page_data import progress_of, round_content
 from formats.transfer.pages.rules_table import rules_rows
 from formats.transfer.pages.submission_page_data import submission_content

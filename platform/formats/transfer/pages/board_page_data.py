@@ -17,7 +17,7 @@ from formats.transfer.tournaments.boards import TransferBoard, TransferBoardRow,
 from formats.transfer.tracks import ATTACK, ATTACK_TRACKS, DEFENCE, TARGETED_ATTACK
 from pages.board.freeze_notice import Freeze, freeze_of
 from pages.board.track_cards import TOP, CardRow, TrackCard
-from pages.csv_download import table_of
+from pages.csv_and_svg_downloads import table_of
 from pages.formats import BoardContent, PublicScore
 from pages.share.picture import SharedRow
 from pages.templatetags.gauntlet import accuracy

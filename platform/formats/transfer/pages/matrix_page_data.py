@@ -13,7 +13,7 @@ from evaluation.charts.chart_table import ChartTable
 from evaluation.charts.heat_map_colours import HeatColours, Pair
 from evaluation.formats.transfer.results import PairCounts
 from formats.transfer.pages.board_csv import share
-from formats.transfer.pages.entrants import best_first, name_of
+from formats.transfer.pages.entrant_names import best_first, name_of
 from formats.transfer.rounds.round_advancement import frozen_tournament
 from formats.transfer.tournaments import pair_totals
 from formats.transfer.tournaments.boards import row_of, tournament_in_force

@@ -9,7 +9,7 @@ from django.core.paginator import Page, Paginator
 
 from competitions.models import Track
 from evaluation.formats.transfer.results import PairCounts
-from formats.transfer.pages.entrants import best_first, name_of
+from formats.transfer.pages.entrant_names import best_first, name_of
 from formats.transfer.pages.run_notes import RUNS_PER_PAGE, notes_of, row_notes_of
 from formats.transfer.tournaments import pair_totals
 from formats.transfer.tournaments.boards import row_of

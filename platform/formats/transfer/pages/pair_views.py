@@ -19,7 +19,7 @@ from formats.transfer.tournaments.boards import tournament_in_force
 from formats.transfer.tournaments.models import Tournament
 from pages.access import competition_of, round_of
 from pages.board.freeze_notice import freeze_of
-from pages.round.objections import objection_address
+from pages.round.shown_objections import objection_address
 from rounds.models import Release, Round
 from rounds.publishing.pair_visibility import images_seen, pairs_public
 from rounds.release.released_parts import released

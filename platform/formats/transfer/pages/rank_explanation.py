@@ -10,7 +10,7 @@ from django.urls import reverse
 
 from competitions.models import SampleSet
 from evaluation.formats.transfer.rules import Opponents, TransferRules
-from formats.transfer.pages.entrants import name_of
+from formats.transfer.pages.entrant_names import name_of
 from formats.transfer.tournaments import pair_totals
 from formats.transfer.tournaments.boards import in_order, row_of
 from formats.transfer.tournaments.models import Entrant, Tournament

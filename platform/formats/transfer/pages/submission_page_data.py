@@ -12,7 +12,7 @@ from django.http import HttpRequest
 
 from competitions.board_freezes import frozen_since, sees_live
 from evaluation.formats.transfer.results import PairCounts
-from formats.transfer.pages.entrants import name_of
+from formats.transfer.pages.entrant_names import name_of
 from formats.transfer.pages.rank_explanation import explanation_of
 from formats.transfer.pages.run_notes import RUNS_PER_PAGE, notes_of, row_notes_of
 from formats.transfer.tournaments import pair_totals

@@ -45,12 +45,12 @@ from formats.curves.best_known.proof_work import proofs
 from formats.curves.models import Improvement, ModelScore, Proof
 from formats.curves.pages import best_known_views
 from formats.curves.round_format import CurvesRounds
-from rounds import services
 from rounds.models import Round, RoundEntry
 from rounds.planning.freeze import freeze
 from rounds.planning.plan import plan_round
 from rounds.publishing.publication import publish
 from rounds.release.released_parts import release, withdraw
+from rounds.running import acts
 from submissions.models import Submission
 from tests.platform.conftest import FakeClock
 from tests.platform.formats.curves.test_benchmarks import Stage, play_all, stage
@@ -186,7 +186,7 @@ def published(stage: Stage, the_clock: FakeClock) -> Round:
     )  # fmt: skip
     the_clock.at = round_.window.starts_at
     freeze(round_=round_, by=olga)
-    services.start(round_=round_, by=olga)
+    acts.start(round_=round_, by=olga)
     play_all()
     CurvesRounds().advance(round_)
     the_clock.at = round_.window.ends_at + hour

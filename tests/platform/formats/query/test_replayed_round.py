@@ -29,12 +29,12 @@ from evaluation.legacy.environment import VARIABLE
 from formats.query.matches import player_builds
 from formats.query.rounds.round_advancement import advance_round
 from repositories.git_reader import GitReader
-from rounds import services
 from rounds.models import Release, Round
 from rounds.planning.freeze import freeze
 from rounds.planning.plan import plan_round
 from rounds.publishing.publication import publish
 from rounds.release.released_parts import release, withdraw
+from rounds.running import acts
 from submissions.models import Submission
 from tests.journeys import small_round
 from tests.platform.submissions.pipeline.conftest import push_files
@@ -104,7 +104,7 @@ def released_round(organiser: User, monkeypatch: pytest.MonkeyPatch) -> Round:
         by=organiser,
     )  # fmt: skip
     freeze(round_=round_, by=organiser, reason="It is time.")
-    services.start(round_=round_, by=organiser, reason="It is time.")
+    acts.start(round_=round_, by=organiser, reason="It is time.")
     worker = Worker.objects.create(name="one/0", worker_class="cpu", started_at=now, last_seen_at=now)
     while round_.state == Round.State.PLAYING:
         with WorkerHeartbeat(worker) as heartbeat:

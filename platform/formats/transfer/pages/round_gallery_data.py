@@ -14,7 +14,7 @@ from competitions.sample_pictures import CLEAN, PERTURBED, difference_name
 from competitions.sample_store import samples_of
 from evaluation.domain.samples import Sample
 from evaluation.formats.transfer.results import NO_LABEL
-from formats.transfer.pages.entrants import best_first, name_of
+from formats.transfer.pages.entrant_names import best_first, name_of
 from formats.transfer.rounds.round_advancement import frozen_tournament
 from formats.transfer.tournaments.boards import row_of
 from formats.transfer.tournaments.engine_runs import place_of, sizes_of
