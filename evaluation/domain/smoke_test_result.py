@@ -1,4 +1,4 @@
-"""Checks of a smoke test, of any format."""
+"""The result of a smoke test of any format: its checks, and which of them failed."""
 
 from __future__ import annotations
 
