@@ -64,8 +64,8 @@ def show(request: HttpRequest, slug: str, number: int) -> HttpResponse:
     if shown.state == Round.State.PUBLISHED:
         public = released(shown)
         context |= _releases(request, shown, public)
-        context["content"] = of_format.round_results(request, shown, tracks, public)
-        context["figures"] = of_format.round_figures(request, shown, tracks)
+        content = of_format.round_results(request, shown, tracks, public)
+        context |= {"content": content, "figures": content.figures}
     return render(request, "pages/round/round.html", context)
 
 

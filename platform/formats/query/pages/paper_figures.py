@@ -17,14 +17,15 @@ from evaluation.charts.scales import LogScale, shares
 from formats.query.leaderboards.models import Evaluation, Pool
 from formats.query.matches import match_numbers_and_curves
 from formats.query.rounds.match_visibility import scores_seen
-from formats.query.rounds.models import RoundMatch, RoundStage
+from formats.query.rounds.models import RoundMatch
+from formats.query.rounds.stages_and_decisions import BracketView, StageView, standings_and_stages
 from formats.query.tracks import MODEL, TARGETED, UNTARGETED
 from pages.formats import RoundFigures
 from pages.round.figure_files import figure_address
 from rounds.best_of_rounds import BestEntry, published_rounds
 from rounds.models import Round
 from rounds.publishing.pair_visibility import pairs_public
-from rounds.selectors import StandingRow, standings
+from rounds.selectors import StandingRow
 
 ROBUSTNESS, FIRST_POOL, COUNTED = "robustness", "first-pool", "counted-attacks"
 """Keys of the figures of a round."""
@@ -38,9 +39,16 @@ _COUNTED = "attacks that count in this round"
 
 def round_figures(request: HttpRequest, shown: Round) -> RoundFigures:
     """Return the robustness of the models of a published round: against the first pool, and the attacks that count."""
-    models = [row for row in standings(shown)[MODEL] if row.place is not None and row.value is not None]
+    return figures_of(request, shown, *standings_and_stages(shown))
+
+
+def figures_of(
+    request: HttpRequest, shown: Round, entries: Mapping[str, Sequence[StandingRow]], brackets: Sequence[BracketView]
+) -> RoundFigures:
+    """Return the figures of a published round with these standings and stages."""
+    models = [row for row in entries[MODEL] if row.place is not None and row.value is not None]
     before = _against_first_pool(shown, models, request.user)
-    last = shown.stages.filter(bracket=UNTARGETED).order_by("-number").first()
+    last = next((each.stages[-1] for each in brackets if each.track_name == UNTARGETED), None)
     charts = (
         robustness(
             "Robustness of the models",
@@ -81,10 +89,8 @@ def _against_first_pool(
 ) -> dict[int, Evaluation]:
     """Return the newest score of each model against the first pool that the person sees, by its submission."""
     pools = Pool.objects.filter(track__competition=shown.competition_id, track__name=UNTARGETED)
-    first = pools.order_by("number").first()
-    if first is None:
-        return {}
-    seen = Evaluation.objects.filter(scores_seen(shown.competition, user), pool=first)
+    first = pools.order_by("number").values("pk")[:1]
+    seen = Evaluation.objects.filter(scores_seen(shown.competition, user), pool__in=first)
     found = seen.filter(submission__in=[row.submission for row in models]).order_by("pk")
     return {each.submission_id: each for each in found}
 
@@ -98,13 +104,12 @@ def _evaluated_matches(scores: Mapping[str, Evaluation | None]) -> dict[str, lis
     return {name: matches[each.pk] for name, each in scores.items() if each and each.pk in matches}
 
 
-def _counted_matches(shown: Round, last: RoundStage, models: Sequence[StandingRow]) -> dict[str, list[int]]:
+def _counted_matches(shown: Round, last: StageView, models: Sequence[StandingRow]) -> dict[str, list[int]]:
     """Return the matches of each model with the attacks that count in the last stage, by its team."""
     met = RoundMatch.objects.filter(
         round=shown,
         samples=last.samples,
-        match__attack__track_name=UNTARGETED,
-        match__attack__digest__in=last.counted["attacks"],
+        match__attack__in=[name.player for name in last.counted_attacks],
         match__model__in=[row.player for row in models],
     )
     matches: dict[int, list[int]] = {}

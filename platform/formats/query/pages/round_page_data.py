@@ -17,6 +17,7 @@ from evaluation.charts.interval_bar_axis import Axis, axis_to
 from formats.query.pages import match_links
 from formats.query.pages.bracket import NO_MATCHES, Bracket, BracketStage, bracket
 from formats.query.pages.bracket_picture import BracketPicture
+from formats.query.pages.paper_figures import figures_of
 from formats.query.pages.rules_table import scale
 from formats.query.rounds.models import RoundStage, RoundWarning
 from formats.query.rounds.pair_archives import pairs_of
@@ -161,26 +162,27 @@ def results(
     played: Round,
     tracks: Sequence[Track],
     shown: Track,
+    entries: Mapping[str, Sequence[StandingRow]],
+    stages: Sequence[BracketView],
     *,
     sees_live: bool,
     matches: Mapping[tuple[int, int], int] = NO_MATCHES,
 ) -> RoundResults:
-    """Return the results of a published round, with the track `shown` in full, in four queries.
+    """Return the results of a published round with these standings and stages, and the track `shown` in full.
 
     If the leaderboards were frozen before the round, the first panel shows their secret order. It is then visible
     only with `sees_live`, until the leaderboards are released.
     """
     since = frozen_since(played.competition)
     hidden = since is not None and since <= played.window.starts_at and not sees_live
-    standings, stages = standings_and_stages(played)
-    rows = standings[shown.name]
+    rows = entries[shown.name]
     drawn = bracket(stages, shown.name, rows, without_first_panel=hidden, matches=matches)
     tries = _tries(stages, shown.name, rows)
-    warned = _warnings(played, [*standings[MODEL], *standings[UNTARGETED]])
+    warned = _warnings(played, [*entries[MODEL], *entries[UNTARGETED]])
     special = _special(warned)
     sharing = Counter(row.player for row in rows)
     return RoundResults(
-        top=[(track, _top(standings[track.name]), len(standings[track.name])) for track in tracks],
+        top=[(track, _top(entries[track.name]), len(entries[track.name])) for track in tracks],
         track=shown,
         rows=[
             StandingsRow(
@@ -269,7 +271,9 @@ def round_content(
     if track is None:
         raise Http404("no such track")
     matches = match_links.pairs_of(shown) if pairs_public(shown, request.user) else {}
-    found = results(shown, tracks, track, sees_live=sees_live(request.user, shown.competition), matches=matches)
+    entries, stages = standings_and_stages(shown)
+    live = sees_live(request.user, shown.competition)
+    found = results(shown, tracks, track, entries, stages, sees_live=live, matches=matches)
     csv = reverse("pages:round_bracket", args=[shown.competition.slug, shown.number, track.name])
     attack_track = UNTARGETED if track.name == MODEL else track.name
     perturbed = released_pairs(shown, attack_track) if Release.Part.PERTURBED in public else ()
@@ -284,6 +288,7 @@ def round_content(
             "scale": scale(shown.rules) if shown.rules else "",
         },
         charts=True,
+        figures=figures_of(request, shown, entries, stages),
         perturbed=Content(template="formats/query/parts/round_pairs.html", context={"pairs": perturbed})
         if perturbed
         else None,

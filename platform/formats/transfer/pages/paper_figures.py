@@ -38,7 +38,16 @@ def table_name(track: Track) -> str:
 def round_figures(shown: Round, tracks: Sequence[Track]) -> RoundFigures:
     """Return all scores by place with the baselines, and the standings with them, of a published round."""
     found = standings(shown)
-    own = baselines(shown, found)
+    return figures_of(shown, tracks, found, baselines(shown, found))
+
+
+def figures_of(
+    shown: Round,
+    tracks: Sequence[Track],
+    found: Mapping[str, Sequence[TransferPlace]],
+    own: Mapping[str, Sequence[BaselinePlace]],
+) -> RoundFigures:
+    """Return the figures of a published round with the standings `found` and the places of its `own` baselines."""
     charts = [_by_rank(shown, track, found[track.name], own[track.name]) for track in tracks]
     return RoundFigures(
         charts=[chart for chart in charts if chart],

@@ -10,7 +10,7 @@ from django.http import HttpRequest
 
 from competitions.models import Track
 from evaluation.charts.interval_bar_axis import axis_of_shares
-from formats.transfer.pages.paper_figures import table_name
+from formats.transfer.pages.paper_figures import figures_of, table_name
 from formats.transfer.rounds.attack_run_table import attack_runs_of
 from formats.transfer.rounds.round_advancement import tournament_of
 from formats.transfer.rounds.standings import BaselinePlace, TransferPlace, baselines, standings
@@ -79,6 +79,7 @@ def round_content(
             "images": images_seen(shown, request.user, public),
         },
         perturbed=Content(template="formats/transfer/parts/round_runs.html", context={"runs": runs}) if runs else None,
+        figures=figures_of(shown, tracks, found, own),
     )
 
 
