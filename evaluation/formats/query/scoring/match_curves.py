@@ -78,8 +78,8 @@ def query_counts(budget: int) -> tuple[int, ...]:
 
 def successes(outcomes: Sequence[str], distances: Sequence[float], budgets: Sequence[float]) -> tuple[int, ...]:
     """Return for each distance the number of samples with a success within it."""
-    found = np.array([success_distance(*row) for row in zip(outcomes, distances, strict=True)])
-    return tuple(int((found <= budget).sum()) for budget in budgets)
+    found = np.sort([success_distance(*row) for row in zip(outcomes, distances, strict=True)])
+    return tuple(np.searchsorted(found, budgets, side="right").tolist())
 
 
 def success_distance(outcome: str, distance: float) -> float:

@@ -11,7 +11,7 @@ from statistics import fmean, median
 from typing import NamedTuple
 
 import numpy as np
-from django.db.models import QuerySet
+from django.db.models import Min, QuerySet, Value
 
 from competitions.models import RulesVersion
 from competitions.sample_store import samples_of
@@ -147,23 +147,26 @@ def successes_over(
     `samples`: only over the first ones. For a model over its samples, each with the closest adversarial of all attacks;
     for an attack over pairs of model and sample. So each is what the score is the median of.
     """
-    results = SampleResult.objects.filter(match__in={match for matches in groups.values() for match in matches})
+    results = SampleResult.objects.order_by()
     if samples is not None:
         results = results.filter(sample__lt=samples)
-    rows: dict[int, list[tuple[int, float]]] = {}
-    for match, sample, outcome, distance in results.values_list("match", "sample", "outcome", "distance"):
-        rows.setdefault(match, []).append((sample, success_distance(outcome, distance)))
-    found = {}
-    for group, matches in groups.items():
-        best: dict[tuple[int, int], float] = {}
-        for match in matches:
-            for sample, distance in rows.get(match, ()):
-                key = (0 if of_models else match), sample
-                best[key] = min(best.get(key, inf), distance)
-        # sorted once: a round has thousands of values, each at a hundred distances
-        counts = np.searchsorted(np.sort(list(best.values())), distances, side="right")
-        found[group] = Share(counts.tolist(), len(best))
-    return found
+    counted = ("sample",) if of_models else ("sample", "match")
+    # the database finds the closest of each outcome, since a round has thousands of rows
+    parts = [
+        results.filter(match__in=matches)
+        .values(*counted, "outcome")
+        .annotate(group=Value(group), closest=Min("distance"))
+        .values_list("group", "outcome", "closest", *counted)
+        for group, matches in groups.items()
+    ]
+    best: dict[int, dict[tuple[int, ...], float]] = {group: {} for group in groups}
+    for group, outcome, distance, *key in parts[0].union(*parts[1:], all=True):
+        known = best[group].get(tuple(key), inf)
+        best[group][tuple(key)] = min(known, success_distance(outcome, distance))
+    return {
+        group: Share(np.searchsorted(np.sort([*found.values()]), distances, side="right").tolist(), len(found))
+        for group, found in best.items()
+    }
 
 
 @dataclass(frozen=True)
