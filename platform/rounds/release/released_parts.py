@@ -162,6 +162,8 @@ def released_tags(repository: Repository, also: Round | None = None) -> dict[str
     """
     open_rounds = Release.objects.filter(part=Release.Part.CODE, withdrawn_at=None).values_list("round", flat=True)
     rounds_of_tags = {*open_rounds, *([also.pk] if also else [])}
+    if not rounds_of_tags:
+        return {}
     entries = _cloneable(RoundEntry.objects.filter(submission__repository=repository, round__in=rounds_of_tags))
     return {entry.submission.tag: entry.submission.commit for entry in sorted(entries, key=lambda each: each.round_id)}
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from math import inf
 
-from django.db.models import Q, QuerySet
+from django.db.models import Q, QuerySet, prefetch_related_objects
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
@@ -49,6 +49,7 @@ def show(request: HttpRequest, number: int) -> HttpResponse:
     match, sight = match_of(request, number)
     page = match_page(match, sight)
     competition = match.rules.competition
+    prefetch_related_objects([competition], "tracks")
     round_match = getattr(match, "round_match", None)
     players = match.model_id, match.attack_id
     names = names_of(players) | (names_in(round_match.round, players) if round_match else {})
@@ -64,7 +65,7 @@ def show(request: HttpRequest, number: int) -> HttpResponse:
         "failures": player_failures([match.pk]).get(match.pk, ()),
         "model": names[match.model_id],
         "attack": names[match.attack_id],
-        "track": competition.tracks.get(name=match.attack.track_name),
+        "track": next(each for each in competition.tracks.all() if each.name == match.attack.track_name),
         "tracks": competition.tracks.all(),
         "competition": competition,
         "played_in": round_match.round if round_match else None,
