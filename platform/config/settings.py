@@ -361,7 +361,7 @@ METRICS_TOKEN = env.text("GAUNTLET_METRICS_TOKEN", "")
 """What Prometheus sends to read `/metrics`; there is no such page without it."""
 
 TRACES = env.collector("GAUNTLET_TRACES")
-"""Where traces of submissions are sent (`core.traces`), without a trailing slash; "": nowhere."""
+"""Where traces of submissions are sent (`core.submission_traces`), without a trailing slash; "": nowhere."""
 
 # behind a proxy that terminates TLS and sets X-Forwarded-Proto
 HTTPS = env.flag("GAUNTLET_HTTPS", default=False)

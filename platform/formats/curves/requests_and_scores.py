@@ -12,7 +12,7 @@ from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 from competitions.models import Competition, RulesVersion, SampleSet
 from competitions.sample_set_selectors import sample_set_for
 from competitions.selectors import rules_in_force
-from core import clock, event_log, traces, worker_notifications
+from core import clock, event_log, submission_traces, worker_notifications
 from evaluation.formats.curves.rules import CurvesRules
 from evaluation.formats.curves.threat_models import Norm
 from formats.curves import NAME
@@ -90,7 +90,7 @@ def score(benchmarks: QuerySet[Benchmark]) -> None:
             ModelScore.objects.bulk_create(standings_of(played), ignore_conflicts=True)
             if played.filter(round=None).exists():
                 event_log.record("score", submission)
-                traces.span_of_commit("score", submission.pk)
+                submission_traces.span_of_commit("score", submission.pk)
 
 
 def _of(submission: int, samples: int, rules: int) -> QuerySet[Benchmark]:

@@ -12,7 +12,7 @@ from django.db import transaction
 from django.db.models import QuerySet
 
 from competitions.models import Track
-from core import clock, event_log, platform_error_report, traces
+from core import clock, event_log, platform_error_report, submission_traces
 from core.errors import Fault
 from core.models import Event
 from evaluation.formats.query.results import AuditReport
@@ -228,7 +228,7 @@ def _end(evaluation: Evaluation, ending: _Ending, due: QuerySet[Evaluation]) -> 
     )
     if not written:
         return False
-    traces.span_of_commit("score", evaluation.submission_id, evaluation=evaluation.pk, outcome=ending.state)
+    submission_traces.span_of_commit("score", evaluation.submission_id, evaluation=evaluation.pk, outcome=ending.state)
     if ending.state == Evaluation.State.VOID:
         event_log.record("void", evaluation, reason=ending.reason, cause=ending.cause, problem=ending.problem)
     if ending.cause == Submission.Cause.PLATFORM and evaluation.counts:

@@ -22,7 +22,7 @@ from accounts.models import User
 from accounts.services import issue_token
 from competitions.models import Track
 from config import celery
-from core import span_export, traces, worker_notifications
+from core import span_export, submission_traces, worker_notifications
 from core.log_formatters import JsonFormatter
 from demo.git_push import push_copy
 from formats.query.leaderboards import services
@@ -71,12 +71,12 @@ class _Receive(BaseHTTPRequestHandler):
 @pytest.fixture(autouse=True)
 def _new_process(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Nothing was traced before, and a test waits for no collector."""
-    monkeypatch.setattr(traces, "_exports", {})
+    monkeypatch.setattr(submission_traces, "_exports", {})
     monkeypatch.setattr(span_export, "TIMEOUT_SECONDS", 0.5)
-    traces._site.cache_clear()
+    submission_traces._site.cache_clear()
     yield
-    traces.close()
-    traces._site.cache_clear()
+    submission_traces.close()
+    submission_traces._site.cache_clear()
 
 
 @pytest.fixture
@@ -123,14 +123,14 @@ def test_a_submission_has_one_trace_from_its_push_to_its_score(
         while Evaluation.objects.get().matches.exclude(state=Match.State.PLAYED):
             play(worker, heartbeat, seconds=30.0)
     assert score_finished() == 1
-    traces.close()
+    submission_traces.close()
 
     steps = [span.name for span in sorted(collector.spans, key=lambda span: span.start_time_unix_nano)]
     played = ["piece"] * 3
     assert steps == [
         "git push", "gate check", "submit", "build attempt", "build", "smoke test", *played, "audit", "score",
     ]  # fmt: skip
-    first = traces.root_span_id(submission.pk)
+    first = submission_traces.root_span_id(submission.pk)
     assert {span.trace_id for span in collector.spans} == {first.trace.to_bytes(16)}
     (root,) = (span for span in collector.spans if not span.parent_span_id)
     assert (root.name, root.span_id) == ("git push", first.span.to_bytes(8))
@@ -153,32 +153,32 @@ def test_a_submission_has_one_trace_from_its_push_to_its_score(
 def test_a_step_of_several_submissions_is_in_the_trace_of_the_first_with_links_to_the_others(
     collector: Collector,
 ) -> None:
-    with traces.span("piece", lambda: [7, 8]), traces.span("inside"):
+    with submission_traces.span("piece", lambda: [7, 8]), submission_traces.span("inside"):
         pass
-    traces.close()
+    submission_traces.close()
     inside, piece = collector.spans
-    other = traces.root_span_id(8)
+    other = submission_traces.root_span_id(8)
     assert [(link.trace_id, link.span_id) for link in piece.links] == [
         (other.trace.to_bytes(16), other.span.to_bytes(8))
     ]
-    assert inside.trace_id == piece.trace_id == traces.root_span_id(7).trace.to_bytes(16)
+    assert inside.trace_id == piece.trace_id == submission_traces.root_span_id(7).trace.to_bytes(16)
     assert inside.parent_span_id == piece.span_id
 
 
 @pytest.mark.django_db
 def test_lines_of_the_log_within_a_step_have_the_id_of_its_trace(collector: Collector) -> None:
     line = logging.makeLogRecord({"msg": "played"})
-    with traces.span("piece", lambda: [7]):
+    with submission_traces.span("piece", lambda: [7]):
         written = json.loads(JsonFormatter().format(line))
-    assert written["trace_id"] == f"{traces.root_span_id(7).trace:032x}"
+    assert written["trace_id"] == f"{submission_traces.root_span_id(7).trace:032x}"
     assert "trace_id" not in json.loads(JsonFormatter().format(line))
 
 
 @pytest.mark.django_db
 def test_a_failed_step_says_of_what_kind_the_failure_was_and_not_its_text(collector: Collector) -> None:
-    with pytest.raises(ValueError, match="a secret"), traces.span("piece", lambda: [7]):
+    with pytest.raises(ValueError, match="a secret"), submission_traces.span("piece", lambda: [7]):
         raise ValueError("a secret")
-    traces.close()
+    submission_traces.close()
     (span,) = collector.spans
     assert span.status.code == Status.STATUS_CODE_ERROR
     assert attributes_of(span) == {"outcome": "failed", "error.type": "ValueError"}
@@ -188,17 +188,17 @@ def test_a_failed_step_says_of_what_kind_the_failure_was_and_not_its_text(collec
 @pytest.mark.django_db(transaction=True)
 def test_what_is_not_committed_and_what_belongs_to_no_submission_is_not_in_a_trace(collector: Collector) -> None:
     with transaction.atomic():
-        traces.span_of_commit("score", 7)
+        submission_traces.span_of_commit("score", 7)
         transaction.set_rollback(True)
-    with traces.span("inside of nothing"), traces.span("run of a bundled attack", list):
+    with submission_traces.span("inside of nothing"), submission_traces.span("run of a bundled attack", list):
         pass
-    push = traces.RootSpan("git push")
+    push = submission_traces.RootSpan("git push")
     with push.step("gate check"):
         pass
     push.end()
     with transaction.atomic():
-        traces.span_of_commit("score", 8)
-    traces.close()
+        submission_traces.span_of_commit("score", 8)
+    submission_traces.close()
     assert [span.name for span in collector.spans] == ["score"]
 
 
@@ -208,10 +208,10 @@ def test_a_collector_that_is_away_costs_spans_and_one_line_of_the_log(
 ) -> None:
     settings.TRACES = CLOSED
     for _ in range(2):
-        with traces.span("piece", lambda: [7]):
+        with submission_traces.span("piece", lambda: [7]):
             pass
-        traces._export()._provider.force_flush()
-    traces.close()
+        submission_traces._export()._provider.force_flush()
+    submission_traces.close()
     warned = [record.getMessage() for record in caplog.records if record.name == "core.span_export"]
     assert warned == ["the collector of traces takes no spans; they are dropped. See GAUNTLET_TRACES"]
 
@@ -223,7 +223,7 @@ def test_work_goes_on_where_its_submissions_cannot_be_read(
         raise OSError("the database is away")
 
     done = False
-    with traces.span("piece", away):
+    with submission_traces.span("piece", away):
         done = True
     assert done
     assert [record.getMessage() for record in caplog.records] == ["a step is missing in a trace"]
@@ -231,7 +231,7 @@ def test_work_goes_on_where_its_submissions_cannot_be_read(
 
 @pytest.mark.django_db
 def test_a_process_that_celery_forks_sends_its_own_spans_before_it_ends(collector: Collector) -> None:
-    with traces.span("before the fork", lambda: [7]):
+    with submission_traces.span("before the fork", lambda: [7]):
         pass
     with warnings.catch_warnings(action="ignore", category=DeprecationWarning):  # a fork beside threads, from 3.12 on
         child = multiprocessing.get_context("fork").Process(target=_in_a_child)
@@ -239,12 +239,12 @@ def test_a_process_that_celery_forks_sends_its_own_spans_before_it_ends(collecto
     child.join()
     assert child.exitcode == 0
     assert [span.name for span in collector.named("in a child")] == ["in a child"]
-    traces.close()
+    submission_traces.close()
     assert sorted(span.name for span in collector.spans) == ["before the fork", "in a child"]
 
 
 def _in_a_child() -> None:
-    with traces.span("in a child", lambda: [7]):
+    with submission_traces.span("in a child", lambda: [7]):
         pass
     assert celery.send_traces in [receiver() for _, receiver in signals.worker_process_shutdown.receivers]
     signals.worker_process_shutdown.send(None)
